@@ -1,3 +1,3 @@
-//! Does nothing: cargo looks at build-dependencies only where there is a build script.
+//! Does nothing: cargo resolves build-dependencies only with a build script.
 
 fn main() {}

@@ -1,5 +1,5 @@
-//! Puts the commit the program was built from into the program, for the disclosure of every run, and writes a test for each
-//! shipped plan and study.
+//! Build script: passes the commit of the source to the program, for the disclosure of every run, and
+//! generates a test for each shipped plan and study.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     tests("studies")
 }
 
-/// Writes `OUT_DIR/FOLDER.rs`: for each file of a folder a test, named after it, that calls `each` with its path.
+/// Writes `OUT_DIR/FOLDER.rs`: a test for each file of a folder, named after it, that calls `each` with its
+/// path.
 #[expect(clippy::disallowed_methods, reason = "cargo tells a build script its folder in this way only")]
 fn tests(folder: &str) -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=../../{folder}");

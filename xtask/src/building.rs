@@ -1,4 +1,4 @@
-//! How cargo is started by the steps of `cargo xtask test`, and whether the disk has room for what it makes.
+//! Cargo commands of the steps of `cargo xtask test`, and a check of the disk space for their results.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,12 +9,12 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::say::say;
 
-/// What a build of everything from nothing takes, tests and documentation included, with some to spare.
-/// Measured with `du -s target` after `CI=true cargo xtask test` in a fresh clone.
+/// Size of a complete build from nothing, with tests and documentation, with some to spare. Measured with `du
+/// -s target` after `CI=true cargo xtask test` in a fresh clone.
 const NEEDED_GIB: u64 = 16;
 
-/// Cargo in this workspace. In CI (`CI` is set) nothing is compiled a second time and nothing is debugged, so there are no
-/// caches for the one, which take more than half of the disk that a build needs, and no information for the other.
+/// Cargo in this workspace. In CI (`CI` is set) nothing is compiled a second time and nothing is debugged, so
+/// incremental caches, more than half of a build's disk space, and debug information are off.
 #[expect(clippy::disallowed_methods, reason = "CI says in no other way that it is CI")]
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut cargo = Command::new("cargo");
@@ -28,22 +28,22 @@ pub(crate) fn cargo(root: &Path) -> Command {
     cargo
 }
 
-/// Whether a variable tells this program of its own package, as `cargo run` does. Build scripts read such variables: with
-/// them that of `ring` runs again whenever cargo was started from a shell in between, and all that stands on it is built
-/// again.
+/// Whether a variable belongs to this program's own package, as set by `cargo run`. Build scripts read such
+/// variables: with them that of `ring` runs again whenever cargo was started from a shell in between, and all
+/// its dependents are built again.
 fn is_of_this_package(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")
 }
 
-/// The packages of this workspace, without those of others.
+/// The packages of this workspace, without third-party ones.
 pub(crate) fn metadata(root: &Path) -> anyhow::Result<Metadata> {
     let mut command = MetadataCommand::new();
     command.manifest_path(root.join("Cargo.toml")).no_deps().exec().context("read cargo metadata")
 }
 
-/// Says how much room there is when it may not be enough. What an earlier build left counts as room, since the next
-/// one writes over much of it; a full disk makes compilers fail in words that do not name it.
+/// Warns if the disk space may not suffice. The results of an earlier build count as space, since the next
+/// one overwrites much of them; a full disk makes compilers fail in words that do not name it.
 pub(crate) fn look_at_disk(root: &Path) -> anyhow::Result<()> {
     let found = rustix::fs::statvfs(root).context("ask how much of the disk is free")?;
     let free_gib = found.f_bavail * found.f_frsize / (1 << 30);

@@ -1,4 +1,5 @@
-//! Starts the maintainers' programs in `dev`, each a crate of its own, so that this one needs nothing of the product.
+//! Starts the maintainers' programs in `dev`, each a crate of its own, so that xtask depends on no product
+//! crate.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use anyhow::Context;
 
 use crate::building;
 
-/// Builds a program with optimisation and runs it in the workspace; true when it succeeded.
+/// Builds a program with optimisation and runs it in the workspace; true if it succeeded.
 pub(crate) fn run(root: &Path, package: &str, words: &[&str]) -> anyhow::Result<bool> {
     let status = building::cargo(root)
         .args(["run", "--release", "--package", package, "--"])

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: everything that is installed, in `target/dist`: the program, completions, manual pages, check sums, and
-//! a container image.
+//! `cargo xtask dist`: all installable files, in `target/dist`: the program, completions, manual pages, check
+//! sums, and a container image.
 
 mod image;
 mod program;
@@ -16,17 +16,17 @@ use crate::say::say;
 
 pub(crate) use smoke::{Image, main_job};
 
-/// Shells that completions are written for, each with the name of its file.
+/// Shells with completions, each with the name of its file.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "barograph.bash"), ("zsh", "_barograph"), ("fish", "barograph.fish")];
 
-/// The container image.
+/// File of the container image.
 const IMAGE: &str = "barograph-oci.tar";
 
-/// The check sums.
+/// File of the check sums.
 const SUMS: &str = "SHA256SUMS";
 
-/// Makes everything with the build profile that the words name, else that of releases.
+/// Makes everything with the build profile in the arguments, by default that of releases.
 pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     let profile = match words {
         [] => "release",
@@ -41,7 +41,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Makes everything; gives the folder.
+/// Makes everything; returns the folder.
 fn make(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     let dist = root.join("target/dist");
     if dist.exists() {
@@ -61,7 +61,7 @@ fn make(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     Ok(dist)
 }
 
-/// What the program prints.
+/// The output of the program.
 fn said(program: &Path, words: &[&str]) -> anyhow::Result<Vec<u8>> {
     let output = Command::new(program).args(words).output().context("start the program")?;
     let why = String::from_utf8_lossy(&output.stderr);
@@ -69,7 +69,7 @@ fn said(program: &Path, words: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Plans, studies and scenarios, which the image has in its working folder.
+/// Plans, studies and scenarios, for the image's working folder.
 fn shipped(root: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let mut all = Vec::new();
     for folder in ["plans", "scenarios", "studies"] {
@@ -95,7 +95,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(all)
 }
 
-/// The lines that `sha256sum --check` reads.
+/// Lines in the format of `sha256sum --check`.
 fn sums(files: &[(String, Vec<u8>)]) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }

@@ -1,7 +1,7 @@
-//! The features with which crates by others are built, which must not depend on the packages that are named.
+//! Features of third-party crates, which must not depend on the packages named in a command.
 //!
-//! Cargo unifies features over the packages of one command. `dev/features` asks for the union of all, and every package
-//! has it as a dev-dependency.
+//! Cargo unifies features over the packages of one command. `dev/features` requests the union of all, and
+//! every package has it as a dev-dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,29 +13,30 @@ use anyhow::{Context, ensure};
 use crate::building;
 use crate::say::say;
 
+/// Manifest of the crate with the shared features.
 const MANIFEST: &str = "dev/features/Cargo.toml";
 
-/// What the command writes comes behind this line.
+/// Line after which the command writes its output.
 const MARK: &str = "# Written by `cargo xtask features`; everything below is its own.\n";
 
-/// The section of what build scripts and macros are built with.
+/// The section of dependencies of build scripts and macros.
 const BUILD: &str = "[build-dependencies]";
 
-/// A feature can bring in a crate that has features of its own; a few rounds settle it.
+/// Most rounds: a feature can bring in a crate with features of its own, which a few rounds settle.
 const ROUNDS: u32 = 6;
 
-/// A crate by others: name and version.
+/// A third-party crate: name and version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Crate {
     name: String,
     version: String,
 }
 
-/// The sets of features of each crate, separated by commas: two where build scripts and macros are built with others than
+/// The sets of features of each crate, separated by commas: two if build scripts and macros use others than
 /// the product.
 type Built = BTreeMap<Crate, BTreeSet<String>>;
 
-/// A crate that a command for one package builds in another way than one for all.
+/// A crate that a command for one package builds differently than one for all.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Difference {
     of: Crate,
@@ -48,7 +49,7 @@ impl Difference {
     }
 }
 
-/// Writes the manifest anew; true when all packages then build the same things.
+/// Rewrites the manifest; true if all packages then build the same features.
 pub(crate) fn write(root: &Path) -> anyhow::Result<bool> {
     let path = root.join(MANIFEST);
     let mut found = differences(root)?;
@@ -60,7 +61,7 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<bool> {
         let (head, pinned) = text.split_once(MARK).with_context(|| format!("find the mark in {MANIFEST}"))?;
         let mut crates = pinned_crates(pinned);
         let before = crates.len();
-        // One that differs although it is pinned is built for build scripts and macros, too.
+        // A difference in spite of the pin comes from build scripts and macros.
         let mut of_builds = pinned_crates(pinned.split_once(BUILD).map_or("", |(_, section)| section));
         of_builds
             .extend(found.iter().map(|difference| difference.of.clone()).filter(|of| crates.contains(of)));
@@ -75,7 +76,7 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The crates of sections that were written before.
+/// The crates in earlier sections.
 fn pinned_crates(text: &str) -> BTreeSet<Crate> {
     let quoted = |line: &str, key: &str| {
         let (_, rest) = line.split_once(&format!("{key} = \""))?;
@@ -102,7 +103,7 @@ fn sections(root: &Path, crates: &BTreeSet<Crate>, of_builds: &BTreeSet<Crate>) 
     Ok(format!("\n[dependencies]\n{of_product}\n{BUILD}\n{of_build}"))
 }
 
-/// A dependency under a name of its own, since two versions of a crate can be there.
+/// A dependency under a unique name, since two versions of a crate may exist.
 fn line(of: &Crate, features: &str) -> String {
     let Crate { name, version } = of;
     let number: String = version.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -139,7 +140,8 @@ fn tree(root: &Path, arguments: &[&str]) -> anyhow::Result<Built> {
     Ok(read(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Reads lines such as `serde v1.0.229 (proc-macro)|default,std (*)`; our own crates have a path and are left out.
+/// Parses lines such as `serde v1.0.229 (proc-macro)|default,std (*)`; crates of the workspace have a path
+/// and are left out.
 fn read(lines: &str) -> Built {
     let mut built = Built::new();
     for line in lines.lines() {

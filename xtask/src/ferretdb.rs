@@ -1,8 +1,9 @@
-//! FerretDB, which speaks MongoDB's protocol and is in no package: built from its sources where Go is installed.
+//! FerretDB, which serves MongoDB's protocol and is in no package: built from its sources where Go is
+//! installed.
 //!
-//! One line is changed: the index it makes on `_id` in SQLite and the expression its queries use are written in two ways,
-//! so that SQLite never uses the index and every lookup reads the whole collection. The program calls itself by a version
-//! of its own because of that, and records that name it say so.
+//! One line is changed: the index on `_id` in SQLite and the expression in queries are spelled differently,
+//! so that SQLite never uses the index and every lookup reads the whole collection. The program therefore
+//! reports a version of its own, which appears in records.
 
 use std::fs;
 use std::path::Path;
@@ -13,21 +14,23 @@ use anyhow::{Context, ensure};
 use crate::go::{self, Program};
 use crate::packages::present;
 
+/// The Go module.
 const MODULE: &str = "github.com/FerretDB/FerretDB";
 
-/// The last one with SQLite inside; later ones need a PostgreSQL with an extension.
+/// The last version with SQLite inside; later ones need a PostgreSQL with an extension.
 const VERSION: &str = "v1.24.0";
 
-/// What the changed program calls itself: a version with a suffix, as its own check of versions wants it.
+/// Version reported by the changed program: with a suffix, as its own check of versions requires.
 const CALLED: &str = "v1.24.0-barograph-index";
 
-/// The file with the changed line, the line as it is, and as it becomes.
+/// The file with the changed line, the original line, and the new one.
 const MENDED: [&str; 3] = [
     "internal/backends/sqlite/metadata/metadata.go",
     r#"IDColumn = DefaultColumn + "->'$._id'""#,
     r#"IDColumn = DefaultColumn + `->"_id"`"#,
 ];
 
+/// FerretDB, built from the changed module.
 const FERRETDB: Program = Program {
     file: "ferretdb",
     name: "FerretDB v1.24.0",
@@ -36,7 +39,8 @@ const FERRETDB: Program = Program {
     make,
 };
 
-/// Builds it when it is neither built nor installed. Returns how many tools are still missing, which was said.
+/// Builds it if it is neither built nor installed. Returns the number of tools still missing, after a
+/// message.
 pub(crate) fn build_missing(root: &Path) -> u32 {
     if present("ferretdb") { 0 } else { go::build_missing(root, &FERRETDB) }
 }
@@ -44,10 +48,10 @@ pub(crate) fn build_missing(root: &Path) -> u32 {
 fn make(module: &Path, made: &Path) -> anyhow::Result<()> {
     let go = |arguments: &[&str]| go::go(module, arguments);
     let package = format!("{MODULE}/cmd/ferretdb");
-    // Not `go install`: that asks for a list of all versions, which not every proxy gives.
+    // Not `go install`: that needs a list of all versions, which not every proxy provides.
     go(&["get", &format!("{package}@{VERSION}")])?;
     let sources = go(&["list", "-m", "-f", "{{.Dir}}", MODULE])?;
-    // A copy that can be written: the program stops at its start when its sources did not tell their version.
+    // A writable copy: the program stops at its start if its sources do not state their version.
     let copy = module.join("../sources");
     let copied = Command::new("cp").args(["-r", "--no-preserve=mode", sources.trim()]).arg(&copy).status()?;
     ensure!(copied.success(), "failed to copy {}", sources.trim());

@@ -1,8 +1,10 @@
-//! `cargo xtask fuzz-api`: asks a running application everything its OpenAPI document allows, and much that it does not.
+//! `cargo xtask fuzz-api`: sends a running application all requests that its OpenAPI document allows, and
+//! many that it does not.
 //!
-//! schemathesis makes the requests from `docs/openapi/auction.json` and holds the answers against it: no 5xx but the
-//! documented 503, no status, content type or body that the document does not have, good data accepted, bad data refused.
-//! Two resources are left out, because they end what is tested: the ones that drain the node and let all go who wait.
+//! schemathesis makes the requests from `docs/openapi/auction.json` and checks the answers: no 5xx except the
+//! documented 503, no status, content type or body outside of the document, valid data accepted, invalid data
+//! refused. Two resources are left out, because they end the test: those that drain the node and that end all
+//! waiting requests.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,13 +22,13 @@ pub(crate) const USAGE: &str = "usage: cargo xtask fuzz-api [SECONDS]
   asks the auction application for SECONDS (120 if not given) what its OpenAPI document allows and what it does not;
   needs Python 3.10 or newer with venv, and PyPI the first time";
 
-/// Seconds when none are given: a first look. Ten minutes find what is rare.
+/// Default duration in seconds: a first look. Ten minutes find rare faults.
 const SECONDS: u64 = 120;
 
-/// The fuzzer; pinned, because a later one may know checks that the application has not met.
+/// The fuzzer; pinned, because a later one may have checks that the application does not meet.
 const FUZZER: &str = "schemathesis==4.32.5";
 
-/// What the fuzzer cannot know by itself.
+/// Information that the fuzzer cannot derive itself.
 const HOOKS: &str = include_str!("fuzz_api/hooks.py");
 
 /// Its settings.
@@ -35,10 +37,10 @@ const SETTINGS: &str = include_str!("fuzz_api/schemathesis.toml");
 /// Resources that would end the test.
 const LEFT_OUT: [&str; 2] = ["/auction/live/auction/prepareForShutdown", "/auction/live/auction/release"];
 
-/// The data checks read every row of the run.
+/// Time limit of the data checks, which read every row of the run.
 const CHECK_TIME: Duration = Duration::from_secs(60);
 
-/// Fuzzes for a while. Answers whether nothing was found.
+/// Fuzzes for a while. Returns whether nothing was found.
 pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     let seconds = match words {
         [] => SECONDS,
@@ -61,7 +63,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     Ok(found_nothing && fine)
 }
 
-/// The fuzzer in a Python environment of its own, installed when it is missing.
+/// The fuzzer in a Python environment of its own, installed if missing.
 fn fuzzer(root: &Path) -> anyhow::Result<PathBuf> {
     let home = root.join("target/tools/schemathesis");
     let program = home.join("bin/schemathesis");
@@ -150,7 +152,7 @@ impl Application {
         Ok(started)
     }
 
-    /// Asks a public resource; answers with the body.
+    /// Requests a public resource; returns the body.
     fn ask(&self, path: &str) -> anyhow::Result<String> {
         let mut connection = TcpStream::connect(&self.address).context("reach the application")?;
         connection.set_read_timeout(Some(CHECK_TIME))?;
@@ -161,7 +163,7 @@ impl Application {
         Ok(body.to_owned())
     }
 
-    /// The most memory it has had, as the kernel says it.
+    /// Its peak memory, as reported by the kernel.
     fn peak_memory(&self) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -171,13 +173,13 @@ impl Application {
 
 impl Drop for Application {
     fn drop(&mut self) {
-        // It is a process of this command alone; that it has ended already is as good.
+        // It is a process of this command alone; if it has ended already, that is as good.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The address in the line by which the application says that it is ready.
+/// The address in the line with which the application reports that it is ready.
 fn address(line: &str) -> Option<String> {
     let ready: serde_json::Value = serde_json::from_str(line).ok()?;
     ready["address"].as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Go, with which programs are built that are in no package.
+//! Go, for building programs that are in no package.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use anyhow::{Context, bail};
 
 use crate::say::say;
 
-/// A build takes minutes; one that takes so many seconds waits for a network that is not there.
+/// Time limit of a build in seconds: it takes minutes, and longer only without a network.
 const LIMIT_S: &str = "600";
 
-/// Runs Go in a module, and returns what it wrote.
+/// Runs Go in a module, and returns its output.
 pub(crate) fn go(module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = Command::new("timeout")
         .args([LIMIT_S, "go"])
         .args(arguments)
         .current_dir(module)
-        // Neither settings of somebody's workspace nor another Go than the one that is installed.
+        // Neither settings of a user's workspace nor another Go than the installed one.
         .envs([("GOFLAGS", "-mod=mod -buildvcs=false"), ("GOWORK", "off"), ("GOTOOLCHAIN", "local")])
         .output()
         .context("start go")?;
@@ -28,13 +28,13 @@ pub(crate) fn go(module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A program that tests want and that is built from its Go module.
+/// A program for tests that is built from its Go module.
 pub(crate) struct Program {
     /// Its file in `target/tools`.
     pub(crate) file: &'static str,
     /// Its name with the version.
     pub(crate) name: &'static str,
-    /// Which tests need it.
+    /// The tests that need it.
     pub(crate) tests: &'static str,
     /// The oldest Go that builds it.
     pub(crate) go: &'static str,
@@ -42,7 +42,7 @@ pub(crate) struct Program {
     pub(crate) make: fn(module: &Path, made: &Path) -> anyhow::Result<()>,
 }
 
-/// Builds a program in `target/tools` when it is missing. Returns how many are still missing, which was said.
+/// Builds a program in `target/tools` if it is missing. Returns the number still missing, after a message.
 pub(crate) fn build_missing(root: &Path, program: &Program) -> u32 {
     let Program { file, name, tests, go, .. } = program;
     let built = root.join("target/tools").join(file);
@@ -62,7 +62,7 @@ pub(crate) fn build_missing(root: &Path, program: &Program) -> u32 {
     }
 }
 
-/// Builds the program at `to`, which appears when it is whole.
+/// Builds the program at `to`, which appears only when it is whole.
 fn build(to: &Path, program: &Program) -> anyhow::Result<()> {
     let tools = to.parent().context("find the folder of tools")?;
     fs::create_dir_all(tools)?;

@@ -1,4 +1,5 @@
-//! The program is ended in every phase on every platform, which the test run does in part: by sudden death or by an interrupt.
+//! Ends the program in every phase on every platform, of which the test run does a part: by sudden death or
+//! by an interrupt.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,23 +19,24 @@ pub(crate) const USAGE: &str = "usage: cargo xtask kill-matrix [--interrupt]
   --interrupt   sends SIGINT instead, waits for the program to end by itself with the exit code and the record of an
                 interrupted run, and compares without cleaning";
 
-/// Makes the tests try every phase.
+/// Variable that makes the tests try every phase.
 const ALL: &str = "BAROGRAPH_KILLS";
 
-/// What a case says that is as it should be.
+/// Text of a case without findings.
 const CLEAN: &str = "  nothing left  ";
 
-/// How the lines of cases begin.
+/// Beginnings of the lines of cases.
 const CASES: [&str; 2] = ["killed ", "interrupted "];
 
-/// How the line of a platform begins that says what is compared.
+/// Beginning of a platform's line about the state compared.
 const COMPARED: &str = "compared ";
 
-/// How other lines begin that belong to the matrix.
+/// Beginning of a line with the result of a test.
 const RESULT: &str = "test result";
+/// Beginning of a line about a skipped test.
 const SKIPPED: &str = "skipped";
 
-/// What cargo says where no test has such a name: it succeeds all the same.
+/// Cargo's line if no test has such a name: Cargo still succeeds.
 const NONE: &str = "test result: ok. 0 passed";
 
 /// The tests that try one way to end the program.
@@ -46,18 +48,18 @@ fn tests(words: &[&str]) -> anyhow::Result<&'static str> {
     }
 }
 
-/// What was said so far.
+/// The output so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Matrix {
     cases: u32,
     clean: u32,
-    /// A test ran.
+    /// Whether a test ran.
     ran: bool,
     compared: String,
 }
 
 impl Matrix {
-    /// Takes a line; gives what of it is to be shown.
+    /// Takes a line; returns the part to be shown.
     fn line<'l>(&mut self, line: &'l str) -> Option<&'l str> {
         // The name of a test stands before the first line that it prints.
         let line = line.split_once(" ... ").map_or(line, |(_, said)| said);
@@ -67,7 +69,7 @@ impl Matrix {
             return Some(line);
         }
         if line.starts_with(COMPARED) {
-            // Once, unless an engine came or went since.
+            // Printed again only after a change of the engines.
             let is_new = self.compared != line;
             line.clone_into(&mut self.compared);
             return is_new.then_some(line);
@@ -76,7 +78,7 @@ impl Matrix {
         (line.starts_with(SKIPPED) || line.starts_with(RESULT)).then_some(line)
     }
 
-    /// What stands below all lines.
+    /// The last line.
     fn closing(&self) -> String {
         match self.ran {
             true => format!("{} of {} \"nothing left\"", self.clean, self.cases),
@@ -85,10 +87,10 @@ impl Matrix {
     }
 }
 
-/// Runs the whole matrix, one platform after the other, and shows its lines; true when nothing was left anywhere, and at
-/// least one test was run.
+/// Runs the whole matrix, one platform after the other, and shows its lines; true if nothing was left
+/// anywhere, and at least one test was run.
 pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
-    // Of the workspace, not of the one package, so that libraries have the features that `cargo xtask test` built them with.
+    // Of the workspace, not of the one package, so that libraries have the features of `cargo xtask test`.
     let mut child = building::cargo(root)
         .args(["test", "--workspace", "--test", "program", tests(words)?, "--", "--nocapture"])
         .arg("--test-threads=1")

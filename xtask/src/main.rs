@@ -1,4 +1,5 @@
-//! The one door for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the house rules.
+//! The entry point for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the
+//! house rules.
 
 mod building;
 mod dev;

@@ -4,22 +4,22 @@ use anyhow::{Context, bail};
 
 use crate::testing::{Group, Selection};
 
-/// Which tests are to run, and how.
+/// Selection and mode of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) selection: Selection,
     /// Whether processors are taken away meanwhile.
     pub(crate) stolen: bool,
-    /// How many times in a row all of them run.
+    /// Number of repetitions of all tests.
     pub(crate) times: u32,
     /// Whether the tests are listed and not run.
     pub(crate) list: bool,
-    /// The revision that the work tree is compared with.
+    /// The revision for comparison with the work tree.
     pub(crate) base: Option<String>,
 }
 
 impl Options {
-    /// Reads the words behind `test`.
+    /// Parses the arguments of `test`.
     pub(crate) fn of_test(words: &[&str]) -> anyhow::Result<Self> {
         let options = Self::read(words)?;
         if options.base.is_some() {
@@ -28,7 +28,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Reads the words behind `t`, which runs the group `quick` where none is named.
+    /// Parses the arguments of `t`, whose default group is `quick`.
     pub(crate) fn of_changed(words: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self::read(words)?;
         if options.selection.groups.is_empty() {

@@ -1,4 +1,5 @@
-//! Debian packages that some tests need: installed when they are missing and this process may, else a stated skip.
+//! Debian packages for some tests: installed if they are missing and this process may, otherwise a reported
+//! skip.
 
 use std::fs;
 use std::io::Write;
@@ -11,12 +12,13 @@ use crate::say::say;
 /// A package and the tests that need it.
 struct Package {
     name: &'static str,
-    /// A program it installs; the package is there when one of the usual folders holds it, or this file exists. A `*`
-    /// stands for the version in a folder's name.
+    /// A program in it; the package is present if one of the usual folders holds it, or this file exists. A
+    /// `*` stands for the version in a folder's name.
     program: &'static str,
     needed_by: &'static str,
 }
 
+/// All packages.
 const PACKAGES: &[Package] = &[
     Package {
         name: "apache2-bin",
@@ -73,9 +75,10 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
+/// The usual folders of programs.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin", "/snap/bin"];
 
-/// Installs what is missing. Returns how many packages are still missing, each of which was said with its command.
+/// Installs missing packages. Returns the number still missing, each reported with its command.
 pub(crate) fn install_missing() -> u32 {
     let missing: Vec<&Package> = PACKAGES.iter().filter(|package| !present(package.program)).collect();
     if missing.is_empty() {
@@ -86,7 +89,7 @@ pub(crate) fn install_missing() -> u32 {
         command.args(["install", "-y", "--no-install-recommends"]).args(missing.iter().map(|p| p.name));
         // Tests start services of their own; those of the system would take ports, memory and time.
         let refusal = Refusal::of_starts();
-        // A failure shows in what is still missing below; nothing else depends on it.
+        // A failure shows in the packages still missing below; nothing else depends on it.
         let updated = Command::new("apt-get").args(["-q", "update"]).status();
         let installed = command.env("DEBIAN_FRONTEND", "noninteractive").status();
         if let Err(error) = updated.and(installed) {
@@ -110,17 +113,17 @@ pub(crate) fn present(program: &str) -> bool {
         let versions = fs::read_dir(folders).into_iter().flatten().flatten();
         return versions.into_iter().any(|version| version.path().join(rest).is_file());
     }
-    // A whole path stays what it is when it is joined.
+    // `join` returns an absolute path unchanged.
     FOLDERS.iter().any(|folder| Path::new(folder).join(program).is_file())
 }
 
-/// While it lives, packages that are installed do not start the services they bring.
+/// While it lives, newly installed packages do not start their services.
 struct Refusal {
-    /// Whether the file was made here; one that was there before stays as it is.
+    /// Whether the file was made here; an existing one is left unchanged.
     made: bool,
 }
 
-/// Debian's installers ask this program, and 101 means no.
+/// The program asked by Debian's installers; 101 means no.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
 impl Refusal {

@@ -1,4 +1,5 @@
-//! The steps of `cargo xtask test` and `cargo xtask t`, in order, all of them run even when an earlier one failed.
+//! The steps of `cargo xtask test` and `cargo xtask t`, in order; all of them run even if an earlier one
+//! failed.
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,19 +24,22 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
+/// Checks the format.
 const FORMAT: Step = Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+/// Runs clippy, without warnings.
 const CLIPPY: Step = Step {
     name: "clippy",
     arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
     environment: &[],
 };
+/// Builds the documentation, without warnings.
 const DOCUMENTATION: Step = Step {
     name: "documentation",
     arguments: &["doc", "--no-deps", "--workspace"],
     environment: &[("RUSTDOCFLAGS", "-Dwarnings")],
 };
 
-/// What came of the steps so far.
+/// Results of the steps so far.
 struct Report {
     tally: Tally,
     lines: Vec<String>,
@@ -72,7 +76,7 @@ impl Report {
         self.step(step.name, |_| cargo(root, step))
     }
 
-    /// Builds the wanted tests; `None` when that failed.
+    /// Builds the wanted tests; `None` if that failed.
     fn build(&mut self, root: &Path, selection: &Selection) -> anyhow::Result<Option<Suite>> {
         let mut suite = None;
         self.step("build of the tests", |_| {
@@ -103,7 +107,7 @@ impl Report {
         })
     }
 
-    /// Shows where the time went and what came of the steps; true when all of it succeeded.
+    /// Shows times and results of the steps; true if all succeeded.
     fn shown(&self) -> anyhow::Result<bool> {
         say("==> times of groups, added up, and of the slowest tests");
         self.times.lines().iter().for_each(|line| say(line));
@@ -115,17 +119,17 @@ impl Report {
     }
 }
 
-/// Installs and builds what tests need and is missing. Returns how much is missing still, each of which was said.
+/// Installs and builds missing tools for tests. Returns the number still missing, each reported.
 pub(crate) fn install_tools(root: &Path) -> u32 {
     packages::install_missing() + ferretdb::build_missing(root) + go::build_missing(root, &VICTORIA_METRICS)
 }
 
-/// Runs everything; true when all of it succeeded.
+/// Runs everything; true if all of it succeeded.
 pub(crate) fn everything(root: &Path) -> anyhow::Result<bool> {
     let mut report = Report::new(root);
     building::look_at_disk(root)?;
     report.step("tools", |_| {
-        // What is missing still was said; the tests that need it count themselves as skipped.
+        // Tools still missing were reported; the tests that need them count themselves as skipped.
         install_tools(root);
         Ok(true)
     })?;
@@ -140,7 +144,7 @@ pub(crate) fn everything(root: &Path) -> anyhow::Result<bool> {
     report.shown()
 }
 
-/// Runs the tests that the options want, and nothing else.
+/// Runs the tests selected by the options, and nothing else.
 pub(crate) fn tests(root: &Path, options: &Options) -> anyhow::Result<bool> {
     let mut report = Report::new(root);
     building::look_at_disk(root)?;

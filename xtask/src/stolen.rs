@@ -1,5 +1,5 @@
-//! Takes the processors away now and then, as a host does that gives their turn to another machine: what fails beside this
-//! depends on how busy a machine is.
+//! Takes the processors away now and then, like a host that gives their turn to another machine: tests that
+//! fail beside this depend on how busy a machine is.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -17,22 +17,23 @@ const APART_MS: RangeInclusive<u64> = 2_000..=6_000;
 /// Milliseconds that a theft lasts.
 const LASTS_MS: RangeInclusive<u64> = 100..=1_500;
 
-/// Where the kernel says on which processors this process may run, and which of the machine's are switched on.
+/// File with the processors allowed to this process.
 const STATUS: &str = "/proc/self/status";
+/// File with the machine's online processors.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// All processors are taken at about the same moments.
+/// Seed of the times: all processors are taken at about the same moments.
 const SEED: u64 = 1;
 
 /// Steals until it is dropped.
 pub(crate) struct Thief {
-    /// Nothing is sent: their end is heard.
+    /// Nothing is sent: dropping them ends the threads.
     stops: Vec<SyncSender<()>>,
     hands: Vec<JoinHandle<anyhow::Result<()>>>,
 }
 
 impl Thief {
-    /// Begins to steal all processors that this process may use. Fails where this may not be done.
+    /// Begins to steal all processors that this process may use. Fails without the rights to do so.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let processors = ours()?;
         processors.iter().try_for_each(|processor| steal(*processor, Duration::from_millis(10)))?;
@@ -45,7 +46,7 @@ impl Thief {
         Ok(thief)
     }
 
-    /// Ends it. Fails when a processor was not taken all the time.
+    /// Ends it. Fails if a processor was not taken all the time.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         self.stops.clear();
         self.hands.drain(..).try_for_each(|hand| hand.join().unwrap_or_else(|_| bail!("a thief panicked")))
@@ -56,19 +57,19 @@ impl Drop for Thief {
     fn drop(&mut self) {
         self.stops.clear();
         for hand in self.hands.drain(..) {
-            // One that panicked steals no more either.
+            // A panicked one steals no more either.
             let _ = hand.join();
         }
     }
 }
 
-/// The processors that this process may use: there may be others before and between them.
+/// The processors that this process may use, which need not be consecutive.
 fn ours() -> anyhow::Result<Vec<usize>> {
     let read = |file: &str| fs::read_to_string(file).with_context(|| format!("read {file}"));
     usable(&read(STATUS)?, &read(ONLINE)?)
 }
 
-/// Those of the list in `status` that are in `online`, too: the kernel also allows processors that are switched off.
+/// Those of the list in `status` that are in `online`, too: the kernel also allows offline processors.
 fn usable(status: &str, online: &str) -> anyhow::Result<Vec<usize>> {
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let allowed = allowed.with_context(|| format!("find Cpus_allowed_list in {STATUS}"))?.trim();
@@ -105,17 +106,17 @@ fn steals(processor: usize, stopped: &Receiver<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Runs before everything else on this processor for so long.
+/// Runs before everything else on this processor for this long.
 fn steal(processor: usize, lasts: Duration) -> anyhow::Result<()> {
     let seconds = format!("{:.3}", lasts.as_secs_f64());
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &processor.to_string()]);
-    // Who ends it comes before it, or would not get the processor either.
+    // The ending process has a higher priority, or it would not get the processor either.
     command.args(["chrt", "--fifo", "11", "timeout", &seconds]);
     command.args(["chrt", "--fifo", "10", "sh", "-c", "while :; do :; done"]);
     let output =
         command.stdin(Stdio::null()).output().context("start taskset, which the package util-linux has")?;
-    // 124: timeout has ended it, as it should.
+    // 124: ended by timeout, as intended.
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(
         output.status.code() == Some(124),
@@ -131,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// No machine has as many processors.
+    /// Greater than the number of any machine's processors.
     const NONE: usize = 1_000_000;
 
     #[test]

@@ -1,7 +1,7 @@
-//! Finds, orders and runs the tests of the workspace: each in a process of its own, several side by side, long ones
-//! first.
+//! Finds, orders and runs the tests of the workspace: each in a process of its own, several side by side,
+//! long ones first.
 //!
-//! A process of its own gives a test its own time, its own output and an end that no other test can prevent.
+//! A separate process gives a test its own time, its own output and an end that no other test can prevent.
 
 mod binaries;
 mod changed;
@@ -28,7 +28,7 @@ use memory::Temporary;
 use progress::Progress;
 use queue::Queue;
 
-/// Numbers of tests.
+/// Counts of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// The line by which build servers count tests.
+    /// The line from which build servers count tests.
     pub(crate) fn line(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
@@ -55,8 +55,8 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// Builds the test binaries of a selection and lists their tests. `None` when the build failed; the compiler has
-    /// said why.
+    /// Builds the test binaries of a selection and lists their tests. `None` if the build failed, after the
+    /// compiler's messages.
     pub(crate) fn build(root: &Path, selection: &Selection) -> anyhow::Result<Option<Self>> {
         let Some(binaries) = binaries::build(root, selection)? else { return Ok(None) };
         let mut jobs = Vec::new();
@@ -71,7 +71,7 @@ impl Suite {
         self.jobs.iter().map(|job| format!("{:<8} {}", job.group.name(), job.key()))
     }
 
-    /// Runs all tests and adds what came of them to the tally and the times.
+    /// Runs all tests and adds their results to the tally and the times.
     pub(crate) fn run(&self, times: &mut Times, tally: &mut Tally) -> anyhow::Result<()> {
         let known = times.known();
         let (alone, beside): (Vec<Job>, Vec<Job>) = self.jobs.iter().cloned().partition(|job| job.alone);

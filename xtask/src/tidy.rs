@@ -1,4 +1,4 @@
-//! The house rules that a program can check. Each rule is a pure function over what was read, with a test that
+//! The house rules that a program can check. Each rule is a pure function of the files, with a test that
 //! plants a violation.
 
 mod banned;
@@ -15,14 +15,14 @@ use std::path::Path;
 
 use tree::Source;
 
-/// Something that breaks a rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// The rule, by the file that holds it.
     pub(crate) rule: &'static str,
     /// File, line or crate.
     pub(crate) place: String,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     pub(crate) says: String,
 }
 

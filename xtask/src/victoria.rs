@@ -1,13 +1,14 @@
-//! VictoriaMetrics, which receives OpenTelemetry metrics and answers queries about them: Debian's is older than that, so it
-//! is built from its sources where Go is installed.
+//! VictoriaMetrics, which receives OpenTelemetry metrics and answers queries about them: Debian's version is
+//! too old, so it is built from its sources where Go is installed.
 
 use std::path::Path;
 
 use crate::go::{Program, go};
 
+/// The Go package.
 const PACKAGE: &str = "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics";
 
-/// It reads exponential histograms; later ones want a newer Go than others here.
+/// The version: it reads exponential histograms; later ones need a newer Go.
 pub(crate) const VICTORIA_METRICS: Program = Program {
     file: "victoria-metrics",
     name: "VictoriaMetrics v1.110.0",
@@ -17,7 +18,7 @@ pub(crate) const VICTORIA_METRICS: Program = Program {
 };
 
 fn make(module: &Path, made: &Path) -> anyhow::Result<()> {
-    // Not `go install`: that asks for a list of all versions, which not every proxy gives.
+    // Not `go install`: that needs a list of all versions, which not every proxy provides.
     go(module, &["get", &format!("{PACKAGE}@v1.110.0")])?;
     go(module, &["build", "-trimpath", "-ldflags", "-s -w", "-o", &made.to_string_lossy(), PACKAGE])?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Measures the auction application on the stores, buses and proxies it can stand on: `cargo xtask bench auction PART`.
+//! Measures the auction application on its stores, buses and proxies: `cargo xtask bench auction PART`.
 //!
-//! Each part starts real services and nodes of its own, loads or fails them, and prints a table. Nothing outlives it:
-//! services are killed with this process, and nodes end when their standard input does.
+//! Each part starts real services and nodes of its own, loads or fails them, and prints a table. Nothing
+//! outlives it: services are killed with this process, and nodes end when their standard input does.
 
 mod abuse;
 mod ask;
@@ -27,7 +27,7 @@ use page::Report;
 
 use crate::say::say;
 
-/// Measures the part that the words name; true when nothing was in its way.
+/// Measures the part named in the arguments; true without any trouble.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     match words {
         [] => {

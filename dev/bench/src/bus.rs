@@ -1,4 +1,4 @@
-//! How many messages pass through a bus, and how long one takes from `send` to the receiver's hands.
+//! Throughput of a bus, and the time of a message from `send` to the receiver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,15 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::say::say;
 
-/// A bid with its auction, item and amount is about this long.
+/// Typical length of a bid with its auction, item and amount.
 const BODY_BYTES: usize = 200;
+/// Duration of each measurement.
 const SECONDS: u64 = 5;
-/// Longer times count as this one: a minute.
+/// Longest recorded time: a minute.
 const LONGEST_US: u64 = 60_000_000;
-/// Messages a second for the figures of how long they take: a quiet bus, and the most the application sends.
+/// Messages per second for the measurement of times: a quiet bus, and the application's highest rate.
 const RATES: [u64; 2] = [1_000, 20_000];
+/// Name of the receiving node.
 const NODE: &str = "listener";
 
 /// Measures the buses at these addresses.
@@ -59,7 +61,7 @@ async fn measure(
     let epoch = tokio::time::Instant::now();
     let listening = tokio::spawn(listen(heard, epoch));
     let (bus, mut own) = sender;
-    // Nothing but `Connected` comes to the sender, but a queue that nobody has closes the bus.
+    // The sender receives only `Connected`, but a queue without a reader closes the bus.
     tokio::spawn(async move { while own.recv().await.is_some() {} });
     let (sent, full) = match rate {
         Some(rate) => paced(&bus, rate, epoch).await?,
@@ -110,7 +112,7 @@ fn body(epoch: tokio::time::Instant) -> Bytes {
     body.freeze()
 }
 
-/// Bursts each millisecond, which is how finely the runtime's timer runs.
+/// Sends in bursts each millisecond, the resolution of the runtime's timer.
 async fn paced(bus: &Arc<dyn Bus>, rate: u64, epoch: tokio::time::Instant) -> Result<(u64, u64), SendError> {
     let (mut sent, mut full) = (0, 0);
     let mut ticks = interval(Duration::from_millis(1));
@@ -128,7 +130,7 @@ async fn paced(bus: &Arc<dyn Bus>, rate: u64, epoch: tokio::time::Instant) -> Re
     Ok((sent, full))
 }
 
-/// As fast as there is room.
+/// Sends as fast as there is room.
 async fn flat_out(bus: &Arc<dyn Bus>, epoch: tokio::time::Instant) -> Result<(u64, u64), SendError> {
     let (mut sent, mut full) = (0, 0);
     while epoch.elapsed() < Duration::from_secs(SECONDS) {

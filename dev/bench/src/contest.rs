@@ -1,4 +1,5 @@
-//! What contests share: programs that do the same work in turn, each pinned to one core beside the core of its target.
+//! Common parts of contests: programs that do the same work in turn, each pinned to one core beside the core
+//! of its target.
 
 pub(crate) mod figures;
 mod head;
@@ -12,19 +13,19 @@ pub(crate) use machine::load;
 pub(crate) use process::Pinned;
 pub(crate) use server::Server;
 
-/// The core of targets, and the core of the drivers.
+/// The core of targets.
 pub(crate) const TARGET_CPU: usize = 0;
+/// The core of drivers.
 pub(crate) const DRIVER_CPU: usize = 1;
 
-/// A refusal on machines on which target and driver cannot have a core each.
+/// Refuses machines without a core each for target and driver.
 pub(crate) fn need_two_cores() -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     anyhow::ensure!(cores >= 2, "target and driver need a core each: this machine has {cores}");
     Ok(())
 }
 
-/// The places of the contenders in their order in a round. Each is first once, so that no contender always follows the
-/// same one.
+/// The order of the contenders in a round. Each is first once, so that none always follows the same one.
 pub(crate) fn turns(round: u32, contenders: usize) -> impl Iterator<Item = usize> {
     (0..contenders).map(move |turn| (turn + round as usize) % contenders)
 }

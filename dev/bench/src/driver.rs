@@ -1,6 +1,7 @@
-//! `cargo xtask bench driver`: the cost of our driver and of others on the same target, as a page with tables.
+//! `cargo xtask bench driver`: the cost of this driver and of others on the same target, as a page with
+//! tables.
 //!
-//! It installs nothing: a tool that is not here is named with the command that installs it.
+//! It installs nothing: a missing tool is named with the command that installs it.
 
 mod nginx;
 mod options;
@@ -25,7 +26,7 @@ use sections::{Contender, Found, Section};
 use table::Run;
 use tools::TOOLS;
 
-/// Everything that is needed to measure.
+/// Inputs of the measurement.
 struct Bench {
     options: Options,
     nginx: PathBuf,
@@ -34,7 +35,7 @@ struct Bench {
     ours: Option<PathBuf>,
 }
 
-/// Measures what the words ask for; true when every contender gave a reading in every round.
+/// Measures as requested by the arguments; true if every contender gave a reading in every round.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     if words == ["--help"] {
         say(USAGE);
@@ -60,7 +61,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     Ok(measured.iter().all(|m| m.trouble.is_empty()))
 }
 
-/// The tools that are here, and the others with the commands that install them.
+/// The available tools, and the missing ones with the commands that install them.
 fn look_for_tools(folders: &[PathBuf]) -> (Found, Vec<(String, String)>) {
     let mut found = Found::new();
     let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! Boots virtual machines and prints how long that took.
+//! Boots virtual machines and prints the time taken.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use crate::product;
 use crate::say::say;
 
-/// Boots this number of hosts at once, one unless it is given.
+/// Boots this number of hosts at once, by default one.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let count = match words {
         [] => 1,

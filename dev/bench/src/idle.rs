@@ -1,6 +1,5 @@
-//! Measures what every service costs before anybody asks anything of it: how long until it is ready, how long until it
-//! has ended, its memory and its CPU when idle. `--write` puts the figures into the `service.toml` files and into
-//! `docs/reference/services.md`.
+//! Measures the cost of every idle service: time until it is ready, time until it has ended, memory and CPU.
+//! `--write` puts the figures into the `service.toml` files and into `docs/reference/services.md`.
 
 mod backdrop;
 mod figures;
@@ -39,7 +38,7 @@ struct Options {
     write: bool,
 }
 
-/// Measures the services that the words name.
+/// Measures the services named in the arguments.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let options = Options::parse_from(std::iter::once("services").chain(words.iter().copied()));
     Runtime::new()?.block_on(all_services(options))?;
@@ -67,7 +66,7 @@ async fn all_services(options: Options) -> anyhow::Result<()> {
     if options.write { page::write() } else { Ok(()) }
 }
 
-/// `None` when it cannot run here, which was said.
+/// Measures both flavours; `None` after a message if the service cannot run here.
 async fn both(measure: &Measure, service: &Service, machine: &str) -> anyhow::Result<Option<Measured>> {
     let mut all = Vec::new();
     for flavour in [Flavour::Vanilla, Flavour::Tuned] {

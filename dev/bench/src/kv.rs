@@ -1,6 +1,7 @@
-//! `cargo xtask bench kv`: the cost of our key-value driver and of others on the same stores, as a page with tables.
+//! `cargo xtask bench kv`: the cost of this key-value driver and of others on the same stores, as a page with
+//! tables.
 //!
-//! It installs nothing: a tool that is not here is named with the command that installs it.
+//! It installs nothing: a missing tool is named with the command that installs it.
 
 mod options;
 mod output;
@@ -28,13 +29,13 @@ use stand::{Programs, Stand, TIERS, Tier};
 use table::Run;
 use tools::{OURS, TOOLS};
 
-/// Commands of each connection's pipeline in the run that finds how many commands a tool has time for.
+/// Commands of each connection's pipeline in the run that determines how many a tool has time for.
 const PROBE: u64 = 10_000;
 
-/// Length of the run with which our program fills the keys, s.
+/// Length of the run in which this product's program fills the keys, s.
 const FILL_S: u64 = 1;
 
-/// Everything that is needed to measure.
+/// Inputs of the measurement.
 struct Bench {
     options: Options,
     programs: Programs,
@@ -42,7 +43,7 @@ struct Bench {
     folder: PathBuf,
 }
 
-/// Measures what the words ask for; true when every driver gave a reading in every round.
+/// Measures as requested by the arguments; true if every driver gave a reading in every round.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let options = match Options::read(words) {
         Ok(options) => options,
@@ -71,7 +72,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     Ok(measured.iter().all(|m| m.trouble.is_empty()))
 }
 
-/// The programs of drivers, by what was typed and else by where programs are.
+/// The programs of drivers, from the arguments or the usual places.
 fn drivers(root: &Path, options: &Options, folders: &[PathBuf]) -> anyhow::Result<Drivers> {
     for (name, _) in &options.tools {
         if !TOOLS.iter().any(|tool| tool.name == name) {
@@ -156,7 +157,8 @@ impl Bench {
         Ok(Measured { section, seconds, cases, commands, runs, load: (began, load()), trouble })
     }
 
-    /// Writes all keys with values of the size of this case. Values that are to be verified are those of our program.
+    /// Writes all keys with values of the size of this case. Values to be verified are those of this
+    /// product's program.
     fn fill(&self, section: Section, stand: &Stand, case: &Case) -> anyhow::Result<()> {
         if section != Section::Verify {
             let memtier =
@@ -174,7 +176,7 @@ impl Bench {
         Ok(())
     }
 
-    /// How many commands a tool that counts them has time for.
+    /// Number of commands for a tool that counts them.
     fn count(&self, section: Section, case: &Case, contenders: &[Contender]) -> anyhow::Result<u64> {
         let Some(counting) = contenders.iter().find(|c| c.tool.counts) else { return Ok(0) };
         let mut probe = case.clone();
@@ -186,7 +188,7 @@ impl Bench {
         Ok((per_s * case.job.seconds as f64 * going) as u64)
     }
 
-    /// One run of a driver. Its case and round are for the caller to say.
+    /// One run of a driver. The caller adds case and round.
     fn run(
         &self,
         section: Section,
@@ -241,7 +243,7 @@ impl Bench {
     }
 }
 
-/// What a driver is called with in a case; none when it cannot do it.
+/// The command line of a driver in a case; `None` if it cannot do it.
 fn pinned(contender: &Contender, case: &Case) -> Option<Pinned> {
     let arguments = contender.arguments(&case.job)?;
     Some(Pinned { program: contender.program.clone(), arguments, cpu: DRIVER_CPU, fine: contender.tool.fine })

@@ -1,4 +1,5 @@
-//! What the product and its parts cost: the measurements behind pages in `docs/reference`, and some for the desk.
+//! The cost of the product and its parts: the measurements behind pages in `docs/reference`, and some for
+//! development.
 //!
 //! `cargo xtask bench` builds this program with optimisation and runs it.
 
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 
 use say::say;
 
-/// As in the product: the driver is measured here, too.
+/// The allocator of the product: the driver is measured here, too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes one measurement; true when nothing was in its way.
+/// Makes one measurement; true without any trouble.
 fn measure(words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["driver", words @ ..] => driver::run(words),

@@ -1,7 +1,9 @@
-//! `cargo xtask bench postgres`: CPU of the PostgreSQL client for a transaction, beside pgbench's for the same one.
+//! `cargo xtask bench postgres`: CPU of the PostgreSQL client for a transaction, beside pgbench's for the
+//! same one.
 //!
-//! Both drive the tables of `pgbench -i` from one thread over prepared statements, each user on a connection of its own,
-//! and end after a number of transactions. The CPU is that of the whole process: connecting and preparing are in it.
+//! Both drive the tables of `pgbench -i` from one thread over prepared statements, each user on a connection
+//! of its own, and end after a number of transactions. The CPU is that of the whole process, including
+//! connecting and preparing.
 
 mod client;
 
@@ -21,14 +23,14 @@ const SCALE: u32 = 10;
 /// Longest time of one run, s.
 const RUN_S: u64 = 600;
 
-/// How much is measured.
+/// Extent of the measurement.
 struct Size {
     rounds: u32,
     connections: u32,
     transactions: u32,
 }
 
-/// Measures, or drives a server as one of those that are measured.
+/// Measures, or drives a server as one of the measured processes.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let number = |word: &str| word.parse::<u32>().with_context(|| format!("read `{word}` as a number"));
     match words {
@@ -71,7 +73,7 @@ fn compare(size: &Size) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The two in turn, for all rounds.
+/// Runs the two in turn, for all rounds.
 fn contest(case: Case, contenders: &[Pinned; 2], size: &Size, folder: &Path) -> anyhow::Result<()> {
     let transactions = f64::from(size.connections * size.transactions);
     let mut figures = [Vec::new(), Vec::new()];
@@ -90,7 +92,8 @@ fn contest(case: Case, contenders: &[Pinned; 2], size: &Size, folder: &Path) -> 
     Ok(())
 }
 
-/// What pgbench is told. It has no form of its transaction in one round trip, so that is held against the usual one.
+/// The arguments of pgbench. It cannot send its transaction in one round trip, so that case is compared with
+/// the usual one.
 fn words_of(case: Case, size: &Size) -> Vec<String> {
     let (connections, transactions) = (size.connections.to_string(), size.transactions.to_string());
     let script = if case == Case::Select { "select-only" } else { "tpcb-like" };
@@ -103,7 +106,8 @@ fn pinned(program: &Path, arguments: Vec<String>) -> Pinned {
     Pinned { program: program.to_owned(), arguments, cpu: DRIVER_CPU, fine: &[0] }
 }
 
-/// The program beside the newest server. What is in `PATH` is a script that chooses one, and would be measured too.
+/// The program of the newest server. The one in `PATH` is a script that chooses one, and would be measured
+/// too.
 fn pgbench() -> Option<PathBuf> {
     let all = std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     let mut found: Vec<PathBuf> = all.map(|folder| folder.path().join("bin/pgbench")).collect();

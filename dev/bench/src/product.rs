@@ -1,4 +1,4 @@
-//! The program that is measured.
+//! The measured program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::say::say;
 
-/// Builds the program by itself, as users do, in the folder of the build that this program is from.
+/// Builds the program alone, as users do, in this program's target folder.
 pub(crate) fn built(root: &Path) -> anyhow::Result<PathBuf> {
     say("==> cargo build --release");
     let own = std::env::current_exe().context("find this program")?;

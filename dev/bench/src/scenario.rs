@@ -1,4 +1,4 @@
-//! Runs a scenario file against an address and prints what it cost the driver.
+//! Runs a scenario file against an address and prints the driver's cost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use barograph_workload_scenario::{Options, Reasons, reach, runnable};
 
 use crate::say::say;
 
-/// Users come evenly over the warm-up, or all at once without one.
+/// A load whose users start evenly over the warm-up, or at once without one.
 struct Plan {
     users: u32,
     seconds: u64,
@@ -35,7 +35,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     };
     let resolved = Target::parse(url, &reach(&scenario.target))?.resolve()?;
     let reasons = Reasons::shared();
-    // The time of day stands still: no figure depends on it.
+    // The time of day is constant: no figure depends on it.
     let options = Options { clock: || Nanos(1_767_225_600_000_000_000), reasons: Arc::clone(&reasons) };
     let settings = Settings {
         workers: 1,

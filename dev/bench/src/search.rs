@@ -1,6 +1,6 @@
-//! How long a search by posterior thinks about its next trial.
+//! Time that a search by posterior takes to choose its next trial.
 //!
-//! The sum of the capacities found stands beside the times: it must stay when only the speed is to change.
+//! The sum of the found capacities is printed beside the times: a change of speed alone must not affect it.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::say::say;
 
-/// Searches per line unless told otherwise.
+/// Default number of searches per line.
 const SEARCHES: u64 = 50;
 /// Trials of `quick`, `standard` and `full`.
 const BUDGETS: [u32; 3] = [9, 19, 30];
-/// Width of the edge as a share of the capacity, and share of trials that fail for no reason.
+/// Width of the edge as a share of the capacity.
 const SOFTNESS: f64 = 0.01;
+/// Share of spurious failures.
 const SPURIOUS: f64 = 0.05;
 
 /// Makes this number of searches with each budget.
@@ -46,7 +47,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// One search after a ramp; the capacity it finds.
+/// One search after a ramp; returns its capacity.
 fn search(budget: u32, seed: u64, times: &mut Vec<Duration>) -> u32 {
     let mut luck = Xoshiro256PlusPlus::seed_from_u64(seed);
     let capacity = 8_000.0 + 50_000.0 * luck.random::<f64>();
@@ -63,7 +64,7 @@ fn search(budget: u32, seed: u64, times: &mut Vec<Duration>) -> u32 {
         let passes = luck.random::<f64>() < (1.0 - SPURIOUS) / (1.0 + edge.exp());
         let result = if passes { TrialResult::Pass } else { TrialResult::Fail };
         let begun = Instant::now();
-        // The next trial is decided when a result is told.
+        // The next trial is chosen when a result is reported.
         search.tell(level, result);
         times.push(begun.elapsed());
     }

@@ -1,4 +1,4 @@
-//! The application's stores by themselves, without the application.
+//! The application's stores alone, without the application.
 
 pub(crate) mod documents;
 pub(crate) mod sql;

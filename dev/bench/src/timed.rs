@@ -1,6 +1,6 @@
-//! The timed server of the testkit as a process of its own, for measurements by hand with any client.
+//! The timed server of the testkit as a process of its own, for manual measurements with any client.
 //!
-//! It prints its URL, serves until its input ends, and then prints what it did and how late it was.
+//! It prints its URL, serves until its input ends, and then prints its counts and its lateness.
 
 use std::io::{Read, stdin};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use barograph_testkit::{Delay, Stalls, TimedServer, Timing};
 
 use crate::say::say;
 
-/// The seed of the sequence of delays; any would do.
+/// The seed of the sequence of delays; an arbitrary number.
 const SEED: u64 = 1;
 
-/// Serves with the delays that the words name.
+/// Serves with the delays in the arguments.
 pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let server = TimedServer::start(timing(words)?)?;
     say(&server.url("/"));

@@ -1,4 +1,4 @@
-//! The application in the same process and in simulated time: the real auction rules, answers as small as they may be.
+//! The application in the same process and in simulated time: the real auction rules, with minimal answers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +16,13 @@ use rand::RngExt;
 
 use crate::feed::InProcessFeed;
 
-/// Every request takes this long.
+/// Duration of every request.
 const SERVICE: Nanos = Nanos::from_millis(2);
 
-/// A long poll is held for so long.
+/// Longest hold of a long poll.
 const POLL: Nanos = Nanos::from_secs(45);
 
+/// Items of each auction.
 const ITEMS: i64 = 15;
 
 struct Auction {
@@ -32,7 +33,7 @@ struct Auction {
 }
 
 impl Auction {
-    /// How this item ended when it was last on sale, if that is news to somebody who knows `count` states.
+    /// The last end of this item, if that is news to a follower that knows `count` states.
     fn over(&self, item: i64, count: u32) -> Option<&Bidding> {
         let ended = |b: &&Bidding| matches!(b.state, BidState::Sold | BidState::NotSold);
         let last = self.told.iter().rev().map(|(_, bidding)| bidding).find(ended);
@@ -45,10 +46,10 @@ struct Inner {
     auctions: RefCell<Vec<Auction>>,
     purse: RefCell<Purses>,
     accounts: RefCell<BTreeMap<UserId, BTreeSet<i64>>>,
-    /// The token each user has to show; none when signed out.
+    /// The required token of each user; absent after signing out.
     tokens: RefCell<BTreeMap<UserId, String>>,
     frozen: Cell<bool>,
-    /// The status that everything is answered which has to do with the bidding; streams say farewell.
+    /// Status of every answer about the bidding; streams send a farewell.
     trouble: Cell<Option<u16>>,
     feeds: Cell<Feeds>,
 }
@@ -56,15 +57,15 @@ struct Inner {
 /// Streams of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feeds {
-    /// All that were ever opened.
+    /// Number opened so far.
     pub opened: u64,
-    /// Those that are open.
+    /// Number open at present.
     pub open: u64,
-    /// Most that were open at once.
+    /// Most open at once.
     pub most: u64,
 }
 
-/// A request as it arrived.
+/// A received request.
 struct Asked {
     user: UserId,
     method: String,
@@ -78,7 +79,8 @@ struct Asked {
 pub struct Application(Rc<Inner>);
 
 impl Application {
-    /// As many running auctions as `users` have, their first items in the midst of their bidding, as the fill makes them.
+    /// As many running auctions as `users` have, with their first items in the midst of the bidding, as in
+    /// the fill.
     #[must_use]
     pub fn new(timer: Timer, users: u32, seed: u64) -> Self {
         let mut rng = stream(seed, u32::MAX, 0);
@@ -95,7 +97,7 @@ impl Application {
         }))
     }
 
-    /// Refuses everything about the bidding with this status, or nothing.
+    /// Refuses all requests about the bidding with this status; `None` ends that.
     pub fn refuse(&self, status: Option<u16>) {
         self.0.trouble.set(status);
         self.0.auctions.borrow_mut().iter_mut().for_each(wake);
@@ -118,7 +120,7 @@ impl Application {
         self.0.trouble.get()
     }
 
-    /// No auction ever moves: polls run out.
+    /// Stops all auctions: polls run out.
     #[must_use]
     pub fn that_never_changes(self) -> Self {
         self.0.frozen.set(true);
@@ -135,7 +137,7 @@ impl Application {
         (self.0.timer.now().0 / 1_000_000) as i64
     }
 
-    /// Changes an auction after whatever was due; wakes those who wait when something happened.
+    /// Changes an auction after all due events; wakes its waiters if something happened.
     fn change<T>(&self, id: i64, f: impl FnOnce(&mut LiveAuction, &mut Vec<Event>) -> T) -> T {
         let mut auctions = self.0.auctions.borrow_mut();
         let auction = &mut auctions[id as usize - 1];
@@ -155,7 +157,7 @@ impl Application {
         done
     }
 
-    /// Waits until something happens in an auction, or something is due there, or this instant comes.
+    /// Waits until something happens in an auction, or is due there, or this instant comes.
     pub(crate) async fn news(&self, id: i64, until: Nanos) {
         let next = self.0.auctions.borrow()[id as usize - 1].live.next_deadline();
         let due = next.filter(|_| !self.0.frozen.get());
@@ -167,7 +169,7 @@ impl Application {
         }
     }
 
-    /// Somebody watches an auction.
+    /// Registers a follower of an auction.
     pub(crate) fn watch(&self, id: i64) {
         if !self.0.frozen.get() {
             let now = self.now_ms();
@@ -241,7 +243,7 @@ impl Application {
         json(200, &format!(r#"{{"items":[{}],"totalRecords":{total}}}"#, ids.join(",")))
     }
 
-    /// Is this request public, or does it show the token of the session that is open now?
+    /// Whether this request is public, or has the token of the present session.
     fn admits(&self, asked: &Asked) -> bool {
         let public = ["/auction/", "/auction/login"].contains(&asked.path.as_str());
         public || self.0.tokens.borrow().get(&asked.user) == asked.token.as_ref()
@@ -286,7 +288,7 @@ impl Application {
             }
             ("GET", ["item", _, "image", ..]) => Answer::made(200, vec![0xff, 0xd8, 0xff]),
             ("GET", ["item", _]) => json(200, &item(id(1))),
-            // What a stream begins with; the rest of it is in `feed`.
+            // Head of a stream; its events come from `feed`.
             ("GET", ["bid", "auction", _, "events"]) => json(200, ""),
             ("GET", _) => json(200, "{}"),
             other => panic!("the workload asks for something it should not: {other:?}"),
@@ -294,13 +296,14 @@ impl Application {
     }
 }
 
-/// A starting bid as the fill draws it: normal with mean and deviation 200 units; half the size of a negative draw.
+/// A starting bid drawn like in the fill: normal with mean and deviation 200 units; half the size of a
+/// negative draw.
 fn starting_bid(rng: &mut Stream) -> i64 {
     let x: f64 = rand_distr::Distribution::sample(&rand_distr::Normal::new(200.0, 200.0).unwrap(), rng);
     ((if x < 0.0 { -x / 2.0 } else { x }).max(1.0) * 100.0) as i64
 }
 
-/// Seconds an item is on sale: bids of 2.245 % every 7.6 s up to 943 units, then last call and sale.
+/// Seconds on sale of an item: bids of 2.245 % every 7.6 s up to 943 units, then last call and sale.
 fn seconds_on_sale(start: f64) -> f64 {
     (94_300.0 / start).ln().max(0.0) / 1.02245f64.ln() * 7.6 + 60.0
 }
@@ -308,7 +311,8 @@ fn seconds_on_sale(start: f64) -> f64 {
 fn auction(id: i64, rng: &mut Stream) -> Auction {
     let mut listings: Vec<Listing> =
         (0..ITEMS).map(|n| Listing { item: ItemId(id * 100 + n), starting_bid: starting_bid(rng) }).collect();
-    // At any moment the items that take long are on sale more often: found by chance in proportion to their time.
+    // At any moment, items that take long are more often on sale: rejection sampling in proportion to their
+    // time.
     while rng.random::<f64>() * seconds_on_sale(100.0) > seconds_on_sale(listings[0].starting_bid as f64) {
         listings[0].starting_bid = starting_bid(rng);
     }
@@ -324,7 +328,7 @@ fn auction(id: i64, rng: &mut Stream) -> Auction {
 
 fn wake(auction: &mut Auction) {
     for waiting in auction.waiting.drain(..) {
-        // Who waits no longer needs no waking.
+        // A cancelled waiter needs no waking.
         let _ = waiting.send(());
     }
 }

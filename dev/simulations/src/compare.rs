@@ -1,4 +1,4 @@
-//! What comparisons are worth: how often they are wrong about nothing, hold the truth, and find what was planted.
+//! Reliability of comparisons: false verdicts, coverage of intervals, and detection of planted effects.
 
 mod machine;
 
@@ -12,6 +12,7 @@ use barograph_stats::compare::{Comparison, Direction, Finding, NARROW_LOOKS, com
 use crate::say::say;
 use machine::{Design, Noise, Simulated};
 
+/// The page with the tables.
 const PAGE: &str = "docs/reference/comparison.md";
 /// Comparisons per cell of false verdicts and of coverage: a standard error of 0.3 points at 5 %.
 const ROUNDS: u64 = 4_000;
@@ -23,39 +24,42 @@ const DEVIATION: f64 = 0.10;
 const PAIRS: [usize; 3] = [6, 10, 20];
 /// Pairs in the table of coverage.
 const COVERAGE_PAIRS: [usize; 5] = [6, 8, 10, 20, 40];
-/// Blocks that are made before the first look, where they end when the interval is narrow enough.
+/// Blocks before the first look, for comparisons that end when the interval is narrow enough.
 const FIRST_LOOKS: [usize; 3] = [6, 10, 20];
-/// How narrow it is to be: its ends differ by this part.
+/// Required widths of the interval: relative distance of its ends.
 const WIDTHS: [f64; 4] = [0.40, 0.25, 0.15, 0.10];
-/// Blocks at the most: what `most_repeats` is by default.
+/// Most blocks: the default of `most_repeats`.
 const MOST_BLOCKS: usize = 40;
 /// Pairs of the power curve.
 const POWER_PAIRS: [usize; 6] = [6, 8, 10, 20, 40, 80];
 /// Scatter of pairs in the power curve.
 const PAIR_DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
-/// Slow-downs planted.
+/// Planted slow-downs.
 pub(super) const SLOWER: [f64; 3] = [0.02, 0.05, 0.10];
+/// Margin of equivalence.
 pub(super) const MARGIN: f64 = 0.01;
 
-/// Aims, held to in randomised pairs, which is what studies make: share of false verdicts at the most …
+/// Aims for randomised pairs, the design of studies: largest share of false verdicts …
 pub(super) const MOST_FALSE: f64 = 0.05;
-/// … and so many standard errors more, since chance alone makes some cells miss it; …
+/// … plus this many standard errors, since chance alone makes some cells miss it; …
 const ERRORS: f64 = 2.0;
-/// … share of 95 % intervals that hold the truth, at the least.
+/// … and least share of 95 % intervals that hold the truth.
 const LEAST_COVERAGE: f64 = 0.93;
 
+/// Shapes of noise, with their names in the tables.
 const NOISES: [(Noise, &str); 3] = [
     (Noise::Independent, "independent"),
     (Noise::Autocorrelated, "autocorrelated, 0.55"),
     (Noise::HeavyTailed, "heavy-tailed"),
 ];
+/// Orders of runs, with their names in the tables.
 const DESIGNS: [(Design, &str); 3] = [
     (Design::Blocked, "blocked AA..BB"),
     (Design::Alternating, "ABAB"),
     (Design::RandomisedPairs, "randomised pairs"),
 ];
 
-/// Simulates and writes the page; true when all aims are met.
+/// Simulates and writes the page; true if all aims are met.
 pub(super) fn compare(root: &Path) -> anyhow::Result<bool> {
     let mut missed = Vec::new();
     let page = page(&mut missed);
@@ -67,12 +71,12 @@ pub(super) fn compare(root: &Path) -> anyhow::Result<bool> {
     Ok(missed.is_empty())
 }
 
-/// False verdicts that chance alone makes of `rounds` comparisons, at the most.
+/// Most false verdicts of `rounds` comparisons by chance alone.
 fn most_false(rounds: u64) -> f64 {
     MOST_FALSE + ERRORS * (MOST_FALSE * (1.0 - MOST_FALSE) / rounds as f64).sqrt()
 }
 
-/// Part of `rounds` comparisons for which `holds`.
+/// Share of `rounds` comparisons for which `holds`.
 fn share(machine: Simulated, pairs: usize, rounds: u64, holds: impl Fn(&Comparison) -> bool) -> f64 {
     let found = (0..rounds)
         .filter(|seed| holds(&compare_pairs(&machine.pairs(pairs, *seed), Direction::Higher, MARGIN)));
@@ -129,7 +133,7 @@ fn false_verdicts(text: &mut String, missed: &mut Vec<String>) {
                 let test = share(machine, *n, ROUNDS, |found| found.p < 0.05);
                 let wrong = |f: &Comparison| matches!(f.finding, Finding::Better | Finding::Worse);
                 let found = share(machine, *n, ROUNDS, |found| wrong(found));
-                // A verdict asks for more than the test, so the test is what is held.
+                // A verdict requires more than the test, so the aim is for the test.
                 if design == Design::RandomisedPairs && test > most_false(ROUNDS) {
                     missed.push(format!(
                         "{noise_name}, {n} pairs: {} false, at most 5 % but for chance",
@@ -171,7 +175,7 @@ fn coverage(text: &mut String, missed: &mut Vec<String>) {
     text.push('\n');
 }
 
-/// What became of comparisons that ended by themselves.
+/// Results of comparisons that ended by themselves.
 #[derive(Clone, Copy, Default)]
 struct Ended {
     held: u64,
@@ -208,7 +212,7 @@ fn until_narrow(text: &mut String, missed: &mut Vec<String>) {
     text.push('\n');
 }
 
-/// By first look and width.
+/// Results by first look and width.
 fn ended(machine: Simulated) -> [[Ended; WIDTHS.len()]; FIRST_LOOKS.len()] {
     let mut all = [[Ended::default(); WIDTHS.len()]; FIRST_LOOKS.len()];
     for seed in 0..ROUNDS {

@@ -1,5 +1,5 @@
-//! The validity checks on windows whose truth is known: how often clean ones are disbelieved, and how often planted faults
-//! are found.
+//! The validity checks on windows with a known truth: the rate of clean ones that are invalid, and of planted
+//! faults that are found.
 
 mod counted;
 mod page;
@@ -17,7 +17,7 @@ use window::{Load, Window, of_auction, of_scenario};
 
 use crate::say::say;
 
-/// How much is simulated.
+/// Extent of the simulation.
 #[derive(Clone, Copy)]
 struct Size {
     /// Runs of each kind of clean load.
@@ -28,13 +28,14 @@ struct Size {
     faults: u64,
 }
 
+/// Extent of the page.
 const FULL: Size = Size { runs: 60, windows: 5, faults: 40 };
 
 /// Lengths of windows in seconds: those of a search by posterior with `quick`, `standard` and `full` durations
 /// (`lab/spec/src/durations.rs`).
 const SPANS: [u32; 3] = [15, 60, 180];
 
-/// So large a share of the clean windows may be disbelieved: of each load as counted, of all of them with 95 % confidence.
+/// Largest share of invalid clean windows: of each load as counted, of all of them with 95 % confidence.
 const MOST_DISBELIEVED: f64 = 0.02;
 
 /// A kind of clean load.
@@ -43,6 +44,7 @@ struct Kind {
     windows: fn(seed: u64, (u32, u32)) -> Vec<Window>,
 }
 
+/// Clean loads.
 const KINDS: [Kind; 3] = [
     Kind { name: "auction, 600 users", windows: of_auction },
     Kind {
@@ -55,14 +57,14 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// What came of the windows of one kind and length.
+/// Results of the windows of one kind and length.
 struct CleanRow {
     kind: &'static str,
     span: u32,
     counted: Counted,
 }
 
-/// What came of one fault in one size.
+/// Results of one fault in one size.
 struct FaultRow {
     fault: &'static Fault,
     size: f64,
@@ -97,7 +99,7 @@ fn faults(size: Size) -> Vec<FaultRow> {
     plants::ALL.iter().flat_map(|fault| fault.sizes.iter().map(move |by| of(fault, *by))).collect()
 }
 
-/// Simulates everything, says it, and writes the page.
+/// Simulates everything, prints the result, and writes the page.
 pub(super) fn gates(root: &Path) -> anyhow::Result<bool> {
     let (clean, faults) = (clean(FULL), faults(FULL));
     let page = page::written(&clean, &faults);
@@ -105,7 +107,7 @@ pub(super) fn gates(root: &Path) -> anyhow::Result<bool> {
     std::fs::write(root.join("docs/reference/gates.md"), page)?;
     let mut all = Counted::default();
     clean.iter().for_each(|row| all.append(&row.counted));
-    // Each load by itself, too: many windows of one that is easy would hide what those of another say.
+    // Each load separately, too: many windows of an easy one would hide the results of another.
     let trusted = counted::at_most(all.wrongly_disbelieved(), all.windows) < MOST_DISBELIEVED
         && page::by_load(&clean).iter().all(|(_, load)| load.share_disbelieved() < MOST_DISBELIEVED);
     Ok(trusted && faults.iter().filter(|row| row.is_largest()).all(FaultRow::is_found))
@@ -116,8 +118,8 @@ impl FaultRow {
         self.counted.failed(self.fault.check)
     }
 
-    /// By its own check, in every window that did not fail its rules; and those are not none. A window that fails its rules
-    /// while things get worse is failed and not disbelieved.
+    /// Whether the fault's own check found it, in every window that did not fail its rules, of which there
+    /// must be some. A window that fails its rules while things get worse is failed and not invalid.
     fn is_found(&self) -> bool {
         self.unseen == 0 && self.found() > 0
     }
@@ -141,7 +143,7 @@ mod tests {
 
     const SMALL: Size = Size { runs: 4, windows: 5, faults: 4 };
 
-    /// So few windows show no more than that nothing is grossly wrong: of 132 with 2 % more than two come every second time.
+    /// So few windows only exclude gross faults: of 132 with 2 %, more than two come every second time.
     #[test]
     fn few_clean_windows_of_any_load_are_disbelieved() {
         let rows = clean(SMALL);
@@ -164,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Some windows of the largest stretch are too slow in any case: the check says what it found in them.
+    /// Some windows of the largest stretch are too slow in any case: the check still reports its finding.
     #[test]
     fn a_window_that_failed_names_what_was_found() {
         let fault = plants::ALL.iter().find(|fault| fault.check == CheckId::SteadyState).unwrap();

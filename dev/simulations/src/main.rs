@@ -1,4 +1,4 @@
-//! What the methods are worth where the truth is known: the simulations behind pages in `docs/reference`.
+//! Reliability of the methods where the truth is known: the simulations behind pages in `docs/reference`.
 //!
 //! `cargo xtask simulate` builds this program with optimisation and runs it.
 
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one simulation; true when all of its aims are met.
+/// Runs one simulation; true if all of its aims are met.
 fn simulate(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["compare"] => compare::compare(root),

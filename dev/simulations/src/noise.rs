@@ -1,5 +1,5 @@
-//! What comparisons are worth on a real machine: a measured study of nothing against itself, cut into smaller ones, and the
-//! same with a slow-down multiplied into the figures of one side.
+//! Reliability of comparisons on a real machine: a measured study of a thing against itself, cut into smaller
+//! ones, and the same with a slow-down multiplied into the figures of one side.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,17 +17,19 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::compare::{MARGIN, MOST_FALSE, SLOWER, head, percent, row};
 use crate::say::say;
 
+/// The page with the tables.
 const PAGE: &str = "docs/reference/noise.md";
-/// Fewest pairs that the page is worth writing of. Of 100 some may be dropped.
+/// Fewest pairs for the page. Of 100 some may be dropped.
 const FEWEST: usize = 90;
-/// Pairs of the smaller studies that it is cut into. Fewer than 8 could find nothing in four metrics judged together.
+/// Pairs of the smaller studies that it is cut into. Fewer than 8 could find nothing in four metrics judged
+/// together.
 const CUTS: [usize; 4] = [8, 10, 20, 45];
 /// Pairs of the power curve.
 const POWER_PAIRS: [usize; 4] = [8, 10, 20, 40];
 /// Studies drawn for a cell of the power curve.
 const DRAWS: u64 = 2_000;
 
-/// The pairs of one metric, in the order they were measured.
+/// The pairs of one metric, in the order of measurement.
 struct Measured {
     label: String,
     direction: Direction,
@@ -35,7 +37,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// The pairs as they would be, had the candidate been slower by this share: its throughput divided, its times multiplied.
+    /// The pairs with the candidate slower by this share: its throughput divided, its times multiplied.
     fn slower(&self, by: f64) -> Vec<Pair> {
         let factor = match self.direction {
             Direction::Higher => 1.0 / (1.0 + by),
@@ -45,7 +47,7 @@ impl Measured {
     }
 }
 
-/// Writes the page from the study in `folder`; true when no more verdicts are false than may be.
+/// Writes the page from the study in `folder`; true if the number of false verdicts is within its limit.
 pub(super) fn noise(root: &Path, folder: &str) -> anyhow::Result<bool> {
     let read = read_study(&root.join(folder))?;
     let study = read.entries.iter().find_map(|entry| match entry {
@@ -72,7 +74,7 @@ pub(super) fn noise(root: &Path, folder: &str) -> anyhow::Result<bool> {
     Ok(is_good)
 }
 
-/// The metrics of a study that holds one thing against itself.
+/// The metrics of a study that compares a thing with itself.
 fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<Measured>> {
     let first = runs.iter().find(|run| run.valid).context("no run of the study is valid")?;
     let labels: Vec<&str> = first.figures.iter().map(|figure| figure.name.as_str()).collect();
@@ -155,7 +157,7 @@ fn whole(text: &mut String, all: &[Measured]) {
     text.push('\n');
 }
 
-/// Smaller studies, one after the other in the order of time; true when few verdicts of those of every size are false.
+/// Smaller studies, one after the other in the order of time; true if few verdicts of every size are false.
 fn cut(text: &mut String, all: &[Measured]) -> bool {
     text.push_str(
         "## Cut into smaller studies\n\n\
@@ -301,7 +303,7 @@ mod tests {
         assert_eq!(why, "block 1 has more than one thing besides the control");
     }
 
-    /// Pairs that all say 10 % slower are no noise: every small study finds it, and the page says so.
+    /// Pairs that are all 10 % slower are not noise: every small study finds that, and the page shows it.
     #[test]
     fn false_verdicts_are_counted() {
         let scattered =

@@ -1,4 +1,5 @@
-//! `simulate search`: what each method of search makes of targets whose capacity is known, as tables in docs/reference.
+//! `simulate search`: results of each method of search on targets of known capacity, as tables in
+//! docs/reference.
 
 mod aims;
 mod contest;
@@ -15,7 +16,7 @@ use crate::say::say;
 use aims::Aim;
 use contest::{Cell, Contender, Edge, Neighbours, Outcome, Target, simulate};
 
-/// What it does and takes.
+/// Usage text.
 pub(super) const USAGE: &str = "usage: cargo xtask simulate search [--searches N] [--prior even|soft] [--out FILE]
 
   Simulates the search for the capacity of made-up targets: our method beside bisection, two of three, and the rules of
@@ -25,16 +26,18 @@ pub(super) const USAGE: &str = "usage: cargo xtask simulate search [--searches N
   --prior P      what ours believes at first of the width of the edge (default even, as in runs; soft is a candidate)
   --out FILE     page to write (default docs/reference/search.md when N is 200 and P is even, else none)";
 
+/// Searches per line of the tables, unless an option changes it.
 const SEARCHES: u32 = 200;
+/// The page with the tables.
 const PAGE: &str = "docs/reference/search.md";
 
-/// Trials of our method in most tables.
+/// Trials of the posterior method in most tables.
 const TRIALS: u32 = 30;
 
-/// Trials that `quick`, `standard` and `full` allow.
+/// Trials allowed by `quick`, `standard` and `full`.
 const BUDGETS: [u32; 3] = [9, 19, 30];
 
-/// How narrow runs want the interval, where a plan says nothing else.
+/// Default width of the interval.
 const RESOLUTION: Share = Share::percent(5.0);
 
 struct Section {
@@ -43,7 +46,7 @@ struct Section {
     lines: Vec<Cell>,
 }
 
-/// Makes the tables; true when all aims are met.
+/// Makes the tables; true if all aims are met.
 pub(super) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     let (mut searches, mut prior, mut out) = (SEARCHES, Prior::Even, None);
     let mut words = words.iter();
@@ -86,7 +89,7 @@ pub(super) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     Ok(aims.iter().all(|aim| aim.met))
 }
 
-/// The section of the page that says which aims are met.
+/// The section of the page on the aims.
 fn held_to(aims: &[Aim]) -> String {
     let mut text =
         "\n## Aims\n\nThe simulation fails when one is missed.\n\n| aim | found | met |\n|---|---|---|\n"
@@ -127,6 +130,7 @@ fn head(searches: u32, prior: Prior) -> String {
     )
 }
 
+/// Head of a table.
 const HEAD: &str = "| method | edge | softness | spurious | error, 5 % to 95 % | off | coverage | width | trials | confirmed | change |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|\n";
 
@@ -193,14 +197,14 @@ fn sections(prior: Prior) -> Vec<Section> {
             lines: lines(&BUDGETS.map(|trials| Contender::Ending { trials, resolution: RESOLUTION }), &all),
         },
     ];
-    // No two lines have the same luck.
+    // Each line has random numbers of its own.
     for (cell, number) in sections.iter_mut().flat_map(|section| &mut section.lines).zip(0..) {
         cell.number = number;
     }
     sections
 }
 
-/// The outcomes of all lines, made by two threads that take turns.
+/// The outcomes of all lines, made by two threads in turn.
 fn outcomes(lines: &[Cell], searches: u32) -> Vec<Outcome> {
     let next = Mutex::new(0..lines.len());
     let done = Mutex::new(Vec::new());

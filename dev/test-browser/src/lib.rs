@@ -12,9 +12,9 @@ use thirtyfour::prelude::*;
 /// Longest wait for a condition. Sales take a minute, and machines may be busy.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Chromium's error for connections that it gives up because an address of the machine has come or gone, loopback
-/// included. Tests that create network namespaces and virtual machines beside a browser provoke it, and a script whose
-/// connection is given up leaves its page empty.
+/// Chromium's error for connections given up because an address of the machine has appeared or disappeared,
+/// loopback included. Tests that create network namespaces and virtual machines beside a browser provoke it,
+/// and a script whose connection is given up leaves its page empty.
 const NETWORK_CHANGED: &str = "net::ERR_NETWORK_CHANGED";
 
 /// Attempts to load a page without an address coming or going meanwhile.
@@ -57,9 +57,10 @@ impl Browser {
     /// Opens a page and waits until it and its scripts are loaded.
     ///
     /// # Panics
-    /// When the browser does not start or the page does not load.
+    /// If the browser does not start or the page does not load.
     pub async fn open(browsers: &Service, url: &str) -> Browser {
-        // The client of the driver requires one, though nothing here is encrypted; another test may have installed it.
+        // Required by the client of the driver, though nothing here is encrypted; another test may have
+        // installed it.
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let mut wishes = DesiredCapabilities::chrome();
         for flag in BROWSER_FLAGS.iter().chain(&["--window-size=1280,1250"]) {
@@ -87,27 +88,27 @@ impl Browser {
         !log.iter().any(|entry| entry.message.contains(NETWORK_CHANGED))
     }
 
-    /// Goes to another address, as a link would.
+    /// Goes to another address, like a link.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// If the browser refuses.
     pub async fn go(&self, url: &str) {
         self.0.goto(url).await.unwrap();
     }
 
-    /// Runs a script in the page, in which `at(css)` finds an element, and gives its value.
+    /// Runs a script in the page, in which `at(css)` finds an element, and returns its value.
     ///
     /// # Panics
-    /// When the script throws.
+    /// If the script throws.
     pub async fn run(&self, script: &str) -> Value {
         let script = format!("const at = (css) => document.querySelector(css);\n{script}");
         self.0.execute(script, Vec::new()).await.unwrap().json().clone()
     }
 
-    /// Waits until an expression, in which `at(css)` finds an element, is truthy, and gives its value.
+    /// Waits until an expression, in which `at(css)` finds an element, is truthy, and returns its value.
     ///
     /// # Panics
-    /// When it does not become so in time; the message shows the page and the browser's log.
+    /// If it does not become truthy in time; the message shows the page and the browser's log.
     pub async fn until(&self, condition: &str) -> Value {
         match self.0.execute_async(UNTIL.replace("CONDITION", condition), Vec::new()).await {
             Ok(found) => found.json().clone(),
@@ -124,7 +125,7 @@ impl Browser {
     /// Waits until an element has this text.
     ///
     /// # Panics
-    /// As [`Browser::until`].
+    /// Those of [`Browser::until`].
     pub async fn shows(&self, css: &str, text: &str) {
         self.until(&format!("at({}) && at({0}).textContent.trim() === {}", json!(css), json!(text))).await;
     }
@@ -132,24 +133,24 @@ impl Browser {
     /// Waits for an element.
     ///
     /// # Panics
-    /// As [`Browser::until`].
+    /// Those of [`Browser::until`].
     pub async fn find(&self, css: &str) -> WebElement {
         self.until(&format!("!!at({})", json!(css))).await;
         self.0.find(By::Css(css)).await.unwrap()
     }
 
-    /// Writes a picture of the page.
+    /// Writes a screenshot of the page.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub async fn screenshot(&self, file: &Path) {
         self.0.screenshot(file).await.unwrap();
     }
 
-    /// Asserts that the browser logged nothing but what the test or its neighbours provoked.
+    /// Asserts that the browser logged only errors provoked by the test or its neighbours.
     ///
     /// # Panics
-    /// When it did.
+    /// If there are others.
     pub async fn assert_no_complaints(&self, provoked: &[&str]) {
         let log = self.0.browser_log().await.unwrap();
         let known =
@@ -161,7 +162,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The service ends the browser. The driver would ask it to, and block until it answers.
+        // The service ends the browser. The driver would request it, and block for the answer.
         let _ = self.0.clone().leak();
     }
 }

@@ -1,16 +1,16 @@
-//! Data folders of databases that are made once, kept below `target` and copied for each service.
+//! Data folders of databases, made once, kept below `target` and copied for each service.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Counts up when what a kept folder has changes, so that older ones are not used.
+/// Version of the contents of kept folders; it rises with changes, so that older ones are not used.
 const LAYOUT: u32 = 1;
 
-/// The kept folder of this name, or made there by `fill`, which makes the folder it is given.
+/// The kept folder of this name, made by `fill` if missing; `fill` receives the folder to make.
 ///
-/// It is made beside its place and moved there when it is whole. Of two processes that make the same one at a time, the
-/// second throws its own away.
+/// It is made beside its place and moved there when it is whole. If two processes make the same one at a
+/// time, the second discards its own.
 pub(crate) fn kept(name: &str, fill: impl FnOnce(&Path)) -> PathBuf {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-services");
     let plain: String =
@@ -23,7 +23,7 @@ pub(crate) fn kept(name: &str, fill: impl FnOnce(&Path)) -> PathBuf {
     let made = tempfile::Builder::new().prefix(".making-").tempdir_in(&all).expect("as above");
     let data = made.path().join("data");
     fill(&data);
-    // It fails when another process was quicker; then its folder is as good.
+    // It fails if another process was quicker; then its folder is as good.
     let moved = fs::rename(&data, &place);
     assert!(moved.is_ok() || place.is_dir(), "failed to keep {}: {moved:?}", place.display());
     place

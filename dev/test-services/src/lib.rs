@@ -19,7 +19,7 @@ pub use plain::{BROWSER_FLAGS, browsers, haproxy, nginx, prometheus, victoria_me
 pub use product::{ferretdb, mariadb, nats, postgres, product, rabbitmq};
 pub use service::Service;
 
-/// Says why something was not tried here.
+/// Prints the reason why a test is skipped here.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 pub fn skip(why: &str) {
     println!("skipped: {why}");

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::guard::Guard;
 
-/// Where one service lives. Its fields go in this order.
+/// Site of one service. Fields are dropped in this order.
 pub(crate) struct Place {
     site: Option<Arc<dyn Site>>,
     runtime: Option<Runtime>,
@@ -49,7 +49,7 @@ impl Place {
         self.folder.path().join("site").join(unit)
     }
 
-    /// All of it.
+    /// The whole folder.
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -90,11 +90,11 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(site) = self.site.take() {
-            // Dropping it on its own thread ends all its units.
+            // Dropped on its own thread, which ends all its units.
             self.wait(async move { drop(site) });
         }
         if let Some(runtime) = self.runtime.take() {
-            // The test may drop it inside another runtime, where nothing may be waited for.
+            // The test may drop it inside another runtime, in which blocking is not allowed.
             runtime.shutdown_background();
         }
     }

@@ -1,7 +1,8 @@
-//! Programs that are no services of the product, and proxies with a configuration of the caller, as plain units.
+//! Programs other than services of the product, and proxies with a configuration of the caller, as plain
+//! units.
 //!
-//! In a configuration `{folder}` stands for the folder of the service, `{port}` for the port of its clients, and
-//! `{port:NAME}` for one more free port for each name.
+//! In a configuration `{folder}` stands for the folder of the service, `{port}` for the port of its clients,
+//! and `{port:NAME}` for one more free port for each name.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,11 +15,11 @@ use crate::place::Place;
 use crate::programs::{built, program};
 use crate::service::{Service, Wanted};
 
-/// Longest wait for a program on a machine that has much else to do.
+/// Longest wait for a program on a busy machine.
 const READY: Duration = Duration::from_secs(120);
 
-/// What Chromium needs to run without a screen, as root, with little shared memory, and without calling home: names
-/// other than addresses lead nowhere.
+/// Arguments with which Chromium runs without a screen, as root, with little shared memory, and without
+/// connections to its maker: names other than addresses do not resolve.
 pub const BROWSER_FLAGS: &[&str] = &[
     "--headless=new",
     "--no-sandbox",
@@ -28,7 +29,7 @@ pub const BROWSER_FLAGS: &[&str] = &[
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ];
 
-/// A program, its readiness, and its words, in which `{folder}` and the ports are filled in.
+/// A program, its readiness, and its arguments, in which `{folder}` and the ports are filled in.
 struct Plain<'a> {
     name: &'static str,
     program: PathBuf,
@@ -68,11 +69,12 @@ impl Plain<'_> {
     }
 }
 
-/// ChromeDriver, which speaks WebDriver at its URL and starts one Chromium with a profile of its own for each session.
-/// Sessions are to be asked for with [`BROWSER_FLAGS`]. Browsers end with the service, and so do their profiles.
+/// ChromeDriver, which offers WebDriver at its URL and starts one Chromium with a profile of its own for each
+/// session. Sessions must be requested with [`BROWSER_FLAGS`]. Browsers end with the service, and their
+/// profiles are removed.
 ///
 /// # Errors
-/// When it or Chromium is not installed.
+/// If it or Chromium is not installed.
 pub fn browsers() -> Result<Service, Missing> {
     program("chromium", "apt-get install -y chromium")?;
     let driver = program("chromedriver", "apt-get install -y chromium-driver")?;
@@ -81,7 +83,7 @@ pub fn browsers() -> Result<Service, Missing> {
         program: driver,
         ask: Ask::Listens,
         args: words(&["--port={port}", "--log-level=WARNING"]),
-        // Profiles and settings would stay in the machine's folders otherwise.
+        // Profiles and settings would otherwise stay in the machine's folders.
         env: ["HOME", "TMPDIR"].map(|name| (name.to_owned(), "{folder}".to_owned())).to_vec(),
         files: Vec::new(),
         configuration: String::new(),
@@ -89,10 +91,10 @@ pub fn browsers() -> Result<Service, Missing> {
     .start())
 }
 
-/// Prometheus, which scrapes nothing and takes what is written to it over remote-write.
+/// Prometheus, which scrapes nothing and accepts remote-write.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 pub fn prometheus() -> Result<Service, Missing> {
     Ok(Plain {
         name: "prometheus",
@@ -111,10 +113,10 @@ pub fn prometheus() -> Result<Service, Missing> {
     .start())
 }
 
-/// VictoriaMetrics, which takes OpenTelemetry metrics at `/opentelemetry/v1/metrics`, of any year.
+/// VictoriaMetrics, which accepts OpenTelemetry metrics of any year at `/opentelemetry/v1/metrics`.
 ///
 /// # Errors
-/// When it is not built.
+/// If it is not built.
 pub fn victoria_metrics() -> Result<Service, Missing> {
     Ok(Plain {
         name: "victoria-metrics",
@@ -134,19 +136,19 @@ pub fn victoria_metrics() -> Result<Service, Missing> {
 
 /// nginx with this configuration and with these files in its folder.
 ///
-/// Besides the words that all proxies know, `{temp_paths}` stands for the places of nginx's temporary files and of its
-/// log of requests, all in the folder; it belongs into `http { }`, where `access_log off;` may follow. The lines
-/// `daemon`, `pid`, `error_log` and `user` are given already.
+/// Besides the common placeholders, `{temp_paths}` stands for the places of nginx's temporary files and of
+/// its log of requests, all in the folder; it belongs into `http { }`, where `access_log off;` may follow.
+/// The lines `daemon`, `pid`, `error_log` and `user` are given already.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 ///
 /// # Panics
-/// When the configuration has no `{temp_paths}`, or nginx does not like it.
+/// If the configuration has no `{temp_paths}`, or nginx rejects it.
 pub fn nginx(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, Missing> {
     let program = program("nginx", "apt-get install -y nginx-light")?;
     assert!(configuration.contains("{temp_paths}"), "the configuration has no {{temp_paths}}");
-    // Heeded only when root starts it: workers of another user could not read the folder.
+    // Effective only if started by root: workers of another user could not read the folder.
     let lines = "daemon off; pid {folder}/pid; error_log stderr; user root;";
     Ok(Plain {
         name: "nginx",
@@ -163,16 +165,16 @@ pub fn nginx(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, Mi
 /// HAProxy with this configuration and with these files in its folder.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 ///
 /// # Panics
-/// When HAProxy does not like the configuration.
+/// If HAProxy rejects the configuration.
 pub fn haproxy(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, Missing> {
     Ok(Plain {
         name: "haproxy",
         program: program("haproxy", "apt-get install -y haproxy")?,
         ask: Ask::Listens,
-        // Without `-dR` it would share its port with anybody who asks for it.
+        // Without `-dR` it would share its port with any other process.
         args: words(&["-db", "-dR", "-f", "{folder}/configuration"]),
         env: Vec::new(),
         files: files.iter().map(|(name, bytes)| (*name, bytes.to_vec())).collect(),
@@ -185,7 +187,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// What stands for a port.
+/// The placeholder of a port.
 fn word(name: &str) -> String {
     if name == "main" { "{port}".to_owned() } else { format!("{{port:{name}}}") }
 }
@@ -202,7 +204,7 @@ fn names(configuration: &str) -> Vec<String> {
     names
 }
 
-/// Places that nginx has in /var otherwise. It makes these itself, below its prefix.
+/// Places that nginx otherwise has in /var. It makes these itself, below its prefix.
 fn temp_paths() -> String {
     let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("{kind}_temp_path {kind};\n"));

@@ -12,21 +12,23 @@ use crate::kept;
 use crate::place::Place;
 use crate::service::{Service, Wanted};
 
+/// Address of all services.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Services are waited for so long: the limits that they come with are those of machines that do little else.
+/// Time limit until a service is ready: the limits in descriptions are those of idle machines.
 const READY: Duration = Duration::from_secs(600);
 
-/// For several nodes of an application with a pool each; the defaults of databases are 100 and 151.
+/// Connections of databases, for several nodes of an application with a pool each; their defaults are 100 and
+/// 151.
 const CONNECTIONS: (&str, &str) = ("connections", "200");
 
-/// The service of this name with these words of its `service.toml`.
+/// The service of this name with these values for its `service.toml`.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 ///
 /// # Panics
-/// When there is no such service, it does not know a word, or it does not start.
+/// If there is no such service, a value is unknown, or it does not start.
 pub fn product(name: &str, words: &[(&str, &str)]) -> Result<Service, Missing> {
     let service = find(name).unwrap_or_else(|| panic!("no service is called `{name}`"));
     if let Some(missing) = service.missing() {
@@ -60,7 +62,7 @@ pub fn product(name: &str, words: &[(&str, &str)]) -> Result<Service, Missing> {
     Ok(Service::start(place, Wanted { unit, ports, url }))
 }
 
-/// Puts in place what the steps of the unit would make, from a copy that is made once.
+/// Puts the results of the unit's steps in place, from a copy that is made once.
 fn prepared(service: &barograph_services::Service, unit: &mut Unit, place: &Place) {
     let Some(keep) = service.keeps().filter(|_| !unit.prepare.is_empty()) else { return };
     let version = service.version().unwrap_or_else(|error| panic!("{}: {error}", service.name()));
@@ -76,27 +78,28 @@ fn prepared(service: &barograph_services::Service, unit: &mut Unit, place: &Plac
     unit.prepare.clear();
 }
 
-/// PostgreSQL with a superuser `postgres` that needs no password. Commits are durable.
+/// PostgreSQL with a superuser `postgres` without a password. Commits are durable.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 pub fn postgres() -> Result<Service, Missing> {
-    // After a kill all files are brought to the disk first. Those of a copy never were, and one by one that takes 3 s.
+    // After a kill all files are flushed to the disk first. Those of a copy never were, and one by one that
+    // takes 3 s.
     product("postgres", &[CONNECTIONS, ("settings", "recovery_init_sync_method=syncfs")])
 }
 
 /// MariaDB with a user and an empty database `auction`. Commits are durable.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 pub fn mariadb() -> Result<Service, Missing> {
     product("mariadb", &[CONNECTIONS])
 }
 
-/// FerretDB, which speaks MongoDB's protocol and keeps its data with SQLite.
+/// FerretDB, which serves MongoDB's protocol and stores its data in SQLite.
 ///
 /// # Errors
-/// When it is not built.
+/// If it is not built.
 pub fn ferretdb() -> Result<Service, Missing> {
     product("ferretdb", &[])
 }
@@ -104,7 +107,7 @@ pub fn ferretdb() -> Result<Service, Missing> {
 /// RabbitMQ, with user and password `guest`. It takes about 10 s to start.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 pub fn rabbitmq() -> Result<Service, Missing> {
     product("rabbitmq", &[])
 }
@@ -112,7 +115,7 @@ pub fn rabbitmq() -> Result<Service, Missing> {
 /// NATS, with JetStream and its files.
 ///
 /// # Errors
-/// When it is not installed.
+/// If it is not installed.
 pub fn nats() -> Result<Service, Missing> {
     product("nats", &[("jetstream", "on")])
 }

@@ -1,11 +1,11 @@
-//! Programs that are no services of the product.
+//! Programs other than services of the product.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use barograph_platform::Missing;
 
-/// Folders of programs besides those of `PATH`, which leaves out some of these for users other than root.
+/// Folders of programs besides those of `PATH`, which lacks some of these for users other than root.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"];
 
 /// The file of a program, in `PATH` or in the usual folders.

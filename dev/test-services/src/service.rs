@@ -1,4 +1,4 @@
-//! A running service: its address, its death and its next start.
+//! A running service: address, kill and restart.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use barograph_platform::{LogTail, Running, Unit};
 
 use crate::place::Place;
 
-/// Lines of a log that a message shows.
+/// Most lines of a log in a message.
 const SHOWN: usize = 40;
 
-/// A real service that runs for a test. It ends when this is dropped.
+/// A real service for a test. It ends when this is dropped.
 pub struct Service {
     running: Option<Arc<dyn Running>>,
     unit: Unit,
@@ -21,10 +21,10 @@ pub struct Service {
     place: Place,
 }
 
-/// What is to run.
+/// The unit to run.
 pub(crate) struct Wanted {
     pub(crate) unit: Unit,
-    /// By name; that of the clients is called `main`.
+    /// Ports by name; that of the clients is called `main`.
     pub(crate) ports: BTreeMap<String, u16>,
     pub(crate) url: String,
 }
@@ -35,12 +35,12 @@ impl Service {
         let Wanted { unit, ports, url } = wanted;
         let mut service = Service { running: None, unit, ports, url, place };
         service.run();
-        // Its steps have made what the next start finds.
+        // Its steps are done, for the next start too.
         service.unit.prepare.clear();
         service
     }
 
-    /// Where clients find it.
+    /// Its URL for clients.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -55,23 +55,23 @@ impl Service {
     /// The port of this name.
     ///
     /// # Panics
-    /// When no port has the name.
+    /// If no port has the name.
     #[must_use]
     pub fn named_port(&self, name: &str) -> u16 {
         *self.ports.get(name).unwrap_or_else(|| panic!("no port is called `{name}`"))
     }
 
-    /// Its program's process.
+    /// The process of its program.
     ///
     /// # Panics
-    /// When the service was killed.
+    /// If the service was killed.
     #[must_use]
     pub fn pid(&self) -> u32 {
         let pid = self.running.as_ref().and_then(|running| running.pid());
         pid.unwrap_or_else(|| panic!("{} does not run", self.unit.name))
     }
 
-    /// All its processes; none when it was killed.
+    /// All its processes; none after a kill.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         let Some(first) = self.running.as_ref().and_then(|running| running.pid()) else { return Vec::new() };
@@ -87,17 +87,17 @@ impl Service {
         &self.unit.workdir
     }
 
-    /// The last lines it wrote.
+    /// The last lines of its log.
     #[must_use]
     pub fn log(&self) -> String {
         LogTail::of(&self.unit.log, SHOWN).to_string()
     }
 
-    /// Kills all its processes at once, as a loss of power does, and returns when they are gone. Its data stays as it
-    /// was at that moment.
+    /// Kills all its processes at once, like a power failure, and returns when they are gone. Its data stay
+    /// as they were.
     ///
     /// # Panics
-    /// When they do not end.
+    /// If they do not end.
     pub fn kill(&mut self) {
         if let Some(running) = self.running.take() {
             let killed = self.place.wait(async move { running.kill().await });
@@ -105,10 +105,10 @@ impl Service {
         }
     }
 
-    /// Starts it again on the same ports and with the same data, after killing it if it still runs.
+    /// Starts it again on the same ports and with the same data, after killing it if it is running.
     ///
     /// # Panics
-    /// When it does not become ready.
+    /// If it does not become ready.
     pub fn restart(&mut self) {
         self.kill();
         self.run();
@@ -125,19 +125,19 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
-            // The guard ends what this leaves.
+            // The guard ends the remains.
             let _ = self.place.wait(async move { running.kill().await });
         }
     }
 }
 
-/// Whether it is the first one of its namespace: a shell of the platform, which the machine collects when it is dead.
+/// Whether it is the first process of its namespace: a shell of the platform, reaped by the machine.
 fn is_shell(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     status.lines().any(|line| line.starts_with("NSpid:") && line.ends_with("\t1"))
 }
 
-/// The namespace of a process; `None` when it is gone, or dead and not yet collected.
+/// The namespace of a process; `None` if it has ended.
 fn namespace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }

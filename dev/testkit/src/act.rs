@@ -1,11 +1,11 @@
-//! What a script may do to a request.
+//! Actions of a script on a request.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Request;
 
-/// An answer in good HTTP.
+/// A well-formed HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Status code.
@@ -19,18 +19,18 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Status and body, at once.
+    /// An answer without delay.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Answer { status, headers: Vec::new(), body: body.into(), delay: Duration::ZERO }
     }
 
-    /// The same, later.
+    /// Adds a delay.
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
         Answer { delay, ..self }
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -38,43 +38,43 @@ impl Answer {
     }
 }
 
-/// What happens to one request.
+/// Action on one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// It is answered.
+    /// Answers it.
     Answer(Answer),
-    /// It is never answered; the connection stays open until the client or the server goes.
+    /// Never answers; the connection stays open until the client or the server ends.
     Stall,
-    /// These bytes come instead of an answer, then the connection is closed.
+    /// Sends these bytes instead of an answer, then closes the connection.
     Garbage(Vec<u8>),
-    /// These bytes come as they are, and the connection goes on; for answers in chunks or in strange forms.
+    /// Sends these bytes unchanged, and keeps the connection; for answers in chunks or in unusual forms.
     Raw(Vec<u8>),
-    /// These pieces come, one write each with a pause between them. A pause makes it very likely that the client reads
-    /// the pieces one by one; TCP promises it to nobody.
+    /// Sends these pieces, one write each with a pause between them. A pause makes it very likely, though not
+    /// certain, that the client reads the pieces one by one.
     Pieces {
-        /// What comes, in order.
+        /// The pieces, in order.
         pieces: Vec<Vec<u8>>,
         /// Time between two pieces; the runtime rounds it to milliseconds.
         pause: Duration,
-        /// What happens after the last.
+        /// The end of the connection.
         then: Then,
     },
-    /// The head and the first half of the body of this answer come, then the connection is closed.
+    /// Sends the head and the first half of the body of this answer, then closes the connection.
     CloseMid(Answer),
-    /// The connection is reset without a byte of answer. A Unix socket knows no reset and just ends.
+    /// Resets the connection without any answer. A Unix socket has no reset and just ends.
     Refuse,
-    /// The whole server dies: it listens no more, and all its connections are reset.
+    /// Kills the whole server: it stops listening, and all its connections are reset.
     Die,
 }
 
-/// What happens to a connection after scripted bytes.
+/// End of a connection after scripted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// It goes on with the next request.
+    /// Continues with the next request.
     Stay,
-    /// It is closed in order.
+    /// Closes in order.
     Close,
-    /// It is reset. A Unix socket knows no reset and just ends.
+    /// Resets. A Unix socket has no reset and just ends.
     Reset,
 }
 
@@ -84,16 +84,16 @@ impl From<Answer> for Act {
     }
 }
 
-/// Decides what happens to a request.
+/// Decides the action on a request.
 pub type Script = Arc<dyn Fn(&Request) -> Act + Send + Sync>;
 
-/// The same for every request.
+/// A script with the same action for every request.
 #[must_use]
 pub fn always(act: Act) -> Script {
     Arc::new(move |_| act.clone())
 }
 
-/// As `script` says for the first `n` requests; the next one kills the server.
+/// Follows `script` for the first `n` requests; the next one kills the server.
 #[must_use]
 pub fn dying_after(n: u64, script: Script) -> Script {
     Arc::new(move |request| if request.n < n { script(request) } else { Act::Die })

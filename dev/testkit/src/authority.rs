@@ -1,4 +1,4 @@
-//! A certificate authority made on the spot, and the certificates it gives to targets.
+//! A certificate authority generated for a test, and its certificates for targets.
 
 use std::io;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::server::{NoClientAuth, WebPkiClientVerifier};
 use tokio_rustls::rustls::{RootCertStore, ServerConfig, crypto};
 
-/// Names that a good certificate of a target is valid for.
+/// Names in a valid certificate of a target.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// A name that no target has.
+/// A name of no target.
 const OTHER_NAME: &str = "other.invalid";
 
-/// A certificate authority of this test; nobody else trusts it.
+/// A certificate authority of one test, trusted nowhere else.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     pem: String,
@@ -27,7 +27,7 @@ pub struct Identity {
     certificate: CertificateDer<'static>,
     key: Arc<PrivateKeyDer<'static>>,
     pem: [String; 2],
-    /// The authority of clients that are taken; `None` takes any.
+    /// The authority of accepted clients; `None` accepts any.
     clients: Option<CertificateDer<'static>>,
 }
 
@@ -38,7 +38,8 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate().map_err(io::Error::other)?;
-        // Another name for each, as in life: else a stranger's certificate looks like a forged one of ours.
+        // A different name for each, as in reality: otherwise a stranger's certificate looks like a forged
+        // one of this authority.
         let mark: String =
             key.public_key_raw().iter().rev().take(8).map(|byte| format!("{byte:02x}")).collect();
         params.distinguished_name.push(DnType::CommonName, format!("barograph testkit authority {mark}"));
@@ -47,29 +48,29 @@ impl Authority {
         Ok(Authority { issuer, pem })
     }
 
-    /// Its certificate, for the client under test to trust.
+    /// Its certificate, to be trusted by the client under test.
     #[must_use]
     pub fn ca_pem(&self) -> &str {
         &self.pem
     }
 
-    /// A good certificate for `localhost`, `127.0.0.1` and `::1`.
+    /// A valid certificate for `localhost`, `127.0.0.1` and `::1`.
     pub fn server(&self) -> io::Result<Identity> {
         self.sign(&NAMES, |_| {})
     }
 
-    /// The same, but its time is over.
+    /// The same, but expired.
     pub fn expired(&self) -> io::Result<Identity> {
         self.sign(&NAMES, |params| params.not_after = rcgen::date_time_ymd(2001, 1, 1))
     }
 
-    /// A server certificate as [`Self::server`] makes it, whose target takes clients with certificates of this authority
-    /// only.
+    /// A server certificate like [`Self::server`], for a target that accepts only clients with certificates
+    /// of this authority.
     pub fn asking(&self) -> io::Result<Identity> {
         Ok(Identity { clients: Some(self.issuer.der().clone()), ..self.server()? })
     }
 
-    /// A good certificate of somebody else, `other.invalid`.
+    /// A valid certificate for another name, `other.invalid`.
     pub fn wrong_name(&self) -> io::Result<Identity> {
         self.sign(&[OTHER_NAME], |_| {})
     }
@@ -86,8 +87,8 @@ impl Authority {
 }
 
 impl Identity {
-    /// A certificate for these names that signed itself and says that it is an authority's, as `openssl req -x509` makes it;
-    /// it ends with this year.
+    /// A self-signed certificate for these names that is marked as an authority's, like those of `openssl req
+    /// -x509`; it expires with this year.
     pub fn self_signed(names: &[&str], last_year: i32) -> io::Result<Self> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).map_err(io::Error::other)?;
@@ -113,9 +114,9 @@ impl Identity {
         &self.pem
     }
 
-    /// Settings of a TLS server that shows this certificate and offers these protocols by ALPN.
+    /// Settings of a TLS server that presents this certificate and offers these protocols by ALPN.
     pub fn config(&self, alpn: &[&str]) -> io::Result<ServerConfig> {
-        // Named, not taken from the process: a test must not depend on what another crate installed.
+        // Explicit, not taken from the process: a test must not depend on the installations of another crate.
         let provider = Arc::new(crypto::ring::default_provider());
         let clients: Arc<dyn ClientCertVerifier> = match &self.clients {
             None => Arc::new(NoClientAuth),

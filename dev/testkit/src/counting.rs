@@ -1,9 +1,10 @@
-//! An allocator that counts, for tests that prove that something allocates nothing.
+//! A counting allocator, for tests that prove the absence of allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counting what each thread asks of it. A test binary makes it its global allocator.
+/// The system's allocator with a count of allocations per thread. A test binary makes it its global
+/// allocator.
 pub struct Counting;
 
 thread_local! {
@@ -22,7 +23,7 @@ fn count() {
 }
 
 #[expect(unsafe_code, reason = "an allocator cannot be written without; all work is handed to the system's")]
-// SAFETY: every call is handed on unchanged; the counter neither allocates nor unwinds.
+// SAFETY: every call is passed on unchanged; the counter neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

@@ -1,4 +1,4 @@
-//! Where and how a target listens: IPv4, IPv6 or a Unix socket, in the clear or behind TLS.
+//! Listening addresses of targets: IPv4, IPv6 or a Unix socket, in the clear or behind TLS.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::authority::Identity;
 
-/// Where and how a target listens.
+/// Listening address and protocol of a target.
 #[derive(Clone)]
 pub struct Door {
     place: Place,
@@ -34,31 +34,31 @@ impl Door {
         Door { place: Place::V4, tls: None, alpn: Vec::new() }
     }
 
-    /// A free port of `::1`. A target does not start where the machine has none; ask [`has_ipv6`] before.
+    /// A free port of `::1`. A target does not start on a machine without IPv6; check [`has_ipv6`] before.
     #[must_use]
     pub fn v6() -> Self {
         Door { place: Place::V6, ..Door::v4() }
     }
 
-    /// A socket file in a folder of its own, which goes with the target.
+    /// A socket file in a folder of its own, removed with the target.
     #[must_use]
     pub fn unix() -> Self {
         Door { place: Place::Unix, ..Door::v4() }
     }
 
-    /// The same behind TLS, with this certificate.
+    /// Adds TLS, with this certificate.
     #[must_use]
     pub fn tls(self, identity: Identity) -> Self {
         Door { tls: Some(identity), ..self }
     }
 
-    /// The same with these protocols offered by ALPN, best first; without a call, none is.
+    /// Sets the protocols offered by ALPN, best first; none by default.
     #[must_use]
     pub fn offering(self, alpn: &[&'static str]) -> Self {
         Door { alpn: alpn.to_vec(), ..self }
     }
 
-    /// Opens it. Runs inside a runtime.
+    /// Opens it. Must run inside a runtime.
     pub(crate) async fn open(self) -> io::Result<Listening> {
         let acceptor = match &self.tls {
             Some(identity) => Some(TlsAcceptor::from(Arc::new(identity.config(&self.alpn)?))),
@@ -89,28 +89,28 @@ pub fn has_ipv6() -> bool {
     std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
-/// A port of 127.0.0.1 at which nobody listens, as long as this lives: it is held, so no other target gets it meanwhile.
+/// A port of 127.0.0.1 without a listener, held as long as this lives, so that no other target gets it.
 pub struct Closed {
     addr: SocketAddr,
     _held: TcpSocket,
 }
 
 impl Closed {
-    /// Takes a free port and does not listen.
+    /// Binds a free port without listening.
     pub fn new() -> io::Result<Self> {
         let held = TcpSocket::new_v4()?;
         held.bind((Ipv4Addr::LOCALHOST, 0).into())?;
         Ok(Closed { addr: held.local_addr()?, _held: held })
     }
 
-    /// Where nobody listens.
+    /// The address of the port.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 }
 
-/// Where a target listens.
+/// The address of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// Address and port.
@@ -120,7 +120,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Address and port. Panics for a Unix socket: the test asked the wrong target.
+    /// Address and port. Panics for a Unix socket: the test used the wrong target.
     #[must_use]
     #[track_caller]
     pub fn tcp(&self) -> SocketAddr {
@@ -130,7 +130,7 @@ impl Address {
         }
     }
 
-    /// The socket file. Panics for a TCP address: the test asked the wrong target.
+    /// The socket file. Panics for a TCP address: the test used the wrong target.
     #[must_use]
     #[track_caller]
     pub fn path(&self) -> &Path {
@@ -154,7 +154,7 @@ pub(crate) struct Listening {
     socket: Socket,
     acceptor: Option<TlsAcceptor>,
     address: Address,
-    /// Removes the socket file in the end.
+    /// Removes the socket file when dropped.
     _folder: Option<TempDir>,
 }
 
@@ -168,18 +168,18 @@ impl Listening {
         &self.address
     }
 
-    /// An address of it for clients.
+    /// Its origin for clients.
     pub(crate) fn origin(&self) -> String {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address.host())
     }
 
-    /// Takes a connection. Its TLS is still to come, in [`Arrived::welcome`], so that one client cannot hold others.
+    /// Accepts a connection. TLS follows in [`Arrived::welcome`], so that one client cannot hold others.
     pub(crate) async fn accept(&self) -> io::Result<Arrived> {
         let raw = match &self.socket {
             Socket::Tcp(listener) => {
                 let stream = listener.accept().await?.0;
-                // A target that keeps small packets back would be measured with them.
+                // Delays of small packets by the target would be measured.
                 stream.set_nodelay(true)?;
                 Raw::Tcp(stream)
             }
@@ -189,7 +189,7 @@ impl Listening {
     }
 }
 
-/// A connection that was just taken.
+/// An accepted connection.
 pub(crate) struct Arrived {
     raw: Raw,
     acceptor: Option<TlsAcceptor>,
@@ -200,7 +200,7 @@ enum Raw {
     Unix(UnixStream),
 }
 
-/// Bytes both ways.
+/// A bidirectional byte stream.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -209,7 +209,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 pub(crate) type Stream = Box<dyn Io>;
 
 impl Arrived {
-    /// From now on the connection is reset when it is dropped. A Unix socket knows no reset and just ends.
+    /// Makes the connection reset when it is dropped. A Unix socket has no reset and just ends.
     pub(crate) fn reset_when_dropped(&self) -> io::Result<()> {
         match &self.raw {
             Raw::Tcp(stream) => stream.set_zero_linger(),

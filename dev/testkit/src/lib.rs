@@ -1,11 +1,11 @@
 //! Targets for tests: HTTP servers with known answers and known times, that can stall, lie, break or die.
 //!
-//! Three of them. [`Server`] does to every request what a script says, down to single bytes. [`TimedServer`] answers
-//! at times that can be computed exactly. [`Site`] speaks the protocols well, as a real service would. Each runs in a
-//! thread of its own, listens on a free port of this machine, and stops when it is dropped.
+//! There are three. [`Server`] follows a script for every request, down to single bytes. [`TimedServer`]
+//! answers at exactly computable times. [`Site`] follows the protocols well, like a real service. Each runs
+//! in a thread of its own, listens on a free port of this machine, and stops when it is dropped.
 //!
-//! Real services, such as databases, are in `dev/test-services`. What other work of the machine can only make worse is
-//! judged with [`one_of`].
+//! Real services, such as databases, are in `dev/test-services`. [`one_of`] judges properties that other work
+//! of the machine can only make worse.
 
 mod act;
 mod authority;

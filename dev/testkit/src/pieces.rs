@@ -6,7 +6,7 @@ pub fn each(size: usize, bytes: &[u8]) -> Vec<Vec<u8>> {
     bytes.chunks(size).map(<[u8]>::to_vec).collect()
 }
 
-/// Pieces that end at these places, which rise and lie inside.
+/// Pieces that end at these positions, which rise and lie inside.
 #[must_use]
 pub fn at(places: &[usize], bytes: &[u8]) -> Vec<Vec<u8>> {
     let starts = std::iter::once(0).chain(places.iter().copied());

@@ -1,13 +1,13 @@
-//! A request as the script sees it, and how it is read from the wire.
+//! Requests as passed to scripts, and their reader.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// A head larger than this is a fault of the client under test.
+/// Largest head; a larger one is a fault of the client under test.
 const LARGEST_HEAD: usize = 64 * 1024;
 
-/// A body larger than this is a fault of the client under test.
+/// Largest body; a larger one is a fault of the client under test.
 const LARGEST_BODY: usize = 64 << 20;
 
 /// One request.
@@ -40,14 +40,14 @@ impl Request {
     }
 }
 
-/// Reads requests from one connection; keeps what came too early for the next.
+/// Reads requests from one connection; keeps early bytes for the next.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     buffer: Vec<u8>,
 }
 
 impl Reader {
-    /// The next request, numbers not yet set; `None` when the client closed between two requests.
+    /// The next request, without its numbers; `None` when the client closed between two requests.
     pub(crate) async fn next(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),

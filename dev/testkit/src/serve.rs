@@ -1,4 +1,4 @@
-//! One connection: read a request, ask the script, do as it says.
+//! One connection: reads requests and performs the script's actions.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use crate::act::{Act, Answer, Script, Then};
 use crate::door::{Arrived, Stream};
 use crate::request::{Reader, Request};
 
-/// What all connections of a server share.
+/// State shared by all connections of a server.
 pub(crate) struct Shared {
     pub(crate) script: Script,
     pub(crate) requests: AtomicU64,
@@ -23,11 +23,11 @@ pub(crate) struct Shared {
 /// Serves one connection to its end.
 pub(crate) async fn serve(arrived: Arrived, shared: Arc<Shared>) {
     let connection = shared.connections.fetch_add(1, Ordering::SeqCst);
-    // Until it is closed on purpose, a connection that goes away is reset: so a dying server looks like a dead one.
+    // Until it is closed on purpose, a dropped connection is reset: so a dying server looks like a dead one.
     if arrived.reset_when_dropped().is_err() {
         return;
     }
-    // A client that does not like our certificate is no business of the script.
+    // A client that rejects the certificate does not concern the script.
     let Ok(mut stream) = arrived.welcome().await else { return };
     let mut reader = Reader::default();
     loop {
@@ -44,7 +44,7 @@ pub(crate) async fn serve(arrived: Arrived, shared: Arc<Shared>) {
             Ok(None) => return,
             Err(error) => {
                 let answer = Answer::new(400, error.to_string());
-                // A client that went away in mid-request cannot be told.
+                // A client that disconnected in mid-request cannot be informed.
                 let _ = send(&mut stream, &answer, answer.body.len()).await;
                 close(stream).await;
                 return;
@@ -53,7 +53,7 @@ pub(crate) async fn serve(arrived: Arrived, shared: Arc<Shared>) {
     }
 }
 
-/// Does what the script said. `Break` ends the connection; when it was not closed before, it is reset.
+/// Performs the script's action. `Break` ends the connection; unless it was closed before, it is reset.
 async fn perform(
     stream: &mut Stream,
     request: &Request,
@@ -119,7 +119,7 @@ async fn send(stream: &mut Stream, answer: &Answer, shown: usize) -> io::Result<
     write(stream, &bytes).await
 }
 
-/// Hands bytes to the kernel; under TLS they would else stay in a buffer.
+/// Flushes bytes to the kernel; under TLS they would otherwise stay in a buffer.
 async fn write(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes).await?;
     stream.flush().await
@@ -136,7 +136,7 @@ async fn close(mut stream: Stream) {
     finish(&mut stream).await;
 }
 
-/// Reads and forgets until the client closes or breaks.
+/// Reads and discards until the client closes or breaks.
 async fn until_client_goes(stream: &mut Stream) {
     let mut nothing = [0; 4096];
     while matches!(stream.read(&mut nothing).await, Ok(n) if n > 0) {}

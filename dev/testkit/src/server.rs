@@ -1,4 +1,4 @@
-//! The server: a thread with a runtime of its own, a listener, and an end.
+//! The scripted server: a thread with a runtime of its own, a listener, and an end.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,12 +23,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on a free port of 127.0.0.1 and treats every request as `script` says.
+    /// Listens on a free port of 127.0.0.1 and follows `script` for every request.
     pub fn start(script: Script) -> io::Result<Self> {
         Server::start_at(Door::v4(), script)
     }
 
-    /// Listens at this door and treats every request as `script` says.
+    /// Listens at this door and follows `script` for every request.
     pub fn start_at(door: Door, script: Script) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             script,
@@ -48,7 +48,7 @@ impl Server {
         self.address.tcp()
     }
 
-    /// Where it listens.
+    /// Its address.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
@@ -66,17 +66,17 @@ impl Server {
         self.shared.requests.load(Ordering::SeqCst)
     }
 
-    /// Connections taken so far.
+    /// Connections accepted so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Kills it from outside: on return it listens no more and its connections are reset.
+    /// Kills it from outside: on return it no longer listens and its connections are reset.
     pub fn die(&mut self) {
         self.shared.die.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic of the script has been reported by its thread already.
+            // The thread has reported a panic of the script already.
             let _ = thread.join();
         }
     }
@@ -88,7 +88,7 @@ impl Drop for Server {
     }
 }
 
-/// Takes connections until the server is to die; then listener and connections are dropped.
+/// Accepts connections until the server is to die; then listener and connections are dropped.
 async fn listen(listening: Listening, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
@@ -99,10 +99,10 @@ async fn listen(listening: Listening, shared: Arc<Shared>) {
                 Ok(stream) => {
                     connections.spawn(serve(stream, shared.clone()));
                 }
-                // A client that went away before it was taken; others may come.
+                // A client that disconnected before it was accepted; others may come.
                 Err(_) => tokio::task::yield_now().await,
             },
-            // Ended connections are forgotten, so that a long test does not gather them.
+            // Ended connections are removed, so that a long test does not collect them.
             Some(_) = connections.join_next() => {}
         }
     }

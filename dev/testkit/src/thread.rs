@@ -6,15 +6,15 @@ use std::thread::JoinHandle;
 
 use crate::door::{Door, Listening};
 
-/// Opens the door in a new thread and runs `serve` there; returns when clients may come.
+/// Opens the door in a new thread and runs `serve` there; returns when clients may connect.
 ///
-/// The runtime is made in that thread too, so that a test that has a runtime itself can start targets.
+/// The runtime is made in that thread too, so that a test with a runtime of its own can start targets.
 pub(crate) fn start(
     name: &str,
     door: Door,
     serve: impl AsyncFnOnce(Listening) + Send + 'static,
 ) -> io::Result<Started> {
-    // One message: where it listens, or why it does not.
+    // One message: the address, or the reason for a failure.
     let (tell, told) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
         let opened = tokio::runtime::Builder::new_current_thread()
@@ -25,7 +25,7 @@ pub(crate) fn start(
         match opened {
             Ok((runtime, listening)) => {
                 let place = (listening.address().clone(), listening.origin());
-                // Nobody hears it when the test gave up; then the end comes at once.
+                // If the test gave up, the receiver is gone and the end comes at once.
                 if tell.send(Ok(place)).is_ok() {
                     runtime.block_on(serve(listening));
                 }
@@ -40,7 +40,7 @@ pub(crate) fn start(
     Ok(Started { address, origin, thread })
 }
 
-/// A target that listens.
+/// A listening target.
 pub(crate) struct Started {
     pub(crate) address: crate::Address,
     /// Its URL without a path.

@@ -1,15 +1,16 @@
-//! Several tries of which one is enough, for what other work of the machine can only make worse.
+//! Repeated tries of which one suffices, for properties that other work of the machine can only make worse.
 
 use std::panic::Location;
 
 use futures::FutureExt;
 
-/// Tries again until it goes well, `tries` times at the most, and gives what came of that try.
+/// Repeats a try until it succeeds, at most `tries` times, and returns its result.
 ///
-/// An `Err` says why a try does not count: for what noise can cause, as an answer that came late. What noise cannot
-/// cause is asserted inside, so that it holds in every try: a panic there ends all of them.
+/// An `Err` gives the reason why a try does not count: for effects of noise, such as a late answer.
+/// Properties that noise cannot affect are asserted inside, so that they hold in every try: a panic there
+/// ends all of them.
 ///
-/// Panics with the reason of every try when none went well.
+/// Panics with the reasons of all tries if none succeeded.
 #[track_caller]
 pub fn one_of<T>(tries: usize, mut attempt: impl FnMut() -> Result<T, String>) -> T {
     one_of_async(tries, async || attempt())
@@ -17,7 +18,7 @@ pub fn one_of<T>(tries: usize, mut attempt: impl FnMut() -> Result<T, String>) -
         .expect("an attempt that awaits nothing is never pending")
 }
 
-/// The same as [`one_of`], for what is awaited.
+/// Like [`one_of`], for async tries.
 #[track_caller]
 pub fn one_of_async<T>(
     tries: usize,
@@ -50,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    /// What it says when it panics.
+    /// The message of its panic.
     fn panics(work: impl FnOnce()) -> String {
         let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("it panics");
         *panic.downcast::<String>().expect("a text that was put together")

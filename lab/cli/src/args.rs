@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Arguments of the command line.
 
 mod compare;
 mod drive;
@@ -32,6 +32,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// Exit codes, shown below the help.
 const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a fault of the tool, 2 refused, 3 the target was not ready or died, \
 4 finished but a QoS rule did not hold, 5 worse than the baseline, 6 platform fault, 7 interrupted (results kept), 8 results cannot be written, \
 9 finished but not valid, 10 undecided (--strict).";

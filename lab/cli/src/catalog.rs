@@ -1,21 +1,34 @@
-//! The lists: every workload and every platform of this program.
+//! Lists of every workload and every platform of this program.
 
 mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
+use barograph_workload_linpack::Linpack;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
 use barograph_workload_store::Store;
+use barograph_workload_stream::StreamMemory;
 
 use crate::commands::run::time_of_day;
 
 pub(crate) use platforms::{platform, platforms};
 
-/// Every workload and every kind of platform. The first of each is that of plans that name none.
+/// Every workload and every kind of platform. The first of each is the default of plans.
 pub(crate) const WORKLOADS: Workloads = Workloads {
-    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Store, &Null],
+    all: &[
+        &Auctions,
+        &ScenarioFiles { time_of_day },
+        &KeyValue,
+        &OrderEntry,
+        &Store,
+        &Disk,
+        &Linpack,
+        &StreamMemory,
+        &Null,
+    ],
     platforms: &platforms::KINDS,
 };

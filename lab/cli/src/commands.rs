@@ -23,13 +23,13 @@ use barograph_harness::HarnessError;
 use barograph_record::{ExitCode, RecordError};
 use barograph_workload::CommandError;
 
-/// A command that could not do its work, with the exit code that says whose side it was on.
+/// Failure of a command, with the exit code that names the side at fault.
 pub(crate) struct Failed {
     pub(crate) code: ExitCode,
     pub(crate) why: anyhow::Error,
 }
 
-/// How a command ends.
+/// Result of a command.
 pub(crate) type Done = Result<ExitCode, Failed>;
 
 impl Failed {

@@ -1,10 +1,10 @@
-//! Everything another person needs to repeat a run: versions, machine, settings.
+//! Disclosure: versions, machine and settings, everything needed to repeat a run.
 
 use barograph_harness::{CheckedLoad, Target};
 use barograph_workload::DataSet;
 use serde_json::{Map, Value, json};
 
-/// The disclosure of a run. Of several loads each has a section under its name.
+/// Builds the disclosure of a run. Each of several loads has a section under its name.
 pub(crate) fn disclosure(loads: &[CheckedLoad], command: &str) -> Value {
     let host: Map<String, Value> =
         barograph_probe::host_facts().into_iter().map(|(key, value)| (key, Value::String(value))).collect();
@@ -30,7 +30,7 @@ pub(crate) fn disclosure(loads: &[CheckedLoad], command: &str) -> Value {
     all
 }
 
-/// What must be known of a load.
+/// Section of a load.
 fn of_load(CheckedLoad { checked, workload }: &CheckedLoad) -> Map<String, Value> {
     let mut sections = workload.disclose();
     let about =

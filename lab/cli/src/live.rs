@@ -1,7 +1,8 @@
-//! The live screen of a run: figures as they come, keys that stop the load or change its level.
+//! The live screen of a run: current figures, and keys that stop the load or change its level.
 //!
-//! The harness tells a [`Display`] what happens, which takes no longer than adding histograms. A thread of its own draws
-//! at most ten times a second and only what is new, and reads the keys; the driver's workers never wait for either.
+//! The harness reports to a [`Display`], which takes no longer than adding histograms. A thread of its own
+//! draws at most ten times a second, only if there is something new, and reads the keys; the driver's workers
+//! never wait for either.
 
 mod draw;
 mod moment;
@@ -27,24 +28,24 @@ use ratatui::crossterm::terminal::{
 use crate::terminal;
 use moment::Moment;
 
-/// Keys are looked for, and new figures drawn, this often.
+/// Interval between readings of keys and drawings of new figures.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A change of the level by key takes so long: a step shows most, but not so short that it is a burst.
+/// Duration of a level change by key: short enough to look like a step, long enough not to be a burst.
 const CHANGE_OVER_S: f64 = 0.5;
 
-/// Sends a command to the load and gives the answer in words.
+/// Sends a command to the load; an error is the reason in words.
 pub(crate) type Ask = Arc<dyn Fn(&Command) -> Result<(), String> + Send + Sync>;
 
-/// What the keys can do.
+/// Actions of the keys.
 pub(crate) struct Levers {
-    /// Reaches the load.
+    /// Sends commands to the load.
     pub(crate) ask: Ask,
-    /// Ends the run at once, as Ctrl-C does where the screen does not take it.
+    /// Ends the run at once, as Ctrl-C does without the screen.
     pub(crate) interrupt: Box<dyn Fn() + Send>,
 }
 
-/// The screen of a run, on a terminal.
+/// Screen of a run, on a terminal.
 pub(crate) struct Display {
     shared: Arc<Shared>,
     drawer: Option<JoinHandle<()>>,
@@ -58,7 +59,7 @@ struct Shared {
 
 impl Shared {
     fn moment(&self) -> MutexGuard<'_, Moment> {
-        // A drawer that died leaves figures that are still right.
+        // A panic of the drawing thread leaves the figures intact.
         self.moment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,13 +69,13 @@ impl Shared {
     }
 }
 
-/// Is there somebody to look at a screen and to press keys?
+/// Whether there is a terminal for screen and keys.
 pub(crate) fn is_possible() -> bool {
     std::io::stderr().is_terminal() && std::io::stdin().is_terminal()
 }
 
 impl Display {
-    /// Takes the terminal over until [`Self::finish`].
+    /// Takes over the terminal until [`Self::finish`].
     pub(crate) fn open(title: String, unit: LoadUnit, levers: Levers) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             moment: Mutex::new(Moment::new(title, unit)),
@@ -89,11 +90,11 @@ impl Display {
         Ok(Display { shared, drawer: Some(drawer) })
     }
 
-    /// Gives the terminal back, and says the lines that stay there.
+    /// Restores the terminal and prints the lines that stay.
     pub(crate) fn finish(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
         if let Some(drawer) = self.drawer.take() {
-            // What the drawer died of is no reason to lose the result.
+            // A panic of the drawing thread must not lose the result.
             let _ = drawer.join();
             self.shared.moment().lines.iter().for_each(|line| terminal::say(line));
         }
@@ -127,7 +128,7 @@ impl Screen for Display {
     }
 }
 
-/// The terminal while it is ours. Dropping it gives it back, also when the drawer dies.
+/// The taken-over terminal. Dropping it restores the terminal, also after a panic of the drawing thread.
 struct Taken(Terminal<CrosstermBackend<Stderr>>);
 
 impl Taken {
@@ -141,19 +142,19 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // The cursor was hidden by the first drawing.
+        // The first drawing hid the cursor.
         let _ = self.0.show_cursor();
         give_back();
     }
 }
 
 fn give_back() {
-    // A terminal that has gone away needs nothing back.
+    // A closed terminal needs no restoring.
     let _ = disable_raw_mode();
     let _ = execute!(std::io::stderr(), LeaveAlternateScreen);
 }
 
-/// What a key means.
+/// Meaning of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     Stop,
@@ -175,7 +176,7 @@ fn wish(key: &KeyEvent) -> Option<Wish> {
     }
 }
 
-/// A tenth more or fewer, at least one of what whole levels count, never none.
+/// A tenth more or less; at least one for whole levels, and never zero.
 fn changed(level: Level, wish: Wish) -> Level {
     let parts = level.thousandths();
     let one = if level.is_whole() { Level::from(1).thousandths() } else { 1 };
@@ -191,9 +192,9 @@ struct Drawer {
     shared: Arc<Shared>,
     levers: Levers,
     taken: Taken,
-    /// A command on its way: an answer may take until the next interval.
+    /// Command in progress: a reply may take until the next interval.
     asked: Option<JoinHandle<Result<(), String>>>,
-    /// What was wished for meanwhile; a stop is never forgotten for a change of the level.
+    /// Next request from the keys; a stop is never replaced by a change of the level.
     wished: Option<Wish>,
 }
 
@@ -206,7 +207,7 @@ impl Drawer {
                     return;
                 }
             }
-            // This is also the pause between two drawings.
+            // Also the pause between two drawings.
             match event::poll(REDRAW).and_then(|is_there| is_there.then(event::read).transpose()) {
                 Ok(Some(Event::Key(key))) => wish(&key).into_iter().for_each(|wish| self.obey(wish)),
                 Ok(Some(Event::Resize(..))) => self.shared.is_new.store(true, Ordering::Release),
@@ -241,7 +242,7 @@ impl Drawer {
         self.asked = std::thread::Builder::new().name("ask".to_owned()).spawn(move || ask(&command)).ok();
     }
 
-    /// Shows why a command was not done, and goes on with what was wished for meanwhile.
+    /// Shows why a command failed, and sends the next request.
     fn hear(&mut self) {
         let Some(asked) = self.asked.take_if(|asked| asked.is_finished()) else { return };
         if let Ok(Err(why)) = asked.join() {

@@ -1,18 +1,18 @@
-//! What this program may use of the machine.
+//! Resources of the machine that this program may use.
 
 use std::path::{Path, PathBuf};
 
 use barograph_harness::Machine;
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
-/// More open files than any run needs.
+/// Limit of open files to ask for: more than any run needs.
 const WANTED_FILES: u64 = 1_000_000;
 
-/// Raises the limit of open files as far as allowed, for this process and the units it starts; gives the limit.
+/// Raises the limit of open files as far as allowed, for this process and its units. Returns the limit.
 pub(crate) fn raise_open_files() -> u64 {
     let now = getrlimit(Resource::Nofile);
     let most = now.maximum.unwrap_or(u64::MAX);
-    // Root may raise the maximum itself; for anybody else that is refused and the maximum stays.
+    // Root may raise the maximum itself; other users are refused, and the maximum stays.
     for wanted in [WANTED_FILES, 500_000, 200_000, most] {
         let limit = Rlimit { current: Some(wanted), maximum: Some(wanted.max(most)) };
         if now.current.is_none_or(|c| c >= wanted) || setrlimit(Resource::Nofile, limit).is_ok() {
@@ -22,7 +22,7 @@ pub(crate) fn raise_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// The machine as a check wants it. `data` need not exist.
+/// Facts about the machine for a check. `data` need not exist.
 pub(crate) fn facts(data: &Path) -> Machine {
     let system = rustix::system::sysinfo();
     Machine {
@@ -33,7 +33,7 @@ pub(crate) fn facts(data: &Path) -> Machine {
     }
 }
 
-/// Free bytes at the nearest folder that exists.
+/// Free bytes at the nearest existing folder.
 fn free_bytes(path: &Path) -> Option<u64> {
     let absolute = std::path::absolute(path).ok()?;
     let existing = absolute.ancestors().find(|p| p.exists())?;
@@ -41,12 +41,12 @@ fn free_bytes(path: &Path) -> Option<u64> {
     Some(fs.f_bavail * fs.f_frsize)
 }
 
-/// Cores this process may use.
+/// Number of cores that this process may use.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// What this machine and its user are called, and where their files are; `record` is the folder of a record.
+/// Names of this machine, its user and private folders; `record` is the folder of a record.
 pub(crate) fn names(record: &Path) -> barograph_share::Machine {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let here = [Some(std::env::temp_dir()), std::env::home_dir(), std::env::current_dir().ok()];
@@ -59,7 +59,7 @@ pub(crate) fn names(record: &Path) -> barograph_share::Machine {
     }
 }
 
-/// The name of the user by the table of users; that of a directory service is not known.
+/// Name of the user in the table of users; names of a directory service are unknown.
 fn user() -> Option<String> {
     let users = std::fs::read_to_string("/etc/passwd").ok()?;
     let id = getuid().as_raw().to_string();
@@ -70,14 +70,14 @@ fn user() -> Option<String> {
     })
 }
 
-/// The folder below the root in which a path is; the folder itself below those that every machine has.
+/// The folder directly below the root that contains a path; the path itself if every machine has that folder.
 fn private_part(folder: &Path) -> Option<PathBuf> {
     let below: PathBuf = folder.components().take(2).collect();
     let is_of_system =
         ["/usr", "/opt", "/var", "/run", "/etc", "/bin", "/sbin"].iter().any(|of| below == Path::new(of));
     match is_of_system {
         _ if below.components().count() < 2 => None,
-        // Programs are installed there, and no files of a user.
+        // Programs are installed there, but no files of users.
         true if !folder.starts_with("/var") => None,
         true => Some(folder.to_owned()),
         false => Some(below),

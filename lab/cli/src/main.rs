@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The end of a command whose results were all written.
+/// Exit code of a command, unless its results could not be written.
 fn written(code: Code) -> Done {
     match terminal::unwritten() {
         None => Ok(code),

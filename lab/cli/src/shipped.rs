@@ -1,12 +1,12 @@
-//! Which files of `plans`, `scenarios` and `studies` are things of their own.
+//! Shipped files of `plans`, `scenarios` and `studies`.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the name of a file ends that only says how a test makes the file beside it small.
+/// Ending of files that only describe how a test makes their neighbour small.
 const SMOKE: &str = ".smoke.toml";
 
-/// The TOML files of a folder in the order of their names, without those of tests.
+/// TOML files of a folder in the order of their names, without those for tests.
 pub(crate) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {

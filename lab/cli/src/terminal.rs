@@ -1,4 +1,4 @@
-//! The terminal: progress with the time that is left, lines that stay, and complaints.
+//! Terminal output: progress with the remaining time, lines that stay, and errors.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -9,18 +9,20 @@ use barograph_model::Phase;
 use barograph_model::secret::masked;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Without a terminal, a line of progress comes this often.
+/// Interval between progress lines without a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// Writes a line for people, without the passwords of URLs in it. A reader that has gone away is no reason to stop measuring.
+/// Writes a line for the user, with the passwords of URLs removed. A closed output does not stop the
+/// measurement.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", masked(line));
 }
 
-/// Why a result could not be written, the first time.
+/// First failure to write a result.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
-/// Writes a result, without the passwords of URLs in it. A reader that has gone away has read what it wanted; any other failure is kept for [`unwritten`].
+/// Writes a result, with the passwords of URLs removed. A closed pipe is not an error; any other failure is
+/// kept for [`unwritten`].
 pub(crate) fn result(text: &str) {
     let mut out = io::stdout().lock();
     if let Err(why) = writeln!(out, "{}", masked(text)).and_then(|()| out.flush())
@@ -30,7 +32,7 @@ pub(crate) fn result(text: &str) {
     }
 }
 
-/// Why a result could not be written.
+/// Returns the first failure to write a result.
 pub(crate) fn unwritten() -> Option<&'static io::Error> {
     UNWRITTEN.get()
 }
@@ -46,7 +48,7 @@ pub(crate) fn complain(why: &anyhow::Error) {
     }
 }
 
-/// The screen of a run.
+/// Screen of a run.
 pub(crate) struct Terminal {
     bar: Option<ProgressBar>,
     began: Instant,
@@ -55,7 +57,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// A progress bar on a terminal, plain lines elsewhere.
+    /// Starts a progress bar on a terminal, plain lines elsewhere.
     pub(crate) fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(1_000);
@@ -77,7 +79,7 @@ impl Terminal {
         }
     }
 
-    /// Takes the progress bar away.
+    /// Removes the progress bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! Who looks on while a run goes on: the live page, and receivers elsewhere.
+//! Followers of a run while it goes on: the live page, and remote receivers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::args::WatchArgs;
 use crate::commands::Failed;
 use crate::terminal;
 
-/// The live page and the senders of one run.
+/// Live page and senders of one run.
 pub(crate) struct Watch {
     page: Option<Arc<Page>>,
     senders: Vec<Arc<Sender>>,
@@ -24,12 +24,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts what was asked for, and says where the page is. `title` says what is loaded.
+    /// Starts the requested followers and prints the address of the page. `title` names the load.
     pub(crate) fn start(args: &WatchArgs, title: &str) -> Result<Watch, Failed> {
         Watch::with(page(args, title)?, &args.export_to)
     }
 
-    /// Starts sending beside a page that is there already.
+    /// Starts senders in addition to an existing page.
     pub(crate) fn with(page: Option<Arc<Page>>, export_to: &[Receiver]) -> Result<Watch, Failed> {
         let mut senders = Vec::new();
         for receiver in export_to {
@@ -41,23 +41,23 @@ impl Watch {
         Ok(Watch { page, senders, disclosed })
     }
 
-    /// What the record says of it; nothing when nobody looks on.
+    /// Disclosure for the record; `None` without followers.
     pub(crate) fn disclosed(&self) -> Option<Value> {
         (self.page.is_some() || !self.senders.is_empty()).then(|| self.disclosed.clone())
     }
 
-    /// All that follow the record.
+    /// Returns all followers of the record.
     pub(crate) fn followers(&self) -> Vec<Arc<dyn Follower>> {
         let page = self.page.iter().map(|page| Arc::clone(page) as Arc<dyn Follower>);
         page.chain(self.senders.iter().map(|sender| Arc::clone(sender) as Arc<dyn Follower>)).collect()
     }
 
-    /// A screen that shows on the page too what it is told.
+    /// Wraps a screen so that the page shows its output, too.
     pub(crate) fn beside<'s>(&self, screen: &'s mut dyn Screen) -> Beside<'s> {
         Beside { screen, page: self.page.clone() }
     }
 
-    /// The run has ended: the page says so, with the report and the record where they stay.
+    /// Shows on the page that the run has ended, with the paths of report and record.
     pub(crate) fn end(&self, report: Option<&Path>, record: Option<&Path>) {
         let Some(page) = &self.page else { return };
         let mut words: Vec<String> = [("report", report), ("record", record)]
@@ -71,7 +71,7 @@ impl Watch {
     }
 }
 
-/// Serves the live page where it was asked for, and says where it is. `title` says what is loaded.
+/// Serves the live page, if requested, and prints its address. `title` names the load.
 pub(crate) fn page(args: &WatchArgs, title: &str) -> Result<Option<Arc<Page>>, Failed> {
     let page = args.live.map(|address| Page::serve(address, title)).transpose().map_err(refused)?;
     if let Some(page) = &page {
@@ -80,7 +80,7 @@ pub(crate) fn page(args: &WatchArgs, title: &str) -> Result<Option<Arc<Page>>, F
     Ok(page.map(Arc::new))
 }
 
-/// Where a file is, in full: who reads it on the page is in no folder.
+/// Absolute path of a file, as the page is read outside of any folder.
 pub(crate) fn place(name: &str, path: &Path) -> String {
     format!("{name}  {}", std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display())
 }

@@ -1,8 +1,8 @@
-//! Figures as the screen and the summary show them. Whatever is not a number becomes a dash.
+//! Figures in words for screen and summary. Values that are not numbers become a dash.
 
 pub(crate) use barograph_model::words::{NONE, count, figure, percent};
 
-/// Milliseconds with the unit that reads best.
+/// Formats milliseconds with a suitable unit.
 pub(crate) fn time(ms: f64) -> String {
     match ms {
         _ if !ms.is_finite() || ms < 0.0 => NONE.to_owned(),
@@ -12,7 +12,7 @@ pub(crate) fn time(ms: f64) -> String {
     }
 }
 
-/// Bytes with the unit that reads best.
+/// Formats bytes with a suitable unit.
 pub(crate) fn bytes(n: f64) -> String {
     const STEP: f64 = 1_024.0;
     if n < STEP {
@@ -23,7 +23,7 @@ pub(crate) fn bytes(n: f64) -> String {
     format!("{} {}", figure(n / STEP.powi(step as i32)), units[step - 1])
 }
 
-/// A span of time as a command line takes it: `10s`, `1m30s`, `250ms`.
+/// Formats a span of time in the syntax of the command line: `10s`, `1m30s`, `250ms`.
 pub(crate) fn span(nanos: u64) -> String {
     const SECOND: u64 = 1_000_000_000;
     let (seconds, rest) = (nanos / SECOND, nanos % SECOND);
@@ -36,7 +36,8 @@ pub(crate) fn span(nanos: u64) -> String {
     }
 }
 
-/// A sentence in lines of at most `width` characters, those after the first begun with `indent`. Longer words stay whole.
+/// Wraps a sentence at `width` characters, with `indent` before all lines but the first. Longer words stay
+/// whole.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;

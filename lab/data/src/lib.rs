@@ -1,13 +1,15 @@
 //! Made-up data from a seed: random streams, distributions, texts, names and pictures.
 //!
-//! Everything here is a pure function of a seed and a number, so that the same data come out whatever the
-//! number of threads, and a driver can know the names of users without asking the application.
+//! Everything is a pure function of a seed and a number, so that the data do not depend on the number of
+//! threads, and a driver knows the names of users without asking the application.
 
 pub mod names;
 mod normal;
 pub mod pictures;
+mod popularity;
 mod streams;
 pub mod text;
 
 pub use normal::TruncatedNormal;
+pub use popularity::{Numbers, Popularity, Position};
 pub use streams::{Stream, Streams, mix};

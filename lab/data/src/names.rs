@@ -1,19 +1,19 @@
 //! Names: users by number, people, makers, auctions and their categories.
 
-/// The password of every filled user. It protects nothing: the application holds made-up data only.
+/// The password of every filled user. It protects nothing: the application holds only made-up data.
 pub const PASSWORD: &str = "barograph";
 
-/// The name user `id` logs in with. Ids of filled users run from 1 without gaps.
+/// The login name of user `id`. Ids of filled users run from 1 without gaps.
 #[must_use]
 pub fn user_name(id: u32) -> String {
     format!("user{id:07}@auction.example")
 }
 
-/// The categories auctions belong to.
+/// Categories of auctions.
 pub const CATEGORIES: [&str; 8] =
     ["Books", "Clocks", "Furniture", "Instruments", "Jewellery", "Maps", "Paintings", "Toys"];
 
-/// The names auctions go by; several auctions share one.
+/// Names of auctions; several auctions share one.
 pub const AUCTIONS: [&str; 6] = [
     "Attic treasures",
     "Autumn sale",
@@ -23,16 +23,19 @@ pub const AUCTIONS: [&str; 6] = [
     "Workshop finds",
 ];
 
+/// First names.
 const FIRST: [&str; 24] = [
     "Ada", "Bela", "Cato", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jana", "Kurt", "Lena", "Milo",
     "Nora", "Otto", "Pia", "Quin", "Rosa", "Sven", "Tara", "Udo", "Vera", "Willa", "Zeno",
 ];
 
+/// Last names.
 const LAST: [&str; 20] = [
     "Abel", "Brook", "Castell", "Dale", "Ender", "Field", "Gray", "Hill", "Irwin", "Jensen", "Keller",
     "Lund", "Moor", "North", "Okafor", "Park", "Quist", "Reed", "Stone", "Tanaka",
 ];
 
+/// Manufacturers.
 const MAKERS: [&str; 12] = [
     "Alder & Sons",
     "Brightwater",

@@ -3,8 +3,8 @@
 use rand::Rng;
 use rand_distr::{Distribution, Normal};
 
-/// Draws outside the range are drawn again this often, then moved to the nearer end: a bound, so that a range
-/// far from the mean cannot hang a fill. Within one standard deviation of the mean it is never reached in practice.
+/// Draws outside the range before the value is moved to the nearer end: a bound, so that a range far from the
+/// mean cannot hang a fill. Within one standard deviation of the mean it is never reached in practice.
 const TRIES: u32 = 1_000;
 
 /// A normal distribution whose values outside a range are drawn again.

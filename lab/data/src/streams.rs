@@ -1,11 +1,11 @@
-//! Independent random generators from one seed, named by a purpose and a number.
+//! Independent random generators from one seed, identified by a purpose and a number.
 
 use rand::SeedableRng;
 
-/// The generator behind every made-up value: small, fast and the same on every machine.
+/// The generator of all made-up values: small, fast and the same on every machine.
 pub type Stream = rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Hands out generators that depend on the seed, a purpose and a number only, never on who asks or when.
+/// A source of generators that depend on the seed, a purpose and a number only, not on order or caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams {
     seed: u64,
@@ -21,7 +21,7 @@ impl Streams {
     /// The generator for the `index`-th thing of a purpose, such as the items of auction 7.
     #[must_use]
     pub fn stream(&self, purpose: &str, index: u64) -> Stream {
-        // FNV-1a turns the purpose into a number; the mixing after it removes what structure is left.
+        // FNV-1a turns the purpose into a number; the mixing after it removes the remaining structure.
         let purpose = purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });

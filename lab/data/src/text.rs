@@ -2,9 +2,12 @@
 
 use rand::{Rng, RngExt};
 
+/// Beginnings of syllables.
 const STARTS: [&str; 16] =
     ["b", "br", "c", "d", "f", "g", "gr", "l", "m", "n", "p", "r", "s", "st", "t", "v"];
+/// Middles of syllables.
 const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ea", "ou", "y"];
+/// Ends of syllables.
 const ENDS: [&str; 8] = ["", "l", "n", "r", "s", "t", "nd", "sh"];
 
 /// Adds one word of one to three syllables to `text`.

@@ -1,5 +1,7 @@
 //! The parts of data checks: queries, the places at which a condition is violated, and findings.
 
+use std::ops::RangeInclusive;
+
 use barograph_model::words::count;
 
 /// A database that can be queried.
@@ -49,9 +51,17 @@ pub struct Findings {
 impl Findings {
     /// Holds a number against the right one.
     pub fn expect(&mut self, what: &str, found: i64, expected: i64) {
-        if found != expected {
-            self.violations.push(format!("{what}: {found}, where {expected} are right"));
+        self.expect_within(what, found, expected..=expected);
+    }
+
+    /// Holds a number against the range of right ones.
+    pub fn expect_within(&mut self, what: &str, found: i64, right: RangeInclusive<i64>) {
+        if right.contains(&found) {
+            return;
         }
+        let (least, most) = right.into_inner();
+        let right = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        self.violations.push(format!("{what}: {found}, where {right} are right"));
     }
 
     /// A violation at some places, if there are any. `keys` name the numbers of a place.
@@ -84,10 +94,13 @@ mod tests {
         (0..1_200).for_each(|order| places.add(&[order]));
         findings.places("an order has no lines", &["order"], places);
         findings.expect("orders", 3, 4);
+        findings.expect_within("orders", 6, 4..=6);
+        findings.expect_within("orders", 7, 4..=6);
         let expected = [
             "an order has no lines in 1 place, the first is day 3, order 4",
             "an order has no lines in 1,200 places, the first is order 0",
             "orders: 3, where 4 are right",
+            "orders: 7, where 4 to 6 are right",
         ];
         assert_eq!(findings.violations, expected);
     }

@@ -40,6 +40,8 @@ pub enum Conflict {
     Busy,
     /// The snapshot of the transaction is outdated.
     Snapshot,
+    /// Transactions wait for each other.
+    Deadlock,
 }
 
 /// The result of a statement.

@@ -1,4 +1,4 @@
-//! One activity of one user: wait for the intended start, do the operation, record it, decide what is next.
+//! One activity of one user: waits for the intended start, does the operation, records it, chooses the next.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,25 +15,25 @@ use crate::turn::Wishes;
 use crate::worker::Worker;
 use crate::{Turn, User, UserFactory};
 
-/// Operations of one activity that may follow each other without a wait before everybody else comes first.
+/// Largest number of operations of an activity without a wait, before other tasks get a turn.
 const OPERATIONS_IN_A_ROW: u32 = 16;
 
-/// Time for which one activity may go on without a wait: operations that block take long and never wait.
+/// Longest time of an activity without a wait: blocking operations take long and never wait.
 const A_WHILE: Nanos = Nanos::from_millis(10);
 
-/// More activities than any behaviour has a use for; a wish beyond it is a fault of the workload.
+/// Largest number of activities of a user, more than any behaviour needs; beyond it the workload is at fault.
 const MAX_ACTIVITIES: usize = 16;
 
-/// One active user and what its activities share.
+/// An active user, with the state shared by its activities.
 pub struct Seat<U> {
     pub(crate) id: UserId,
     pub(crate) user: U,
-    /// Which of its lives this is; a user stopped and started again draws other random numbers.
+    /// Number of its life; a user that stops and starts again draws other random numbers.
     pub(crate) life: u32,
     pub(crate) main: Cell<Option<SlotKey>>,
     pub(crate) main_in_operation: Cell<bool>,
     pub(crate) stopping: Cell<bool>,
-    /// Open loop: the arrival this user is called for.
+    /// Open loop: the arrival for which this user is called.
     pub(crate) call: Cell<Option<Nanos>>,
     restart: Cell<bool>,
     others: RefCell<Vec<SlotKey>>,
@@ -56,17 +56,17 @@ impl<U> Seat<U> {
         }
     }
 
-    /// A number for the random stream of the next activity of this user.
+    /// Returns the number of the random stream for the next activity of this user.
     pub(crate) fn next_stream(&self) -> u32 {
         let n = self.started.get();
         self.started.set(n + 1);
-        // Lives are far apart, so that two of them never share a stream.
+        // Lives are far apart, so that no two share a stream.
         self.life.wrapping_mul(1 << 20).wrapping_add(n)
     }
 
-    /// Ends every activity but the main one and the one that asks.
+    /// Ends all activities except the main one and `asking`.
     pub(crate) fn stop_others(&self, core: &Core, asking: Option<SlotKey>) {
-        // They are off the list at once, so that what is started next finds room on it.
+        // They leave the list at once, so that new activities find room.
         self.others.borrow_mut().retain(|key| {
             let stays = Some(*key) == asking;
             if !stays {
@@ -77,14 +77,14 @@ impl<U> Seat<U> {
     }
 }
 
-/// What an activity begins with.
+/// Parameters of a new activity.
 pub(crate) struct Beginning {
     pub(crate) behaviour: BehaviourId,
     pub(crate) argument: u32,
     pub(crate) first_at: Nanos,
 }
 
-/// Starts an activity beside the main one.
+/// Starts an activity in addition to the main one.
 fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, begin: Beginning) {
     if seat.stopping.get() || seat.others.borrow().len() >= MAX_ACTIVITIES {
         return;
@@ -99,7 +99,7 @@ fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>,
     });
 }
 
-/// Runs an activity until it ends or is told to.
+/// Runs an activity until it ends or is told to end.
 pub(crate) async fn run<W: UserFactory>(
     worker: &Rc<Worker<W>>,
     seat: &Rc<Seat<W::User>>,
@@ -115,7 +115,7 @@ pub(crate) async fn run<W: UserFactory>(
     let (mut op, mut intended) = (behaviour.first, begin.first_at);
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
-    // The latest reading of the clock: what is due by then needs no other.
+    // Latest reading of the clock, which serves for everything due by then.
     let (mut rest, mut now) = (Rest::default(), Nanos::ZERO);
     loop {
         let waits = match gate.filter(|_| !called) {
@@ -141,7 +141,7 @@ pub(crate) async fn run<W: UserFactory>(
             break;
         }
         if is_main {
-            // Somebody may have reset the user while this activity waited.
+            // The user may have been reset while this activity waited.
             if seat.restart.take() {
                 op = behaviour.first;
             }
@@ -153,7 +153,7 @@ pub(crate) async fn run<W: UserFactory>(
             seat.main_in_operation.set(false);
         }
         let wishes = std::mem::take(&mut turn.wishes);
-        // A follower that reset the user belongs to the session that is over.
+        // A follower that reset the user belongs to the session that ended.
         let ending = (wishes.end || wishes.reset) && !is_main;
         let reset = wishes.reset;
         grant(worker, seat, &wishes, Asking { key: slot.key, now: ended });
@@ -172,16 +172,16 @@ pub(crate) async fn run<W: UserFactory>(
             intended = next;
         }
         op = then.op;
-        // Whoever never has to wait would keep everybody else, and the loop itself, from going on.
+        // An activity that never waits would block all others, and the loop itself.
         if rest.is_due(&slot, now) {
-            // The loop looks at the time only once in many tasks.
+            // The loop reads the clock only once in many tasks.
             worker.core.wake_due(now);
             breathe().await;
         }
     }
 }
 
-/// How long an activity has gone on without a wait.
+/// Progress of an activity since its last wait.
 #[derive(Default)]
 struct Rest {
     in_a_row: u32,
@@ -190,7 +190,7 @@ struct Rest {
 }
 
 impl Rest {
-    /// Whether others should come first, after an operation that ended at `now`.
+    /// Whether other tasks should get a turn, after an operation that ended at `now`.
     fn is_due(&mut self, slot: &Slot, now: Nanos) -> bool {
         let waits = slot.waits();
         if waits != self.waits {
@@ -206,14 +206,14 @@ impl Rest {
     }
 }
 
-/// An arrival that a user was called for.
+/// An arrival for which a user was called.
 struct Call {
     at: Nanos,
-    /// It had to wait for a free user: its delay is not the driver's.
+    /// Whether it waited for a free user: then its delay is not the driver's.
     waited: bool,
 }
 
-/// Waits for the next arrival of an open loop. None when told to end.
+/// Waits for the next arrival of an open loop. `None` if told to end.
 async fn call<U>(gate: &crate::gate::Gate<U>, seat: &Rc<Seat<U>>, slot: &Slot) -> Option<Call> {
     if let Some(at) = gate.take_waiting() {
         return Some(Call { at, waited: true });
@@ -222,11 +222,11 @@ async fn call<U>(gate: &crate::gate::Gate<U>, seat: &Rc<Seat<U>>, slot: &Slot) -
     slot.called(&seat.call).await.map(|at| Call { at, waited: false })
 }
 
-/// An operation that is due.
+/// A due operation.
 struct Due {
     op: OpId,
     intended: Nanos,
-    /// Did it have to wait for its intended start? Only then can the driver have been late for it.
+    /// Whether it waited for its intended start. Only then can the driver be late.
     waits: bool,
 }
 
@@ -247,7 +247,7 @@ async fn operate<W: UserFactory>(
     };
     let ended = worker.core.clock.now();
     let outcome = match end {
-        // An answer that comes after its time, and before the next look at what has waited too long, is late all the same.
+        // An answer beyond the time limit is late even if the check for expired operations has not run yet.
         Ok(outcome) if ended - started <= worker.settings.timeout => outcome,
         Ok(_) | Err(Signal::Expired) => Outcome::TimedOut,
         Err(_) => Outcome::Cancelled,
@@ -258,14 +258,14 @@ async fn operate<W: UserFactory>(
     (outcome, ended)
 }
 
-/// The activity that asks for something, and when.
+/// The requesting activity, and the time of the request.
 #[derive(Clone, Copy)]
 struct Asking {
     key: SlotKey,
     now: Nanos,
 }
 
-/// Does what an operation asked for beside itself.
+/// Starts and ends activities as an operation requested.
 fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: &Wishes, asking: Asking) {
     if wishes.reset {
         seat.stop_others(&worker.core, Some(asking.key));
@@ -279,14 +279,14 @@ fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishe
     }
 }
 
-/// What follows an operation.
+/// Successor of an operation.
 pub(crate) struct Then {
     pub(crate) op: OpId,
-    /// Between the two the session ended.
+    /// Whether the session ends between the two.
     pub(crate) session_over: bool,
 }
 
-/// The state of a user, as far as the choice of the next operation depends on it.
+/// State of a user, as far as the next operation depends on it.
 pub(crate) trait Memory {
     fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize;
     fn end_session(&mut self);
@@ -302,7 +302,7 @@ impl<U: User> Memory for &U {
     }
 }
 
-/// The operation after `op`.
+/// Chooses the operation after `op`.
 pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, turn: &mut Turn) -> Then {
     let go_on = |op| Then { op, session_over: false };
     let mut next = behaviour.next[op.index()].as_ref().expect("checked when the behaviours were made");
@@ -322,18 +322,18 @@ pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, 
     }
 }
 
-/// The pace of a behaviour, and the pause after a failure where it has none.
+/// Pace of a behaviour, and pause after a failure if it has none.
 #[derive(Clone, Copy)]
 pub(crate) struct Pacing<'b> {
     pub(crate) pace: &'b Pace,
     pub(crate) after_failure: Nanos,
-    /// The operation that has ended.
+    /// The operation that ended.
     pub(crate) ended: OpId,
-    /// The operation that follows.
+    /// The following operation.
     pub(crate) next: OpId,
 }
 
-/// When the next operation is due, and how many beats were left out before it.
+/// Returns the intended start of the next operation, and the number of beats left out before it.
 pub(crate) fn due(
     pacing: Pacing<'_>,
     (intended, ended): (Nanos, Nanos),

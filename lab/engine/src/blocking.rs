@@ -1,5 +1,5 @@
-//! Users whose operations block their thread, as those of an embedded database or of a processor do: each user has a worker,
-//! and so a thread, of its own.
+//! Users whose operations block their thread, as those of an embedded database or of a processor do. Each
+//! user has a worker, and so a thread, of its own.
 
 use std::cell::RefCell;
 
@@ -10,32 +10,33 @@ use crate::{Runnable, Turn, User, UserFactory};
 
 /// Makes users whose operations block. One value per worker.
 pub trait BlockingFactory: 'static {
-    /// One user.
+    /// A user.
     type User: BlockingUser;
 
-    /// Makes the user with this order number, in the thread that is its own.
+    /// Makes the user with this order number, on its own thread.
     fn user(&self, id: UserId) -> Self::User;
 }
 
 /// A user whose operations block.
 pub trait BlockingUser: 'static {
-    /// Does one operation and says how it ended. Nothing interrupts it: it is timed out when it ends, and a run ends after
-    /// it.
+    /// Does one operation and returns its outcome. It is not interrupted: a time-out is counted when it ends,
+    /// and a run waits for its end.
     fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome;
 
-    /// Answers a question about the user's state with the index of a branch. Never called where behaviours have no choosers.
+    /// Answers a question about the user's state with the index of a branch. Never called if behaviours have
+    /// no choosers.
     fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
         let _ = (chooser, turn);
         0
     }
 
-    /// The session is over: its state is forgotten.
+    /// Forgets the state of a session that ended.
     fn end_session(&mut self) {}
 }
 
-/// Erases the type of a workload whose operations block: `make` is called once in each worker's thread. The settings must have
-/// as many workers as the load has users. The open files are those of the process, other than with users that do not block:
-/// libraries that block, as SQLite, have files that all threads use.
+/// Erases the type of a workload whose operations block: `make` is called once in each worker's thread. The
+/// settings must have as many workers as the load has users. All users share the open files of the process,
+/// unlike users that do not block: libraries that block, such as SQLite, keep files that all threads use.
 pub fn runnable_threads<W, F>(make: F) -> Box<dyn Runnable>
 where
     W: BlockingFactory,

@@ -1,4 +1,4 @@
-//! The one clock of a run: real time, or a number the simulation moves.
+//! The only clock of a run: real time, or a number set by the simulation.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,9 +8,9 @@ use barograph_model::Nanos;
 
 use crate::core::Core;
 
-/// Where "now" comes from. Times count from the start of the load.
+/// Source of the time. Times count from the start of the load.
 pub(crate) enum Clock {
-    /// The machine's monotonic clock, counted from an instant all workers share.
+    /// The machine's monotonic clock, from an instant shared by all workers.
     Real(Instant),
     /// Simulated time.
     Virtual(Cell<u64>),
@@ -25,12 +25,12 @@ impl Clock {
     }
 }
 
-/// Lets a simulated target wait in simulated time. Workloads never see one.
+/// Lets a simulated target wait in simulated time. Workloads never get one.
 #[derive(Clone)]
 pub struct Timer(pub(crate) Rc<Core>);
 
 impl Timer {
-    /// The simulated instant.
+    /// Returns the simulated time.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.0.clock.now()

@@ -1,4 +1,5 @@
-//! What all activities of a worker share: clock, pacer and the slots by which they wait and are stopped.
+//! State shared by all activities of a worker: clock, pacer, and the slots in which they wait and are
+//! stopped.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -13,7 +14,7 @@ use crate::clock::Clock;
 use crate::group::Inbox;
 use crate::pacer::Pacer;
 
-/// The waiting room of a worker.
+/// Waits of a worker.
 pub(crate) struct Core {
     pub(crate) clock: Clock,
     pub(crate) pacer: Pacer,
@@ -21,15 +22,15 @@ pub(crate) struct Core {
     generations: Cell<u32>,
 }
 
-/// Why an activity was woken other than by its own answer.
+/// Reason for waking an activity other than its own answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     None,
     /// Its wait is over.
     Due,
-    /// Its operation has waited too long.
+    /// Its operation has exceeded the time limit.
     Expired,
-    /// It shall end now, operation in flight or not.
+    /// It must end now, whether an operation is in flight or not.
     Cancel,
 }
 
@@ -40,7 +41,7 @@ struct Room {
     deadline: Nanos,
 }
 
-/// The owner of a slot, as far as it can be woken.
+/// Owner of a slot, for waking it.
 enum Owner {
     /// A task that has not waited yet.
     New,
@@ -50,7 +51,7 @@ enum Owner {
 }
 
 impl Room {
-    /// What the owner was told since it asked last; a cancel stays.
+    /// Takes the latest signal; a cancel stays.
     fn take_signal(&mut self) -> Signal {
         match self.signal {
             Signal::Cancel => Signal::Cancel,
@@ -64,12 +65,12 @@ impl Core {
         Core { clock, pacer, rooms: RefCell::new(Slab::new()), generations: Cell::new(0) }
     }
 
-    /// A place to wait in; given back when dropped.
+    /// Allocates a slot, which is freed when dropped.
     pub(crate) fn slot(core: &Rc<Core>) -> Slot {
         Self::slot_of(core, Owner::New)
     }
 
-    /// The slot of a member of a group: its signals arrive in the group's inbox.
+    /// Allocates the slot of a group member: its signals arrive in the group's inbox.
     pub(crate) fn slot_of_member(core: &Rc<Core>, inbox: &Rc<Inbox>, place: u32) -> Slot {
         Self::slot_of(core, Owner::Member(Rc::clone(inbox), place))
     }
@@ -83,14 +84,14 @@ impl Core {
         Slot { core: Rc::clone(core), key, waits: Cell::new(0) }
     }
 
-    /// Wakes whoever is due.
+    /// Wakes the owners of due waits.
     pub(crate) fn wake_due(&self, now: Nanos) {
         while let Some((index, generation)) = self.pacer.pop_due(now) {
             self.signal(SlotKey { index, generation }, Signal::Due);
         }
     }
 
-    /// Tells the owner of a slot something. A cancel is never overwritten; a stale key reaches nobody.
+    /// Signals the owner of a slot. A cancel is never overwritten; a stale key has no effect.
     pub(crate) fn signal(&self, key: SlotKey, signal: Signal) {
         let mut rooms = self.rooms.borrow_mut();
         let Some(room) = rooms.get_mut(key.index as usize).filter(|r| r.generation == key.generation) else {
@@ -99,7 +100,7 @@ impl Core {
         if room.signal != Signal::Cancel {
             room.signal = signal;
         }
-        // A wake only puts the task into a queue; nothing runs while the rooms are borrowed.
+        // A wake only queues the task; nothing runs while the rooms are borrowed.
         match &room.owner {
             Owner::New => {}
             Owner::Task(waker) => waker.wake_by_ref(),
@@ -134,7 +135,7 @@ impl barograph_reactor::Pace for Core {
     }
 }
 
-/// Lets everybody else who can go on do so first.
+/// Yields to all other runnable tasks.
 pub(crate) async fn breathe() {
     let mut rested = false;
     poll_fn(|cx| {
@@ -154,11 +155,11 @@ pub(crate) struct SlotKey {
     generation: u32,
 }
 
-/// A place where one activity waits.
+/// A slot in which one activity waits.
 pub(crate) struct Slot {
     core: Rc<Core>,
     pub(crate) key: SlotKey,
-    /// How often its owner had to wait here.
+    /// Number of waits so far.
     waits: Cell<u32>,
 }
 
@@ -174,7 +175,7 @@ impl Slot {
         f(&mut rooms[self.key.index as usize])
     }
 
-    /// Keeps the task's waker, then takes the signal that came since; a cancel stays.
+    /// Stores the task's waker, then takes the latest signal; a cancel stays.
     fn take_signal(&self, cx: &Context<'_>) -> Signal {
         self.with(|room| {
             if !matches!(&room.owner, Owner::Task(waker) if waker.will_wake(cx.waker())) {
@@ -184,38 +185,38 @@ impl Slot {
         })
     }
 
-    /// Takes the signal that came to a member of a group, or to the group.
+    /// Takes the signal of a group member, or of the group.
     pub(crate) fn signal_of_member(&self) -> Signal {
         self.with(Room::take_signal)
     }
 
-    /// Has the owner signalled at `at`.
+    /// Signals the owner at `at`.
     pub(crate) fn due_at(&self, at: Nanos) {
         self.core.pacer.push(at, self.key.index, self.key.generation);
     }
 
-    /// Sets when the owner is told that it waits too long; [`Nanos::MAX`] for never.
+    /// Sets the time at which the owner's operation expires; [`Nanos::MAX`] for never.
     pub(crate) fn expires_at(&self, deadline: Nanos) {
         self.with(|room| room.deadline = deadline);
     }
 
-    /// How often the owner had to wait here so far: a number that stands still is a task that never rests.
+    /// Returns the number of waits so far: if it stands still, the task never rests.
     pub(crate) fn waits(&self) -> u32 {
         self.waits.get()
     }
 
-    /// The owner has to wait.
+    /// Starts a wait.
     fn wait<T>(&self) -> Poll<T> {
         self.waits.set(self.waits.get().wrapping_add(1));
         Poll::Pending
     }
 
-    /// Was the owner told to end?
+    /// Whether the owner was told to end.
     pub(crate) fn cancelled(&self) -> bool {
         self.with(|room| room.signal == Signal::Cancel)
     }
 
-    /// Forgets what it was told before. False when told to end.
+    /// Discards earlier signals. Returns false if told to end.
     pub(crate) fn goes_on(&self) -> bool {
         self.with(|room| {
             if room.signal != Signal::Cancel {
@@ -225,7 +226,7 @@ impl Slot {
         })
     }
 
-    /// Waits until `at`. False when told to end instead.
+    /// Waits until `at`. Returns false if told to end instead.
     pub(crate) async fn until(&self, at: Nanos) -> bool {
         let mut pushed = false;
         self.goes_on();
@@ -247,7 +248,7 @@ impl Slot {
         .await
     }
 
-    /// Waits for a call: an instant that somebody puts into `call` before waking this slot. None when told to end.
+    /// Waits for a call: an instant put into `call` before this slot is woken. `None` if told to end.
     pub(crate) async fn called(&self, call: &Cell<Option<Nanos>>) -> Option<Nanos> {
         poll_fn(|cx| {
             if self.take_signal(cx) == Signal::Cancel {
@@ -258,8 +259,8 @@ impl Slot {
         .await
     }
 
-    /// Waits for `work`, but not beyond `deadline` and not after being told to end. It takes the work pinned: taken by
-    /// value, every waiting task would hold the room for it twice.
+    /// Waits for `work`, until `deadline` or until told to end. It takes the work pinned: taken by value,
+    /// every waiting task would hold its memory twice.
     pub(crate) async fn guard<F: Future>(
         &self,
         deadline: Nanos,

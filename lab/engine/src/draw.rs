@@ -4,10 +4,11 @@ use barograph_model::{Distribution, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution as _, Exp1, Normal, StandardNormal};
 
-/// The generator of every random stream: small state, fast, good enough for simulation.
+/// Generator of all random streams: small state, fast, sufficient for simulation.
 pub type Stream = rand_xoshiro::Xoshiro256PlusPlus;
 
-/// An independent stream for each `(seed, user, number)`, the same on every machine and with any number of workers.
+/// Returns an independent stream for each `(seed, user, number)`, the same on every machine and with any
+/// number of workers.
 #[must_use]
 pub fn stream(seed: u64, user: u32, number: u32) -> Stream {
     let place = (u64::from(user) << 32) | u64::from(number);
@@ -22,11 +23,11 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// After this many draws outside the range a truncated normal gives up and clamps; with a range that holds at
-/// least a tenth of the mass that never happens in practice, with a senseless one it still ends.
+/// Draws outside the range after which a truncated normal clamps. With a range that holds at least a tenth of
+/// the mass this never happens in practice; with an absurd range it ensures an end.
 const MAX_REDRAWS: u32 = 1_000;
 
-/// One draw.
+/// Draws a time.
 pub(crate) fn draw(distribution: &Distribution, rng: &mut Stream) -> Nanos {
     match distribution {
         Distribution::Constant(value) => *value,
@@ -55,7 +56,7 @@ fn truncated(mean: Nanos, sd: Nanos, (min, max): (Nanos, Nanos), rng: &mut Strea
     mean.clamp(min, max)
 }
 
-/// The value at the part `u` (0 to 1) of the way through sorted `values`, between neighbours in proportion.
+/// Value at the fraction `u` (0 to 1) of sorted `values`, interpolated between neighbours.
 fn between(values: &[Nanos], u: f64) -> Nanos {
     let Some(last) = values.len().checked_sub(1) else { return Nanos::ZERO };
     let place = u * last as f64;
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(all[39_999], 4.0);
         let all = draws(&Distribution::LogNormal { median: s(2), sigma: 0.5, max: s(100) });
         assert!((all[20_000] - 2.0).abs() < 0.03, "median {}", all[20_000]);
-        // The standard normal's 84.13 % point is one sigma away.
+        // The 84.13 % point of a standard normal is one sigma.
         assert!((all[33_654] / all[20_000] - 0.5f64.exp()).abs() < 0.04);
         let measured = Distribution::Empirical([s(1), s(2), s(10)].into());
         let all = draws(&measured);

@@ -1,4 +1,4 @@
-//! Where arrivals of an open loop and free users of a worker meet.
+//! The meeting of arrivals and free users in an open loop.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,16 +9,16 @@ use barograph_model::{Nanos, OpenLoop, StartOf};
 use crate::activity::Seat;
 use crate::core::{Core, Signal, SlotKey};
 
-/// Room for waiting arrivals that is made at the start, so that a stall is not when memory is asked for.
+/// Waiting arrivals for which memory is reserved at the start, so that a stall does not allocate.
 const ROOM_AT_ONCE: usize = 65_536;
 
-/// One worker's share of an open loop.
+/// A worker's share of an open loop.
 pub(crate) struct Gate<U> {
     pub(crate) start_of: StartOf,
-    /// Users of this worker at the most.
+    /// Largest number of users of this worker.
     pub(crate) most_users: u32,
     most_waiting: usize,
-    /// The one that became free last is called first: no more users become active than are needed.
+    /// Free users; the latest is called first, so that no more users become active than needed.
     free: RefCell<Vec<Free<U>>>,
     waiting: RefCell<VecDeque<Nanos>>,
 }
@@ -28,21 +28,21 @@ struct Free<U> {
     slot: SlotKey,
 }
 
-/// What became of an arrival.
+/// Result of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Met {
     /// A free user was called.
     Called,
-    /// No user is free, and there may be one more.
+    /// No user is free, and one more may become active.
     NoneFree,
     /// It waits for a user.
     Late,
-    /// There was no room to wait.
+    /// There is no room to wait.
     Dropped,
 }
 
 impl<U> Gate<U> {
-    /// The share of worker number `index` of `workers`.
+    /// Makes the share of worker number `index` of `workers`.
     pub(crate) fn new(open: &OpenLoop, index: usize, workers: usize) -> Self {
         let share = |all: u32| (all as usize + workers - 1 - index) / workers;
         let most_waiting = share(open.most_waiting);
@@ -55,7 +55,7 @@ impl<U> Gate<U> {
         }
     }
 
-    /// An arrival due at `at`; `users` are active on this worker.
+    /// Handles an arrival due at `at`, with `users` active on this worker.
     pub(crate) fn arrive(&self, core: &Core, at: Nanos, users: u32) -> Met {
         if let Some(free) = self.free.borrow_mut().pop() {
             free.seat.call.set(Some(at));
@@ -73,12 +73,12 @@ impl<U> Gate<U> {
         Met::Late
     }
 
-    /// The arrival that has waited longest, for a user that became free.
+    /// Takes the arrival that has waited longest, for a user that became free.
     pub(crate) fn take_waiting(&self) -> Option<Nanos> {
         self.waiting.borrow_mut().pop_front()
     }
 
-    /// A user has nothing to do until it is called.
+    /// Marks a user as free until it is called.
     pub(crate) fn set_free(&self, seat: &Rc<Seat<U>>, slot: SlotKey) {
         self.free.borrow_mut().push(Free { seat: Rc::clone(seat), slot });
     }
@@ -88,7 +88,7 @@ impl<U> Gate<U> {
         self.waiting.borrow().is_empty() && self.free.borrow().len() == users as usize
     }
 
-    /// Nobody comes any more, and nobody is called.
+    /// Closes the gate: no more arrivals, and no more calls.
     pub(crate) fn close(&self) {
         self.free.borrow_mut().clear();
         self.waiting.borrow_mut().clear();

@@ -1,8 +1,8 @@
 //! Users that share connections, driven together by one task.
 //!
-//! A task for each user costs more than a command of a pipeline: a wake, a place in the queue and two readings of the clock.
-//! In a group the operations in flight are entries of a list. What came in one read ends at one reading of the clock, and what
-//! follows leaves in one write.
+//! A task for each user costs more than a command of a pipeline: a wake, a place in the queue and two
+//! readings of the clock. In a group the operations in flight are entries of a list. Operations answered in
+//! one read end at one reading of the clock, and their successors are sent in one write.
 
 mod crew;
 
@@ -21,45 +21,46 @@ use crate::worker::{Entering, Worker};
 
 /// Makes the groups of one workload. One value per worker; nothing in it is shared.
 pub trait GroupFactory: 'static {
-    /// Users that share what one task drives.
+    /// Users driven by one task.
     type Group: Group;
 
-    /// Users in a group at most, from 1. In a ramp they become active together.
+    /// Largest number of users in a group, at least 1. In a ramp they become active together.
     fn size(&self) -> usize;
 
-    /// Makes a group without members.
+    /// Makes an empty group.
     fn group(&self) -> Self::Group;
 }
 
-/// Users that share connections. A member is named by its place, from 0; it has its main behaviour and no activities beside
-/// it: what a [`Turn`] is asked to start or stop beside it is left undone.
+/// Users that share connections. A member is identified by its place, from 0. It has its main behaviour only:
+/// requests of its [`Turn`] to start or stop other activities are ignored.
 pub trait Group: 'static {
-    /// A user takes a place.
+    /// Adds a user at a place.
     fn join(&mut self, place: usize, user: UserId);
 
     /// Begins an operation of a member. It ends in [`Group::poll`].
     fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn);
 
-    /// Forgets the operation of a member: it was timed out or cancelled.
+    /// Abandons the operation of a member, which timed out or was cancelled.
     fn abandon(&mut self, place: usize);
 
-    /// Sends what was begun, and ends the operations whose answers have come. Where none has ended, the task is woken when
-    /// one may.
+    /// Sends the begun operations, and ends those whose answers have arrived. If none has ended, it registers
+    /// the task to be woken.
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members);
 
-    /// Answers a question about a member's state with the index of a branch. Never called where behaviours have no choosers.
+    /// Answers a question about a member's state with the index of a branch. Never called if behaviours have
+    /// no choosers.
     fn choose(&mut self, place: usize, chooser: ChooserId, turn: &mut Turn) -> usize {
         let _ = (place, chooser, turn);
         0
     }
 
-    /// The session of a member is over: its state is forgotten, connections stay.
+    /// Forgets the state of a member's session; connections stay.
     fn end_session(&mut self, place: usize) {
         let _ = place;
     }
 }
 
-/// The members of a group, as far as their operations are concerned.
+/// Operations of the members of a group.
 #[derive(Default)]
 pub struct Members {
     pub(crate) places: Vec<Option<Member>>,
@@ -67,10 +68,10 @@ pub struct Members {
 }
 
 impl Members {
-    /// The random numbers and counters of the member at a place.
+    /// Returns the turn of the member at a place: its random numbers and counters.
     ///
     /// # Panics
-    /// When the place is empty.
+    /// If the place is empty.
     pub fn turn(&mut self, place: usize) -> &mut Turn {
         &mut self.at(place).turn
     }
@@ -85,29 +86,29 @@ impl Members {
     }
 }
 
-/// The users of a worker in groups.
+/// Users of a worker in groups.
 pub struct Groups<F> {
     factory: F,
-    /// Groups with room for one more member.
+    /// Groups with room for further members.
     open: RefCell<Vec<Rc<Door>>>,
 }
 
-/// Where members come into a group.
+/// Entry to a group.
 pub(crate) struct Door {
     inbox: Rc<Inbox>,
     coming: RefCell<Vec<Member>>,
-    /// Places that are empty.
+    /// Empty places.
     free: RefCell<Vec<u32>>,
     size: usize,
 }
 
 impl<F: GroupFactory> Groups<F> {
-    /// No groups yet.
+    /// Starts without groups.
     pub fn new(factory: F) -> Self {
         Groups { factory, open: RefCell::default() }
     }
 
-    /// The group that is filled next, and a task for it where it is new.
+    /// Returns the group to fill next, and starts a task if it is new.
     fn door(worker: &Rc<Worker<Self>>) -> Rc<Door> {
         let Groups { factory, open } = &worker.population;
         if let Some(door) = open.borrow().last() {
@@ -122,7 +123,7 @@ impl<F: GroupFactory> Groups<F> {
         door
     }
 
-    /// A place of a group is empty again.
+    /// Frees a place of a group.
     fn vacate(&self, door: &Rc<Door>, place: u32) {
         let mut free = door.free.borrow_mut();
         let mut open = self.open.borrow_mut();
@@ -175,14 +176,14 @@ impl Door {
     }
 }
 
-/// The places of members that have a signal.
+/// Places of members that have a signal.
 pub(crate) struct Inbox {
     places: RefCell<Vec<u32>>,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Inbox {
-    /// With room for two signals to each of `size` members: what is due, and an end.
+    /// Makes room for two signals to each of `size` members: due, and end.
     fn new(size: usize) -> Self {
         Inbox { places: RefCell::new(Vec::with_capacity(2 * size + 1)), waker: RefCell::default() }
     }

@@ -1,4 +1,4 @@
-//! A running engine: worker threads, the control line to them, and the intervals that come back.
+//! A running engine: worker threads, their commands, and the intervals they deliver.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,20 +21,20 @@ use crate::quota::Quota;
 use crate::worker::{Number, Ramp, Spawner, Worker};
 use crate::{Beginning, EngineError, GroupFactory, Settings, UserFactory, sim};
 
-/// Commands waiting for a worker; the harness sends a handful a minute.
+/// Bound of a worker's queue of commands; the harness sends a handful per minute.
 const CONTROL_QUEUE: usize = 64;
 
-/// How often a worker looks for commands. It cannot be woken for them: a wake goes through a descriptor, and a worker's
-/// table of open files is its own.
+/// Period at which a worker polls for commands. It cannot be woken for them: a wake uses a file descriptor,
+/// and a worker's table of open files is its own.
 pub(crate) const CONTROL_LOOK: Nanos = Nanos::from_millis(10);
 
-/// The same while it has nothing else to do, so that a load begins at once.
+/// Interval between polls while the worker is idle, so that a load begins at once.
 const IDLE_LOOK: Nanos = Nanos::from_millis(1);
 
-/// Intervals waiting for the harness, per worker: four minutes of one-second intervals.
+/// Bound of a worker's queue of intervals: four minutes of one-second intervals.
 const INTERVAL_QUEUE: usize = 256;
 
-/// A workload of any type, ready to be run by the engine.
+/// A workload of any type, ready for the engine.
 pub trait Runnable: Send {
     /// Starts the workers. No user is active yet.
     fn start(self: Box<Self>, settings: &Settings) -> Result<EngineHandle, EngineError> {
@@ -55,7 +55,7 @@ where
     Box::new(Make { make: std::sync::Arc::new(make), files: OpenFiles::OfWorker })
 }
 
-/// The same with the open files of the process in every worker.
+/// As [`runnable`], with the open files of the process in every worker.
 pub(crate) fn runnable_sharing_files<W, F>(make: F) -> Box<dyn Runnable>
 where
     W: UserFactory,
@@ -78,12 +78,12 @@ struct Make<F> {
     files: OpenFiles,
 }
 
-/// The table of open files that a worker has.
+/// Table of open files of a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OpenFiles {
-    /// One of its own, so that the system's limit holds for each worker.
+    /// A table of its own, so that the system's limit holds for each worker.
     OfWorker,
-    /// That of the process.
+    /// The table of the process.
     OfProcess,
 }
 
@@ -93,35 +93,35 @@ enum Control {
     Stop { drain: Nanos },
 }
 
-/// What a worker has to say.
+/// Message of a worker.
 enum Part {
-    /// An interval is closed.
+    /// An interval has ended.
     Closed(Box<Interval>),
-    /// The last interval is closed.
+    /// The last interval has ended.
     Last(Box<Interval>),
-    /// The worker ended without being told to: a task or the thread panicked.
+    /// The worker ended without being told to end: a task or the thread panicked.
     Gone { worker: usize },
 }
 
-/// Intervals kept for a worker that is behind the others before they are handed out without it.
+/// Intervals kept for a slow worker before they are delivered without it.
 const PATIENCE: usize = 60;
 
-/// The line to the workers of a running engine.
+/// Handle of a running engine.
 pub struct EngineHandle {
     line: Line,
     level: Option<Level>,
     quota: Option<Arc<Quota>>,
 }
 
-/// Where the workers are.
+/// Kind of workers.
 enum Line {
-    /// In threads of their own.
+    /// Threads.
     Threads(Threads),
-    /// In simulated time.
+    /// Simulated time.
     Simulated(sim::Load),
 }
 
-/// Worker threads, and what they have said.
+/// Worker threads and their intervals.
 struct Threads {
     origin: Instant,
     controls: Vec<Sender<Control>>,
@@ -173,8 +173,8 @@ where
     }
 }
 
-/// Carries what workers say to whoever awaits it. Waking a runtime goes through a descriptor that workers, with open files
-/// of their own, do not have; this thread has it.
+/// Passes messages of workers to the async receiver. Waking a runtime uses a file descriptor that workers
+/// with tables of their own do not have; this thread has it.
 fn collect(said: Receiver<Part>) -> std::io::Result<mpsc::Receiver<Part>> {
     let (pass_on, parts) = mpsc::channel(1);
     let carry = move || said.into_iter().try_for_each(|part| pass_on.blocking_send(part)).unwrap_or(());
@@ -182,21 +182,21 @@ fn collect(said: Receiver<Part>) -> std::io::Result<mpsc::Receiver<Part>> {
     Ok(parts)
 }
 
-/// The engine is the one place that reads the clock.
+/// The engine is the only place that reads the clock.
 fn now() -> Instant {
     Instant::now()
 }
 
 impl EngineHandle {
-    /// How soon a change can begin that every worker is to know of before: two looks at its commands.
+    /// Shortest time to a change that every worker knows of before: two polls for commands.
     pub const SOONEST: Nanos = Nanos(2 * CONTROL_LOOK.0);
 
-    /// The line to a load in simulated time.
+    /// Makes the handle of a load in simulated time.
     pub(crate) fn simulated(load: sim::Load) -> Self {
         EngineHandle { line: Line::Simulated(load), level: None, quota: None }
     }
 
-    /// Time since the load began.
+    /// Returns the time since the load began.
     #[must_use]
     pub fn now(&self) -> Nanos {
         match &self.line {
@@ -205,19 +205,20 @@ impl EngineHandle {
         }
     }
 
-    /// The level asked for by the latest ramp: users, or starts per second in an open loop.
+    /// Returns the level of the latest ramp: users, or starts per second in an open loop.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level.unwrap_or_default()
     }
 
-    /// Changes the level evenly over `over`, beginning as soon as every worker knows of it. It replaces a ramp still going
-    /// on; with a zero `over` a closed loop has the given number of users at once, wherever the old ramp stood.
+    /// Changes the level evenly over `over`, beginning as soon as every worker knows of it. It replaces a
+    /// ramp in progress; with a zero `over` a closed loop has the given number of users at once, whatever the
+    /// state of the old ramp.
     ///
-    /// Gives the instant at which the change will be complete.
+    /// Returns the instant at which the change is complete.
     ///
     /// # Errors
-    /// When a worker is gone.
+    /// If a worker has ended.
     pub async fn ramp(&mut self, level: impl Into<Level>, over: Nanos) -> Result<Nanos, EngineError> {
         let look = if self.level.is_none() { IDLE_LOOK } else { CONTROL_LOOK };
         let at = self.now() + look + look;
@@ -225,11 +226,12 @@ impl EngineHandle {
         Ok(at + over)
     }
 
-    /// The same beginning at an instant, which should lie [`EngineHandle::SOONEST`] ahead at least: how several drivers
-    /// change their load together. Users that come late by it are told apart by their start lag.
+    /// As [`EngineHandle::ramp`], beginning at an instant, which should be at least [`EngineHandle::SOONEST`]
+    /// ahead. Several drivers so change their load together. A late change shows in the start lag of its
+    /// users.
     ///
     /// # Errors
-    /// When a worker is gone.
+    /// If a worker has ended.
     pub async fn ramp_at(
         &mut self,
         level: impl Into<Level>,
@@ -248,12 +250,12 @@ impl EngineHandle {
         }
     }
 
-    /// Ends the load after this number of operations, those of all users together: it has a last interval then, without being
-    /// told to stop. Meant for a load at no level, before a ramp; operations of earlier ones are not among them. In an open
-    /// loop they are counted as arrivals, dropped ones left out.
+    /// Ends the load after this number of operations of all users together: then there is a last interval,
+    /// without a stop. Meant for a load at level zero, before a ramp; operations of earlier ramps are not
+    /// counted. In an open loop the operations are counted as arrivals, without dropped ones.
     ///
     /// # Errors
-    /// When a worker is gone.
+    /// If a worker has ended.
     pub fn limit(&mut self, operations: u64) -> Result<(), EngineError> {
         let workers = match &self.line {
             Line::Threads(threads) => threads.controls.len(),
@@ -269,19 +271,19 @@ impl EngineHandle {
         }
     }
 
-    /// The first start of the operations of a limited load; `None` before it.
+    /// Returns the first start of a limited load; `None` before it.
     #[must_use]
     pub fn first_start(&self) -> Option<Nanos> {
         self.quota.as_ref()?.began()
     }
 
-    /// The end of the last operation of a limited load; `None` while one is left.
+    /// Returns the end of the last operation of a limited load; `None` while one remains.
     #[must_use]
     pub fn last_end(&self) -> Option<Nanos> {
         self.quota.as_ref()?.ended()
     }
 
-    /// Tells all users to stop and gives operations in flight `drain` to end. Intervals still come.
+    /// Stops all users and gives operations in flight `drain` to end. Intervals still arrive.
     pub async fn stop(&mut self, drain: Nanos) {
         match &mut self.line {
             Line::Threads(threads) => threads.stop(drain),
@@ -289,8 +291,8 @@ impl EngineHandle {
         }
     }
 
-    /// The next interval, merged over all workers; `None` after the last. Those of a limited load begin with the first start and
-    /// end with the last end.
+    /// Waits for the next interval, merged over all workers; `None` after the last. Those of a limited load
+    /// begin with the first start and end with the last end.
     pub async fn next(&mut self) -> Result<Option<Interval>, EngineError> {
         let next = match &mut self.line {
             Line::Threads(threads) => threads.next().await?,
@@ -299,7 +301,7 @@ impl EngineHandle {
         Ok(next.map(|interval| self.trimmed(interval)))
     }
 
-    /// Without the time before the first start and after the last end of a limited load.
+    /// Cuts off the time before the first start and after the last end of a limited load.
     fn trimmed(&self, interval: Interval) -> Interval {
         let (from, to) = (interval.from, interval.to);
         let from = self.first_start().map_or(from, |first| if first < to { from.max(first) } else { from });
@@ -311,7 +313,7 @@ impl EngineHandle {
 impl Threads {
     fn tell(&self, command: impl Fn() -> Control) -> Result<(), EngineError> {
         for (worker, control) in self.controls.iter().enumerate() {
-            // A queue of commands that is full belongs to a worker that has not looked for seconds.
+            // The queue of commands is full only if the worker has not polled for seconds.
             control.try_send(command()).map_err(|_| EngineError::WorkerGone { worker })?;
         }
         Ok(())
@@ -319,7 +321,7 @@ impl Threads {
 
     fn stop(&self, drain: Nanos) {
         for control in &self.controls {
-            // A worker that is gone needs no telling; `next` reports it.
+            // A worker that has ended is reported by `next`.
             let _ = control.try_send(Control::Stop { drain });
         }
     }
@@ -341,9 +343,9 @@ impl Threads {
         }
     }
 
-    /// Parts belong together by the intervals of the grid whose middle lies within them. A worker that was blocked for longer
-    /// than one has its users in each, and what ended in the last. A part without such a middle, as the last one of a load, is
-    /// counted for no worker.
+    /// Sorts a worker's interval into the grid intervals whose middle it contains. A worker that was blocked
+    /// for longer than one counts its users in each, and its ended operations in the last. An interval
+    /// without such a middle, as the last one of a load, counts for no worker.
     fn sort_in(&mut self, mut interval: Box<Interval>) {
         let length = self.interval.0.max(1);
         let half = length / 2;
@@ -375,7 +377,7 @@ impl Threads {
         }
     }
 
-    /// The oldest interval, if every worker has delivered it or a later one is complete already.
+    /// Takes the oldest interval, if every worker has delivered it or a later one is already complete.
     fn take_whole(&mut self) -> Option<Interval> {
         let workers = self.threads.len();
         let newest_whole =
@@ -390,9 +392,9 @@ impl Threads {
     }
 }
 
-/// What one worker thread is given.
+/// Parameters of a worker thread.
 struct Thread {
-    /// Among those of this driver.
+    /// Index among the workers of this driver.
     index: usize,
     number: Number,
     origin: Instant,
@@ -402,7 +404,7 @@ struct Thread {
     parts: Sender<Part>,
 }
 
-/// Says that a worker is gone unless it took its leave.
+/// Reports the end of a worker, unless it ended as told.
 struct Farewell {
     worker: usize,
     parts: Sender<Part>,
@@ -412,18 +414,19 @@ struct Farewell {
 impl Drop for Farewell {
     fn drop(&mut self) {
         if !self.taken {
-            // A full queue means that the harness is stuck; it finds the channel closed when it goes on.
+            // A full queue means that the harness is stuck; it finds the channel closed when it continues.
             let _ = self.parts.try_send(Part::Gone { worker: self.worker });
         }
     }
 }
 
 impl Thread {
-    /// The worker thread. Whatever breaks in it, its farewell says so.
+    /// Runs the worker thread. On a panic, the farewell reports it.
     fn run<W: Population>(self, make: &(impl Fn() -> W + ?Sized)) {
         let mut farewell = Farewell { worker: self.index, parts: self.parts.clone(), taken: false };
         if self.files == OpenFiles::OfWorker {
-            // On a kernel without the call all workers share one limit of open files, as the check of the plan assumes then.
+            // On a kernel without the call all workers share one limit of open files, which the check of the
+            // plan assumes then.
             let _ = barograph_reactor::own_open_files();
         }
         let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
@@ -436,7 +439,7 @@ impl Thread {
         }
     }
 
-    /// Everything a worker does; its last interval, unless it broke.
+    /// Runs the worker to its end. Returns its last interval, or `None` after a panic.
     async fn work<W: Population>(self, workload: W, core: Rc<Core>) -> Option<Box<Interval>> {
         let worker = Worker::new(&self.settings, self.number, workload, Rc::clone(&core), Spawner::Reactor);
         worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts)));
@@ -477,8 +480,8 @@ impl Thread {
     }
 }
 
-/// Hands closed intervals to the harness. While its queue is full they are joined, so that a harness that is stuck gets
-/// longer intervals later instead of holes. False when nobody listens any more.
+/// Sends closed intervals to the harness. While its queue is full they are joined, so that a stuck harness
+/// later gets longer intervals instead of gaps. Returns false when the receiver is gone.
 fn hand_over(parts: Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
     let mut kept: Option<Box<Interval>> = None;
     move |interval| {
@@ -512,7 +515,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// What two workers have said, in seconds and users.
+    /// Merges the intervals of two workers, in seconds and users.
     fn of_two(parts: &[(f64, f64, u32)]) -> Vec<(f64, f64, u32, u64)> {
         let threads = (0..2).map(|_| std::thread::spawn(|| ())).collect();
         let (_, said) = mpsc::channel(1);

@@ -1,12 +1,13 @@
 //! Runs users against a target on a schedule and records what happened.
 //!
-//! The engine decides which operation, when and for how long; a [`User`] only does one operation. Only the
-//! engine reads the clock and counts. Every operation has an intended start: response time is counted from it,
-//! service time from the actual start, and both are recorded. One worker is one thread with one event loop, its own
-//! open files, users, pacer, random streams and recorders; finished intervals are handed over whole.
+//! The engine chooses the operation, its time and its deadline; a [`User`] only does one operation. Only the
+//! engine reads the clock and counts. Every operation has an intended start: response time is counted from
+//! it, service time from the actual start, and both are recorded. A worker is a thread with an event loop,
+//! and with open files, users, pacer, random streams and recorders of its own; intervals are handed over
+//! whole.
 //!
-//! The same worker code runs in simulated time, see [`sim`]. What it does not know: protocols, files, what an
-//! operation means.
+//! The same worker code runs in simulated time, see [`sim`]. The engine knows no protocols, no files, and no
+//! meaning of operations.
 
 mod activity;
 mod blocking;

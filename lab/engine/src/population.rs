@@ -1,4 +1,4 @@
-//! The two ways in which the users of a worker live: each as tasks of its own, or in groups that one task drives.
+//! The two kinds of users of a worker: tasks of their own, or groups driven by one task.
 
 use std::rc::Rc;
 
@@ -9,12 +9,12 @@ use crate::activity::{self, Beginning, Seat};
 use crate::core::Core;
 use crate::worker::{Entering, Worker};
 
-/// The users of one worker.
+/// Users of one worker.
 pub trait Population: Sized + 'static {
-    /// A user's own state.
+    /// State of a user.
     type User: 'static;
 
-    /// Users of a worker that become active at one instant of a ramp, from 1.
+    /// Number of a worker's users that become active at one instant of a ramp, at least 1.
     fn together(&self) -> usize;
 
     /// Makes a user active.

@@ -1,8 +1,9 @@
-//! A number of operations for all workers, after which a load is over.
+//! Quota: the number of operations of all workers after which a load ends.
 //!
-//! Workers of a closed loop take them in blocks, so that an operation costs a decrement. A block is about what a worker
-//! begins within a few milliseconds: a slow worker holds few operations back when the others have none left. Arrivals of an
-//! open loop are dealt out by number, and so are these operations.
+//! Workers of a closed loop take operations in blocks, so that an operation costs a decrement. A block holds
+//! about as many as a worker begins within a few milliseconds: a slow worker holds few operations back when
+//! the others have none left. Arrivals of an open loop, and so their operations, are dealt to workers by
+//! number.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -12,24 +13,24 @@ use barograph_model::Nanos;
 
 use crate::clock::Clock;
 
-/// A block that is used up sooner is followed by one of twice its size, …
+/// Time of a block below which the next one has twice its size.
 const SOON: Nanos = Nanos::from_millis(2);
 
-/// … and one that lasts longer by one of half its size.
+/// Time of a block above which the next one has half its size.
 const LATE: Nanos = Nanos::from_millis(10);
 
-/// Operations of a load, as far as no worker has taken them, and the ends of those that were.
+/// Operations that no worker has taken yet, and the end of those taken.
 pub(crate) struct Quota {
     left: AtomicU64,
     workers: usize,
-    /// Workers that have not ended their operations.
+    /// Workers whose operations have not all ended.
     busy: AtomicUsize,
     first_start: AtomicU64,
     last_end: AtomicU64,
 }
 
 impl Quota {
-    /// Of a number of operations for a number of workers.
+    /// Makes a quota for a number of operations and workers.
     pub(crate) fn new(operations: u64, workers: usize) -> Arc<Self> {
         Arc::new(Quota {
             left: AtomicU64::new(operations),
@@ -40,10 +41,10 @@ impl Quota {
         })
     }
 
-    /// Takes a block of at most `wanted`; 0 when nothing is left. The last ones are shared evenly.
+    /// Takes a block of at most `wanted`; 0 if nothing is left. The last ones are shared evenly.
     fn take(&self, wanted: u64) -> u64 {
         let mut taken = 0;
-        // Nothing else is told by the count, so no order is needed.
+        // The count guards no other data, so no order is needed.
         let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             taken = wanted.min(left.div_ceil(self.workers as u64));
             Some(left - taken)
@@ -51,36 +52,36 @@ impl Quota {
         taken
     }
 
-    /// A worker has ended its operations, the last of them at `at`.
+    /// Notes that a worker has ended its operations, the last of them at `at`.
     pub(crate) fn worker_ended(&self, at: Nanos) {
         self.last_end.fetch_max(at.0, Ordering::Relaxed);
-        // What was sent before is visible once no worker is busy.
+        // Earlier messages are visible once no worker is busy.
         self.busy.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Every operation has ended.
+    /// Whether every operation has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.busy.load(Ordering::Acquire) == 0
     }
 
-    /// From the first start; `None` before it.
+    /// Returns the first start; `None` before it.
     pub(crate) fn began(&self) -> Option<Nanos> {
         Some(self.first_start.load(Ordering::Relaxed)).filter(|at| *at < u64::MAX).map(Nanos)
     }
 
-    /// Until the last end; `None` before it.
+    /// Returns the last end; `None` before it.
     pub(crate) fn ended(&self) -> Option<Nanos> {
         self.is_over().then(|| Nanos(self.last_end.load(Ordering::Relaxed)))
     }
 }
 
-/// What a worker may begin. Endless until it is given a quota.
+/// Operations that a worker may begin. Unlimited without a quota.
 pub(crate) struct Allowance {
-    /// What may begin before the next block.
+    /// Operations left before the next block.
     left: Cell<u64>,
-    /// Operations of this worker alone, taken before any block.
+    /// Operations of this worker alone, used before any block.
     own: Cell<u64>,
-    /// Size of the latest block; 0 where nothing but its own is taken.
+    /// Size of the latest block; 0 if only its own operations are used.
     block: Cell<u64>,
     taken_at: Cell<Nanos>,
     quota: RefCell<Option<Arc<Quota>>>,
@@ -97,13 +98,13 @@ impl Allowance {
         }
     }
 
-    /// From now on blocks of the quota.
+    /// Takes blocks of the quota from now on.
     pub(crate) fn share(&self, quota: Arc<Quota>) {
         self.left.set(0);
         *self.quota.borrow_mut() = Some(quota);
     }
 
-    /// From now on the part of worker `index` of `workers`, and no blocks.
+    /// Takes the share of worker `index` of `workers` from now on, without blocks.
     pub(crate) fn deal(&self, quota: Arc<Quota>, (index, workers): (usize, usize)) {
         let all = quota.left.load(Ordering::Relaxed);
         self.own.set((all + (workers - 1 - index) as u64) / workers as u64);
@@ -111,7 +112,7 @@ impl Allowance {
         self.share(quota);
     }
 
-    /// Begins one more; false when no operation is left.
+    /// Takes one operation; returns false if none is left.
     pub(crate) fn take(&self, clock: &Clock) -> bool {
         match self.left.get() {
             0 => self.take_of_next_block(clock),
@@ -150,7 +151,7 @@ impl Allowance {
         next
     }
 
-    /// One that was begun could not be.
+    /// Returns an operation that could not begin.
     pub(crate) fn give_back(&self) {
         self.left.set(self.left.get().saturating_add(1));
     }

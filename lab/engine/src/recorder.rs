@@ -1,4 +1,4 @@
-//! One worker's counting: into the interval that is open, handed over whole when it closes.
+//! Recorder of one worker: counts into the open interval, which is handed over whole when it closes.
 
 use barograph_model::{Counters, Nanos, OpId, Outcome, TimeLimit, TimeLimits};
 use barograph_stats::Interval;
@@ -10,16 +10,16 @@ pub(crate) struct Recorder {
     in_flight_ns: u128,
     in_flight_since: Nanos,
     in_flight_at_open: u64,
-    /// The latest start or end before the open interval.
+    /// Latest start or end before the open interval.
     latest: Nanos,
-    /// Instants at which the operations in progress started, added up, in nanoseconds.
+    /// Sum of the start times of the operations in progress, in nanoseconds.
     starts_ns: i128,
-    /// Their ages when the open interval began, in nanoseconds.
+    /// Sum of their ages at the start of the open interval, in nanoseconds.
     ages_at_open: i128,
     cpu_at_open: Nanos,
 }
 
-/// One operation that ended.
+/// An operation that ended.
 pub(crate) struct Ended {
     pub(crate) op: OpId,
     pub(crate) intended: Nanos,
@@ -46,7 +46,7 @@ impl Recorder {
         }
     }
 
-    /// An operation starts; `waited_for` is its intended start if it had to wait for it.
+    /// Counts a start; `waited_for` is its intended start if it waited for it.
     pub(crate) fn started(&mut self, started: Nanos, waited_for: Option<Nanos>) {
         self.settle_in_flight(started);
         self.in_flight += 1;
@@ -57,22 +57,22 @@ impl Recorder {
         }
     }
 
-    /// An arrival found no free user and waits for one.
+    /// Counts an arrival that waits because no user is free.
     pub(crate) fn late(&mut self) {
         self.open.late += 1;
     }
 
-    /// An arrival found no room to wait.
+    /// Counts an arrival that is dropped for lack of room.
     pub(crate) fn dropped(&mut self) {
         self.open.dropped += 1;
     }
 
-    /// Beats passed while an operation was in progress.
+    /// Counts beats that passed while an operation was in progress.
     pub(crate) fn skipped(&mut self, beats: u64) {
         self.open.skipped += beats;
     }
 
-    /// An operation ended, with an answer or without.
+    /// Counts an operation that ended, with or without an answer.
     pub(crate) fn ended(&mut self, e: &Ended) {
         self.settle_in_flight(e.ended);
         self.in_flight -= 1;
@@ -105,12 +105,12 @@ impl Recorder {
         op.good_in_time += u64::from(!late && e.outcome == Outcome::Good);
     }
 
-    /// Operations in progress.
+    /// Returns the number of operations in progress.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// When an operation last started or ended: the last end, where none is in progress.
+    /// Returns the time of the latest start or end: the last end, if none is in progress.
     pub(crate) fn latest(&self) -> Nanos {
         let is_in_open = self.open.starts > 0 || self.in_flight_at_open > 0;
         if is_in_open { self.in_flight_since } else { self.latest }

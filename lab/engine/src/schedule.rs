@@ -1,9 +1,9 @@
-//! When arrivals come in an open loop: a rate that changes over time, turned into instants.
+//! Schedule of an open loop: turns a rate that changes over time into arrivals.
 //!
-//! An arrival is due when the rate, integrated since the arrival before, has reached what it needs: 1 at equal distances,
-//! an exponential draw of mean 1 for independent events. So both follow any path of the rate exactly, and a rate that
-//! changes in the middle of a wait shortens or lengthens it by as much as it should. Every worker computes all arrivals
-//! and takes every n-th, so that their number does not change them.
+//! An arrival is due when the rate, integrated since the arrival before, reaches its threshold: 1 at equal
+//! distances, an exponential draw of mean 1 for independent events. Both therefore follow any path of the
+//! rate exactly, and a change of the rate during a wait shortens or lengthens it correctly. Every worker
+//! computes all arrivals and takes every n-th, so that the number of workers does not change them.
 
 use barograph_model::{Arrivals, Nanos};
 use rand_distr::{Distribution as _, Exp1};
@@ -13,11 +13,11 @@ use crate::Stream;
 /// The rate over time: on a straight line, then constant.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Where the line begins, in seconds.
+    /// Start of the line, in seconds.
     at: f64,
     from: f64,
     to: f64,
-    /// Its length in seconds.
+    /// Length of the line in seconds.
     over: f64,
 }
 
@@ -30,13 +30,13 @@ impl Line {
         }
     }
 
-    /// The integral of the rate from `t` to `until`.
+    /// Integral of the rate from `t` to `until`.
     fn integral(&self, t: f64, until: f64) -> f64 {
         let bend = (self.at + self.over).clamp(t, until);
         (self.rate(t) + self.rate_before(bend)) / 2.0 * (bend - t) + self.to * (until - bend)
     }
 
-    /// The rate just before `t`: at a jump (a line of no length) not yet the new one.
+    /// Rate just before `t`: at a jump (a line of length zero), the old one.
     fn rate_before(&self, t: f64) -> f64 {
         if t > self.at + self.over || self.over == 0.0 { self.rate(t) } else { self.sloped(t) }
     }
@@ -45,7 +45,7 @@ impl Line {
         self.from + (self.to - self.from) * ((t - self.at) / self.over).clamp(0.0, 1.0)
     }
 
-    /// When the integral from `t` on has reached `need`; `None` when it never does.
+    /// Time at which the integral from `t` on reaches `need`; `None` if it never does.
     fn reaches(&self, t: f64, need: f64) -> Option<f64> {
         let bend = self.at + self.over;
         let mut left = need;
@@ -62,28 +62,28 @@ impl Line {
     }
 }
 
-/// How long until a rate that begins at `r` and grows by `s` per second has added up to `need`, which it does.
+/// Time until a rate that begins at `r` and grows by `s` per second has added up to `need`, which it does.
 fn along(r: f64, s: f64, need: f64) -> f64 {
-    // The form of the root of s/2 x² + r x - need = 0 that does not cancel when s is small.
+    // This form of the root of s/2 x² + r x - need = 0 does not cancel if s is small.
     let root = (r * r + 2.0 * s * need).max(0.0).sqrt();
     if r + root > 0.0 { 2.0 * need / (r + root) } else { 0.0 }
 }
 
-/// All arrivals of a run, one after the other.
+/// All arrivals of a run, one after another.
 #[derive(Clone)]
 pub(crate) struct Schedule {
     arrivals: Arrivals,
     rng: Stream,
     line: Line,
-    /// The line that comes next; it begins at its `at`. Whoever hears of it early goes on with the present one until then.
+    /// Next line, which begins at its `at`; until then the present one applies.
     next_line: Option<Line>,
-    /// Up to here the rate has been integrated.
+    /// Time up to which the rate is integrated.
     reached: f64,
-    /// What is left of the need of the next arrival.
+    /// Rest of the threshold of the next arrival.
     need: f64,
     /// Arrivals so far.
     count: u64,
-    /// Instants of a trace count from here.
+    /// Start of the instants of a trace.
     trace_from: Option<Nanos>,
 }
 
@@ -94,7 +94,8 @@ impl Schedule {
         Schedule { arrivals, rng, line, next_line: None, reached: 0.0, need, count: 0, trace_from: None }
     }
 
-    /// From `at` on the rate goes to `to` per second within `over`. A change that was to come later than `at` is given up.
+    /// Changes the rate from `at` on to `to` per second within `over`. A change planned after `at` is
+    /// dropped.
     pub(crate) fn change(&mut self, at: Nanos, to: f64, over: Nanos) {
         self.trace_from.get_or_insert(at);
         let at = at.as_secs_f64();
@@ -104,7 +105,7 @@ impl Schedule {
         self.next_line = Some(Line { at, from: 0.0, to, over: over.as_secs_f64() });
     }
 
-    /// Integrates the present line up to where `next` begins, and goes on with that.
+    /// Integrates the present line up to the start of `next`, and continues with that.
     fn begin(&mut self, next: Line) {
         let at = next.at.max(self.reached);
         self.need -= self.line.integral(self.reached, at);
@@ -112,7 +113,7 @@ impl Schedule {
         self.line = Line { at, from: self.line.rate(at), ..next };
     }
 
-    /// The next arrival and its number, if there will be one at this rate.
+    /// Returns the next arrival and its number, if there is one at this rate.
     fn peek(&mut self) -> Option<(u64, Nanos)> {
         if let Arrivals::Trace(instants) = &self.arrivals {
             let from = self.trace_from?;
@@ -126,7 +127,7 @@ impl Schedule {
         at.map(|at| (self.count, Nanos::from_secs_f64(at)))
     }
 
-    /// The next arrival has come.
+    /// Moves past the next arrival.
     pub(crate) fn advance(&mut self) {
         if let Some(at) = self.line.reaches(self.reached, self.need.max(0.0)) {
             self.reached = at;
@@ -138,8 +139,8 @@ impl Schedule {
         self.count += 1;
     }
 
-    /// The next arrival of one of several workers, whose arrivals are every so many-th. Nothing is passed over for good:
-    /// the rate may still change before those of the others.
+    /// Returns the next arrival of one of several workers, which gets every n-th. Arrivals of the others are
+    /// not skipped yet: the rate may still change before them.
     pub(crate) fn peek_of(&self, worker: usize, workers: usize) -> Option<Nanos> {
         let mut ahead = self.clone();
         loop {
@@ -151,7 +152,7 @@ impl Schedule {
         }
     }
 
-    /// This worker's arrival has come, and with it those of others that were before it.
+    /// Moves past this worker's arrival, and past those of others before it.
     pub(crate) fn advance_of(&mut self, worker: usize, workers: usize) {
         while let Some((number, _)) = self.peek() {
             self.advance();
@@ -162,7 +163,7 @@ impl Schedule {
     }
 }
 
-/// Evenly spaced arrivals begin at once; independent ones after a distance like any other.
+/// Evenly spaced arrivals begin at once; independent ones after a random distance.
 fn first_need(arrivals: &Arrivals, rng: &mut Stream) -> f64 {
     match arrivals {
         Arrivals::Poisson => Exp1.sample(rng),
@@ -210,7 +211,7 @@ mod tests {
         let want: Vec<f64> = (0..=16).map(|n| f64::from(n).sqrt()).collect();
         close(&take(&mut s, 17), &want);
         close(&take(&mut s, 2), &[4.125, 4.25]);
-        // And down to nothing: 16 more, then none.
+        // And back to zero: 16 more, then none.
         s.change(Nanos::from_millis(4_250), 0.0, Nanos::from_secs(4));
         assert_eq!(take(&mut s, 100).len(), 16);
         assert_eq!(s.peek(), None);
@@ -221,7 +222,7 @@ mod tests {
         let mut s = schedule(Arrivals::Constant);
         s.change(Nanos::ZERO, 1.0, Nanos::ZERO);
         close(&take(&mut s, 1), &[0.0]);
-        // Half of the need is met after half a second; at ten a second the rest takes a twentieth.
+        // Half of the threshold is reached after half a second; at ten per second the rest takes a twentieth.
         s.change(Nanos::from_millis(500), 10.0, Nanos::ZERO);
         close(&take(&mut s, 2), &[0.55, 0.65]);
     }
@@ -250,7 +251,7 @@ mod tests {
         close(&take(&mut s, 9), &[3.0, 3.0, 6.0]);
     }
 
-    /// All arrivals of a run whose workers hear of a change at different instants, each before it is to come.
+    /// All arrivals of a run whose workers learn of a change at different instants, each before it begins.
     fn shared(arrivals: &Arrivals, workers: usize) -> Vec<Nanos> {
         let ms = Nanos::from_millis;
         let changes = [(ms(0), 100.0, ms(2_000)), (ms(3_000), 1_000.0, ms(0)), (ms(4_000), 10.0, ms(500))];

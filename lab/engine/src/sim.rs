@@ -1,7 +1,7 @@
 //! The engine in simulated time: the same worker, a virtual clock, one thread.
 //!
-//! Time stands still while anything can run, then jumps to the next instant somebody waits for. Tests therefore
-//! expect exact numbers.
+//! Time stands still while anything can run, then jumps to the next awaited instant. Tests therefore expect
+//! exact numbers.
 
 mod load;
 mod time;
@@ -24,7 +24,8 @@ pub(crate) use load::Load;
 pub use load::runnable;
 pub use time::{Still, Time};
 
-/// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and [`Simulation::new`]).
+/// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and
+/// [`Simulation::new`]).
 pub struct Simulation<W: Population> {
     pool: LocalPool,
     core: Rc<Core>,
@@ -71,14 +72,14 @@ impl<W: Population> Simulation<W> {
         self.close()
     }
 
-    /// Moves the clock to `end`, and does everything that is due until then.
+    /// Moves the clock to `end`, and does everything due until then.
     fn advance(&mut self, end: Nanos) {
         let Clock::Virtual(clock) = &self.core.clock else {
             unreachable!("a simulation has a virtual clock")
         };
         loop {
             self.pool.run_until_stalled();
-            // Expired operations are looked for as often as in a real run.
+            // Expired operations are checked as often as in a real run.
             let each = self.workers[0].settings.sweep().0;
             let sweep = Nanos((clock.get() / each + 1) * each);
             let next = self.core.pacer.earliest().unwrap_or(Nanos::MAX).min(sweep);

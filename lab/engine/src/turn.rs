@@ -1,28 +1,28 @@
-//! What an operation is handed: random numbers, who it acts for, and a place to say what should happen beside it.
+//! Turn of an operation: random numbers, its user, and requests for other activities.
 
 use std::rc::Rc;
 
-use barograph_model::{BehaviourId, CounterId, Counters, UserId};
+use barograph_model::{BehaviourId, CounterId, Counters, Nanos, UserId};
 
 use crate::Stream;
 use crate::core::Core;
 
-/// One activity's hand-out. It shows no clock: time is the engine's.
+/// Context of an activity's operations. It has no clock: time belongs to the engine.
 pub struct Turn {
     /// The user this activity belongs to.
     pub user: UserId,
-    /// What the activity was started with (0 for the main behaviour).
+    /// Argument of the activity (0 for the main behaviour).
     pub argument: u32,
     /// The activity's own random stream.
     pub rng: Stream,
-    /// The clock of the worker; `None` outside of a run.
+    /// Clock of the worker; `None` outside of a run.
     core: Option<Rc<Core>>,
     pub(crate) requests: u32,
     pub(crate) counters: Counters,
     pub(crate) wishes: Wishes,
 }
 
-/// What an operation asked the engine to do once it has ended.
+/// Requests of an operation, carried out when it has ended.
 #[derive(Default)]
 pub(crate) struct Wishes {
     pub(crate) start: Option<(BehaviourId, u32)>,
@@ -37,7 +37,7 @@ impl Turn {
         Turn { user, argument, rng, core, requests: 0, counters, wishes }
     }
 
-    /// A hand-out of user 0 outside of a run, for tests of workloads.
+    /// Makes a turn of user 0 outside of a run, for tests of workloads.
     #[must_use]
     pub fn for_test() -> Self {
         Turn::new(UserId(0), 0, crate::stream(0, 0, 0), None)
@@ -48,25 +48,25 @@ impl Turn {
         self.requests += 1;
     }
 
-    /// Adds to a counter of the workload. What an operation adds counts when it ends, whatever its outcome.
+    /// Adds to a counter of the workload. The amount counts when the operation ends, whatever its outcome.
     ///
     /// # Panics
-    /// When no workload can have this counter.
+    /// If the index is too large for any workload.
     pub fn add(&mut self, counter: CounterId, count: u64) {
         self.counters.raise(counter, count);
     }
 
-    /// What this operation has added to a counter so far.
+    /// Returns the amount that this operation has added to a counter so far.
     #[must_use]
     pub fn added(&self, counter: CounterId) -> u64 {
         self.counters.get(counter)
     }
 
-    /// Does a part of an operation and adds the time it took, in nanoseconds, to a counter of the workload. Outside of a run it
-    /// takes none.
+    /// Runs a part of an operation and adds its duration in nanoseconds to a counter of the workload. Outside
+    /// of a run the duration is zero.
     ///
     /// # Panics
-    /// When no workload can have this counter.
+    /// If the index is too large for any workload.
     pub fn timed<T>(&mut self, counter: CounterId, part: impl FnOnce() -> T) -> T {
         let Some(core) = &self.core else { return part() };
         let begun = core.clock.now();
@@ -76,23 +76,31 @@ impl Turn {
         done
     }
 
+    /// Tells the time of the worker's clock to a client below that counts durations of its own, as of connecting. Outside of
+    /// a run it stands still.
+    #[must_use]
+    pub fn watch(&self) -> impl Fn() -> Nanos + 'static {
+        let core = self.core.clone();
+        move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())
+    }
+
     /// After this operation, start an asynchronous activity of this user.
     pub fn start(&mut self, behaviour: BehaviourId, argument: u32) {
         self.wishes.start = Some((behaviour, argument));
     }
 
-    /// After this operation, end all other activities of this user.
+    /// Ends all other activities of this user after this operation.
     pub fn stop_others(&mut self) {
         self.wishes.stop_others = true;
     }
 
-    /// After this operation, start the user over: other activities end, its state is forgotten, the main behaviour
-    /// begins a new session.
+    /// Restarts the user after this operation: other activities end, its state is forgotten, and the main
+    /// behaviour begins a new session.
     pub fn reset(&mut self) {
         self.wishes.reset = true;
     }
 
-    /// After this operation, end this activity. The main activity does not end this way.
+    /// Ends this activity after this operation. The main activity ignores it.
     pub fn end(&mut self) {
         self.wishes.end = true;
     }

@@ -1,4 +1,4 @@
-//! One worker: its users, who comes and who goes, and the closing of intervals.
+//! One worker: its users, their start and end, and the closing of intervals.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,13 +19,13 @@ use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::{Place, Settings};
 
-/// Arrivals that are due together and handed out before others may go on.
+/// Largest number of arrivals handled in a row before other tasks get a turn.
 const ARRIVALS_IN_A_ROW: u32 = 32;
 
-/// The random stream of arrivals belongs to no user.
+/// Number of the random stream of arrivals, which belongs to no user.
 const ARRIVALS_STREAM: u32 = u32::MAX;
 
-/// Where a worker's tasks go.
+/// Executor of a worker's tasks.
 pub(crate) enum Spawner {
     /// The event loop of this thread.
     Reactor,
@@ -33,22 +33,22 @@ pub(crate) enum Spawner {
     Simulation(futures::executor::LocalSpawner),
 }
 
-/// Change the load of the whole run: the number of users, or the starts per second of an open loop.
+/// A change of the whole run's load: the number of users, or the starts per second of an open loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ramp {
-    /// Users of the whole run before.
+    /// Users of the whole run before the change.
     pub(crate) before: Level,
-    /// Users, or starts per second, of the whole run after.
+    /// Users, or starts per second, of the whole run after the change.
     pub(crate) after: Level,
-    /// When the first change is due.
+    /// Start of the change.
     pub(crate) at: Nanos,
-    /// Over how long the changes are spread evenly.
+    /// Duration over which the change is spread evenly.
     pub(crate) over: Nanos,
 }
 
 impl Ramp {
-    /// The users that change, with the instants at which they do: up in order, down in reverse order. Users of one block,
-    /// each of `block` numbers, change together.
+    /// Returns the users that change, with their instants: up in order, down in reverse order. Users of one
+    /// block of `block` numbers change together.
     pub(crate) fn changes(self, block: u64) -> impl Iterator<Item = (UserId, Nanos)> {
         let (before, after) = (self.before.whole(), self.after.whole());
         let up = after >= before;
@@ -67,13 +67,13 @@ impl Ramp {
 #[derive(Clone, Copy)]
 pub struct Entering {
     pub(crate) id: UserId,
-    /// From 1.
+    /// Number of its life, from 1.
     pub(crate) life: u32,
-    /// When its first operation is due.
+    /// Intended start of its first operation.
     pub(crate) at: Nanos,
 }
 
-/// One worker and everything it owns.
+/// A worker and everything it owns.
 pub struct Worker<W: Population> {
     pub(crate) core: Rc<Core>,
     pub(crate) settings: Settings,
@@ -83,33 +83,33 @@ pub struct Worker<W: Population> {
     spawner: Spawner,
     seats: RefCell<HashMap<u32, Rc<Seat<W::User>>>>,
     lives: RefCell<HashMap<u32, u32>>,
-    /// Open loop: where arrivals meet users.
+    /// Open loop: meeting of arrivals and users.
     pub(crate) gate: Option<Gate<W::User>>,
     schedule: RefCell<Option<Schedule>>,
     /// Operations that may start in a closed loop.
     pub(crate) starts: Allowance,
-    /// Arrivals that may come in an open loop.
+    /// Arrivals that may start in an open loop.
     arrivals: Allowance,
     quota: RefCell<Option<Arc<Quota>>>,
-    /// Its operations of the quota have ended.
+    /// Whether its operations of the quota have ended.
     ended: Cell<bool>,
     ramp: Cell<Option<SlotKey>>,
-    /// Users that have not ended.
+    /// Number of users that have not ended, stopping ones included.
     pub(crate) running: Cell<usize>,
     broken: Rc<Cell<bool>>,
 }
 
-/// Which worker of the run this is.
+/// Number of a worker in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
-    /// From 0, over all drivers.
+    /// Index, from 0 over all drivers.
     index: usize,
-    /// Workers of all drivers.
+    /// Number of workers of all drivers.
     of: usize,
 }
 
 impl Number {
-    /// Worker `nth` of a driver with this place; `None` for the only driver.
+    /// Number of worker `nth` of a driver with this place; `None` for the only driver.
     pub(crate) fn new(settings: &Settings, place: Option<Place>, nth: usize) -> Self {
         let place = place.unwrap_or(Place { first: 0, total: settings.workers });
         Number { index: place.first + nth, of: place.total }
@@ -148,13 +148,13 @@ impl<W: Population> Worker<W> {
         })
     }
 
-    /// Runs `task` on this worker. A task that panics breaks the worker: a user that silently stops would make the
-    /// figures wrong.
+    /// Runs `task` on this worker. A task that panics breaks the worker: a user that silently stops would
+    /// make the figures wrong.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
         match &self.spawner {
             Spawner::Reactor => {
                 let broken = Rc::clone(&self.broken);
-                // Mapped rather than awaited: an async block would hold the room for the task twice.
+                // Mapped rather than awaited: an async block would hold the memory of the task twice.
                 let guarded = std::panic::AssertUnwindSafe(task).catch_unwind();
                 barograph_reactor::spawn(guarded.map(move |end| broken.set(broken.get() || end.is_err())));
             }
@@ -165,22 +165,22 @@ impl<W: Population> Worker<W> {
         }
     }
 
-    /// Has a task of this worker panicked?
+    /// Whether a task of this worker has panicked.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.get()
     }
 
-    /// Users active on this worker.
+    /// Returns the number of users active on this worker.
     pub(crate) fn users(&self) -> u32 {
         self.seats.borrow().len() as u32
     }
 
-    /// Activities that have not ended.
+    /// Returns the number of users that have not ended, stopping ones included.
     pub(crate) fn running(&self) -> usize {
         self.running.get()
     }
 
-    /// The load is over after the operations of a quota.
+    /// Ends the load after the operations of a quota.
     pub(crate) fn limit(&self, quota: &Arc<Quota>) {
         *self.quota.borrow_mut() = Some(Arc::clone(quota));
         match &self.gate {
@@ -197,12 +197,12 @@ impl<W: Population> Worker<W> {
         }
     }
 
-    /// The operations of the quota are not waited for.
+    /// Stops waiting for the operations of the quota.
     pub(crate) fn give_up(&self) {
         *self.quota.borrow_mut() = None;
     }
 
-    /// Whether every user has stopped, and with a quota every operation of it has ended, on whichever worker.
+    /// Whether every user has stopped and, with a quota, every operation of it has ended, on any worker.
     pub(crate) fn has_stopped(&self) -> bool {
         let recorder = self.recorder.borrow();
         match &*self.quota.borrow() {
@@ -217,7 +217,7 @@ impl<W: Population> Worker<W> {
         }
     }
 
-    /// Follows a ramp from now on; a ramp still going on is given up where it stands.
+    /// Follows a ramp from now on; a ramp in progress is abandoned at its current level.
     pub(crate) fn follow_ramp(self: &Rc<Self>, ramp: Ramp) {
         if let Some(old) = self.ramp.take() {
             self.core.signal(old, Signal::Cancel);
@@ -229,7 +229,7 @@ impl<W: Population> Worker<W> {
         }
     }
 
-    /// Open loop: from now on arrivals come as the new rate says.
+    /// Open loop: follows the new rate of arrivals from now on.
     fn follow_rate(self: &Rc<Self>, ramp: Ramp) {
         let slot = Core::slot(&self.core);
         self.ramp.set(Some(slot.key));
@@ -250,7 +250,7 @@ impl<W: Population> Worker<W> {
                 in_a_row += 1;
                 if in_a_row >= ARRIVALS_IN_A_ROW {
                     in_a_row = 0;
-                    // Behind its schedule it would otherwise keep everybody else from the answers that are there.
+                    // Otherwise a late worker would keep its tasks from answers that have arrived.
                     breathe().await;
                 }
             }
@@ -261,7 +261,7 @@ impl<W: Population> Worker<W> {
         self.schedule.borrow().as_ref()?.peek_of(self.number.index, self.number.of)
     }
 
-    /// An arrival is due: call a user, make one, let it wait, or drop it.
+    /// Handles a due arrival: calls a user, makes one, lets it wait, or drops it.
     fn arrive(self: &Rc<Self>, at: Nanos) {
         let Some(gate) = &self.gate else { return };
         let users = self.users();
@@ -279,9 +279,10 @@ impl<W: Population> Worker<W> {
         }
     }
 
-    /// Closed loop: users come or go one after the other.
+    /// Closed loop: starts or stops users one after another.
     fn follow_users(self: &Rc<Self>, ramp: Ramp) {
-        // A ramp that was given up may have left users out that both numbers include, or in that neither does.
+        // An abandoned ramp may have left out users that both numbers include, or started users that neither
+        // includes.
         let (before, after) = (ramp.before.whole(), ramp.after.whole());
         let most = before.max(after);
         let beyond: Vec<u32> = self.seats.borrow().keys().copied().filter(|user| *user >= most).collect();
@@ -317,7 +318,7 @@ impl<W: Population> Worker<W> {
         });
     }
 
-    /// Users are dealt out to workers in turn.
+    /// Whether a user belongs to this worker; users are dealt to workers in turn.
     fn is_mine(&self, user: u32) -> bool {
         user as usize % self.number.of == self.number.index
     }
@@ -337,11 +338,11 @@ impl<W: Population> Worker<W> {
         self.seats.borrow_mut().insert(id.0, seat);
     }
 
-    /// Tells a user to stop: its followers end now, its main behaviour after the operation it is in.
+    /// Stops a user: its followers end now, its main behaviour after the current operation.
     fn deactivate(&self, id: UserId) {
         let Some(seat) = self.seats.borrow_mut().remove(&id.0) else { return };
         seat.stopping.set(true);
-        // What was begun of a quota ends.
+        // Begun operations of a quota are completed.
         if !self.starts.is_spent() {
             seat.stop_others(&self.core, None);
         }
@@ -387,13 +388,13 @@ impl<W: Population> Worker<W> {
                 if !hand_over(done) {
                     return;
                 }
-                // On the grid even when late, so that the intervals of all workers stay side by side.
+                // On the grid even if late, so that the intervals of all workers stay aligned.
                 closes = Nanos((now.0 / interval.0 + 1) * interval.0);
             }
         }
     }
 
-    /// Closes the open interval early: the last one of a run.
+    /// Closes the open interval early, as the last one of a run.
     pub(crate) fn last_interval(&self, cpu: Nanos) -> Box<Interval> {
         let now = self.core.clock.now();
         self.recorder.borrow_mut().close(now, self.users(), cpu)

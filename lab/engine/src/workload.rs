@@ -1,4 +1,4 @@
-//! The seam to users: how to do one operation, and what the engine needs to know to schedule them.
+//! The seam to users: how to do one operation, and what the engine needs to schedule them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, Tim
 
 use crate::Turn;
 
-/// Bounds of the time between two looks for operations that have waited too long: each costs a look at every user.
+/// Shortest time between two checks for expired operations, each of which visits every user.
 const LEAST_SWEEP: Nanos = Nanos::from_millis(5);
+/// Longest time between two checks for expired operations.
 const MOST_SWEEP: Nanos = Nanos::from_millis(100);
 
 /// Makes the users of one workload. One value per worker; nothing in it is shared.
@@ -21,67 +22,70 @@ pub trait UserFactory: 'static {
     fn user(&self, id: UserId) -> Self::User;
 }
 
-/// One simulated user: its connections and what it remembers. Its activities share it, so it changes itself
-/// through cells; all of them run on one thread.
+/// A simulated user: its connections and its state. Its activities share it on one thread, so it uses cells
+/// for changes.
 pub trait User: 'static {
-    /// Does one operation and says how it ended. It may be dropped at any await (time-out, stop); whatever it
-    /// holds must then not be used again for another operation.
+    /// Does one operation and returns its outcome. It may be dropped at any await (time-out, stop); a
+    /// connection in use must then not serve another operation.
     fn act(&self, op: OpId, turn: &mut Turn) -> impl Future<Output = Outcome>;
 
-    /// Answers a question about the user's state with the index of a branch. Never called where behaviours have no choosers.
+    /// Answers a question about the user's state with the index of a branch. Never called if behaviours have
+    /// no choosers.
     fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
         let _ = (chooser, turn);
         0
     }
 
-    /// The session is over: forget its state, keep connections.
+    /// Forgets the state of a session that ended; connections stay.
     fn end_session(&self) {}
 }
 
-/// What the engine is told before it starts.
+/// Settings of the engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Worker threads.
     pub workers: usize,
-    /// Start of all randomness. The same seed gives the same choices whatever the number of workers.
+    /// Seed of all randomness. The same seed gives the same choices with any number of workers.
     pub seed: u64,
-    /// What users do, by behaviour.
+    /// Behaviours of the users.
     pub behaviours: Arc<Behaviours>,
-    /// Limits of time per operation, by index; used to count operations over each.
+    /// Limits of time per operation, by index; operations over each are counted.
     pub limits: Vec<TimeLimits>,
     /// Length of an interval of the series.
     pub interval: Nanos,
-    /// An operation without an answer for this long is timed out. Noticed within a tenth of it, and of a second.
+    /// Time after which an operation without an answer times out. Noticed within a tenth of it, and within a
+    /// second.
     pub timeout: Nanos,
-    /// The pause after a failed operation of a behaviour without a pace of its own. Without one a target that refuses at
-    /// once gets requests as fast as the driver can send them.
+    /// Pause after a failed operation of a behaviour without a pace of its own. Without a pause, a target
+    /// that refuses at once gets requests as fast as the driver can send them.
     pub pause_after_failure: Nanos,
-    /// Starts that come from outside; `None` for a closed loop, in which users start operations themselves.
+    /// Arrivals from outside; `None` for a closed loop, in which users start operations themselves.
     pub open: Option<OpenLoop>,
 }
 
 impl Settings {
-    /// How often operations that have waited too long are looked for.
+    /// Returns the interval between checks for expired operations.
     pub(crate) fn sweep(&self) -> Nanos {
         Nanos(self.timeout.0 / 10).clamp(LEAST_SWEEP, MOST_SWEEP)
     }
 }
 
-/// Where the workers of a driver stand among those of all drivers of a run. Together they make the choices that one driver
-/// with all the workers would make: users and arrivals are dealt out to workers by number, whoever they belong to.
+/// Place of a driver's workers among those of all drivers of a run. Together they make the choices that one
+/// driver with all the workers would make: users and arrivals are dealt to workers by number, on whatever
+/// driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Workers of the drivers before this one.
+    /// Number of workers of the drivers before this one.
     pub first: usize,
-    /// Workers of all drivers.
+    /// Number of workers of all drivers.
     pub total: usize,
 }
 
-/// When and as which driver of a run a load begins.
+/// Start and place of a driver in a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beginning {
-    /// From where the load's clock counts; it may lie ahead, and stands at zero until then. `None` is now.
+    /// Start of the load's clock; it may be in the future, and the clock is zero until then. `None` is now.
     pub origin: Option<Instant>,
-    /// `None` for the only driver.
+    /// Place of the driver; `None` for the only one.
     pub place: Option<Place>,
 }

@@ -1,4 +1,5 @@
-//! Users that block: each has a thread, their operations overlap, times are those of the thread, and files those of the process.
+//! Users that block: each has a thread, their operations overlap, times are those of the thread, files those
+//! of the process.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,10 +15,10 @@ use barograph_model::{
 
 const USERS: usize = 3;
 
-/// Nanoseconds for which users waited for one another.
+/// Nanoseconds that users waited for one another.
 const WAITED_NS: CounterId = CounterId(0);
 
-/// A file that all threads use.
+/// A file used by all threads.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
 
 struct Meeting {
@@ -64,7 +65,7 @@ impl BlockingUser for Waiting {
     }
 }
 
-/// Settings for a thread each.
+/// Settings for one thread per user.
 fn settings() -> Settings {
     let next = vec![Some(Next::Op(OpId(0)))];
     let main = Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce };
@@ -106,7 +107,7 @@ fn operations_of_users_block_side_by_side() {
         all
     });
     assert_eq!(ended.ops[0].failed(), 0);
-    // The part of the operations that is timed apart takes no longer than all of them.
+    // The part of the operations that is timed separately takes no longer than all of them.
     let waited_s = ended.counters.get(WAITED_NS) as f64 / 1e9;
     assert!(waited_s > 0.0 && waited_s <= ended.ops[0].service_sum_s, "{waited_s}");
     assert_eq!(ended.ops[0].requests, ended.ops[0].count());
@@ -115,7 +116,7 @@ fn operations_of_users_block_side_by_side() {
     assert_eq!((users.len(), names.len(), threads.len()), (USERS, USERS, USERS), "{threads:?}");
 }
 
-/// A user that counts what it does.
+/// A user that counts its operations.
 struct Counting(Arc<AtomicU64>);
 
 impl BlockingFactory for Counting {

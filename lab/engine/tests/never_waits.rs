@@ -1,4 +1,4 @@
-//! Users that never have to wait: the worker still closes its intervals, hears its commands and ends.
+//! Users that never wait: the worker still closes its intervals, receives commands and ends.
 
 use std::sync::Arc;
 
@@ -28,10 +28,11 @@ impl User for Nothing {
     fn end_session(&self) {}
 }
 
-/// How often a load is made: a machine that takes the processor away in the two intervals of one leaves nothing to count.
+/// Largest number of loads: if the machine takes the processor away during both intervals, there is nothing
+/// to count.
 const TRIES: usize = 10;
 
-/// Makes loads until one has had many operations; every one of them closes its intervals and ends.
+/// Makes loads until one has had many operations; every load must close its intervals and end.
 fn busy(open: Option<&OpenLoop>, level: u32) {
     one_of(TRIES, || {
         let (operations, intervals) = load(open, level);
@@ -40,7 +41,7 @@ fn busy(open: Option<&OpenLoop>, level: u32) {
     });
 }
 
-/// Operations and intervals of a load until the second interval is there and the load has been stopped.
+/// Operations and intervals of a load until it has two intervals and has been stopped.
 fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
     let main =
         Behaviour { name: "main", first: OpId(0), next: vec![Some(Next::Op(OpId(0)))], pace: Pace::AtOnce };

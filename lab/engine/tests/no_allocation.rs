@@ -1,4 +1,4 @@
-//! In steady state the engine allocates nothing for an operation: counted, on the worker's own thread.
+//! In steady state the engine allocates nothing for an operation: counted on the worker's own thread.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl User for Idle {
     fn end_session(&self) {}
 }
 
-/// Users in groups, whose operations end in the poll after their begin.
+/// Users in groups, whose operations end in the poll after their start.
 struct Together {
     idle: Idle,
     begun: Vec<usize>,
@@ -106,7 +106,7 @@ impl Group for Together {
     }
 }
 
-/// How users live.
+/// Kind of users.
 #[derive(Clone, Copy)]
 enum Users {
     AsTasks,
@@ -124,7 +124,7 @@ fn allocations(users: Users, pace: Pace, open: Option<OpenLoop>, level: u32) -> 
         seed: 3,
         behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
         limits: [Some(Nanos::from_millis(1)), None].map(Into::into).to_vec(),
-        // Closing an interval makes the next one; that is once a second and not part of an operation.
+        // Closing an interval allocates the next one, once a second and not for each operation.
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
@@ -160,7 +160,8 @@ fn an_open_loop_allocates_nothing() {
     let open = OpenLoop {
         arrivals: Arrivals::Poisson,
         start_of: StartOf::Operation,
-        // One, so that a stall of the machine makes arrivals wait and not new users active, which does allocate.
+        // A single user, so that a stall of the machine makes arrivals wait instead of activating new users,
+        // which allocates.
         most_users: 1,
         most_waiting: 60_000,
     };

@@ -1,10 +1,10 @@
-//! What can go wrong with an export, each naming the file or the receiver.
+//! Errors of exports, each with the file or the receiver.
 
 use std::path::{Path, PathBuf};
 
 use barograph_record::RecordError;
 
-/// Tables could not be written, or a sender could not be made.
+/// Failure to write tables, or to make a sender.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -13,7 +13,7 @@ pub enum ExportError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
@@ -22,19 +22,19 @@ pub enum ExportError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A log of the record could not be read.
     #[error("read the histograms of the record")]
     Record(#[from] RecordError),
-    /// What sends figures to a receiver could not be started.
+    /// The sender to a receiver could not be started.
     #[error("start the export to {receiver}")]
     Start {
         /// The receiver.
         receiver: String,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },

@@ -1,8 +1,9 @@
-//! Records as tables for other tools, and the figures of a run, as it goes, for other people's monitoring.
+//! Records as tables for other tools, and figures of a run in progress for monitoring systems.
 //!
-//! [`export`] writes everything in a record as one file per table, CSV or Parquet, [`export_study`] a study. A [`Sender`]
-//! follows a run and sends its figures to a receiver that speaks Prometheus remote-write or OpenTelemetry: whole
-//! histograms, no quantiles, so that the receiver can add them up. It never makes the run wait, and never fails it.
+//! [`export`] writes everything in a record as one file per table, CSV or Parquet, [`export_study`] a study.
+//! A [`Sender`] follows a run and sends its figures to a receiver over Prometheus remote-write or
+//! OpenTelemetry: whole histograms, no quantiles, so that the receiver can add them up. It never delays the
+//! run, and never fails it.
 
 mod error;
 mod sheet;

@@ -1,4 +1,6 @@
-//! What is done to the deployment while the load goes on, each action at its moment.
+//! Actions on the deployment while the load goes on, each at its moment.
+
+mod scale;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,6 +13,8 @@ use barograph_spec::{Act, ActionPlan, Plan, Resize};
 
 use crate::clock::RunClock;
 use crate::deploy::{self, Deployed, Hold, Started};
+
+pub(crate) use scale::scalable;
 
 /// The actions of a plan that are still to come.
 pub(crate) struct Actions<'d> {
@@ -27,8 +31,8 @@ pub(crate) struct Actions<'d> {
 struct Changed(BTreeMap<String, Limits>);
 
 impl Changed {
-    /// The limits of a part after an action, which leaves those that it does not name; `None` where it changes no limit.
-    /// `planned` are those of the plan.
+    /// Limits of a part after `action`; `None` if the action changes no limit. Limits that the action does
+    /// not name stay as they are; `planned` are those of the plan.
     fn with(&self, action: &ActionPlan, planned: &Limits) -> Option<Limits> {
         let Act::Resize(Resize { cpus, memory_mib }) = action.act else { return None };
         let now = self.0.get(&action.unit).unwrap_or(planned).clone();
@@ -40,36 +44,45 @@ impl Changed {
     }
 
     /// Keeps the limits of an action that was done. A part that starts again has the limits of the plan.
-    fn keep(&mut self, action: &ActionPlan, limits: Option<Limits>) {
+    fn keep(&mut self, action: &ActionPlan, limits: Option<Limits>, started: &[String]) {
         if let Some(limits) = limits {
             self.0.insert(action.unit.clone(), limits);
-        } else if matches!(action.act, Act::Start | Act::Restart) {
-            self.0.remove(&action.unit);
+        }
+        for unit in started {
+            self.0.remove(unit);
         }
     }
 }
 
-/// An action in progress: a service that starts again takes its time.
+/// An action in progress, which may take as long as a service takes to start.
 struct Acting<'d> {
     action: ActionPlan,
     began: Nanos,
-    /// What the part may use then, where that changes.
+    /// New limits of the part; `None` if they do not change.
     limits: Option<Limits>,
     done: Later<'d, Result<Done, NotDone>>,
 }
 
-/// What an action that was done leaves to record.
+/// Details of a completed action for the record.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     /// Details in words; mostly empty.
     words: String,
-    /// How long the part did nothing, where that is known.
+    /// Time for which the part did nothing, if known.
     pause: Option<Duration>,
+    /// Parts that started again.
+    started: Vec<String>,
+}
+
+impl Done {
+    fn in_words(words: String) -> Self {
+        Done { words, ..Done::default() }
+    }
 }
 
 impl From<Moved> for Done {
     fn from(moved: Moved) -> Self {
-        Done { words: mib(moved.bytes), pause: Some(moved.downtime) }
+        Done { words: mib(moved.bytes), pause: Some(moved.downtime), started: Vec::new() }
     }
 }
 
@@ -77,27 +90,27 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Why an action could not be done.
+/// Reason why an action was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotDone {
-    /// There is no such part.
+    /// The deployment has no such part.
     #[error("there is no part `{0}` that runs")]
     NoPart(String),
-    /// The platform cannot do it.
+    /// The platform lacks the ability.
     #[error("platform cannot {0} it")]
     Unable(&'static str),
-    /// It runs already.
+    /// The part is already running.
     #[error(
         "it runs; only a part that was killed or stopped, or that its disk or memory ended, can be started"
     )]
     Runs,
-    /// It does not run.
+    /// The part is not running.
     #[error("it does not run")]
     Ended,
-    /// The load was over.
+    /// The load ended before.
     #[error("the load ended before")]
     TooLate,
-    /// It was tried.
+    /// The attempt failed.
     #[error(transparent)]
     Fault(#[from] Fault),
 }
@@ -108,8 +121,9 @@ impl<'d> Actions<'d> {
         Actions { deployed, waiting, link, limits: Changed::default(), acting: None }
     }
 
-    /// Waits for the next action and does it; for ever when there is none. `now` is the time of the load, which goes on by
-    /// `clock`. Returns the begin of the action and its result. May be dropped and called again, and goes on where it was.
+    /// Waits for the next action and carries it out; never returns if there is none. `now` is the time of the
+    /// load, and `clock` measures it from there. Returns the start of the action and its result. May be
+    /// dropped and called again without losing the action.
     pub(crate) async fn next(
         &mut self,
         (now, clock): (Nanos, RunClock),
@@ -120,7 +134,7 @@ impl<'d> Actions<'d> {
                 Some(next) => clock.sleep(next.at - now).await,
                 None => std::future::pending().await,
             }
-            // Only now: a wait that is dropped takes no action away.
+            // The action is removed only now, so that a dropped wait does not lose it.
             if let Some(action) = self.waiting.pop_front() {
                 let began = action.at.max(now + (clock.now() - asked));
                 let part = self.deployed.and_then(|deployed| part_of(deployed, &action));
@@ -135,26 +149,26 @@ impl<'d> Actions<'d> {
         let Some(Acting { action, began, limits, .. }) = self.acting.take() else {
             return std::future::pending().await;
         };
-        if done.is_ok() {
-            self.limits.keep(&action, limits);
+        if let Ok(done) = &done {
+            self.limits.keep(&action, limits, &done.started);
         }
         (action, began, done)
     }
 
-    /// The actions that the load ended before, each with its begin: `now` for those that had none.
+    /// Actions that the end of the load prevented, each with its start; `now` for those that did not begin.
     pub(crate) fn missed(&mut self, now: Nanos) -> Vec<(ActionPlan, Nanos)> {
         let acting = self.acting.take().map(|acting| (acting.action, acting.began));
         acting.into_iter().chain(self.waiting.drain(..).map(|action| (action, now))).collect()
     }
 }
 
-/// What an action changes, beside what its act says.
+/// Changes that an action makes, in addition to those in its act.
 struct Change {
     /// Links as the plan has them.
     link: LinkSpec,
-    /// What the part may use from now on, all of it.
+    /// All limits of the part from now on.
     limits: Option<Limits>,
-    /// Measures pauses.
+    /// Clock for the length of pauses.
     clock: RunClock,
 }
 
@@ -162,7 +176,7 @@ fn part_of<'d>(deployed: &'d Deployed, action: &ActionPlan) -> Option<&'d Starte
     deployed.services().find(|part| part.name == action.unit)
 }
 
-/// Does an action.
+/// Carries out an action.
 async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) -> Result<Done, NotDone> {
     let Change { link, limits, clock } = change;
     let deployed = deployed.ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
@@ -170,13 +184,19 @@ async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) ->
         network(deployed, "heal")?.heal().await?;
         return Ok(Done::default());
     }
+    if let Act::Scale(count) = action.act {
+        return scale::scale(deployed, &action.unit, count).await;
+    }
     let part = part_of(deployed, &action).ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
     let host = part.unit.host.as_str();
     match &action.act {
         Act::Kill => part.kill().await?,
-        Act::Stop => return Ok(Done { words: stop(part).await?.to_string(), pause: None }),
+        Act::Stop => return Ok(Done::in_words(stop(part).await?.to_string())),
         Act::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
-        Act::Start => part.start_again(deployed.site()).await?,
+        Act::Start => {
+            part.start_again(deployed.site()).await?;
+            return Ok(Done { started: vec![action.unit], ..Done::default() });
+        }
         Act::Restart => return restart(deployed, part, &clock).await,
         Act::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
         Act::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
@@ -190,7 +210,7 @@ async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) ->
         Act::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
         Act::FreeDisk => {
             disks(deployed, "free the disk of")?.free(&part.unit).await?;
-            // One that did not outlive it can be started again.
+            // A part that ended can be started again.
             part.expect_end(part.has_ended());
         }
         Act::Move => return Ok(machines(deployed, "move")?.migrate(host).await?.into()),
@@ -198,12 +218,12 @@ async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) ->
         Act::Snapshot(name) => return Ok(machines(deployed, "keep")?.snapshot(host, name).await?.into()),
         Act::Restore(name) => return Ok(machines(deployed, "take back")?.restore(host, name).await?.into()),
         Act::Clone(name) => return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into()),
-        Act::Heal => {}
+        Act::Heal | Act::Scale(_) => {}
     }
     Ok(Done::default())
 }
 
-/// Stops a part that runs.
+/// Stops a running part.
 async fn stop(part: &Started) -> Result<Ended, NotDone> {
     if part.has_ended() {
         return Err(NotDone::Ended);
@@ -211,15 +231,17 @@ async fn stop(part: &Started) -> Result<Ended, NotDone> {
     Ok(part.stop().await?)
 }
 
-/// Stops a part and starts it again. Its pause is from its end until it is ready.
+/// Stops a part and starts it again. The pause lasts from its end until it is ready.
 async fn restart(deployed: &Deployed, part: &Started, clock: &RunClock) -> Result<Done, NotDone> {
     let ended = stop(part).await?;
     let begun = clock.now();
     part.start_again(deployed.site()).await?;
-    Ok(Done { words: ended.to_string(), pause: Some((clock.now() - begun).into()) })
+    let pause = Some((clock.now() - begun).into());
+    Ok(Done { words: ended.to_string(), pause, started: vec![part.name.clone()] })
 }
 
-/// Puts these limits in the place of those that the part has. Not on this thread: the kernel may have to make room first.
+/// Replaces the limits of a part. Runs on another thread, because the kernel may have to reclaim memory
+/// first.
 async fn limit(part: &Started, limits: Option<Limits>) -> Result<(), NotDone> {
     let (running, limits) = (part.running(), limits.ok_or(NotDone::Unable("limit"))?);
     let limited = tokio::task::spawn_blocking(move || match running.limiting() {
@@ -229,29 +251,30 @@ async fn limit(part: &Started, limits: Option<Limits>) -> Result<(), NotDone> {
     limited.await.unwrap_or(Err(NotDone::Unable("limit")))
 }
 
-/// The kernel may end a service that needs more memory than it is left, which is then no reason to end the run.
+/// Limits the memory of a part. The kernel may kill a service that needs more than it is left; such an end
+/// does not end the run.
 async fn limit_memory(part: &Started, limits: Option<Limits>) -> Result<(), NotDone> {
     let was_down = part.is_meant_to_be_down();
     let memory = |limits: &Limits| limits.memory_bytes.unwrap_or(u64::MAX);
     let less = limits.as_ref().is_some_and(|limits| memory(limits) < memory(&part.unit.limits));
-    // Before its end, so that its observers know by then.
+    // Set before the part ends, so that its observers see it in time.
     part.expect_end(was_down || less);
     let limited = limit(part, limits).await;
     if limited.is_err() {
         part.expect_end(was_down);
     } else if !less {
-        // One that did not outlive it can be started again.
+        // A part that ended can be started again.
         part.expect_end(part.has_ended());
     }
     limited
 }
 
-/// A service may end when it cannot write any more, which is then no reason to end the run.
+/// Fills the disk of a part. A service may end when it cannot write; such an end does not end the run.
 async fn fill_disk(disks: &dyn Disks, part: &Started) -> Result<Done, NotDone> {
     let was_down = part.is_meant_to_be_down();
     part.expect_end(true);
     match disks.fill(&part.unit).await {
-        Ok(filled) => Ok(Done { words: format!("{} of {}", mib(filled.bytes), filled.kind), pause: None }),
+        Ok(filled) => Ok(Done::in_words(format!("{} of {}", mib(filled.bytes), filled.kind))),
         Err(fault) => {
             part.expect_end(was_down);
             Err(fault.into())
@@ -271,7 +294,7 @@ fn network<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Netw
     deployed.site().network().ok_or(NotDone::Unable(act))
 }
 
-/// An action as the record has it.
+/// Returns an action in the form of the record.
 pub(crate) fn kept(
     action: &ActionPlan,
     (at, took): (Nanos, Nanos),
@@ -319,7 +342,8 @@ mod tests {
         let mut now = |act| {
             let action = action("a-1", act);
             let limits = changed.with(&action, &planned);
-            changed.keep(&action, limits.clone());
+            let started = if action.act == Act::Start { vec!["a-1".to_owned()] } else { vec![] };
+            changed.keep(&action, limits.clone(), &started);
             limits.map(|limits| (limits.cpus, limits.memory_bytes.map(|bytes| bytes >> 20), limits.cpu_set))
         };
         assert_eq!(now(memory(64)), Some((Some(2.0), Some(64), vec![0])));
@@ -337,7 +361,7 @@ mod tests {
         let mut changed = Changed::default();
         let other = action("b-1", memory(64));
         let limits = changed.with(&other, &planned);
-        changed.keep(&other, limits);
+        changed.keep(&other, limits, &["c-1".to_owned()]);
         // Asked for, and not kept.
         changed.with(&action("a-1", memory(32)), &planned);
         let limits = changed.with(&action("a-1", cpus(0.5)), &planned).unwrap();

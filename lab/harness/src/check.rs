@@ -1,4 +1,4 @@
-//! Is the plan possible here? Everything that can be known before anything is created.
+//! Whether a plan is possible on this machine, as far as that can be known before anything is created.
 
 mod cores;
 mod effect;
@@ -6,86 +6,58 @@ mod files;
 mod load;
 mod loads;
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
+pub use barograph_record::Most;
 use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
 pub use barograph_workload::Machine;
 use barograph_workload::topology::{Part, Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
+use crate::actions::scalable;
 use crate::deploy;
 pub(crate) use effect::disk_mib;
 pub(crate) use loads::OF_LOAD;
 pub use loads::check_all;
 pub(crate) use loads::decisions_of_run;
 
-/// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
+/// Added to the wait of a held-back answer: the answer still has to be made and sent.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
 
-/// A plan that is possible, with what was found out on the way.
+/// A plan that passed the check, with everything derived from it.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The plan with nothing left open: bounds, workers, connections, profile.
+    /// The plan with all bounds, workers, connections and the profile filled in.
     pub plan: Plan,
-    /// What of the plan was decided here.
+    /// Values of the plan that the check decided.
     pub decisions: Decisions,
-    /// What the load goes to.
+    /// Target of the load.
     pub target: Target,
-    /// The data under the application, where the workload has one.
+    /// Data set of the application, if the workload has one.
     pub data: Option<DataSet>,
-    /// Starts that come from outside, a trace read in.
+    /// Arrivals from outside: a trace that has been read.
     pub open: Option<OpenLoop>,
-    /// What a user should know, in sentences.
+    /// Notes for the user, in sentences.
     pub notes: Vec<String>,
-    /// Why there can be no more load than the plan has now.
+    /// Reason for the highest level of the plan.
     pub most: Most,
-    /// Users there is room for, were more asked for while the load is on.
+    /// Largest number of users that fit, for changes while the load is on.
     pub most_users: u32,
 }
 
-/// What the load goes to.
+/// Target of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The workload's application, which the run makes, fills, checks and removes.
+    /// The workload's application, which the run creates, fills, checks and removes.
     Deployed,
-    /// Something that is there already and is left as it is.
+    /// A target that exists already and is left as it is.
     There {
-        /// Where it answers.
+        /// URL of the target.
         url: String,
     },
-}
-
-/// What sets the most load of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Most {
-    /// The plan asks for no more.
-    Plan,
-    /// The plan leaves it open, and this is as far as a search looks then.
-    LeftOpen,
-    /// The data admit no more.
-    Data,
-    /// More would need more open files than there may be.
-    OpenFiles {
-        /// How many files there may be.
-        limit: u64,
-    },
-}
-
-impl Most {
-    /// As the reason in a sentence.
-    pub(crate) fn because(self) -> String {
-        match self {
-            Most::Plan => "the plan asks for no more".to_owned(),
-            Most::LeftOpen => "the plan sets no maximum and a search looks no further by itself".to_owned(),
-            Most::Data => "the data admit no more".to_owned(),
-            Most::OpenFiles { limit } => format!(
-                "the connections of more do not fit into the {} files a process may open",
-                barograph_model::words::count(limit)
-            ),
-        }
-    }
 }
 
 /// Checks a plan against the workload and this machine.
@@ -113,7 +85,7 @@ pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<C
     };
     let sets = workload.application().and_then(Application::data_sets);
     let mut notes = Vec::new();
-    // Loads of one application have one data set.
+    // All loads of one application share its data set.
     let of_run = !matches!(&target, Target::There { url } if !url.starts_with(OF_LOAD));
     if plan.data.size.is_empty()
         && of_run
@@ -150,7 +122,7 @@ fn target(plan: &Plan, workload: &dyn Workload) -> Result<Target, Refusal> {
     }
 }
 
-/// A value of the plan that cannot be.
+/// An impossible value of the plan.
 struct Wrong {
     key: &'static str,
     value: String,
@@ -170,7 +142,7 @@ impl Wrong {
     }
 }
 
-/// The key that has the actions of a plan.
+/// Key of the actions of a plan.
 fn key_of_actions(plan: &Plan) -> &'static str {
     if plan.places.contains_key("faults") { "faults" } else { "actions" }
 }
@@ -180,21 +152,41 @@ fn no_such_unit(key: &'static str, unit: &str, allowed: String) -> Wrong {
     Wrong { key, value: format!("{unit:?}"), allowed, remedy }
 }
 
-/// The actions of a plan that concern none of these parts.
+/// Actions of a plan on parts that do not exist.
 fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<Wrong> {
-    let serve = parts.filter(|part| matches!(part.work, Work::Service(_)));
-    let names: Vec<&str> = serve.map(|part| part.name.as_str()).collect();
-    let unknown = plan
-        .actions
-        .iter()
-        .filter(|action| action.act != Act::Heal && !names.contains(&action.unit.as_str()));
-    let wrong = |action: &ActionPlan| {
-        no_such_unit(key_of_actions(plan), &action.unit, format!("one of {}", names.join(", ")))
+    let serve: Vec<&Part> = parts.filter(|part| matches!(part.work, Work::Service(_))).collect();
+    let names: Vec<&str> = serve.iter().map(|part| part.name.as_str()).collect();
+    let tiers = scalable(&serve);
+    let key = key_of_actions(plan);
+    let wrong = |action: &ActionPlan| match action.act {
+        Act::Heal => None,
+        Act::Scale(count) => unscalable(key, &action.unit, count, &tiers),
+        _ if names.contains(&action.unit.as_str()) => None,
+        _ => Some(no_such_unit(key, &action.unit, format!("one of {}", names.join(", ")))),
     };
-    unknown.map(wrong).collect()
+    plan.actions.iter().filter_map(wrong).collect()
 }
 
-/// A check in progress: the plan as far as it is resolved, and what was found.
+/// Why a tier cannot have this number of running nodes.
+fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<Wrong> {
+    let Some(nodes) = tiers.get(unit) else {
+        let several = "several nodes behind a balancer or web server";
+        let allowed = match &tiers.keys().copied().collect::<Vec<_>>()[..] {
+            [] => format!("no act \"scale\" where no tier has {several}"),
+            tiers => format!("a tier of {several} for act \"scale\": {}", tiers.join(", ")),
+        };
+        let remedy = "leave it out, or scale a tier that has them".to_owned();
+        return Some(Wrong { key, value: format!("{unit:?}"), allowed, remedy });
+    };
+    (count > *nodes).then(|| Wrong {
+        key,
+        value: format!("scale to {count}"),
+        allowed: format!("1 to {nodes} nodes of {unit}, all of which are deployed when the run begins"),
+        remedy: "deploy more nodes, or lower `count`".to_owned(),
+    })
+}
+
+/// A check in progress: the plan as far as it is resolved, and the results so far.
 struct Checking<'a> {
     plan: Plan,
     workload: &'a dyn Workload,
@@ -238,7 +230,7 @@ impl<'a> Checking<'a> {
         self.refusals.push(wrong.at(&self.plan));
     }
 
-    /// What is deployed, with drivers that are units; `None` where the target is there already.
+    /// Topology of the deployment, with drivers that are units; `None` if the target exists already.
     fn topology(&self) -> Option<Topology> {
         let application = self.workload.application().filter(|_| self.target == Target::Deployed)?;
         let mut topology = deploy::topology_of(application, &self.plan, self.data.as_ref());
@@ -271,7 +263,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Is there a place for the data, if they are not there already?
+    /// Checks that there is room for the data, unless they are there already.
     fn room(&mut self, sets: &dyn DataSets) {
         let Some(data) = &self.data else { return };
         let (dir, needed) = (data.dir_in(&self.plan.data.dir), data.bytes);
@@ -289,7 +281,7 @@ impl<'a> Checking<'a> {
                     .to_owned(),
             });
         }
-        // An empty folder is taken; anything else may be somebody's, and is neither used nor removed.
+        // An empty folder is used; a folder with other content is neither used nor removed.
         if std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) {
             let dir = dir.display();
             self.refuse(Wrong {
@@ -301,7 +293,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Actions must concern a part. What the platform can do was checked when the plan was read.
+    /// Refuses actions on unknown parts. The abilities of the platform were checked when the plan was read.
     fn actions(&mut self) {
         let actions = self.plan.actions.clone();
         let Some(first) = actions.first() else {
@@ -335,13 +327,14 @@ impl<'a> Checking<'a> {
             let (name, at, load) = (action.act.name(), action.at.as_secs_f64(), load.as_secs_f64());
             self.notes.push(format!("{name} at {at} s will not be done: the load lasts {load} s at most"));
         }
-        // Of several loads that deploy, the part may be another's.
+        // Where several loads deploy, the part may belong to another load.
         if self.plan.letter.is_none() {
             unknown_units(&self.plan, topology.parts.iter()).into_iter().for_each(|wrong| self.refuse(wrong));
         }
     }
 
-    /// Operations that wait on purpose must be given the time. A short time-out may be meant, so it is only told.
+    /// Notes a time-out shorter than the wait of an operation that waits on purpose. It may be meant, so it
+    /// is not refused.
     fn timeout(&mut self) {
         let timeout = self.plan.driver.timeout;
         let longest = self.workload.longest_wait().filter(|wait| timeout < *wait + AFTER_WAIT);
@@ -355,7 +348,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// What the workload declares must be possible.
+    /// Refuses impossible declarations of the workload.
     fn declared(&mut self) {
         let workload = self.workload;
         let (measures, ops) = (workload.measures(), workload.ops());
@@ -381,7 +374,7 @@ impl<'a> Checking<'a> {
         Ok(Checked { plan, decisions, target, data, open, notes, most, most_users })
     }
 
-    /// What was left open in the plan and decided here.
+    /// Values that the plan left open and the check decided.
     fn decisions(&self) -> Decisions {
         let bounds = search_of(&self.plan.strategy);
         let size = &self.plan.data.size;
@@ -399,21 +392,21 @@ impl<'a> Checking<'a> {
     }
 }
 
-/// The bounds of a search.
+/// Bounds of a search; `None` for other strategies.
 fn search_of(strategy: &Strategy) -> Option<&SearchBounds> {
     if let Strategy::Search(bounds) = strategy { Some(bounds) } else { None }
 }
 
-/// Decisions as comments under the text of a plan, for people; `prefix` begins the keys of one of several loads.
+/// Decisions as comments below the text of a plan. `prefix` begins the keys of one of several loads.
 pub(crate) fn comments(decisions: &Decisions, prefix: &str) -> String {
     decisions.rows().iter().map(|(key, value)| format!("# {prefix}{key} = {value}\n")).collect()
 }
 
-/// What begins the comments with decisions.
+/// First line of the comments with decisions.
 pub(crate) const DECIDED: &str = "\n# decided on this machine\n";
 
 impl Checked {
-    /// The plan of this load with every default filled in, as TOML, and what was decided as comments.
+    /// Returns the plan of this load as TOML with every default filled in, and decisions as comments.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{}{DECIDED}{}", self.plan.resolved, comments(&self.decisions, ""))

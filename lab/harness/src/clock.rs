@@ -1,4 +1,4 @@
-//! The run's own time axis: seconds since it began, and whether the wall clock kept pace.
+//! Time axis of a run: seconds since its start, and whether the wall clock kept pace.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -9,20 +9,20 @@ use barograph_platform::Later;
 use crate::HarnessError;
 use crate::probes::{Accounts, Own};
 
-/// Both clocks were read within this, or the process was held between the two and they are read again. A tenth of a second
-/// apart would be taken for a clock that was set.
+/// Longest time between reading both clocks; beyond it they are read again. A process held for a tenth of a
+/// second between the two would look like a wall clock that was set.
 const TOGETHER: Duration = Duration::from_millis(5);
 
-/// So often they are read at the most: a machine that interrupts every time is not waited for.
+/// Largest number of attempts at reading both clocks, for machines that interrupt every one.
 const LOOKS: usize = 10;
 
-/// Both clocks at about the same moment.
+/// Readings of both clocks at about the same moment.
 #[derive(Clone, Copy, Debug)]
 struct Look {
-    /// Before the wall clock was read.
+    /// Monotonic time before the wall clock was read.
     before: Instant,
     wall: SystemTime,
-    /// Until after it was read.
+    /// Time that the reading took.
     took: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Look {
         Look { before, wall, took: before.elapsed() }
     }
 
-    /// One that was quick enough, or the quickest of several.
+    /// Returns the first reading that was quick enough, or the quickest of several.
     fn closest(mut look: impl FnMut() -> Self) -> Self {
         let mut best = look();
         for _ in 1..LOOKS {
@@ -48,30 +48,30 @@ impl Look {
         best
     }
 
-    /// The monotonic clock when the wall clock was read.
+    /// Monotonic time of the wall clock's reading.
     fn at(&self) -> Instant {
         self.before + self.took / 2
     }
 }
 
-/// What a run reads of the machine it is on: clocks, and what it uses. Tests have one that is simulated.
+/// Clocks and accounts of the machine of a run. Tests use a simulated one.
 pub(crate) trait Ground: Send + Sync {
-    /// Time since the run began.
+    /// Returns the time since the run began.
     fn now(&self) -> Nanos;
-    /// By how many seconds the wall clock went ahead of the monotonic clock since the run began.
+    /// Returns the seconds by which the wall clock gained on the monotonic clock since the run began.
     fn wall_ahead_s(&self) -> f64;
-    /// Waits.
+    /// Waits for `span`.
     fn sleep(&self, span: Nanos) -> Later<'_, ()>;
-    /// The accounts of the host and of this process.
+    /// Returns the accounts of the host and of this process.
     fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError>;
 }
 
-/// Counts from the beginning of the run.
+/// Time since the start of the run.
 #[derive(Clone)]
 pub(crate) struct RunClock(Arc<dyn Ground>);
 
 impl RunClock {
-    /// The clocks of this machine.
+    /// Starts on the clocks of this machine.
     pub(crate) fn start() -> Self {
         let look = Look::closest(Look::now);
         RunClock::of(Real { began: look.at(), wall: look.wall })
@@ -81,7 +81,7 @@ impl RunClock {
         RunClock(Arc::new(ground))
     }
 
-    /// Time since the run began.
+    /// Returns the time since the run began.
     pub(crate) fn now(&self) -> Nanos {
         self.0.now()
     }
@@ -90,23 +90,23 @@ impl RunClock {
         self.now().as_secs_f64()
     }
 
-    /// By how many seconds the wall clock went ahead of the monotonic clock since the run began.
+    /// Returns the seconds by which the wall clock gained on the monotonic clock since the run began.
     pub(crate) fn wall_ahead_s(&self) -> f64 {
         self.0.wall_ahead_s()
     }
 
-    /// Waits.
+    /// Waits for `span`.
     pub(crate) async fn sleep(&self, span: Nanos) {
         self.0.sleep(span).await;
     }
 
-    /// The accounts of the host and of this process.
+    /// Returns the accounts of the host and of this process.
     pub(crate) fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError> {
         self.0.accounts()
     }
 }
 
-/// This machine.
+/// The clocks of this machine.
 struct Real {
     began: Instant,
     wall: SystemTime,
@@ -139,7 +139,8 @@ impl Ground for Real {
 mod tests {
     use super::*;
 
-    /// The look that is taken when they take so many milliseconds, one after the other, and how many were taken.
+    /// Returns the chosen reading and the number of readings, if they take `ms` milliseconds one after
+    /// another.
     fn taken(ms: &[u64]) -> (u64, usize) {
         let (before, wall) = (Instant::now(), SystemTime::UNIX_EPOCH);
         let mut looks = 0;

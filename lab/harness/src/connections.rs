@@ -1,38 +1,38 @@
-//! Connections and files the driver has open, however many tables of open files its threads have.
+//! Connections and files that the driver has open, over all tables of open files of its threads.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Sockets that are open in this process. `None` where the kernel does not tell.
+/// Counts the open sockets of this process. `None` if the kernel does not list them.
 pub(crate) fn open() -> Option<u64> {
     let tables = Tables::read()?;
-    // A thread that has ended in the meantime has nothing open.
+    // A thread that has ended meanwhile has nothing open.
     let others = tables.others.iter().filter_map(|table| sockets(table)).sum::<u64>();
     Some(sockets(Path::new(OWN))? + others)
 }
 
-/// Files that are open in this process. `None` on kernels before 6.2, where they would have to be listed.
+/// Counts the open files of this process. `None` on kernels before 6.2, where counting means listing them.
 pub(crate) fn files() -> Option<u64> {
     let tables = Tables::read()?;
     let size = |table: &Path| fs::metadata(table).ok().map(|table| table.len());
     let own = size(Path::new(OWN)).filter(|files| *files > 0)?;
-    // All but the mark.
+    // The marker is not counted.
     Some(own - 1 + tables.others.iter().filter_map(|table| size(table)).sum::<u64>())
 }
 
-/// The table of the thread that asks.
+/// Table of the calling thread.
 const OWN: &str = "/proc/thread-self/fd";
 
 /// The tables of open files of this process.
 ///
-/// A thread may have a table of its own; threads that share one would be counted again and again. A file opened here
-/// tells them apart: only tables shared with this thread show it. Threads without this thread's table are taken to have
-/// one each, which is how the engine makes them.
+/// A thread may have its own table; a table shared by several threads must be counted once. A file opened
+/// here is the marker: only tables shared with this thread show it. Other threads are assumed to have one
+/// table each, as the engine creates them.
 struct Tables {
-    /// Those beside this thread's.
+    /// Tables other than this thread's.
     others: Vec<PathBuf>,
-    /// Open as long as tables are counted, so that its number is not given to another file.
+    /// Open as long as tables are counted, so that its number is not reused.
     _mark: File,
 }
 
@@ -62,7 +62,7 @@ mod tests {
         let before = (super::open().unwrap(), super::files());
         let pairs: Vec<_> = (0..300).map(|_| std::os::unix::net::UnixStream::pair().unwrap()).collect();
         let after = (super::open().unwrap(), super::files());
-        // Other tests of this process may open and close some of their own.
+        // Other tests of this process may open and close files of their own.
         let right = |before: u64, after: u64| {
             assert!(
                 (500..700).contains(&after.saturating_sub(before)),

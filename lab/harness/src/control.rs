@@ -1,7 +1,7 @@
-//! Control of a load while it is on: commands and answers, a line of JSON each, over a socket in the run's folder.
+//! Control of a running load: commands and replies, each a line of JSON, over a socket in the run's folder.
 //!
-//! `{"level": 500, "over_s": 10}` changes the load, `{"status": true}` asks for the figures of this moment,
-//! `{"stop": true}` ends the load in order. [`ask`] is the side of whoever asks; the run listens in `listen`.
+//! `{"level": 500, "over_s": 10}` changes the load, `{"status": true}` asks for the current figures,
+//! `{"stop": true}` ends the load in order. [`ask`] is the client; the run's side is `listen`.
 
 mod listen;
 
@@ -18,37 +18,37 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use listen::{Asked, Listening};
 
-/// The folder of the socket in the folder of a run.
+/// Folder of the socket, in the folder of a run.
 pub(crate) const FOLDER: &str = "control";
 
-/// The socket in its folder.
+/// Name of the socket.
 pub(crate) const SOCKET: &str = "control.sock";
 
-/// A line is at most so long: commands and answers are far shorter.
+/// Longest line in bytes; commands and replies are far shorter.
 pub(crate) const LONGEST_LINE: usize = 4_096;
 
-/// A run answers at its next interval at the latest, which is at most a minute long.
+/// Longest wait for a reply. A run replies at its next interval, which is at most a minute long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// What can be asked of a load that is on.
+/// A command for a running load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
     /// Changes the load.
     Level {
-        /// The level it leads to.
+        /// The new level.
         level: Level,
-        /// What the level counts, when whoever asks wants to be sure; a load of another unit refuses.
+        /// Expected unit of the level; a load of another unit refuses.
         unit: Option<KeptUnit>,
-        /// In so many seconds.
+        /// Seconds over which the level changes.
         over_s: f64,
     },
-    /// Asks for the figures of this moment.
+    /// Asks for the current figures.
     Status,
-    /// Ends the load in order: what was measured is judged.
+    /// Ends the load in order; the measured windows are judged.
     Stop,
 }
 
-/// A command as it is written.
+/// A command as written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -64,15 +64,15 @@ struct Line {
     stop: bool,
 }
 
-/// A level as it is written.
+/// A level as written.
 #[derive(Serialize, Deserialize)]
 struct Written(#[serde(with = "barograph_record::level")] Level);
 
-/// Longest change of the load: a day.
+/// Longest change of the load in seconds: a day.
 const LONGEST_S: f64 = 86_400.0;
 
 impl Command {
-    /// As a line of JSON without its end.
+    /// Returns the command as a line of JSON without line end.
     #[must_use]
     pub fn line(&self) -> String {
         let empty = Line { level: None, unit: None, over_s: None, status: false, stop: false };
@@ -86,7 +86,7 @@ impl Command {
         serde_json::to_string(&line).expect("numbers and words are JSON")
     }
 
-    /// From a line of JSON; an error says what is allowed.
+    /// Reads a command from a line of JSON. An error lists what is allowed.
     pub fn read(line: &str) -> Result<Self, String> {
         const ALLOWED: &str =
             "allowed: {\"level\": 500, \"over_s\": 10}, {\"status\": true} or {\"stop\": true}";
@@ -107,15 +107,15 @@ impl Command {
     }
 }
 
-/// What a load answers.
+/// Reply of a load to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The command was done.
+    /// Whether the command was carried out.
     pub ok: bool,
-    /// Why not.
+    /// Why the command was not carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How things stand, the command included.
+    /// Status after the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }
@@ -126,12 +126,12 @@ impl Reply {
     }
 }
 
-/// How a load stands. Figures are those of the latest interval; zero before its end.
+/// Status of a load. Figures are those of the latest interval; zero before its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Name of the phase.
     pub phase: String,
-    /// What the level counts.
+    /// Unit of the level.
     pub unit: KeptUnit,
     /// The level asked for.
     #[serde(with = "barograph_record::level")]
@@ -146,57 +146,57 @@ pub struct Status {
     pub starts_s: f64,
     /// Operations ended per second.
     pub ops_s: f64,
-    /// Failed ones among them per second.
+    /// Operations failed per second.
     pub failed_s: f64,
-    /// Response time of all operations, median, milliseconds.
+    /// Median response time of all operations, milliseconds.
     pub p50_ms: f64,
-    /// Response time, 99 % quantile, milliseconds.
+    /// 99 % quantile of response time, milliseconds.
     pub p99_ms: f64,
-    /// Service time, 99 % quantile, milliseconds.
+    /// 99 % quantile of service time, milliseconds.
     pub service_p99_ms: f64,
-    /// Start lag, 99 % quantile, milliseconds.
+    /// 99 % quantile of start lag, milliseconds.
     pub lag_p99_ms: f64,
-    /// Arrivals of the interval that waited for a free user.
+    /// Arrivals in the interval that waited for a free user.
     pub late: u64,
-    /// Arrivals of the interval that never started.
+    /// Arrivals in the interval that never started.
     pub dropped: u64,
-    /// Beats of the interval that were left out.
+    /// Beats in the interval that were left out.
     pub skipped: u64,
 }
 
-/// A command had no answer.
+/// Failure to get a reply to a command.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Nobody listens in this run.
+    /// No load listens in this run.
     #[error("reach the load of run `{}`: none is on", run.display())]
     NoLoad {
-        /// The folder of the run.
+        /// Folder of the run.
         run: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
     /// The connection broke.
     #[error("ask the load of run `{}`", run.display())]
     Broken {
-        /// The folder of the run.
+        /// Folder of the run.
         run: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// What came back is no answer.
+    /// The reply is malformed.
     #[error("understand the answer of run `{}`: {line}", run.display())]
     NoReply {
-        /// The folder of the run.
+        /// Folder of the run.
         run: PathBuf,
-        /// What came.
+        /// The line received.
         line: String,
     },
 }
 
-/// Asks the load of the run whose record is in `run_dir`, and waits for its answer.
+/// Sends a command to the load of the run whose record is in `run_dir`, and waits for the reply.
 pub fn ask(run_dir: &Path, command: &Command) -> Result<Reply, ControlError> {
     let run = || run_dir.to_owned();
     let broken = |why| ControlError::Broken { run: run(), why };
@@ -213,8 +213,8 @@ pub fn ask(run_dir: &Path, command: &Command) -> Result<Reply, ControlError> {
         .map_err(|_| ControlError::NoReply { run: run(), line: line.trim().to_owned() })
 }
 
-/// The open folder of a socket. A socket's path may have about a hundred bytes; through an open folder it is short
-/// wherever the folder is.
+/// Open folder of a socket. The path of a socket is limited to about a hundred bytes; through an open folder
+/// it is short wherever the folder is.
 pub(crate) struct Folder(File);
 
 impl Folder {

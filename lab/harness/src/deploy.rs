@@ -1,4 +1,4 @@
-//! The deploy phase: a site of the plan's platform, and on it every part of the topology, ready to be asked.
+//! The deploy phase: a site of the plan's platform and on it every part of the topology, ready for use.
 
 mod deployed;
 mod drivers;
@@ -34,10 +34,10 @@ use crate::HarnessError;
 use crate::fleet::Token;
 use crate::run::Run;
 
-/// The folder of everything that hosts keep, in that of the run.
+/// Folder with the files of all hosts, in the folder of the run.
 pub(crate) const SITE: &str = "site";
 
-/// The folder that all hosts see and may write to, in that of the run.
+/// Folder shared by all hosts with write access, in the folder of the run.
 pub(crate) const COMMON: &str = "common";
 
 /// The platform of a plan.
@@ -50,8 +50,8 @@ pub(crate) fn platform<'p>(
     found.copied().ok_or_else(|| HarnessError::NoPlatform { name: name.to_owned() })
 }
 
-/// What keeps a deployment from being made here: programs, kernel features, rights; each with what a person can do.
-/// Nothing is created, and nothing is missing where nothing is deployed.
+/// Programs, kernel features and rights that a deployment needs and that are missing, each with a remedy.
+/// Nothing is created. The list is empty if nothing is deployed.
 pub async fn missing(planned: &[Planned<'_>], platform: &dyn Platform) -> Vec<Missing> {
     let Some(plan) = planned.first().map(|first| first.plan) else { return Vec::new() };
     let services = topology::services(planned::parts(planned));
@@ -60,7 +60,7 @@ pub async fn missing(planned: &[Planned<'_>], platform: &dyn Platform) -> Vec<Mi
     let mut spec =
         SiteSpec { id: "check".to_owned(), ..site_spec(planned, plan, platform, (nowhere, nowhere)) };
     if platform.limits_hosts_as_units() {
-        // Parts have limits and hosts have none; here the one can be limited where the other can.
+        // Parts have limits and hosts have none; a machine that can limit hosts can limit parts.
         for host in &mut spec.hosts {
             let limited =
                 planned::parts(planned).find(|part| part.host == host.name && !part.limits.is_none());
@@ -73,7 +73,7 @@ pub async fn missing(planned: &[Planned<'_>], platform: &dyn Platform) -> Vec<Mi
     all
 }
 
-/// The site of everything that is deployed, still without a name. `plan` has the keys of all loads.
+/// The site of the whole deployment, without a name. `plan` has the keys shared by all loads.
 fn site_spec(
     planned: &[Planned<'_>],
     plan: &Plan,
@@ -82,8 +82,8 @@ fn site_spec(
 ) -> SiteSpec {
     let link = link(&plan.deploy.link);
     let mut hosts = topology::hosts(&planned::parts(planned));
-    // Parts have their limits; only a machine of its own has a size besides, and two quotas on one another would keep a
-    // fault from lifting one.
+    // Limits belong to parts. Only a virtual machine has a size as well: of two nested quotas, the outer one
+    // would keep a fault from lifting the inner one.
     for host in &mut hosts {
         host.link = link;
         if !platform.has(Ability::Machines) {
@@ -105,7 +105,8 @@ fn site_spec(
     }
 }
 
-/// Whether parts use the folder that all hosts see. A virtual machine with such a folder can be neither moved nor kept.
+/// Whether parts use the shared folder. A virtual machine with a shared folder can be neither moved nor
+/// saved.
 pub(crate) fn shares_files(topology: &Topology) -> bool {
     let is_shared = |value: &Value| matches!(value, Value::SiteFile(_) | Value::SiteFolder(_));
     let mut values = topology.parts.iter().flat_map(|part| &part.values);
@@ -119,7 +120,7 @@ fn disks(planned: &Planned<'_>) -> Vec<DiskSpec> {
     sized.map(|(part, mib)| DiskSpec { unit: part.name.clone(), bytes: mib << 20 }).collect()
 }
 
-/// Settings of single kinds of platforms; others do not look at them.
+/// Settings for single kinds of platforms; the others ignore them.
 fn options(planned: &[Planned<'_>], plan: &Plan) -> Vec<(String, String)> {
     let deploy = &plan.deploy;
     let floating = planned.iter().filter_map(|planned| planned.topology.floating.as_ref());
@@ -127,14 +128,14 @@ fn options(planned: &[Planned<'_>], plan: &Plan) -> Vec<(String, String)> {
     let floating = (!floating.is_empty()).then(|| ("virtual-addresses", floating.join(" ")));
     let network = Some(("network", deploy.container_network.clone()));
     let engine = deploy.container_engine.clone().map(|engine| ("engine", engine));
-    // Containers refuse an option that they do not know.
+    // Containers refuse unknown options.
     let accel = deploy.has(Ability::Machines).then(|| ("accel", deploy.vm_accel.clone()));
     let all = [network, engine, accel, floating].into_iter().flatten();
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Makes everything: applications one after the other, and drivers where they are units. What was made so far is in `made` also
-/// when this fails.
+/// Creates everything: one application after another, and drivers that are units. On failure, `made` holds
+/// what was created so far.
 pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Result<(), HarnessError> {
     let loads = run.loads.clone();
     let planned = planned(&loads);
@@ -172,7 +173,7 @@ pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Re
     let mut snapshots = Vec::new();
     for (each, mut parts) in planned.iter().zip(placed) {
         if platform.has(Ability::Machines) {
-            // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
+            // The whole machine runs on these cores of the host; the guest numbers its cores differently.
             parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
         }
         let common = each.common(&common);
@@ -210,7 +211,7 @@ async fn answers(
     Ok(())
 }
 
-/// The files that all hosts see.
+/// Writes the files shared by all hosts.
 fn make_files(common: &Path, topology: &Topology) -> Result<(), HarnessError> {
     let failed = |path: &Path| {
         let folder = path.to_owned();
@@ -227,7 +228,7 @@ fn make_files(common: &Path, topology: &Topology) -> Result<(), HarnessError> {
     Ok(())
 }
 
-/// The secret of drivers that are units; `None` when there are none.
+/// Writes the token of drivers that are units; `None` without such drivers.
 fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessError> {
     if drivers::count(&run.plan) == 0 {
         return Ok(None);
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
     use crate::testing::TestWorkload;
 
-    /// A platform that is only looked at, and keeps the limits of the hosts it was asked for.
+    /// A platform that records the limits of the requested hosts and creates nothing.
     #[derive(Default)]
     struct Looking {
         abilities: &'static [Ability],

@@ -1,11 +1,12 @@
-//! The disk that a run's stores are on, for the disclosure: what commits wait for is not in any other figure.
+//! Measurement of the disk below a run's stores, for the disclosure: no other figure shows the cost of
+//! commits.
 
 use std::path::Path;
 
 use barograph_probe::Disk;
 use serde_json::{Value, json};
 
-/// Measures the disk below `folder`. One that cannot be measured ends no run: what is wrong with it shows elsewhere.
+/// Measures the disk below `folder`. A failure does not end the run; a faulty disk shows elsewhere.
 pub(crate) async fn told(folder: &Path) -> Value {
     let folder = folder.to_owned();
     match tokio::task::spawn_blocking(move || Disk::measure(&folder)).await {

@@ -1,4 +1,4 @@
-//! The load: ramp, warm-up, measured windows, drain; every interval recorded as it comes.
+//! The load: ramp, warm-up, measured windows, drain. Every interval is recorded as it ends.
 
 use barograph_engine::Beginning;
 use barograph_model::{Arrivals, Level, Nanos, Phase, Strategy};
@@ -23,29 +23,29 @@ mod running;
 
 pub(crate) use running::RunningLoad;
 
-/// How far ahead the common beginning of several loads is: their workers must have started by then.
+/// Time until the common start of several loads, in which their workers start.
 const LEAD: Nanos = Nanos::from_millis(200);
 
-/// No more than this part of all users may have come with a step for them not to be seen in the mix.
+/// Largest share of users that may arrive in a step without showing in the mix.
 const FEW_NEW: f64 = 0.05;
 
-/// How many log lines tell why the application ended.
+/// Log lines shown when the application ended.
 const TAIL: usize = 20;
 
-/// What the load came to.
+/// Result of the load.
 pub(crate) struct Held {
-    /// Every trial of each load.
+    /// All trials of each load.
     pub(crate) trials: Vec<Vec<Trial>>,
-    /// The search's answer; absent for other strategies.
+    /// Answer of the search; `None` for other strategies.
     pub(crate) answer: Option<search::Answer>,
-    /// Seconds of load until the search had it.
+    /// Seconds of load until the search ended.
     pub(crate) searched_s: Option<f64>,
-    /// What was used in each trial, for all loads together.
+    /// Resources used in each trial, for all loads together.
     pub(crate) used: Vec<Resources>,
 }
 
-/// Drives the whole load of the plan. `app` is the application, when it is one of our units; with no `drivers` this process
-/// is the only one.
+/// Drives the whole load of the plan. `app` is the application if the run deployed it; without `drivers` this
+/// process is the only driver.
 pub(crate) async fn drive(
     run: &mut Run<'_>,
     app: Option<&Deployed>,
@@ -64,47 +64,48 @@ pub(crate) async fn drive(
     drive.drain(plan.durations.drain).await?;
     ledger.remove_directory(folder)?;
     if drive.tried() == 0 {
-        // Ended before anything was measured: there is nothing to judge.
+        // It ended before anything was measured, so there is nothing to judge.
         return Err(HarnessError::Interrupted);
     }
     let trials = drive.loads.into_iter().map(|load| load.trials).collect();
     Ok(Held { trials, answer, searched_s: drive.searched_s, used: drive.used })
 }
 
-/// All loads of a run in progress: on one clock, with intervals of the same length.
+/// All loads of a run in progress, on one clock and with intervals of equal length.
 pub(crate) struct Drive<'r, 'w> {
     pub(crate) run: &'r mut Run<'w>,
     pub(crate) loads: Vec<RunningLoad>,
-    /// The level asked for by the latest change, in the unit of the run.
+    /// Level of the latest change, in the unit of the run.
     level: Level,
     pub(crate) probes: Probes,
     statistics: Statistics,
     app: Option<&'r Deployed>,
     actions: Actions<'r>,
     guests: Guests<'r>,
-    /// End of the latest interval. The load's own time: intervals may wait in a queue while the disk is slow.
+    /// End of the latest interval, in the load's own time: intervals may wait in a queue while the disk is
+    /// slow.
     pub(crate) reached: Nanos,
     ends_at_most: Nanos,
     phase_span: (Nanos, Nanos),
     /// `None` from the drain on.
     control: Option<Listening>,
-    /// The latest figures.
+    /// Latest figures.
     status: control::Status,
-    /// A command asked for the end.
+    /// Whether a command ended the load.
     ending: bool,
-    /// Seconds of load until a search was over.
+    /// Seconds of load until a search ended.
     pub(crate) searched_s: Option<f64>,
-    /// Arrivals waited for users since the load was last empty: some may wait still.
+    /// Whether arrivals waited for users since the load was last empty; some may still wait.
     pub(crate) crowded: bool,
-    /// When the latest change of the load by the plan is complete.
+    /// Time at which the plan's latest change of the load is complete.
     level_at: Nanos,
-    /// When many users came, or came out of a queue, for the last time.
+    /// Time at which many users last arrived, or last left a queue.
     pub(crate) crowd_at: Nanos,
-    /// How often a command changed the load, and when the latest change is complete.
+    /// Number of changes by commands, and time at which the latest is complete.
     pub(crate) changes: (u32, Nanos),
-    /// What was used in each trial, for all loads together.
+    /// Resources used in each trial, for all loads together.
     pub(crate) used: Vec<Resources>,
-    /// Operations of a limited load that ended.
+    /// Operations of a limited load that have ended.
     ended: u64,
 }
 
@@ -127,7 +128,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         probes.apart = outside::apart(app, there.map(|at| urls[at].as_str()));
         let asked = app.filter(|_| run.plan.deploy.statistics);
         let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, &run.clock));
-        // The load's clock, and with it every interval, counts from here.
+        // The clock of the load, and with it every interval, starts here.
         let at_s = (run.clock.now() - engines[0].now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
         for note in engines.iter_mut().flat_map(Load::take_notes) {
@@ -163,50 +164,51 @@ impl<'r, 'w> Drive<'r, 'w> {
         })
     }
 
-    /// Time since the load began.
+    /// Returns the time since the load began.
     pub(crate) fn now(&self) -> Nanos {
         self.loads[0].engine.now()
     }
 
-    /// The level asked for by the latest change, in the unit of the run.
+    /// Returns the level of the latest change, in the unit of the run.
     pub(crate) fn level(&self) -> Level {
         self.level
     }
 
-    /// Each load, with what was checked of it.
+    /// Each load with its check.
     pub(crate) fn each(&self) -> impl Iterator<Item = Each<'_>> {
         self.loads.iter().zip(&self.run.loads).map(|(load, of)| Each { load, of })
     }
 
-    /// Windows that were measured.
+    /// Number of measured windows.
     pub(crate) fn tried(&self) -> usize {
         self.loads[0].trials.len()
     }
 
-    /// What each load showed in the latest window; nothing before the first.
+    /// Latest trial of each load; empty before the first.
     pub(crate) fn latest(&self) -> impl Iterator<Item = &Trial> {
         self.loads.iter().filter_map(|load| load.trials.last())
     }
 
-    /// Begins a phase that should take `span`.
+    /// Begins a phase of about `span`.
     pub(crate) fn phase(&mut self, phase: Phase, span: Nanos, about: &str) -> Result<(), HarnessError> {
         self.phase_span = (self.now(), span);
         self.run.phase(phase, about)
     }
 
-    /// Nobody asked for the end.
+    /// Whether the load goes on; false once its end was requested.
     pub(crate) fn goes_on(&self) -> bool {
         !self.ending
     }
 
-    /// The next interval of each load: recorded, shown, with samples beside it. Commands are done while it is waited for. Of a
-    /// limited load there is none when its operations have ended.
+    /// Waits for the next interval of each load, and records and shows it with its samples. Commands are
+    /// carried out during the wait. A limited load has no further interval once its operations have ended.
     pub(crate) async fn next(&mut self) -> Result<Vec<Interval>, HarnessError> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         let mut all: Vec<Option<Interval>> = vec![None; self.loads.len()];
-        // A worker that is held up joins two of its intervals; the other loads are waited for until they are there as well.
+        // A delayed worker joins two of its intervals; the other loads are read until they have reached the
+        // same time.
         while let Some(at) = behind(&all, half) {
             let now = (self.now(), self.run.clock.clone());
             tokio::select! {
@@ -215,7 +217,7 @@ impl<'r, 'w> Drive<'r, 'w> {
                 gone = gone(app) => return Err(gone),
                 next = self.loads[at].engine.next() => {
                     let Some(next) = next? else {
-                        // Nothing but the last operation of a limited load ends an engine before the drain.
+                        // Before the drain, an engine ends only with the last operation of a limited load.
                         let is_over = self.loads[at].engine.last_end().is_some();
                         let gone = barograph_engine::EngineError::WorkerGone { worker: 0 };
                         return is_over.then(Vec::new).ok_or(gone.into());
@@ -242,9 +244,9 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(all)
     }
 
-    /// Keeps an interval of each load.
+    /// Records an interval of each load.
     fn keep(&mut self, all: &[Interval]) -> Result<(), HarnessError> {
-        // Of several loads, one that has ended has nothing.
+        // Of several loads, one that has ended has no interval.
         let is_there = |interval: &Interval| all.len() == 1 || interval.to > interval.from;
         for (at, interval) in all.iter().enumerate().filter(|(_, interval)| is_there(interval)) {
             self.run.record.of_load(at).interval(interval, &self.loads[at].names)?;
@@ -297,7 +299,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Keeps an action of the plan. One that could not be done is no reason to end.
+    /// Records an action of the plan. An action that failed does not end the run.
     fn acted(
         &mut self,
         action: &ActionPlan,
@@ -313,7 +315,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(self.run.record.append(&Entry::Action(kept))?)
     }
 
-    /// Finds the processes of parts that have others since an action.
+    /// Finds the new processes of parts after an action.
     fn watch_again(&mut self, action: &ActionPlan) {
         let Some(app) = self.app else { return };
         let host = app.services().find(|part| part.name == action.unit).map(|part| &part.unit.host);
@@ -327,7 +329,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         }
     }
 
-    /// Ends the run when the target of a load answers nothing at all.
+    /// Ends the run if the target of a load has stopped answering.
     fn listen(&mut self, all: &[Interval]) -> Result<(), HarnessError> {
         for (load, interval) in self.loads.iter_mut().zip(all) {
             if let Some(silence) = load.silent(interval) {
@@ -342,7 +344,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Names of all operations, with the load in front where there are several.
+    /// Names of all operations, prefixed by the load if there are several.
     fn names(&self) -> Vec<String> {
         let of_load = |load: &RunningLoad| -> Vec<String> {
             load.names.iter().map(|op| format!("{}/{op}", load.name)).collect()
@@ -350,7 +352,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         self.loads.iter().flat_map(of_load).collect()
     }
 
-    /// Begins a change of the load; gives the instant at which it will be complete.
+    /// Begins a change of the load and returns the time at which it is complete.
     pub(crate) async fn ramp(&mut self, level: impl Into<Level>, over: Nanos) -> Result<Nanos, HarnessError> {
         let level = level.into();
         let many = self.brings_many(level);
@@ -370,19 +372,20 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(complete)
     }
 
-    /// Would a step to `level` bring so many users that they are seen in the mix?
+    /// Whether a step to `level` adds enough users to show in the mix.
     pub(crate) fn brings_many(&self, level: Level) -> bool {
         let new = f64::from(level) - f64::from(self.level);
         new > FEW_NEW * f64::from(level)
     }
 
-    /// The load that changes now was too much: users who come out of a queue do the same things at the same time, too.
+    /// Notes that the current change ends too much load: users who leave a queue act at the same time, as new
+    /// users do.
     pub(crate) fn came_out_of_a_queue(&mut self) {
         self.crowd_at = self.level_at;
     }
 
-    /// Lets whole intervals pass until the load is at its level: an interval in which it still changed must not be
-    /// measured. A trace has no level, and all of it is measured.
+    /// Waits whole intervals until the load is at its level, as an interval with a change must not be
+    /// measured. A trace has no level and is measured from its start.
     pub(crate) async fn level_there(&mut self) -> Result<(), HarnessError> {
         let is_trace = |load: &CheckedLoad| {
             load.checked.open.as_ref().is_some_and(|open| matches!(open.arrivals, Arrivals::Trace(_)))
@@ -396,10 +399,10 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Lets time pass.
+    /// Waits whole intervals for about `span`.
     pub(crate) async fn pass(&mut self, span: Nanos) -> Result<(), HarnessError> {
         let end = self.now() + span;
-        // An interval that ends within half its length of the asked instant is the last.
+        // The last interval is the one that ends within half an interval of the requested time.
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         while self.goes_on() && self.reached + half < end {
             self.next().await?;
@@ -407,8 +410,8 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Collects a window of each load: whole intervals from now on until their length is `span`, until the end is asked for, or
-    /// until `enough` has seen what it needs of a load.
+    /// Collects a window of each load: whole intervals from now until their length is `span`, until the end
+    /// is requested, or until `enough` returns true for a load.
     pub(crate) async fn collect(
         &mut self,
         span: Nanos,
@@ -436,7 +439,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(all)
     }
 
-    /// No new starts; what is in flight may end.
+    /// Lets operations in flight end, without new starts.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
         for (action, began) in self.actions.missed(self.now()) {
@@ -457,28 +460,28 @@ impl<'r, 'w> Drive<'r, 'w> {
     }
 }
 
-/// A load in progress, and what was checked of it.
+/// A load in progress, with its check.
 #[derive(Clone, Copy)]
 pub(crate) struct Each<'d> {
     pub(crate) load: &'d RunningLoad,
     pub(crate) of: &'d CheckedLoad,
 }
 
-/// A window of one load.
+/// Window of one load.
 pub(crate) struct Collected {
-    /// Its intervals as one.
+    /// Its intervals joined to one.
     pub(crate) joined: Interval,
-    /// What each of them showed.
+    /// Figures of each interval.
     pub(crate) parts: Vec<Part>,
 }
 
-/// The first load that has no interval yet, or is more than `half` an interval behind the others.
+/// First load that has no interval yet, or is more than `half` an interval behind the others.
 fn behind(all: &[Option<Interval>], half: Nanos) -> Option<usize> {
     let reached = all.iter().flatten().map(|interval| interval.to).max().unwrap_or_default();
     all.iter().position(|own| own.as_ref().is_none_or(|own| own.to + half < reached))
 }
 
-/// The next interval of each load in the drain, of no length for one that has ended; `None` when all have.
+/// Next interval of each load in the drain; of length zero for a load that has ended, `None` when all have.
 async fn last_of(loads: &mut [RunningLoad]) -> Result<Option<Vec<Interval>>, HarnessError> {
     let (mut all, mut goes_on) = (Vec::new(), false);
     for load in loads.iter_mut() {
@@ -489,7 +492,7 @@ async fn last_of(loads: &mut [RunningLoad]) -> Result<Option<Vec<Interval>>, Har
     Ok(goes_on.then_some(all))
 }
 
-/// Begins the loads at one instant: in this process, or in several others.
+/// Begins the loads at one instant, in this process or in remote drivers.
 async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAt]) -> Result<Vec<Load>, HarnessError> {
     if !drivers.is_empty() {
         let jobs = run.loads.iter().zip(urls).map(|(load, url)| {
@@ -522,7 +525,8 @@ async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAt]) -> Result<V
     Ok(begun)
 }
 
-/// Ends when a service of the application does; somebody else's are not watched, and drivers tell of themselves.
+/// Waits for the end of a service of the application. Targets that exist already are not watched, and drivers
+/// report their end themselves.
 pub(crate) async fn gone(app: Option<&Deployed>) -> HarnessError {
     let Some(app) = app else { return std::future::pending().await };
     let (part, ended) = app.application_ends().await;
@@ -537,7 +541,7 @@ async fn asked(control: &mut Option<Listening>) -> control::Asked {
     }
 }
 
-/// The figures of an interval in a line.
+/// Figures of an interval in one line.
 fn figures(interval: &Interval, live: &Live) -> String {
     use barograph_model::LoadUnit;
     use barograph_model::words::{count, offered};

@@ -1,4 +1,4 @@
-//! Why a run did not come to its end, and the exit code that says whose side it was on.
+//! Errors that end a run early, and their exit codes, which name the side at fault.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use barograph_record::{ExitCode, RecordError};
 use barograph_spec::Refused;
 use barograph_workload::LoadError;
 
-/// A run did not come to its end.
+/// An error that ended a run early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HarnessError {
@@ -18,154 +18,155 @@ pub enum HarnessError {
     /// Something must be installed or allowed first.
     #[error("this machine is not ready for the plan")]
     Missing(#[source] Missing),
-    /// A unit could not be made or handled.
+    /// A unit could not be created or controlled.
     #[error("run a unit of the deployment")]
     Platform(#[source] Fault),
     /// The plan names a platform that this program does not have.
     #[error("find the platform `{name}`; `barograph list platforms` shows those there are")]
     NoPlatform {
-        /// What the plan says.
+        /// Platform named by the plan.
         name: String,
     },
-    /// The configuration of a service could not be made.
+    /// The configuration of a service could not be generated.
     #[error("configure `{part}`")]
     Service {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// Why.
+        /// The cause.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Parts wait for each other, so none of them can start.
+    /// Parts wait for each other in a circle, so none can start.
     #[error("start parts that need each other, or parts that are not there: {parts}")]
     NeedsCircle {
-        /// Their names.
+        /// Names of the parts.
         parts: String,
     },
     /// A folder or file of the deployment could not be made.
     #[error("write `{}`", folder.display())]
     MakeFolder {
-        /// Which.
+        /// Its path.
         folder: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// Where this program is itself is not known.
+    /// The path of this program is unknown.
     #[error("find this program's own file")]
     OwnProgram(#[source] std::io::Error),
-    /// The fill job ended without saying what it filled.
+    /// The fill job ended without reporting its result.
     #[error("the fill of {size} ended without its closing line; see its log in the record")]
     FillSilent {
-        /// The size.
+        /// Size of the data set.
         size: String,
     },
-    /// Nobody finds the target.
+    /// The target cannot be reached.
     #[error("reach the target `{url}`")]
     Unreachable {
-        /// Where it should answer.
+        /// URL of the target.
         url: String,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A file that the workload is made of cannot be read.
+    /// A file of the workload cannot be read.
     #[error("read `{}`", path.display())]
     ReadFile {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
     /// The target could not be filled.
     #[error("fill the target `{url}`")]
     FillTarget {
-        /// Where it answers.
+        /// URL of the target.
         url: String,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A job of the topology that the application does not know.
+    /// The application does not know a job of the topology.
     #[error("find the job `{part}` of the application")]
     NoJob {
-        /// The part.
+        /// Name of the part.
         part: String,
     },
-    /// The workload makes no data, but something asked for them.
+    /// Data are required from a workload that makes none.
     #[error("find the data of a workload that has none")]
     NoData,
-    /// Nobody can be listened to.
+    /// The control socket cannot be opened.
     #[error("listen for control commands in `{}`", folder.display())]
     Listen {
-        /// The folder of the socket.
+        /// Folder of the socket.
         folder: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// The application is ready, but nobody knows where it answers.
+    /// The application is ready, but its address is unknown.
     #[error("unit `{unit}` is ready, but announced no address")]
     NoAddress {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
     },
-    /// Things the run created are still there.
+    /// Things created by the run are still there.
     #[error("remove everything the run created; `barograph clean` tries again: {}", things.join("; "))]
     LeftBehind {
-        /// Each of them with the reason.
+        /// Each thing with the reason.
         things: Vec<String>,
     },
-    /// Filled data could not be given their name.
+    /// A filled data set could not be renamed.
     #[error("keep the filled data as `{}`", dir.display())]
     KeepData {
-        /// The folder they were to have.
+        /// The intended folder.
         dir: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// The application ended in mid-run.
+    /// The application ended during the run.
     #[error("{what} ended in mid-run: {ended}{log}")]
     TargetGone {
-        /// `the application`, or the name of the part of it.
+        /// `the application`, or the name of its part.
         what: String,
-        /// How it ended.
+        /// Its exit status.
         ended: Ended,
-        /// What it had to say.
+        /// Last lines of its log.
         log: LogTail,
     },
-    /// Users get no answers at all.
+    /// The target stopped answering.
     #[error("the {what} has not answered a single operation for {seconds} s")]
     TargetSilent {
-        /// `application` when it is ours, `target` when it was there already; the load's, where there are several.
+        /// `application` if the run deployed it, `target` if it existed already; with the load's name if
+        /// there are several.
         what: String,
-        /// For how long.
+        /// Duration of the silence in seconds.
         seconds: u64,
     },
-    /// The list of created things could not be kept.
+    /// The ledger could not be written.
     #[error("keep the ledger of what was created")]
     Ledger(#[source] LedgerError),
     /// Results could not be written.
     #[error("write the record")]
     Record(#[source] RecordError),
-    /// A system facility the tool needs was refused.
+    /// A system facility that the tool needs was refused.
     #[error("read the machine's own figures")]
     Probe(#[source] barograph_probe::ProbeError),
     /// The driver failed.
     #[error("drive the load")]
     Engine(#[source] EngineError),
-    /// A driver that is a process of its own did not do its part.
+    /// A remote driver failed.
     #[error("drive the load with several drivers")]
     Fleet(#[source] crate::fleet::FleetError),
-    /// Somebody stopped the run.
+    /// The user stopped the run.
     #[error("stopped before its end")]
     Interrupted,
 }
 
 impl HarnessError {
-    /// The exit code this error ends the program with.
+    /// Returns the exit code for this error.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {

@@ -1,5 +1,5 @@
-//! The fill phase: before deploying, a data set in its place, made by a job of its own or found from an earlier run; after
-//! it, what a workload writes into its target through the target's address.
+//! The fill phase. Before deploying, a job fills a data set, or an earlier run's is found; after deploying, a
+//! workload may fill its target through the target's address.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -16,17 +16,17 @@ use crate::deploy::Deployed;
 use crate::run::{CheckedLoad, Run};
 use crate::{HarnessError, Progress, drive};
 
-/// How often the screen hears of progress.
+/// Interval between progress updates on the screen.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
 
-/// What the job has said so far.
+/// Reports of the job so far.
 #[derive(Default)]
 struct Said {
     progress: Option<FillProgress>,
     filled: Option<Box<Fill>>,
 }
 
-/// Puts the data set of the application that a load deploys in its place, if it has data sets.
+/// Provides the data set of a load's application, if it has data sets.
 pub(crate) async fn fill(run: &mut Run<'_>, at: usize) -> Result<(), HarnessError> {
     let load = run.loads[at].clone();
     let Some((sets, data)) = Run::data_sets(&load) else { return Ok(()) };
@@ -44,8 +44,8 @@ pub(crate) async fn fill(run: &mut Run<'_>, at: usize) -> Result<(), HarnessErro
     run.done()
 }
 
-/// Fills under a name of this run's own and takes the real one when it is whole: what a stopped run removes is never
-/// somebody else's, and two runs may fill at the same moment.
+/// Fills under a temporary name of this run, and renames the data set when it is complete. A stopped run
+/// therefore removes only its own files, and two runs may fill at the same time.
 async fn fill_afresh(
     run: &mut Run<'_>,
     (at, sets): (usize, &dyn DataSets),
@@ -102,7 +102,7 @@ async fn run_job(
     filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: data.size.clone() })
 }
 
-/// Keeps the newest of each kind of line, however fast they come: the closing one is never lost.
+/// Keeps the newest line of each kind, so that the last one is never lost.
 fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
     Arc::new(move |line: &str| {
         let sets = workload.application().and_then(Application::data_sets);
@@ -116,7 +116,7 @@ fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
     })
 }
 
-/// Lets the workload of a load fill its target through the target's address, if it has anything to fill.
+/// Lets the workload of a load fill its target through the target's address, if it has a fill.
 pub(crate) async fn prepare(
     run: &mut Run<'_>,
     at: usize,
@@ -130,9 +130,10 @@ pub(crate) async fn prepare(
     });
     let job = LoadJob { url, plan: &checked.plan, data: checked.data.as_ref() };
     let Some(mut filling) = workload.prepare(&job, progress) else { return Ok(()) };
+    let shown = run.record.shown(url);
     let about = match checked.plan.load.as_str() {
-        "" => format!("through {url}"),
-        name => format!("for load {name}, through {url}"),
+        "" => format!("through {shown}"),
+        name => format!("for load {name}, through {shown}"),
     };
     run.phase(Phase::Fill, &about)?;
     let begun_s = run.clock.at_s();
@@ -148,7 +149,7 @@ pub(crate) async fn prepare(
             _ = show.tick() => show_progress(run, told.borrow().clone()),
         }
     };
-    // The last progress may have come since the latest look.
+    // The last progress may be newer than the last look.
     show_progress(run, told.borrow().clone());
     if !filled.reused {
         filled.seconds = run.clock.at_s() - begun_s;
@@ -179,7 +180,7 @@ fn words(fill: &Fill, dir: &Path) -> String {
     )
 }
 
-/// As in `filled: 1,000,000 rows, 0.12 GB in 3.2 s (312,500 rows/s)`.
+/// Formats a fill as in `filled: 1,000,000 rows, 0.12 GB in 3.2 s (312,500 rows/s)`.
 fn words_through(fill: &Fill) -> String {
     let sum = |of: &[Count]| of.iter().map(|c| c.count).sum::<u64>();
     let bytes = match sum(&fill.bytes) {

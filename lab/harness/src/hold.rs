@@ -1,4 +1,4 @@
-//! The strategies: a fixed load, a search for the most that passes, a path.
+//! Strategies of a load: fixed, search, path.
 
 mod hopeless;
 mod ramp;
@@ -15,7 +15,7 @@ use crate::drive::Drive;
 use ramp::{BAD_INTERVALS, first_ramp, keeps_up};
 use trial::{observed, trial};
 
-/// This part of a level's users leaves a target room to come out of too much load before all of them are there.
+/// Share of a level's users that still lets a target recover from too much load while they arrive.
 const RECOVERS_WITH: f64 = 0.75;
 
 /// Holds a constant load for one or more windows, or until its operations have ended.
@@ -26,7 +26,7 @@ pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: Level, windows: u32)
         begin(drive, level).await?;
     }
     if is_counted && drive.level() > Level::ZERO {
-        // Operations of the warm-up are not among those that are counted.
+        // Operations of the warm-up are not counted.
         drive.ramp(Level::ZERO, Nanos::ZERO).await?;
         drive.idle().await?;
     }
@@ -40,7 +40,7 @@ pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: Level, windows: u32)
     Ok(())
 }
 
-/// Ramp and warm-up of a constant load.
+/// Ramps up to a constant load and warms up.
 async fn begin(drive: &mut Drive<'_, '_>, level: Level) -> Result<(), HarnessError> {
     let d = drive.run.plan.durations;
     drive.phase(Phase::Ramp, d.ramp, &format!("to {}", words(drive, level)))?;
@@ -68,7 +68,7 @@ pub(crate) async fn path(drive: &mut Drive<'_, '_>, path: &LoadPath) -> Result<(
             drive.ramp(step.level, step.over).await?;
             drive.pass(step.over).await?;
             if step.hold == Nanos::ZERO {
-                // The next change follows at once, so that slopes join without a flat between them.
+                // The next change follows at once, so that slopes join without a flat stretch between them.
                 drive.run.done()?;
                 continue;
             }
@@ -78,7 +78,7 @@ pub(crate) async fn path(drive: &mut Drive<'_, '_>, path: &LoadPath) -> Result<(
                 settle(drive, d.settle).await?;
             }
             if step.level == Level::ZERO {
-                // Nothing happens in a pause, so there is nothing to judge.
+                // A pause has no operations to judge.
                 settle(drive, step.hold).await?;
             } else if drive.goes_on() {
                 let level = drive.level();
@@ -89,7 +89,7 @@ pub(crate) async fn path(drive: &mut Drive<'_, '_>, path: &LoadPath) -> Result<(
     Ok(())
 }
 
-/// Looks for the highest level that passes.
+/// Searches for the highest level that passes.
 pub(crate) async fn search(
     drive: &mut Drive<'_, '_>,
     bounds: SearchBounds,
@@ -138,8 +138,8 @@ fn words(drive: &Drive<'_, '_>, level: impl Into<Level>) -> String {
     offered(drive.run.plan.offered_by_all(level))
 }
 
-/// In an open loop arrivals may still wait for free users after too much load, and would spoil the next window: it pauses
-/// until none of them is left.
+/// Pauses an open loop until no arrival waits. After too much load, arrivals still wait for free users and
+/// would spoil the next window.
 async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
     let most = barograph_spec::emptying(&drive.run.plan);
     if !drive.crowded || most == Nanos::ZERO {
@@ -157,12 +157,12 @@ async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
     drive.run.done()
 }
 
-/// After too much load for users, fewer of them than the next level has, until the target keeps up again. One that works
-/// worse the more waits in it would stay full at a level that it carries when it comes to it from below.
+/// Lets a target recover from too many users, with fewer than the next level has, until it keeps up again. A
+/// target that slows down with its queue would otherwise stay full at a level that it carries from below.
 ///
-/// What it takes is taken from what users may take to spread, so that a search is no longer for it.
+/// The time is taken from the time for users to spread, so a search takes no longer.
 async fn recover(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
-    // Nothing settles besides, so it may take a whole wait; and the users who come back after it have to spread, too.
+    // The pause replaces settling, so it may take a whole wait; the users who return must spread as well.
     let most = spreads.whole.min(spreads.in_all - spreads.each);
     if most == Nanos::ZERO {
         return Ok(());
@@ -187,21 +187,21 @@ async fn settle(drive: &mut Drive<'_, '_>, span: Nanos) -> Result<(), HarnessErr
     drive.run.done()
 }
 
-/// Before the first window: down from where the ramp failed, and long enough that users are spread over their
-/// sessions even when the ramp was cut short.
+/// Settles before the first window: ramps down from where the first ramp failed, and lets users spread over
+/// their sessions even if the ramp ended early.
 async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), HarnessError> {
     empty(drive).await?;
     let d = drive.run.plan.durations;
     let spread_at = d.ramp + d.warm_up;
     let span = match drive.run.plan.unit_of_all() {
         LoadUnit::Users | LoadUnit::Scale => (spread_at - drive.now()).max(d.warm_up),
-        // Arrivals from outside have no step to fall out of.
+        // Arrivals of an open loop do not come in step.
         LoadUnit::PerSecond => d.warm_up,
     };
     drive.phase(Phase::WarmUp, span, &format!("{}, kept but not counted", words(drive, level)))?;
     if drive.level() != level {
         let over = match drive.run.plan.unit_of_all() {
-            // Methods that climb have no ramp before; all users at once are a load of their own.
+            // Methods that climb have no ramp before; a step to all users would be a different load.
             LoadUnit::Users | LoadUnit::Scale if drive.level() == Level::ZERO => d.ramp,
             _ => d.step,
         };
@@ -212,13 +212,13 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
     drive.run.done()
 }
 
-/// Did a trial fail because operations were too slow or failed?
+/// Whether a trial failed because operations were too slow or failed.
 fn was_too_much(trial: &Trial) -> bool {
     trial.result == KeptResult::Fail && trial.window.was_too_much()
 }
 
-/// From one level to the next, and as long as it takes for the load to be what it is at that level: longer where many users
-/// came, or came out of a queue, since those do the same things at the same time.
+/// Changes the level and waits until the load is typical of it. The wait is longer if many users arrived or
+/// left a queue, as those act at the same time.
 async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
     empty(drive).await?;
     let d = drive.run.plan.durations;

@@ -1,8 +1,8 @@
 //! A run as a list of phases: check, fill, deploy, ramp, warm-up, hold, drain, verify, collect, remove.
 //!
-//! [`run`] calls them in order. Whatever happens in one of them, what was created is removed and what was measured is
-//! kept: every phase leaves an entry in the record when it starts and when it ends, intervals are appended as they
-//! come. The harness knows no workload and no platform by name; it is handed them in a [`World`].
+//! [`run`] calls them in order. Whatever happens in a phase, everything that was created is removed and
+//! everything measured is kept: every phase has entries in the record at its start and end, and intervals are
+//! appended as they end. The harness names no workload and no platform; it gets them in a [`World`].
 
 mod actions;
 mod check;

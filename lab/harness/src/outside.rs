@@ -1,4 +1,4 @@
-//! What others did on this host while the run had it: the host's accounts less those of the driver and of all parts.
+//! Host use by others during a run: the host's accounts less those of the driver and all parts.
 
 use std::net::{ToSocketAddrs, UdpSocket};
 
@@ -9,10 +9,11 @@ use barograph_stats::judge::host::{HostUse, Known};
 
 use crate::deploy::{self, Deployed};
 
-/// Whether the run's own CPU time can be told from that of others, and why not.
+/// Whether the run's own CPU time can be separated from that of others; the error is the reason.
 pub(crate) type Apart = Result<(), String>;
 
-/// Can it be told what is the run's own? `there` is where targets answer that the run did not deploy.
+/// Checks whether the run's own CPU time can be separated. `there` are the URLs of targets that existed
+/// already.
 pub(crate) fn apart<'u>(app: Option<&Deployed>, mut there: impl Iterator<Item = &'u str>) -> Apart {
     if there.any(is_here) {
         return Err("the target is on this host, and what it uses looks like what others use".to_owned());
@@ -20,19 +21,20 @@ pub(crate) fn apart<'u>(app: Option<&Deployed>, mut there: impl Iterator<Item = 
     for part in app.into_iter().flat_map(Deployed::services) {
         let accounts = part.running().accounts();
         if part.tier == deploy::DRIVERS {
-            // They tell what they used in their machine; what emulating it took is not in that.
+            // Their guests report use inside the machine; the cost of emulation is not in it.
             if accounts.machine {
                 return Err(format!("{} is in a virtual machine, which costs more than it knows", part.name));
             }
         } else if accounts.cgroups.is_empty() && !accounts.machine && !part.node {
-            // Its process is known and not those it starts. A node of the application is one process.
+            // Only the first process is known, not its children. A node of the application is one process.
             return Err(format!("{} has no control group that counts all of its processes", part.name));
         }
     }
     Ok(())
 }
 
-/// Whether one of the addresses of this URL is on this host. One that nobody can find counts as here.
+/// Whether one of the addresses of this URL is on this host. An address that cannot be resolved counts as
+/// here.
 fn is_here(url: &str) -> bool {
     let addresses = url.split_once("://").map_or(url, |(_, rest)| rest);
     let addresses = addresses.split(['/', '?', '#']).next().unwrap_or(addresses);
@@ -51,7 +53,7 @@ fn is_of_this_host(address: &str) -> bool {
     found.into_iter().any(|address| UdpSocket::bind(address).is_ok())
 }
 
-/// What the host did between two samples, of which driver and parts used this.
+/// Use of the host between two samples, with the shares of driver and parts subtracted.
 pub(crate) fn host_use(
     cores: u32,
     host: &HostRates,
@@ -73,8 +75,8 @@ pub(crate) fn host_use(
     }
 }
 
-/// The part of the time in which something waited that was no part of the deployment: at least that of the host less the
-/// sum of all parts.
+/// Share of the time in which something outside the deployment waited: at least that of the host less the sum
+/// of all parts.
 fn waited(
     host: Option<Share>,
     parts: &[ProbeRow],
@@ -84,7 +86,7 @@ fn waited(
     apart.clone()?;
     let host = host.ok_or_else(|| "this kernel does not count waiting (PSI)".to_owned())?;
     let mut own = 0.0;
-    // Rows without cores are no parts: a network of several, or a machine that another row stands for.
+    // Rows without cores are not parts: a shared network, or a machine that another row represents.
     for row in parts.iter().filter(|row| row.cores().is_some()) {
         let percent = of(row).ok_or_else(|| format!("nobody counts what {} waits for", row.subject))?;
         own += percent / 100.0;
@@ -121,7 +123,7 @@ mod tests {
         assert!((found.steal.get() - 0.05).abs() < 1e-9 && (found.idle.get() - 0.2).abs() < 1e-9);
         assert!((found.outside_io_wait.clone().unwrap().get() - 0.15).abs() < 1e-9);
         assert_eq!(found.outside_memory_wait, Err("this kernel does not count waiting (PSI)".to_owned()));
-        // Ticks of a hundredth of a second can make the parts look like more than the whole.
+        // Ticks of a hundredth of a second can make the sum of the parts exceed the whole.
         let found = host_use(2, &busy(1.0), 0.5, &parts, &Ok(()));
         assert_eq!(found.outside_cores, Ok(0.0));
     }
@@ -159,7 +161,7 @@ mod tests {
         ] {
             assert!(is_here(url), "{url}");
         }
-        // Addresses for documentation are nobody's.
+        // Addresses reserved for documentation belong to no host.
         assert!(!is_here("http://192.0.2.1:80/x") && !is_here("https://198.51.100.7"));
         assert!(!is_here("redis://192.0.2.1:6379,198.51.100.7:6379"));
     }

@@ -1,5 +1,5 @@
-//! What each part of a deployment uses: its control groups where it has some, else its process, the run delay of its
-//! threads, and its network where it has one of its own.
+//! Resource use of each part of a deployment: its control groups or else its process, the run delay of its
+//! threads, and its network if it has its own.
 
 use std::path::PathBuf;
 
@@ -9,27 +9,27 @@ use barograph_platform::Accounts;
 use barograph_probe::{NetProbe, NetSample, ProcessProbe, ProcessSample, RunDelayProbe};
 use barograph_record::ProbeRow;
 
-/// One part, watched.
+/// Probe of one part.
 pub(crate) struct PartProbe {
     name: String,
-    /// It is a node of the application, whose cores count as the application's.
+    /// Whether it is a node of the application, whose cores count as the application's.
     pub(crate) is_node: bool,
-    /// Place of the load that deployed it.
+    /// Index of the load that deployed it.
     pub(crate) load: Option<usize>,
     meter: Meter,
     process: Option<ProcessProbe>,
-    /// Where its processes are listed, and its first one.
+    /// Files that list its processes, and its first process.
     members: (Vec<PathBuf>, Option<u32>),
     delay: RunDelayProbe,
-    /// No other part is on its network.
+    /// Whether it is the only part on its network.
     own_network: bool,
     net: Option<NetProbe>,
     last: PartSample,
-    /// What it had used before it was started again.
+    /// Use before it was started again.
     before: Spent,
 }
 
-/// What all lives of a part before this one used.
+/// Use by all earlier lives of a part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
     group: Usage,
@@ -37,7 +37,7 @@ struct Spent {
     system: Nanos,
 }
 
-/// A part at one instant; what could not be read is absent.
+/// Sample of a part; values that could not be read are absent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PartSample {
     at: Nanos,
@@ -48,7 +48,7 @@ pub(crate) struct PartSample {
 }
 
 impl PartProbe {
-    /// A part whose network is its own, unless `own_network` says that others are on it too.
+    /// Probes a part. Its network counts only if `own_network` is true.
     pub(crate) fn new(name: &str, is_node: bool, accounts: &Accounts, own_network: bool, now: Nanos) -> Self {
         let mut probe = PartProbe::nothing(name, is_node, own_network);
         probe.open(accounts);
@@ -56,7 +56,7 @@ impl PartProbe {
         probe
     }
 
-    /// The network that several parts are on, the process `pid` among them, and nothing else.
+    /// Probes nothing but the network shared by several parts, through the process `pid` on it.
     pub(crate) fn network(name: &str, pid: u32, now: Nanos) -> Self {
         let mut probe = PartProbe { net: NetProbe::apart(pid), ..PartProbe::nothing(name, false, false) };
         probe.last = probe.read(now);
@@ -83,19 +83,20 @@ impl PartProbe {
         self.meter = Meter::open(&accounts.cgroups);
         self.process = accounts.pid.and_then(|pid| ProcessProbe::new(pid).ok());
         self.members = (accounts.cgroups.clone(), accounts.pid);
-        // The process of a virtual machine is on the network of all of them.
+        // The process of a virtual machine is on the network of all machines.
         let alone = self.own_network && !accounts.machine;
         self.net = accounts.pid.filter(|_| alone).and_then(NetProbe::apart);
     }
 
-    /// Its processes: those of its group, which is the same in every tree, else the first one.
+    /// Its processes: those of its control group, which is the same in every hierarchy, or else the first
+    /// one.
     fn processes(&self) -> Vec<u32> {
         let (groups, first) = &self.members;
         let listed = groups.iter().map(|group| processes_in(group)).find(|list| !list.is_empty());
         listed.unwrap_or_else(|| first.iter().copied().collect())
     }
 
-    /// It was started again, and is counted elsewhere now. What it used before stays in the sum.
+    /// Follows a part that was started again under other accounts. Its use before stays in the sum.
     pub(crate) fn started_again(&mut self, accounts: &Accounts) {
         self.before.group = self.last.usage;
         if let Some(process) = self.last.process {
@@ -126,12 +127,12 @@ impl PartProbe {
         PartSample { at: now, usage, process, run_delay, net }
     }
 
-    /// The latest sample, for the start of a window.
+    /// Returns the latest sample, for the start of a window.
     pub(crate) fn mark(&self) -> PartSample {
         self.last
     }
 
-    /// Takes a sample; gives the row since the one before.
+    /// Takes a sample and returns the row since the one before.
     pub(crate) fn sample(&mut self, now: Nanos) -> ProbeRow {
         let new = self.read(now);
         let row =
@@ -140,14 +141,14 @@ impl PartProbe {
         row
     }
 
-    /// What was used since `from`.
+    /// Returns the use since `from`.
     pub(crate) fn since(&self, from: &PartSample) -> ProbeRow {
         between(from, &self.last)
     }
 }
 
-/// What was used in this life and those before. One that was killed uses nothing more, and has used what it had at last;
-/// memory and threads are those of now.
+/// Sums the use in this life and those before. A killed part keeps its last known use; memory and threads are
+/// current values.
 fn summed(now: Usage, before: &Usage, last: &Usage) -> Usage {
     let cpu = now.cpu.map(|now| {
         let before = before.cpu.unwrap_or_default();
@@ -195,7 +196,7 @@ fn summed(now: Usage, before: &Usage, last: &Usage) -> Usage {
     }
 }
 
-/// What a control group of another machine used in `span`.
+/// Row of a control group on another machine over `span`.
 pub(crate) fn of_group(then: &Usage, now: &Usage, span: Nanos) -> ProbeRow {
     let at = |at, usage: &Usage| PartSample { at, usage: *usage, ..PartSample::default() };
     between(&at(Nanos::ZERO, then), &at(span, now))
@@ -213,7 +214,7 @@ fn between(then: &PartSample, now: &PartSample) -> ProbeRow {
         row.fds = rates.open_files;
         row.ctx_switches_s = Some(rates.voluntary_switches_per_s + rates.involuntary_switches_per_s);
     }
-    // A group knows all processes of the part, and those that have ended.
+    // A group covers all processes of the part, including those that have ended.
     if let (Some(new), Some(old)) = (&now.usage.cpu, &then.usage.cpu) {
         let cores = |new: std::time::Duration, old| new.saturating_sub(old).as_secs_f64() / seconds;
         let total = cores(new.total, old.total);

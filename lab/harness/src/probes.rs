@@ -1,4 +1,4 @@
-//! Samples of host, driver and application beside every interval, and the averages over a window.
+//! Samples of host, driver and application beside every interval, and their means over a window.
 
 mod drivers;
 mod guests;
@@ -20,17 +20,17 @@ use crate::{HarnessError, outside};
 use drivers::{Drivers, Used};
 pub(crate) use guests::Guests;
 
-/// Below so many users what the driver needs in any case (histograms, buffers) is most of its memory, and divided by them
-/// it would say nothing of a user.
+/// Smallest number of users for a figure of memory per user; below it, the driver's fixed memory (histograms,
+/// buffers) dominates.
 const FEWEST_USERS: u32 = 1_000;
 
-/// What the host and this process have used so far.
+/// Accounts of the host and of this process.
 pub(crate) trait Accounts {
-    /// A sample of both.
+    /// Takes a sample of both.
     fn sample(&mut self, now: Nanos) -> Result<(HostSample, ProcessSample), ProbeError>;
 }
 
-/// The accounts that the kernel keeps.
+/// Accounts kept by the kernel.
 pub(crate) struct Own {
     host: HostProbe,
     process: ProcessProbe,
@@ -51,21 +51,21 @@ impl Accounts for Own {
 
 /// All probes of a run.
 pub(crate) struct Probes {
-    /// Those of the host and of this process: the driver, or the harness beside several.
+    /// Accounts of the host and of this process: the driver, or the harness beside several drivers.
     accounts: Box<dyn Accounts>,
-    /// What was deployed; nothing where the target was there already.
+    /// Probes of the deployment; empty if the target existed already.
     parts: Vec<PartProbe>,
-    /// The name of each load that deploys beside others.
+    /// Name of each load that deploys beside others.
     pub(crate) applications: Vec<Option<String>>,
     last: Sample,
     driver_rss_before_load: u64,
-    /// Most users there have been at the end of an interval.
+    /// Largest number of users at the end of an interval so far.
     most_users: u32,
-    /// Can the run's own use of the host be told from that of others?
+    /// Whether the run's own use of the host can be separated from that of others.
     pub(crate) apart: outside::Apart,
 }
 
-/// Host, drivers and the parts of the application at one instant.
+/// Sample of host, drivers and application parts.
 #[derive(Clone)]
 pub(crate) struct Sample {
     host: HostSample,
@@ -74,7 +74,7 @@ pub(crate) struct Sample {
 }
 
 impl Probes {
-    /// `drivers` are those that are processes of their own; none when this process is the driver.
+    /// Starts all probes. `drivers` are remote drivers; empty if this process is the driver.
     pub(crate) fn new(
         app: Option<&Deployed>,
         clock: &RunClock,
@@ -99,19 +99,19 @@ impl Probes {
         })
     }
 
-    /// A part was started again.
+    /// Follows a part that was started again.
     pub(crate) fn started_again(&mut self, name: &str, accounts: &Places) {
         if let Some(part) = self.parts.iter_mut().find(|part| part.name() == name) {
             part.started_again(accounts);
         }
     }
 
-    /// The latest sample, for the start of a window.
+    /// Returns the latest sample, for the start of a window.
     pub(crate) fn mark(&self) -> Sample {
         self.last.clone()
     }
 
-    /// Takes a sample with `users` active; gives the rows since the one before.
+    /// Takes a sample with `users` active and returns the rows since the one before.
     pub(crate) fn sample(
         &mut self,
         now: Nanos,
@@ -138,7 +138,8 @@ impl Probes {
         Ok(rows)
     }
 
-    /// What was used between `from` and the latest sample, with `users` active at its end, for so many requests.
+    /// Returns the use between `from` and the latest sample, with `users` active at its end, for `requests`
+    /// requests.
     pub(crate) fn resources(&self, from: &Sample, users: u32, requests: u64) -> Resources {
         let host = self.last.host.since(&from.host);
         let Used { cores: driver_cores, cpu_s: driver_cpu_s } = self.last.drivers.used(&from.drivers);
@@ -157,28 +158,29 @@ impl Probes {
             driver_cpu_us_per_request: (requests > 0).then(|| driver_cpu_s * 1e6 / requests as f64),
             app_rss_bytes: app.and_then(|app| app.rss_bytes),
             driver_rss_bytes: Some(driver_rss),
-            // Memory of users that are gone is kept for others, so it is divided by the most there have been.
+            // Memory of departed users is kept for new ones, so it is divided by the largest number of users
+            // so far.
             driver_bytes_per_user: (self.most_users >= FEWEST_USERS)
                 .then(|| grown as f64 / f64::from(self.most_users)),
             driver_connections: self.last.drivers.connections(),
         }
     }
 
-    /// What the nodes of the application that a load deployed used between `from` and the latest sample: cores, and bytes of
-    /// memory.
+    /// Returns the use by the application nodes of a load between `from` and the latest sample: cores, and
+    /// bytes of memory.
     pub(crate) fn used_by(&self, from: &Sample, load: usize) -> (Option<f64>, Option<u64>) {
         let app = self.application(from, |of| of == Some(load));
         (app.as_ref().and_then(ProbeRow::cores), app.and_then(|app| app.rss_bytes))
     }
 
-    /// The nodes of some loads since `from`, as one.
+    /// Sum over the application nodes of some loads since `from`.
     fn application(&self, from: &Sample, of: impl Fn(Option<usize>) -> bool) -> Option<ProbeRow> {
         let parts = self.parts.iter().zip(&from.parts).filter(|(part, _)| part.is_node && of(part.load));
         let nodes: Vec<ProbeRow> = parts.map(|(part, then)| part.since(then)).collect();
         together(nodes.iter())
     }
 
-    /// What the host did between `from` and the latest sample, and how much of it for others.
+    /// Returns the use of the host between `from` and the latest sample, with the share of others.
     pub(crate) fn host_use(&self, from: &Sample) -> HostUse {
         let own = self.last.drivers.all_cores(&from.drivers);
         let each = self.parts.iter().zip(&from.parts);
@@ -189,7 +191,7 @@ impl Probes {
         outside::host_use(self.last.host.cores, &host, own, &parts, &self.apart)
     }
 
-    /// Cores in use at the latest interval: driver, application.
+    /// Formats the cores in use in the latest interval: driver, application.
     pub(crate) fn rows_to_line(rows: &[ProbeRow]) -> String {
         let cores = |subject: &str| {
             rows.iter().find(|r| r.subject == subject).and_then(ProbeRow::cores).unwrap_or(0.0)
@@ -203,7 +205,7 @@ impl Probes {
     }
 }
 
-/// A probe for each service of a deployment.
+/// One probe for each service of a deployment.
 fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
     let mut machines: Vec<Places> = Vec::new();
     let shared = shared_networks(app);
@@ -211,7 +213,7 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
         let mut accounts = part.running().accounts();
         let mut is_node = part.node;
         if accounts.machine {
-            // Of a machine that several parts share, nobody can say what each of them used: the first stands for all.
+            // Several parts of one machine cannot be told apart, so the first stands for all.
             let shared = app.services().filter(|other| other.unit.host == part.unit.host).count() > 1;
             is_node = is_node && !shared;
             match machines.contains(&accounts) {
@@ -224,10 +226,10 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
         probe.load = part.load;
         probe
     };
-    // Drivers tell of themselves.
+    // Drivers report their own use.
     let parts = app.services().filter(|part| part.tier != deploy::DRIVERS).map(&mut probe);
     let mut all: Vec<PartProbe> = parts.collect();
-    // What carries the traffic of delayed hosts is a cost of the platform.
+    // Processes that carry the traffic of delayed hosts are a cost of the platform.
     let carriers = app.site().network().map_or_else(Vec::new, |network| network.carriers());
     all.extend(carriers.into_iter().map(|(host, pid)| {
         let accounts = Places { pid: Some(pid), ..Places::default() };
@@ -237,8 +239,8 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
     all
 }
 
-/// Hosts on whose network there are several parts, so that its traffic is none of theirs alone, each with a process that
-/// sees it. (Keepalived is on the host of a balancer.)
+/// Hosts with several parts on their network, each with a process on it: the traffic belongs to none of the
+/// parts alone. An example is a balancer's host, which also runs Keepalived.
 fn shared_networks(app: &Deployed) -> Vec<(String, u32)> {
     let seen = app.services().filter_map(|part| {
         let Places { pid, machine, .. } = part.running().accounts();
@@ -248,7 +250,7 @@ fn shared_networks(app: &Deployed) -> Vec<(String, u32)> {
     several(seen)
 }
 
-/// Of the networks that parts are on, those with several: host and process of the first.
+/// Networks with several parts: host and process of the first.
 fn several(seen: impl Iterator<Item = (PathBuf, String, u32)>) -> Vec<(String, u32)> {
     let mut shared: BTreeMap<PathBuf, (String, u32, usize)> = BTreeMap::new();
     for (network, host, pid) in seen {
@@ -262,7 +264,7 @@ fn marks(parts: &[PartProbe]) -> Vec<PartSample> {
     parts.iter().map(PartProbe::mark).collect()
 }
 
-/// What all nodes of the application use, as one subject; `None` when nothing is known of any of them.
+/// Sum over all nodes of the application; `None` if nothing is known of any.
 fn together<'r>(nodes: impl Iterator<Item = &'r ProbeRow>) -> Option<ProbeRow> {
     let mut sum: Option<ProbeRow> = None;
     for node in nodes.filter(|node| node.cores().is_some()) {
@@ -341,15 +343,15 @@ mod tests {
 
     #[test]
     fn memory_is_divided_by_the_most_users_there_have_been() {
-        // What other tests of this process give back meanwhile is missing, but not every time.
+        // Memory released by other tests of this process is missing, but not in every try.
         one_of(20, taken_memory_is_found);
     }
 
-    /// Takes memory while users come and go, and looks at what is told of it; an error when less than half of it was found.
+    /// Takes memory while users come and go, and checks that at least half of it is reported.
     fn taken_memory_is_found() -> Result<(), String> {
         let mut probes = Probes::new(None, &RunClock::start(), &[]).unwrap();
         let before = probes.mark();
-        // Touched, so that it is resident; kept, as an allocator keeps what users leave behind.
+        // Written, so that it is resident; kept, as an allocator keeps the memory of departed users.
         let held = std::hint::black_box(vec![1_u8; 64 << 20]);
         probes.sample(Nanos::from_secs(1), 999, &[]).unwrap();
         assert_eq!(probes.resources(&before, 999, 1).driver_bytes_per_user, None, "too few to say");

@@ -1,6 +1,6 @@
-//! One run from its first phase to its last, whatever happens between.
+//! One run from its first phase to its last.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use barograph_model::Phase;
@@ -18,66 +18,66 @@ use crate::clock::RunClock;
 use crate::deploy::Deployed;
 use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
 
-/// Everything a run is given from outside.
+/// Everything that a run gets from its caller.
 pub struct World<'w> {
-    /// Where units can be created. The first is this machine itself.
+    /// Available platforms. The first is this machine itself.
     pub platforms: &'w [&'w dyn Platform],
-    /// The wish to stop.
+    /// Requests the end of the run.
     pub stop: Stop,
     /// Name of the run.
     pub id: RunId,
-    /// When it begins, as RFC 3339 in UTC.
+    /// Start of the run, as RFC 3339 in UTC.
     pub started_at: String,
     /// Version of the program.
     pub tool: String,
-    /// The command as typed.
+    /// The command line as typed.
     pub command: String,
     /// Versions, machine, settings.
     pub disclosure: serde_json::Value,
-    /// Who follows the record while it is written.
+    /// Followers of the record.
     pub followers: Vec<Arc<dyn Follower>>,
 }
 
-/// A run that came to an end, good or bad, with its record in place.
+/// A run that has ended, with or without success, with its record in place.
 #[derive(Debug)]
 pub struct Finished {
-    /// The folder of the record.
+    /// Folder of the record.
     pub dir: PathBuf,
-    /// How the program should end.
+    /// Exit code of the program.
     pub exit: ExitCode,
-    /// The verdict, if it came to one.
+    /// The verdict, if there is one.
     pub verdict: Option<Verdict>,
-    /// Why it did not come to its end.
+    /// The error that ended the run early, if any.
     pub error: Option<HarnessError>,
 }
 
-/// How long a unit may take to end when asked.
+/// Time in which a unit must end when asked.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// How long after its last breath the end of a part may be told.
+/// Longest delay between the end of a part and its report.
 const TOLD: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// How long what was given up may take to be gone: the slowest is a container engine that ends, which takes seconds on a
+/// Time in which abandoned work must end. The slowest is a container engine, which takes seconds to end on a
 /// busy machine.
 const LET_GO: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// How often is looked whether it is.
+/// Interval between polls of abandoned work.
 const LET_GO_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
 
-/// A load of a run: what was checked of it, and its workload.
+/// A load of a run: its check and its workload.
 #[derive(Clone)]
 pub struct CheckedLoad {
-    /// Its plan with nothing left open, and what was found out on the way.
+    /// Its plan with nothing left open, and the results of the check.
     pub checked: Checked,
     /// Its workload.
     pub workload: Arc<dyn Workload>,
 }
 
-/// Runs the checked loads of a plan, all at once. An error means that no record could be begun; everything later is in
-/// [`Finished`], and in the record as far as that can still be written.
+/// Runs the checked loads of a plan, all at once. An error means that the record could not be begun; later
+/// errors are in [`Finished`], and in the record if that can still be written.
 ///
 /// # Panics
-/// Without a load.
+/// If `loads` is empty.
 pub async fn run(
     loads: Vec<CheckedLoad>,
     world: &World<'_>,
@@ -86,7 +86,7 @@ pub async fn run(
     run_on(RunClock::start(), loads, world, screen).await
 }
 
-/// The same by any clock.
+/// As [`run`], on any clock.
 async fn run_on(
     clock: RunClock,
     mut loads: Vec<CheckedLoad>,
@@ -95,7 +95,7 @@ async fn run_on(
 ) -> Result<Finished, HarnessError> {
     let notes = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.checked.notes)).collect();
     let plan = deploy::plan_of_all(&loads).checked.plan.clone();
-    let mut record = begin_record(&plan.runs, world)?;
+    let mut record = begin_record(&plan, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
         Ok(ledger) => ledger,
         Err(why) => {
@@ -111,13 +111,13 @@ async fn run_on(
         Ok(verdict) => Ok(verdict),
         Err(why) => Err(run.break_off(why)),
     };
-    // Removing goes on whatever happened; only the first error is the run's.
+    // Removal continues after errors; only the first one is the run's.
     let removed = match run.remove(app).await {
         Ok(()) => None,
         Err(why) => Some(run.break_off(why)),
     };
     if let (Err(_), Some(also)) = (&staged, &removed) {
-        // The record tells one error, and this is not it. It may be what cannot be written.
+        // The record holds one error, and this is another. The record itself may be what cannot be written.
         let _ = run.note(in_one_line(&also.why));
     }
     let (verdict, broken) = match staged {
@@ -127,8 +127,11 @@ async fn run_on(
     Ok(end(&mut run.record, &clock, verdict, broken))
 }
 
-fn begin_record(runs: &Path, world: &World<'_>) -> Result<RunWriter, HarnessError> {
-    let mut record = RunWriter::create(runs, &world.id)?.followed_by(world.followers.clone());
+fn begin_record(plan: &Plan, world: &World<'_>) -> Result<RunWriter, HarnessError> {
+    let mut record = RunWriter::create(&plan.runs, &world.id)?.followed_by(world.followers.clone());
+    if plan.has_absolute_paths {
+        record = record.with_absolute_paths();
+    }
     record.append(&Entry::Header(Header {
         v: barograph_record::VERSION,
         id: world.id.to_string(),
@@ -139,13 +142,13 @@ fn begin_record(runs: &Path, world: &World<'_>) -> Result<RunWriter, HarnessErro
     Ok(record)
 }
 
-/// Where and why a run broke off.
+/// Place and cause of an early end.
 struct BrokenOff {
     phase: Phase,
     why: HarnessError,
 }
 
-/// The last lines of the record. Only now the exit code is known, and the verdict carries it.
+/// Writes the last lines of the record. The exit code is known only now and belongs to the verdict.
 fn end(
     record: &mut RunWriter,
     clock: &RunClock,
@@ -163,7 +166,7 @@ fn end(
     if let Some(BrokenOff { phase, why }) = &broken {
         let stop =
             Interrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: in_one_line(why) };
-        // The disk may be what failed: then the record ends here and says so by having no last line.
+        // The disk may be the cause: then the record ends here, without a last line.
         let _ = record.append(&Entry::Interrupted(stop));
     }
     for text in record.dismiss() {
@@ -180,21 +183,22 @@ fn end(
 /// A run in progress.
 pub(crate) struct Run<'w> {
     pub(crate) world: &'w World<'w>,
-    /// The plan of the first load that deploys its application, or of the first. What all loads share is the same in each.
+    /// Plan of the first load that deploys its application, or else of the first. Keys shared by all loads
+    /// are equal in each.
     pub(crate) plan: Plan,
-    /// Every load.
+    /// All loads.
     pub(crate) loads: Vec<CheckedLoad>,
     pub(crate) record: RunWriter,
     pub(crate) ledger: Ledger,
     pub(crate) clock: RunClock,
     pub(crate) screen: &'w mut dyn Screen,
-    /// The latest phase.
+    /// Latest phase.
     pub(crate) phase: Phase,
     phase_is_open: bool,
 }
 
 impl Run<'_> {
-    /// Everything up to the answer.
+    /// All phases up to the answer.
     async fn stages(
         &mut self,
         notes: Vec<String>,
@@ -219,7 +223,7 @@ impl Run<'_> {
         Ok(verdict::conclude(self, &held, &verified, &urls))
     }
 
-    /// Where the target of each load answers.
+    /// URL of each load's target.
     fn urls(&self, app: Option<&Deployed>) -> Vec<String> {
         let url = |at: usize| match (self.application_of(at), &self.loads[at].checked.target) {
             (Some(load), _) => app.map(|app| app.url(load)).unwrap_or_default(),
@@ -229,12 +233,13 @@ impl Run<'_> {
         (0..self.loads.len()).map(url).collect()
     }
 
-    /// The load whose application is the target of a load; `None` where the target is there already.
+    /// Index of the load whose application is the target of the load at `at`; `None` if the target exists
+    /// already.
     pub(crate) fn application_of(&self, at: usize) -> Option<usize> {
         deploy::application_of(&self.loads, at)
     }
 
-    /// The data sets of the application that a load deploys, with the one that it asks for.
+    /// Data sets of a load's application, with the requested one.
     pub(crate) fn data_sets(
         CheckedLoad { checked, workload }: &CheckedLoad,
     ) -> Option<(&dyn DataSets, &DataSet)> {
@@ -242,21 +247,22 @@ impl Run<'_> {
         application.data_sets().zip(checked.data.as_ref())
     }
 
-    /// The record for what concerns the target of a load: that of the run for an application that is the only one it deploys.
+    /// Record for facts about the target of a load; the record of the run if the load deploys its only
+    /// application.
     pub(crate) fn record_of_target(&mut self, at: usize) -> &mut RunWriter {
         let Checked { plan, target, .. } = &self.loads[at].checked;
         let is_only = *target == Target::Deployed && plan.letter.is_none();
         if is_only { &mut self.record } else { self.record.of_load(at) }
     }
 
-    /// The name of a file of a load among those of the services.
+    /// Name for a load's file among those of the services.
     pub(crate) fn file_of(&self, at: usize, name: &str) -> PathBuf {
         let services = self.record.services_dir();
         let plan = &self.loads[at].checked.plan;
         services.join(plan.letter.map_or_else(|| name.to_owned(), |_| format!("{}-{name}", plan.load)))
     }
 
-    /// What the application of a load stands on, into the record.
+    /// Records the tiers below the application of a load.
     async fn tiers(&mut self, at: usize, url: &str) -> Result<(), HarnessError> {
         let workload = Arc::clone(&self.loads[at].workload);
         let Some(application) = workload.application() else { return Ok(()) };
@@ -272,7 +278,8 @@ impl Run<'_> {
         }
     }
 
-    /// The data checks of each load; `None` for one that has nothing to check. An error inside means that they could not be made.
+    /// Runs the data checks of each load; `None` for a load without checks. An inner error means that a check
+    /// could not run.
     async fn verify(
         &mut self,
         app: Option<&Deployed>,
@@ -316,7 +323,7 @@ impl Run<'_> {
                 (what, ended) = ended.as_mut() => return Err(format!("{what} ended before: {ended}")),
             };
             let Err(why) = verified else { return verified };
-            // What has ended refuses connections before its end is told.
+            // A part that has ended refuses connections before its end is reported.
             match tokio::time::timeout(TOLD, ended).await {
                 Ok((what, ended)) => Err(format!("{what} ended before: {ended}")),
                 Err(_) => Err(why),
@@ -325,7 +332,7 @@ impl Run<'_> {
         Ok(Some(self.world.stop.clone().or(verified).await?))
     }
 
-    /// The plan was checked before the run began; here its answers go into the record.
+    /// Records the results of the check, which took place before the run began.
     async fn check(&mut self, notes: Vec<String>) -> Result<(), HarnessError> {
         self.phase(Phase::Check, "the plan is possible here")?;
         self.record.plan(&self.plan_text())?;
@@ -342,7 +349,7 @@ impl Run<'_> {
         self.done()
     }
 
-    /// The plan with every default filled in, and what was decided as comments.
+    /// The plan with every default filled in, and decisions as comments.
     fn plan_text(&self) -> String {
         if let [only] = &self.loads[..] {
             return only.checked.text();
@@ -354,7 +361,7 @@ impl Run<'_> {
         format!("{}{}{decided}", self.plan.of_run, check::DECIDED)
     }
 
-    /// The rules and figures of each load's profile, for the report.
+    /// Records the rules and figures of each load's profile, for the report.
     fn expected(&mut self) -> Result<(), HarnessError> {
         let names: Vec<String> = self.loads.iter().map(|load| load.checked.plan.load.clone()).collect();
         self.record.loads(&names)?;
@@ -378,7 +385,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Copies what says what the data set was, where there is one. Logs need no collecting: units write them into the record as they go.
+    /// Copies the description of the data set, if any. Logs need no collecting, as units write them into the
+    /// record.
     fn collect(&mut self) -> Result<(), HarnessError> {
         let loads = self.loads.clone();
         let with_data = |(at, load)| Some((at, Self::data_sets(load)?));
@@ -398,8 +406,8 @@ impl Run<'_> {
         self.done()
     }
 
-    /// Stops what runs and removes what was made. A record that cannot be written must not keep the rest from being
-    /// removed, so every step is tried; one error is given back, and what is left behind weighs most.
+    /// Stops all units and removes everything created. Every step is tried, as a record that cannot be
+    /// written must not prevent removal. Returns one error; things left behind take precedence.
     async fn remove(&mut self, app: Option<Deployed>) -> Result<(), HarnessError> {
         let begun = self.phase(Phase::Remove, "nothing stays behind");
         let stopped = match app {
@@ -418,7 +426,7 @@ impl Run<'_> {
         begun?;
         stopped?;
         let swept = swept?;
-        // These folders go with every run; anything else would have been gone if all were well.
+        // Every run removes these folders; other entries are unexpected.
         let expected = [deploy::SITE, deploy::COMMON, control::FOLDER].map(|name| self.folder(name));
         for thing in &swept.removed {
             if !matches!(thing, Thing::Directory { path } if expected.contains(path)) {
@@ -428,20 +436,20 @@ impl Run<'_> {
         self.done()
     }
 
-    /// Waits for what was given up in the middle: it is made to its end on other threads, and removed by other tasks. A
-    /// sweep that met them would find things that are gone the next moment, or miss those that come.
+    /// Waits for abandoned work, which is completed by other threads and removed by other tasks. A sweep at
+    /// the same time would find things about to be removed, or miss things about to be created.
     async fn let_go(&self) {
         let alone = async {
             while self.ledger.is_shared() {
                 tokio::time::sleep(LET_GO_LOOK).await;
             }
         };
-        // What takes longer stays in the ledger if it cannot be swept, and `clean` removes it.
+        // Slower work stays in the ledger if it cannot be swept, and `clean` removes it.
         let _ = tokio::time::timeout(LET_GO, alone).await;
     }
 
-    /// Closes the phase in which the run, or its removal, broke off. That it cannot be written must not keep the rest
-    /// from being removed.
+    /// Closes the phase in which the run, or its removal, failed. A failure to write this must not prevent
+    /// removal.
     fn break_off(&mut self, why: HarnessError) -> BrokenOff {
         let phase = self.phase;
         if std::mem::take(&mut self.phase_is_open) {
@@ -464,7 +472,7 @@ impl Run<'_> {
         Ok(self.record.append(&Entry::phase_started(phase, self.clock.at_s()))?)
     }
 
-    /// Ends the phase as meant.
+    /// Ends the phase with success.
     pub(crate) fn done(&mut self) -> Result<(), HarnessError> {
         if std::mem::take(&mut self.phase_is_open) {
             self.record.append(&Entry::phase_done(self.phase, self.clock.at_s()))?;
@@ -481,7 +489,7 @@ impl Run<'_> {
         self.screen.say(line);
     }
 
-    /// This machine as a site without hosts of its own, for jobs that come before the application.
+    /// Opens this machine as a site without hosts of its own, for jobs that precede the application.
     pub(crate) async fn home(&self) -> Result<Box<dyn Site>, HarnessError> {
         let here =
             self.world.platforms.first().ok_or_else(|| HarnessError::NoPlatform { name: HERE.into() })?;
@@ -489,15 +497,15 @@ impl Run<'_> {
         Ok(here.open(&spec, &self.ledger).await?)
     }
 
-    /// A folder in that of the run, as the ledger names it.
+    /// A folder within the run's folder, as named in the ledger.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let path = self.record.dir().join(name);
         std::path::absolute(&path).unwrap_or(path)
     }
 }
 
-/// Removes what the ledger still names: first what running processes must be asked for, then processes, then what they
-/// were in.
+/// Removes everything left in the ledger: first things that must be requested from running processes, then
+/// processes, then their containers and folders.
 pub async fn sweep(platforms: &[&dyn Platform], ledger: &Ledger) -> Result<Swept, LedgerError> {
     let mut swept = Swept::default();
     let (asking, others): (Vec<&dyn Platform>, Vec<&dyn Platform>) =

@@ -1,59 +1,59 @@
-//! What the person in front of the terminal is shown while a run goes on.
+//! Output on the terminal during a run.
 
 use barograph_model::{Nanos, Offered, Phase};
 use barograph_stats::Interval;
 use barograph_stats::search::SoFar;
 
-/// Where a run shows what it does. Must return quickly.
+/// Display of a run's progress. Its functions must return quickly.
 pub trait Screen: Send {
     /// A phase begins.
     fn phase(&mut self, phase: Phase, about: &str);
 
-    /// How far the phase and the run are.
+    /// Shows the progress of phase and run.
     fn progress(&mut self, progress: &Progress);
 
-    /// A line that stays: a trial's result, a note.
+    /// Shows a line that stays: a trial's result, a note.
     fn say(&mut self, line: &str);
 
-    /// A trial of a search is over: what is known by now. Comes after the line that tells its result.
+    /// Shows the state of a search after a trial. Called after the line with the trial's result.
     fn so_far(&mut self, so_far: &SoFar) {
         self.say(&so_far.words());
     }
 
-    /// An interval of the load has ended. Comes just before the [`Self::progress`] that words it.
+    /// Takes an ended interval. Called just before the [`Self::progress`] that describes it.
     fn interval(&mut self, interval: &Interval, live: &Live) {
         let _ = (interval, live);
     }
 }
 
-/// How far things are.
+/// Progress of phase and run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Part of the phase that is done, 0 to 1.
+    /// Completed share of the phase, 0 to 1.
     pub done: f64,
-    /// Longest time the run may still take, when it is known.
+    /// Longest time the run may still take, if known.
     pub remaining: Option<Nanos>,
-    /// Figures of this moment.
+    /// Current figures.
     pub line: String,
 }
 
-/// What is known at the end of an interval beside what it recorded.
+/// Figures at the end of an interval in addition to the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Live {
-    /// The phase the load is in.
+    /// Current phase of the load.
     pub phase: Phase,
-    /// Part of the phase that is done, 0 to 1.
+    /// Completed share of the phase, 0 to 1.
     pub done: f64,
-    /// The load asked for; while it changes, the one it leads to.
+    /// Level asked for; during a change, the level it leads to.
     pub offered: Offered,
     /// Longest time the load may still take.
     pub remaining: Option<Nanos>,
-    /// Cores the driver used in the interval.
+    /// Cores used by the driver in the interval.
     pub driver_cores: Option<f64>,
     /// Resident memory of the driver, bytes.
     pub driver_rss_bytes: Option<u64>,
-    /// Cores the application used; `None` where it is no process of ours.
+    /// Cores used by the application; `None` if the run did not deploy it.
     pub app_cores: Option<f64>,
-    /// Cores busy on the host, everything on it.
+    /// Busy cores of the host, all processes included.
     pub host_cores: Option<f64>,
 }

@@ -1,9 +1,10 @@
-//! Snapshots of loaded stores on the disk: found by a key, made under another name, kept within a bound.
+//! Snapshots of loaded stores on disk: found by a key, written under a temporary name, bounded in number and
+//! size.
 //!
-//! `data.dir/snapshots/KEY/` has a folder for each store below `units`, folders of the whole site below `folders`, and
-//! last of all the marker `snapshot.json`: without it a folder is no snapshot. What is being written is `KEY.RUN.part`
-//! until it is whole. Who writes or removes a folder holds the system's lock on it alone, who copies from it shares the
-//! lock; the lock goes with the process, however that ends, and so what nobody holds and has no marker is rubbish.
+//! `data.dir/snapshots/KEY/` has a folder for each store below `units`, folders of the whole site below
+//! `folders`, and as its last file the marker `snapshot.json`, without which a folder is not a snapshot. A
+//! draft is named `KEY.RUN.part`. Writing or removing a folder needs an exclusive file lock on it, copying
+//! from it a shared one. Locks end with their process, so an unlocked folder without marker is rubbish.
 
 mod apart;
 mod copy;
@@ -24,44 +25,44 @@ use sha2::{Digest, Sha256};
 pub(crate) use apart::apart;
 pub(crate) use copy::{How, bytes_of, copy};
 
-/// The folder of all snapshots, in that of the data.
+/// Folder of all snapshots, in the folder of the data.
 const FOLDER: &str = "snapshots";
 
-/// The marker of a whole one.
+/// Marker of a complete snapshot.
 const MARKER: &str = "snapshot.json";
 
-/// How a name ends that is not whole yet.
+/// Ending of a draft's name.
 const PART: &str = ".part";
 
 /// Hexadecimal digits at the end of a key.
 const DIGITS: usize = 16;
 
-/// The key of everything in a recipe: the size of the data, for people, and a digest.
+/// Key of a recipe: the size of the data, for readers, and a digest.
 pub(crate) fn key(size: &str, recipe: &[String]) -> String {
     format!("{size}-{}", digest(recipe.join("\n").as_bytes()))
 }
 
-/// A short digest of some bytes, in hexadecimal digits.
+/// Short digest of some bytes, in hexadecimal digits.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a snapshot is.
+/// Description of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Marker {
-    /// Everything the key is made of, for people who wonder why there are two.
+    /// All parts of the key, which show why two snapshots differ.
     pub(crate) recipe: Vec<String>,
-    /// The run that made it.
+    /// Run that made it.
     pub(crate) run: String,
-    /// Names of the parts in it.
+    /// Names of its parts.
     pub(crate) parts: Vec<String>,
     /// Bytes of all files.
     pub(crate) bytes: u64,
-    /// How long loading took, in seconds.
+    /// Duration of loading in seconds.
     pub(crate) load_s: f64,
 }
 
-/// Where snapshots are, and how many there may be.
+/// Folder of snapshots, with its bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Shelf {
     folder: PathBuf,
@@ -69,7 +70,7 @@ pub(crate) struct Shelf {
     most_bytes: u64,
 }
 
-/// A whole snapshot. Nobody removes it while this lives.
+/// A complete snapshot, locked against removal while this value exists.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) dir: PathBuf,
@@ -77,7 +78,7 @@ pub(crate) struct Whole {
     _lock: File,
 }
 
-/// A snapshot that is being written. Nobody else touches it while this lives.
+/// A snapshot in progress, locked exclusively while this value exists.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) dir: PathBuf,
@@ -87,19 +88,19 @@ pub(crate) struct Draft {
     _lock: File,
 }
 
-/// What became of all snapshots that somebody wanted to be removed.
+/// Result of removing all snapshots.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RemovedSnapshots {
-    /// Removed.
+    /// Removed snapshots.
     pub removed: Vec<PathBuf>,
-    /// Left, because a run uses them.
+    /// Snapshots that a run uses, which were kept.
     pub in_use: Vec<PathBuf>,
 }
 
-/// Removes every snapshot in the folder of data sets, whole or not, unless a run uses it.
+/// Removes every snapshot in the folder of data sets, complete or not, unless a run uses it.
 ///
 /// # Errors
-/// When the folder cannot be read or something in it cannot be removed.
+/// If the folder cannot be read or an entry cannot be removed.
 pub fn remove_snapshots(data: &Path) -> io::Result<RemovedSnapshots> {
     let folder = data.join(FOLDER);
     let mut done = RemovedSnapshots::default();
@@ -111,7 +112,7 @@ pub fn remove_snapshots(data: &Path) -> io::Result<RemovedSnapshots> {
 }
 
 impl Shelf {
-    /// That of a plan; none where the plan wants no snapshots.
+    /// Shelf of a plan; `None` if the plan wants no snapshots.
     pub(crate) fn of(plan: &DataPlan) -> Option<Self> {
         let folder = plan.dir.join(FOLDER);
         let folder = std::path::absolute(&folder).unwrap_or(folder);
@@ -124,20 +125,20 @@ impl Shelf {
         &self.folder
     }
 
-    /// The whole snapshot of this key, held.
+    /// Finds the complete snapshot of a key and locks it.
     pub(crate) fn find(&self, key: &str) -> Option<Whole> {
         let dir = self.folder.join(key);
         let lock = File::open(&dir).ok()?;
-        // Whoever holds it alone is removing it.
+        // An exclusive lock means that it is being removed.
         lock.try_lock_shared().ok()?;
         let text = fs::read(dir.join(MARKER)).ok()?;
-        // Another one may be there under this name by now.
+        // Another folder may have this name by now.
         let same = lock.metadata().ok()?.ino() == fs::metadata(&dir).ok()?.ino();
         let marker = serde_json::from_slice(&text).ok().filter(|_| same)?;
         Some(Whole { dir, marker, _lock: lock })
     }
 
-    /// Why a snapshot of so many bytes cannot be kept.
+    /// Reason why a snapshot of `bytes` bytes cannot be stored; `None` if it can.
     pub(crate) fn no_room(&self, bytes: u64) -> Option<String> {
         let gb = |bytes: u64| bytes as f64 / 1e9;
         if bytes > self.most_bytes {
@@ -147,12 +148,12 @@ impl Shelf {
         let existing = self.folder.ancestors().find(|path| path.exists())?;
         let disk = rustix::fs::statvfs(existing).ok()?;
         let free = disk.f_bavail * disk.f_frsize;
-        // What the run itself writes wants room too: the record, logs, new data.
+        // The run itself needs room for its record, logs and new data.
         (free / 2 < bytes)
             .then(|| format!("{:.2} GB are more than half of the {:.2} GB free", gb(bytes), gb(free)))
     }
 
-    /// Begins one, noted before it is made. What runs that are no more have left half done is removed first.
+    /// Begins a draft, with a ledger entry first. Abandoned drafts of earlier runs are removed before.
     pub(crate) fn begin(&self, key: &str, run: &RunId, ledger: &Ledger) -> Result<Draft, LedgerError> {
         let dir = self.folder.join(format!("{key}.{run}{PART}"));
         let failed = |source| LedgerError::MakeDirectory { path: dir.clone(), source };
@@ -160,7 +161,7 @@ impl Shelf {
         let _door = door(&self.folder).map_err(failed)?;
         for path in entries(&self.folder).map_err(failed)? {
             if !path.join(MARKER).is_file() {
-                // What cannot be removed takes room and does no other harm.
+                // A folder that cannot be removed takes space and does no other harm.
                 let _ = remove(&path);
             }
         }
@@ -170,9 +171,9 @@ impl Shelf {
         Ok(Draft { dir, whole, entry, ledger, _lock: lock })
     }
 
-    /// Brings a draft to the disk, gives it its marker and its name, and removes what was not used for longest where
-    /// there are too many or too large ones now. False when another run was faster with the same. Whatever comes of it,
-    /// the draft is no more.
+    /// Syncs a draft to disk, writes its marker and gives it its name. Removes the least recently used
+    /// snapshots if the bounds are exceeded. Returns false if another run was faster with the same key.
+    /// Consumes the draft in any case.
     pub(crate) fn finish(&self, draft: Draft, marker: &Marker) -> io::Result<bool> {
         match self.name(&draft, marker) {
             Ok(true) => Ok(true),
@@ -186,7 +187,7 @@ impl Shelf {
     fn name(&self, draft: &Draft, marker: &Marker) -> io::Result<bool> {
         let is_there = || draft.whole.join(MARKER).is_file();
         if is_there() {
-            // Another run was faster; nothing has to make room for this one.
+            // Another run was faster; no room is needed for this one.
             return Ok(false);
         }
         sync(&draft.dir)?;
@@ -194,7 +195,7 @@ impl Shelf {
         serde_json::to_writer_pretty(&mut file, marker)?;
         file.sync_all()?;
         let _door = door(&self.folder)?;
-        // Asked again now that nobody else can come in between.
+        // Checked again under the lock.
         if is_there() {
             return Ok(false);
         }
@@ -204,7 +205,7 @@ impl Shelf {
         Ok(true)
     }
 
-    /// Removes what was not used for longest until one more of `bytes` bytes is within the bounds.
+    /// Removes the least recently used snapshots until one more of `bytes` bytes is within the bounds.
     fn make_room(&self, bytes: u64) -> io::Result<()> {
         let mut all: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for path in entries(&self.folder)? {
@@ -230,31 +231,31 @@ impl Shelf {
 }
 
 impl Whole {
-    /// It is of no use: removes it, unless another run copies from it, so that it is made anew.
+    /// Removes an unusable snapshot so that it is made again, unless another run copies from it.
     pub(crate) fn condemn(self) -> io::Result<()> {
         let Whole { dir, _lock: lock, .. } = self;
         drop(lock);
         remove(&dir).map(drop)
     }
 
-    /// It is the one that was used last from now on.
+    /// Marks it as the most recently used.
     pub(crate) fn used(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let times = Timestamps { last_access: now, last_modification: now };
-        // Where that is not allowed, it only looks older than it is.
+        // Without permission it only looks older than it is.
         let _ = utimensat(CWD, self.dir.join(MARKER), &times, AtFlags::empty());
     }
 }
 
 impl Draft {
-    /// Removes it.
+    /// Removes the draft.
     pub(crate) fn abandon(self) -> Result<(), LedgerError> {
         self.ledger.remove_directory(self.entry)
     }
 }
 
-/// Held by whoever makes or removes folders here, so that none is taken for rubbish before it is locked itself. `None`
-/// where there is no such folder.
+/// Locks the folder, so that no new draft is taken for rubbish before it is locked itself. `None` if the
+/// folder does not exist.
 fn door(folder: &Path) -> io::Result<Option<File>> {
     let file = match File::open(folder) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -264,7 +265,7 @@ fn door(folder: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Everything of ours in the folder, by its name; what somebody else has put there is left alone.
+/// All snapshots and drafts in the folder, by their names; other entries are left alone.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut all: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -272,7 +273,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// A key, alone or with the run that is making it.
+/// Whether a name is a key, alone or with the run that is writing it.
 fn is_ours(name: &str) -> bool {
     let key = match name.strip_suffix(PART) {
         Some(draft) => draft.split_once('.').map_or("", |(key, _)| key),
@@ -282,7 +283,7 @@ fn is_ours(name: &str) -> bool {
     digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// Brings a folder to the disk, file by file: `syncfs` would wait for what everybody else writes, too.
+/// Syncs a folder to disk, file by file: `syncfs` would also wait for the writes of other processes.
 fn sync(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -297,7 +298,7 @@ fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Removes one that nobody holds; its marker first, so that it is never taken for whole again.
+/// Removes an unlocked snapshot; its marker first, so that it never looks complete again.
 fn remove(path: &Path) -> io::Result<bool> {
     let lock = File::open(path)?;
     match lock.try_lock() {

@@ -1,7 +1,7 @@
-//! What the services of a deployment say of themselves, asked at the end of every interval.
+//! Statistics that services report about themselves, requested at the end of every interval.
 //!
-//! Each part is asked by a task of its own, over a connection of its own, and what it answered is fetched an interval later:
-//! a service that stands still keeps nobody waiting, and has no values for that time.
+//! A task for each part asks over a connection of its own, and its answer is taken an interval later: a
+//! stalled service delays nothing and has no values for that time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use tokio::task::JoinHandle;
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
 
-/// An answer, and when it was given: between the question and its coming.
+/// An answer and its time, between question and arrival.
 type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);
 
-/// Answers that may wait to be fetched; there is never more than one question at a time.
+/// Bound of the queue of answers; there is at most one open question.
 const WAITING: usize = 2;
 
-/// All parts that tell something.
+/// All parts that report statistics.
 pub(crate) struct Statistics {
     parts: Vec<Watched>,
 }
@@ -35,7 +35,7 @@ struct Watched {
     questions: Sender<()>,
     replies: Receiver<Reply>,
     asking: JoinHandle<()>,
-    /// That it does not answer was told; it is not told again.
+    /// Whether its silence was reported; it is reported once.
     told: bool,
 }
 
@@ -46,12 +46,12 @@ impl Drop for Watched {
 }
 
 impl Statistics {
-    /// Nobody is asked.
+    /// Returns an empty set.
     pub(crate) fn none() -> Self {
         Statistics { parts: Vec::new() }
     }
 
-    /// Begins to ask every service of a deployment that tells something.
+    /// Starts to ask every service of a deployment that reports statistics.
     pub(crate) fn of(app: &Deployed, clock: &RunClock) -> Self {
         let parts = app.services().filter_map(|part| {
             let Work::Service(service) = part.work else { return None };
@@ -68,8 +68,8 @@ impl Statistics {
         Statistics { parts: parts.collect() }
     }
 
-    /// Asks everybody who is not being asked already, and gives what has been answered since, with a sentence for each part
-    /// that has not answered for the first time.
+    /// Asks every part without an open question, and returns the answers since the last call, with a note for
+    /// each part that failed to answer for the first time.
     pub(crate) fn next(&mut self) -> (Vec<StatisticRow>, Vec<String>) {
         let (mut rows, mut notes) = (Vec::new(), Vec::new());
         for part in &mut self.parts {
@@ -79,7 +79,7 @@ impl Statistics {
                     Err(why) => notes.extend(part.silent(&why)),
                 }
             }
-            // One that still thinks about the last question is not given another.
+            // A part that still works on a question is not asked again.
             let _ = part.questions.try_send(());
         }
         (rows, notes)
@@ -89,7 +89,7 @@ impl Statistics {
 impl Watched {
     fn begin(name: &str, mut asker: Asker, list: Arc<[Statistic]>, clock: RunClock) -> Self {
         let (questions, mut asked) = mpsc::channel(1);
-        // Counters have a rate from the second answer on, so the first question comes before the first interval.
+        // Counters have a rate from the second answer on, so the first question precedes the first interval.
         let _ = questions.try_send(());
         let (answered, replies) = mpsc::channel(WAITING);
         let asking = tokio::spawn(async move {
@@ -156,7 +156,7 @@ mod tests {
         Watched::begin(name, Asker::new(&asked, at), Arc::from(&asked.values[..]), RunClock::start())
     }
 
-    /// Until something was answered or told.
+    /// Waits until there is an answer or a note.
     async fn some(all: &mut Statistics) -> (Vec<StatisticRow>, Vec<String>) {
         loop {
             let (rows, notes) = all.next();
@@ -167,8 +167,8 @@ mod tests {
         }
     }
 
-    /// Answers whoever asks, each time with ten more. When the machine stands still, an answer may come too late, and the
-    /// next question over another connection.
+    /// Answers every question, each time with ten more. On a stalled machine an answer may come too late, and
+    /// the next question over another connection.
     async fn answer(good: TcpListener) {
         let mut gets = 0;
         loop {
@@ -177,13 +177,13 @@ mod tests {
             while stream.read_exact(&mut question).await.is_ok() {
                 gets += 10;
                 let said = format!("STAT pid 1\r\nSTAT cmd_get {gets}\r\nEND\r\n");
-                // Whoever asked may have given up.
+                // The client may have given up.
                 let _ = stream.write_all(said.as_bytes()).await;
             }
         }
     }
 
-    /// What is told of the part that stands still. Of the other nothing is, but that the machine stood still.
+    /// Notes on the silent part. There must be none on the other, except that the machine stood still.
     fn of_the_dead(notes: Vec<String>) -> Vec<String> {
         let (dead, good): (Vec<String>, Vec<String>) =
             notes.into_iter().partition(|note| note.starts_with("dead-1"));
@@ -199,7 +199,7 @@ mod tests {
         );
         let at = good.local_addr().unwrap();
         tokio::spawn(answer(good));
-        // One that takes connections and says nothing at all.
+        // A service that accepts connections and sends nothing.
         let parts = vec![watched("dead-1", dead.local_addr().unwrap()), watched("good-1", at)];
         let mut all = Statistics { parts };
         let mut seen = (0, Vec::new());
@@ -213,7 +213,7 @@ mod tests {
         assert!(told.starts_with("dead-1 has no statistics") && told.contains("within 1 s"), "{told}");
         assert_eq!(seen.1.len(), 1);
         drop(dead);
-        // Refused now, and not told again: what comes is of the other.
+        // Now refused, and not reported again; the following answers are from the other part.
         assert_eq!(of_the_dead(some(&mut all).await.1), Vec::<String>::new());
     }
 

@@ -1,4 +1,4 @@
-//! The wish to stop, from Ctrl-C to whatever the run is waiting for.
+//! Request to end a run, passed from Ctrl-C to every wait of the run.
 
 use std::future::Future;
 
@@ -6,32 +6,32 @@ use tokio::sync::watch;
 
 use crate::HarnessError;
 
-/// Says stop.
+/// Sender of the request.
 #[derive(Clone, Debug)]
 pub struct StopHandle(watch::Sender<bool>);
 
-/// Hears stop.
+/// Receiver of the request.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// The two ends.
+    /// Creates both ends.
     #[must_use]
     pub fn new() -> (StopHandle, Stop) {
         let (send, receive) = watch::channel(false);
         (StopHandle(send), Stop(receive))
     }
 
-    /// Ends when stop was said.
+    /// Waits for the request.
     pub async fn wanted(&self) {
         let mut receive = self.0.clone();
         if receive.wait_for(|stop| *stop).await.is_err() {
-            // Nobody is left who could say stop.
+            // The sender is gone, so no request can come.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Waits for `work` unless stop is said.
+    /// Waits for `work`, or fails when the end is requested.
     pub async fn or<T>(&self, work: impl Future<Output = T>) -> Result<T, HarnessError> {
         tokio::select! {
             biased;
@@ -42,7 +42,7 @@ impl Stop {
 }
 
 impl StopHandle {
-    /// Says stop; more than once is fine.
+    /// Requests the end. Further calls have no effect.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }

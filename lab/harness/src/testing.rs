@@ -1,4 +1,5 @@
-//! A workload that answers at once or after a simulated millisecond, a platform that makes nothing, and a screen without output.
+//! A workload that answers at once or after a simulated millisecond, a platform that creates nothing, and a
+//! silent screen.
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -40,7 +41,7 @@ const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
 const HITS: CounterId = CounterId(0);
 const LOOKUPS: CounterId = CounterId(1);
 
-/// The part of its lookups that find something.
+/// Share of lookups that find something.
 pub(crate) const HIT_SHARE: MeasureSpec = MeasureSpec {
     id: "hit_share",
     title: "hit share",
@@ -49,7 +50,7 @@ pub(crate) const HIT_SHARE: MeasureSpec = MeasureSpec {
     formula: Formula::percent(Amount::Counter(HITS), Amount::Counter(LOOKUPS)),
 };
 
-/// What an operation that users always do should be of the mix, and how long their sessions are.
+/// Required share of an operation that users always do, and length of their sessions.
 #[derive(Clone, Copy)]
 pub(crate) struct Mix {
     /// The required share.
@@ -64,7 +65,7 @@ impl Default for Mix {
     }
 }
 
-/// The keys of its plans: two tiers that can have limits.
+/// Keys of its plans: two tiers that can have limits.
 pub(crate) struct TestKeys;
 
 impl WorkloadKeys for TestKeys {
@@ -76,7 +77,7 @@ impl WorkloadKeys for TestKeys {
     }
 }
 
-/// Platforms that its plans can name: this machine, hosts, containers, and machines.
+/// Platforms for its plans: this machine, hosts, containers and virtual machines.
 const PLATFORMS: [PlatformKind; 4] = [
     PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks] },
     PlatformKind {
@@ -90,60 +91,62 @@ const PLATFORMS: [PlatformKind; 4] = [
     },
 ];
 
-/// What its plans can name.
+/// Workloads and platforms for its plans.
 pub(crate) const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&TestKeys], platforms: &PLATFORMS };
 
-/// Its data admit 60 users, each with four connections, and it holds answers for 45 s. Lines of its fill: a number is
-/// progress, "filled" is the end.
+/// A workload whose data admit 60 users with four connections each, and which holds answers for 45 s. Its
+/// fill reports lines: a number is progress, "filled" is the end.
 #[derive(Default)]
 pub(crate) struct TestWorkload {
-    /// What the data checks find wrong.
+    /// Findings of the data checks.
     pub(crate) findings: &'static [&'static str],
-    /// It makes no application: it loads what is there.
+    /// Whether it has no application and loads an existing target.
     pub(crate) deploys_nothing: bool,
-    /// Its application has no data sets and nothing to check, and answers at two addresses.
+    /// Whether its application has no data sets and no checks, and answers at two addresses.
     pub(crate) bare: bool,
+    /// Nodes of its application behind a web server, where it has one.
+    pub(crate) behind: usize,
     /// Its operations block.
     pub(crate) blocks: bool,
-    /// Tables of open files of its application, where it has several.
+    /// Tables of open files of its application, if several.
     pub(crate) tables: Option<usize>,
-    /// The size that follows from the machine, if one does.
+    /// Size of the data derived from the machine, if any.
     pub(crate) usual: Option<UsualSize>,
-    /// How it fills its target through the address, if it does.
+    /// Fill of the target through its address, if any.
     pub(crate) filling: Option<Filling>,
-    /// What its rule says of the mix.
+    /// Rule for the mix.
     pub(crate) mix: Mix,
-    /// Its target jams, where time is simulated.
+    /// Behaviour of a target that jams, in simulated time.
     pub(crate) jams: Option<Jams>,
-    /// From when until when its target answers nothing, where time is simulated.
+    /// Start and end of the target's silence, in simulated time.
     pub(crate) silent: Option<(Nanos, Nanos)>,
-    /// How long its target works on each answer, one after the other, where time is simulated; it takes them all at once
-    /// without.
+    /// Time the target works on each answer, one after another, in simulated time; if `None`, it answers all
+    /// at once.
     pub(crate) one_by_one: Option<Nanos>,
-    /// Every operation looks something up; each of so many misses.
+    /// If set, every operation looks something up, and one in this many misses.
     pub(crate) misses_every: Option<u64>,
-    /// Rules beside the usual ones.
+    /// Rules in addition to the default ones.
     pub(crate) rules: Vec<Rule>,
-    /// Why its operations failed.
+    /// Reasons for the failure of its operations.
     pub(crate) failures: Vec<FailureReason>,
-    /// Where its load is simulated; it is real without.
+    /// Ground of a simulated load; if `None`, the load is real.
     pub(crate) ground: Option<Simulated>,
 }
 
-/// A target that jams when a user from this one on asks it, and refuses everybody until none has asked for a while of those
-/// from the other one on.
+/// A target that jams when a user from `from` on makes a request, and refuses all requests until none has
+/// come from a user from `kept_by` on for a while.
 #[derive(Clone, Copy)]
 pub(crate) struct Jams {
-    /// The first user who is too much.
+    /// First user who is one too many.
     pub(crate) from: u32,
-    /// The first user who keeps it from recovering.
+    /// First user who keeps it from recovering.
     pub(crate) kept_by: u32,
 }
 
-/// So long nobody may ask who keeps a target from recovering.
+/// Time without requests from users who keep the target from recovering.
 const RECOVERY: Nanos = Nanos::from_millis(200);
 
-/// What a target takes for an answer in simulated time.
+/// Response time of a target in simulated time.
 const SERVICE: Nanos = Nanos::from_millis(1);
 
 struct Target {
@@ -152,16 +155,16 @@ struct Target {
     one_by_one: Option<Nanos>,
     misses_every: Option<u64>,
     lookups: Cell<u64>,
-    /// Until when it works on what was asked so far.
+    /// End of its work on the requests so far.
     works_until: Cell<Nanos>,
-    /// While it is jammed: when it was last kept so.
+    /// While it is jammed: the last time it was kept so.
     jammed: Cell<Option<Nanos>>,
-    /// Simulated time, if it is.
+    /// Timer of simulated time, if the load is simulated.
     timer: Option<Timer>,
 }
 
 impl Target {
-    /// Works on an answer; takes no time where time is real.
+    /// Works on an answer; takes no time if time is real.
     async fn work(&self) {
         let Some(timer) = &self.timer else { return };
         let now = timer.now();
@@ -174,13 +177,13 @@ impl Target {
         timer.until(begins + span).await;
     }
 
-    /// Looks something up: whether it is there.
+    /// Looks something up and returns whether it was found.
     fn hits(&self) -> bool {
         self.lookups.set(self.lookups.get() + 1);
         self.misses_every.is_none_or(|every| !self.lookups.get().is_multiple_of(every))
     }
 
-    /// Whether it refuses a user who asks now.
+    /// Whether it refuses a request of a user now.
     fn refuses(&self, id: u32) -> bool {
         let (Some(jams), Some(timer)) = (self.jams, &self.timer) else { return false };
         let now = timer.now();
@@ -340,20 +343,28 @@ impl Application for TestWorkload {
         (!self.bare).then_some(self)
     }
     fn topology(&self, _: &Plan, _: Option<&DataSet>) -> Topology {
-        let part = |name: &str| Part {
+        let part = |name: &str, uses: &[&str]| Part {
             name: name.to_owned(),
             tier: "application",
-            node: true,
+            node: uses.is_empty(),
             host: name.to_owned(),
             work: Work::Service(barograph_services::find("driver").expect("it is a service")),
             needs: vec![],
-            uses: vec![],
+            uses: uses.iter().map(|name| (*name).to_owned()).collect(),
             values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
             limits: Limits::default(),
         };
-        let names = if self.bare { &["application-1", "application-2"][..] } else { &["application-1"] };
+        let nodes = &["application-1", "application-2", "application-3"][..];
+        if self.behind > 0 {
+            let nodes = &nodes[..self.behind];
+            let web = part("web-1", nodes);
+            let parts = [web].into_iter().chain(nodes.iter().map(|name| part(name, &[]))).collect();
+            return Topology { parts, fronts: vec!["web-1".to_owned()], ..Topology::empty() };
+        }
+        let names = &nodes[..1 + usize::from(self.bare)];
         let fronts = names.iter().map(|name| (*name).to_owned()).collect();
-        Topology { parts: names.iter().copied().map(part).collect(), fronts, ..Topology::empty() }
+        let parts = names.iter().map(|name| part(name, &[])).collect();
+        Topology { parts, fronts, ..Topology::empty() }
     }
     fn tables(&self, _: &Plan) -> usize {
         self.tables.unwrap_or(1)
@@ -388,15 +399,15 @@ fn unit(name: &str, job: &Job<'_>) -> Unit {
     Unit { log: job.log.clone(), ..Unit::new(name, PathBuf::from("/nonexistent"), ready) }
 }
 
-/// A platform whose units are there without being made.
+/// A platform whose units exist without being created.
 pub(crate) struct Here {
-    /// Where its units answer.
+    /// Address of its units.
     pub(crate) address: Option<SocketAddr>,
-    /// Why folders cannot be removed.
+    /// Reason why folders cannot be removed.
     pub(crate) stuck: Option<&'static str>,
-    /// How its units end by themselves, if they do.
+    /// Exit status of its units, if they end by themselves.
     pub(crate) ends: Option<Ended>,
-    /// Its actions take time, if they do.
+    /// Durations of its actions, if they take time.
     pub(crate) slow: Option<Slow>,
 }
 
@@ -471,13 +482,13 @@ impl Site for HereSite {
 #[derive(Default)]
 pub(crate) struct There {
     pub(crate) address: Option<SocketAddr>,
-    /// How it is held, if it can be.
+    /// Control over holding it, if it can be held.
     pub(crate) pausing: Option<Box<dyn Pause>>,
-    /// How it ends by itself, if it does.
+    /// Exit status, if it ends by itself.
     pub(crate) ends: Option<Ended>,
-    /// How long it takes to stop, if it does.
+    /// Time it takes to stop, if any.
     pub(crate) slow: Option<Slow>,
-    /// It was stopped.
+    /// Whether it was stopped.
     pub(crate) stopped: AtomicBool,
 }
 
@@ -517,12 +528,12 @@ impl Running for There {
 
 /// The end of an interval. Time stands still until it is dropped.
 pub(crate) struct Moment {
-    /// What is shown of it.
+    /// Figures shown for it.
     pub(crate) live: Live,
     _still: Still,
 }
 
-/// Shows nothing, keeps what it should show of progress, and hands over the end of every interval.
+/// Shows nothing, keeps the progress, and sends the end of every interval.
 #[derive(Default)]
 pub(crate) struct Dark {
     pub(crate) progress: Vec<Progress>,
@@ -537,7 +548,7 @@ impl Screen for Dark {
     fn say(&mut self, _: &str) {}
     fn interval(&mut self, _: &barograph_stats::Interval, live: &Live) {
         if let Some((reached, time)) = &self.reached {
-            // Nobody has to look at all of them.
+            // Moments need not be received.
             let _ = reached.try_send(Moment { live: *live, _still: time.hold() });
         }
     }

@@ -1,4 +1,5 @@
-//! From trials to the answer: one sentence, passed and valid apart, and what gave way first.
+//! The answer of a run, from its trials: one sentence, passed and valid apart, and the part that gave way
+//! first.
 
 mod certainty;
 mod reasons;
@@ -20,8 +21,9 @@ use crate::drive::Held;
 use crate::run::{CheckedLoad, Run};
 use sentence::Case;
 
-/// The verdict on a run. Of several loads each has one of its own, which goes into its record; the run passes if all do, and is
-/// valid if all are. `verified` is what the data checks of each say; `None` where the workload has none.
+/// Concludes the verdict on a run. Each of several loads has its own verdict in its record; the run passes if
+/// all pass and is valid if all are valid. `verified` holds the result of the data checks of each load;
+/// `None` if it has none.
 pub(crate) fn conclude(
     run: &mut Run<'_>,
     held: &Held,
@@ -37,14 +39,14 @@ pub(crate) fn conclude(
     }
     for (at, verdict) in verdicts.iter_mut().enumerate() {
         verdict.exit_code = ExitCode::of_run(verdict.passed, verdict.valid).code();
-        // A disk that fails now is reported when the verdict of the run cannot be written.
+        // A failing disk is reported when the verdict of the run cannot be written.
         let _ = run.record.of_load(at).append(&Entry::Verdict(Box::new(verdict.clone())));
     }
     let names: Vec<&str> = run.loads.iter().map(|load| load.checked.plan.load.as_str()).collect();
     together::of_all(run.plan.of_all(), held, &names, &verdicts)
 }
 
-/// The verdict on one load.
+/// Verdict on one load.
 fn of_load(
     run: &mut Run<'_>,
     at: usize,
@@ -54,7 +56,7 @@ fn of_load(
     let findings = verified.map_or_else(Vec::new, data_reasons);
     for finding in &findings {
         let note = Note { at_s: run.clock.at_s(), text: finding.words() };
-        // A disk that fails now is reported when the verdict itself cannot be written.
+        // A failing disk is reported when the verdict itself cannot be written.
         let _ = run.record.append(&Entry::Note(note));
     }
     let data = match verified {
@@ -69,7 +71,7 @@ fn of_load(
             workload: workload.name().to_owned(),
             profile: checked.plan.profile.clone(),
         },
-        Target::There { .. } => KeptAbout::Target { url: url.to_owned() },
+        Target::There { .. } => KeptAbout::Target { url: run.record.shown(url).into_owned() },
     };
     let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {
@@ -100,13 +102,13 @@ fn of_load(
     verdict
 }
 
-/// What was used in the trial the answer rests on.
+/// Resources used in the trial that decides.
 fn resources(trials: &[Trial], trial: Option<u32>) -> Resources {
     let found = trials.iter().find(|t| Some(t.n) == trial);
     found.map(|t| t.resources).unwrap_or_default()
 }
 
-/// What the data checks found wrong.
+/// Findings of the data checks.
 fn data_reasons(verified: &Result<Verified, String>) -> Vec<KeptCause> {
     match verified {
         Ok(v) if v.ok => Vec::new(),
@@ -115,9 +117,10 @@ fn data_reasons(verified: &Result<Verified, String>) -> Vec<KeptCause> {
     }
 }
 
-/// The verdict on the windows of a fixed load or of a path. The exit code and the resources are put in where they are known.
+/// Verdict on the windows of a fixed load or of a path. Its exit code and resources are filled in by
+/// `conclude`.
 fn of_windows(case: &Case<'_>) -> Verdict {
-    // The answer rests on the worst window: the first that did not pass, else the last.
+    // The worst window decides: the first that did not pass, else the last.
     let worst = case.trials.iter().find(|t| t.result != KeptResult::Pass).or(case.trials.last());
     let disbelieved = case.trials.iter().find(|t| !t.window.valid);
     let verdict = Verdict {
@@ -134,10 +137,10 @@ fn of_windows(case: &Case<'_>) -> Verdict {
     verdict.because(answer, reasons, doubts)
 }
 
-/// The verdict on a search. The exit code and the resources are put in where they are known.
+/// Verdict on a search. Its exit code and resources are filled in by `conclude`.
 fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     let deciding = deciding(case.trials, answer);
-    // Without a pass, levels that could not be believed leave open what lies below the lowest failure.
+    // Without a pass, invalid levels leave open what lies below the lowest failure.
     let open = answer.capacity.is_none() && answer.bounded_by == BoundedBy::Disbelief;
     let data_right = case.data.is_none();
     let estimate: Option<Box<KeptEstimate>> =
@@ -148,7 +151,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     let disbelieved = disbelieved.or_else(|| reasons::lowest_disbelieved(case.trials).filter(|_| open));
     let verdict = Verdict {
         unit: case.unit.into(),
-        // On data that are wrong nobody knows what the rules were kept with.
+        // On wrong data, a pass means nothing.
         capacity: answer.capacity.filter(|_| data_right),
         trial: deciding.map(|t| t.n),
         passed: answer.capacity.is_some(),
@@ -156,7 +159,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
         search: Some(SearchSummary {
             highest_pass: answer.highest_pass,
             lowest_fail: answer.lowest_fail,
-            bounded_by: sentence::bound_words(case, answer.bounded_by),
+            bounded_by: sentence::bound(case, answer.bounded_by),
             at_least: is_bound(answer),
             trials: answer.trials,
             confirmed: answer.confirmed,
@@ -171,15 +174,16 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     verdict.because(Some(sentence::of_search(case, answer)), reasons, doubts)
 }
 
-/// Is the capacity only a lower bound? Also where it is believed to lie above all that was allowed, though the trials ended
-/// before that was tried: the answer is the highest level then, and the edge is not there.
+/// Whether the capacity is only a lower bound. It is one, too, if the estimate lies above the highest level
+/// allowed and the trials ended before that level was tried: the answer is the highest level then, and not
+/// the edge.
 fn is_bound(answer: &Answer) -> bool {
     let is_above = answer.estimate.as_deref().is_some_and(|estimate| estimate.beyond > 0.5);
     is_above || matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief)
 }
 
-/// The trial the answer rests on: the last that passed at the level that was confirmed, or at the capacity, or at the level
-/// nearest to it; without one the failed one with the lowest level; without that the last of all.
+/// The trial that decides: the last that passed at the confirmed level, or at the capacity, or at the level
+/// nearest to it; else the failed one with the lowest level; else the last.
 fn deciding<'t>(trials: &[&'t Trial], answer: &Answer) -> Option<&'t Trial> {
     let confirmed = answer.estimate.as_ref().and_then(|e| e.confirmation).map(|c| c.level);
     match answer.capacity {

@@ -1,9 +1,10 @@
-//! The live page of a run, or of one run after the other: figures as they come, in a browser, served on loopback while they
-//! go on.
+//! The live page of a run, or of several runs one after another: current figures in a browser, served on
+//! loopback.
 //!
-//! The harness tells a [`Page`] what happens, which takes no longer than adding histograms. A thread of its own answers
-//! browsers: one page without outside resources, and an event stream (`server`) that carries the whole `view` each
-//! time, so that a browser that comes late or comes again needs nothing else. Nobody looks, nothing is written.
+//! The harness reports to a [`Page`], which takes no longer than adding histograms. A thread of its own
+//! answers browsers: a page without outside resources, and an event stream (`server`) with the whole `view`
+//! in every event, so that a browser that connects late or again needs nothing else. Without viewers nothing
+//! is written.
 
 mod moment;
 mod server;
@@ -21,43 +22,43 @@ use barograph_stats::search::SoFar;
 use moment::Moment;
 use server::{Server, Shared};
 
-/// At the end browsers get so long to take the last figures.
+/// Time in which browsers must take the last figures.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// The page could not be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
-    /// The page has no sign-in, so it is for this machine only.
+    /// An address that is not loopback: the page has no sign-in, so it is for this machine only.
     #[error(
         "serve the live page on {address}: only loopback is allowed, as in 127.0.0.1:8090; from elsewhere use \
          `ssh -L 8090:127.0.0.1:8090 HOST`"
     )]
     NotLoopback {
-        /// The address that was asked for.
+        /// Requested address.
         address: SocketAddr,
     },
-    /// The address is taken, or not of this machine.
+    /// The address is in use, or not of this machine.
     #[error("serve the live page on {address}")]
     Listen {
-        /// The address.
+        /// Requested address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
 }
 
-/// Which run of several is shown.
+/// Position of the shown run among several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// In words, as in `run 3 of 12`.
     pub words: String,
-    /// How long the runs after it take.
+    /// Duration of the runs after it.
     pub after: Nanos,
 }
 
-/// The live page of a run, or of several that come one after the other at one address.
+/// The live page of a run, or of several runs in turn at one address.
 #[derive(Debug)]
 pub struct Page {
     shared: Arc<Shared>,
@@ -66,7 +67,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Serves the page on `address`, whose port may be 0 for a free one. `title` says what is loaded.
+    /// Serves the page on `address`, whose port may be 0 for a free one. `title` names the load.
     pub fn serve(address: SocketAddr, title: &str) -> Result<Page, LiveError> {
         if !address.ip().is_loopback() {
             return Err(LiveError::NotLoopback { address });
@@ -77,44 +78,44 @@ impl Page {
         Ok(Page { shared, address: server.address(), server: Mutex::new(Some(server)) })
     }
 
-    /// Where it is served.
+    /// Returns the URL of the page.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Another run begins, which `title` names. Whoever looks on stays, and sees nothing more of the run before but its lines.
+    /// Begins another run with this title. Viewers stay connected; only the lines of the previous run stay.
     pub fn next(&self, title: &str, turn: Turn) {
         self.shared.change(|moment| moment.next(title, turn));
     }
 
-    /// A phase begins.
+    /// Begins a phase.
     pub fn phase(&self, phase: Phase, about: &str) {
         self.shared.change(|moment| moment.begin(phase, about));
     }
 
-    /// How far the phase is, 0 to 1, and the longest time that the run may still take.
+    /// Sets the completed share of the phase, 0 to 1, and the longest time that the run may still take.
     pub fn progress(&self, done: f64, remaining: Option<Nanos>) {
         self.shared.change(|moment| moment.progress(done, remaining));
     }
 
-    /// The load that is asked for.
+    /// Sets the load asked for.
     pub fn load(&self, offered: Offered) {
         self.shared.change(|moment| moment.offered = offered);
     }
 
-    /// What a search knows by now.
+    /// Sets the state of a search.
     pub fn so_far(&self, so_far: &SoFar) {
         self.shared.change(|moment| moment.so_far = Some(*so_far));
     }
 
-    /// A line that stays.
+    /// Adds a line that stays.
     pub fn say(&self, line: &str) {
         self.shared.change(|moment| moment.say(line));
     }
 
-    /// The run has ended, the last one if there are several; `words` say how, and where its report is. Waits a moment until
-    /// browsers know.
+    /// Ends the run, or the last of several; `words` describe its end and name its report. Waits a moment for
+    /// browsers to receive them.
     pub fn end(&self, words: &[String]) {
         self.shared.change(|moment| moment.ended = Some(words.to_vec()));
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,4 +1,4 @@
-//! What is known of the run at this moment: added up as it comes, bounded however long the run takes.
+//! Current state of the run: added up from intervals, bounded for any length of the run.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,52 +10,52 @@ use barograph_stats::{Histogram, Interval, OpStats, interval};
 
 use crate::Turn;
 
-/// Points of a curve: the latest so many intervals.
+/// Points of a curve: the latest intervals.
 pub(crate) const MOST_POINTS: usize = 300;
 
-/// Lines that stay.
+/// Number of lines kept.
 const MOST_LINES: usize = 60;
 
-/// Subjects of samples, parts and trials that are shown; more would be no page to read.
+/// Largest number of subjects, parts and trials shown; more would be unreadable.
 const MOST_ROWS: usize = 200;
 
-/// Everything the page shows.
+/// State of the page.
 #[derive(Debug)]
 pub(crate) struct Moment {
-    /// What is loaded: a URL, or the name of a plan.
+    /// Title: a URL, or the name of a plan.
     pub(crate) title: String,
-    /// Which run of several it is; absent where there is only one.
+    /// Position among several runs; absent for a single one.
     pub(crate) turn: Option<Turn>,
     pub(crate) run: String,
     pub(crate) tool: String,
     pub(crate) phase: Phase,
-    /// What the phase is about.
+    /// Description of the phase.
     pub(crate) about: String,
-    /// Part of the phase that is done, 0 to 1.
+    /// Completed share of the phase, 0 to 1.
     pub(crate) done: f64,
     pub(crate) remaining: Option<Nanos>,
-    /// Since the start of the load.
+    /// Time since the start of the load.
     pub(crate) elapsed: Nanos,
     pub(crate) offered: Offered,
     pub(crate) latest: Latest,
     /// One point per interval, the latest last.
     pub(crate) points: VecDeque<Point>,
-    /// By index of the operation.
+    /// Operations by index.
     pub(crate) ops: Vec<Op>,
     pub(crate) rules: Vec<Rule>,
-    /// Length of the intervals that [`Self::ops`] sums up, seconds.
+    /// Length of the intervals in [`Self::ops`], seconds.
     pub(crate) seconds: f64,
-    /// The latest sample of each subject, in the order they came.
+    /// Latest sample of each subject, in the order of their first samples.
     pub(crate) uses: Vec<ProbeRow>,
     pub(crate) platform: String,
     pub(crate) parts: Vec<KeptPart>,
     pub(crate) trials: Vec<Trial>,
-    /// What a search knows by now.
+    /// State of a search.
     pub(crate) so_far: Option<SoFar>,
     pub(crate) verdict: Option<Verdict>,
-    /// The latest lines, oldest first.
+    /// Latest lines, oldest first.
     pub(crate) lines: VecDeque<String>,
-    /// How the run ended; it goes on when absent.
+    /// Words on the end of the run; absent while it goes on.
     pub(crate) ended: Option<Vec<String>>,
 }
 
@@ -65,26 +65,26 @@ pub(crate) struct Latest {
     pub(crate) users: u32,
     /// Operations that ended, per second.
     pub(crate) rate: f64,
-    /// Operations in progress, mean.
+    /// Mean number of operations in progress.
     pub(crate) in_flight: f64,
-    /// Share of its core that the busiest worker used.
+    /// Share of its core used by the busiest worker.
     pub(crate) busiest_worker: f64,
-    /// Start lag, 99 % quantile; absent when nothing had to wait for its start.
+    /// 99 % quantile of start lag; absent if nothing waited for its start.
     pub(crate) lag_p99_ms: Option<f64>,
     pub(crate) late: u64,
     pub(crate) dropped: u64,
     pub(crate) skipped: u64,
 }
 
-/// One interval in the curves. Response times are of all operations that have a limit, of all where none has, in one
-/// histogram.
+/// One interval in the curves. Response times are those of all operations with a limit in one histogram; of
+/// all operations if none has a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     /// End of the interval, seconds since the start of the load.
     pub(crate) at_s: f64,
     pub(crate) rate: f64,
     pub(crate) failed_rate: f64,
-    /// Absent when none ended.
+    /// Absent if no operation ended.
     pub(crate) p50_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Point {
 #[derive(Debug)]
 pub(crate) struct Op {
     pub(crate) name: String,
-    /// Has it ever ended?
+    /// Whether it has ever ended.
     pub(crate) seen: bool,
     pub(crate) response: Histogram,
     pub(crate) count: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Op {
     pub(crate) latest_p99_ms: Option<f64>,
 }
 
-/// A quantile in milliseconds; absent when there is nothing to take it of.
+/// A quantile in milliseconds; absent for an empty histogram.
 pub(crate) fn quantile_ms(times: &Histogram, share: f64) -> Option<f64> {
     (!times.is_empty()).then(|| times.value_at_quantile(share) as f64 / 1e3)
 }
@@ -136,25 +136,25 @@ impl Moment {
         }
     }
 
-    /// Another run begins. Of those before it the lines stay, and nothing else.
+    /// Begins another run. Only the lines of the runs before it stay.
     pub(crate) fn next(&mut self, title: &str, turn: Turn) {
         let lines = mem::take(&mut self.lines);
         *self = Moment { turn: Some(turn), lines, ..Moment::new(title) };
     }
 
-    /// The longest time that this run and those after it may still take; absent where there is only one, and while it is not
-    /// known of this one.
+    /// Longest time that this run and those after it may still take; absent for a single run, and while it is
+    /// unknown for this one.
     pub(crate) fn all_remaining(&self) -> Option<Nanos> {
         Some(self.remaining? + self.turn.as_ref()?.after)
     }
 
-    /// Are figures of this phase figures of the load? What comes after the last window leaves its figures in place.
+    /// Whether figures of this phase belong to the load. The figures of the last window stay afterwards.
     fn is_load(&self) -> bool {
         matches!(self.phase, Phase::Ramp | Phase::WarmUp | Phase::Hold)
     }
 
-    /// A phase begins. Ramp and warm-up do not belong in the figures of what is measured, and each measured window is
-    /// shown for itself.
+    /// Begins a phase. Ramp and warm-up are not part of the measured figures, and each measured window is
+    /// shown on its own.
     pub(crate) fn begin(&mut self, phase: Phase, about: &str) {
         self.phase = phase;
         about.clone_into(&mut self.about);
@@ -173,7 +173,7 @@ impl Moment {
         self.remaining = remaining;
     }
 
-    /// A line that stays.
+    /// Adds a line that stays.
     pub(crate) fn say(&mut self, line: &str) {
         if self.lines.len() == MOST_LINES {
             self.lines.pop_front();
@@ -203,7 +203,7 @@ impl Moment {
         }
     }
 
-    /// A sample: the latest of each subject is shown.
+    /// Adds a sample; the latest of each subject is shown.
     pub(crate) fn probe(&mut self, row: &ProbeRow) {
         if let Some(known) = self.uses.iter_mut().find(|known| known.subject == row.subject) {
             known.clone_from(row);
@@ -249,7 +249,7 @@ impl Moment {
             p50_ms: quantile_ms(&times, 0.5),
             p99_ms: quantile_ms(&times, 0.99),
         });
-        // What is in flight when the load ends is no part of what was measured.
+        // Operations in flight at the end of the load were not measured.
         if self.is_load() {
             self.seconds += seconds;
             self.add(interval);
@@ -269,7 +269,7 @@ impl Moment {
         }
     }
 
-    /// Response times of the operations that have a limit, or of all.
+    /// Response times of the operations with a limit, or of all.
     fn together(&self, interval: &Interval) -> Histogram {
         let limited = |name: &str| self.rule(name).is_some_and(|rule| rule.limit_ms.is_some());
         let any = self.rules.iter().any(|rule| rule.limit_ms.is_some());
@@ -282,7 +282,7 @@ impl Moment {
         times
     }
 
-    /// What an operation is judged by.
+    /// Default rules of an operation.
     pub(crate) fn rule(&self, op: &str) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.op == op)
     }
@@ -293,7 +293,7 @@ pub(crate) mod tests {
     use super::*;
     use barograph_record::Expected;
 
-    /// One second in which `rate` operations ended after so many milliseconds, every hundredth of them refused.
+    /// One second in which `rate` operations ended after `ms` milliseconds, every hundredth of them refused.
     pub(crate) fn second(n: u64, rate: u64, ms: u64) -> Interval {
         let mut second = Interval::new(2);
         (second.from, second.to) = (Nanos::from_secs(n), Nanos::from_secs(n + 1));
@@ -333,15 +333,15 @@ pub(crate) mod tests {
     fn a_phase_is_counted_from_its_start() {
         let mut moment = Moment::new("x");
         moment.begin(Phase::WarmUp, "warm");
-        moment.interval(&second(0, 400, 900), &["Bid", "Poll"]);
+        moment.interval(&second(0, 400, 900), &["Buy", "Poll"]);
         moment.begin(Phase::Hold, "measured");
-        moment.interval(&second(1, 1_000, 2), &["Bid", "Poll"]);
-        moment.interval(&second(2, 2_000, 2), &["Bid", "Poll"]);
+        moment.interval(&second(1, 1_000, 2), &["Buy", "Poll"]);
+        moment.interval(&second(2, 2_000, 2), &["Buy", "Poll"]);
         moment.begin(Phase::Drain, "in flight");
-        moment.interval(&second(3, 5, 900), &["Bid", "Poll"]);
-        let bid = &moment.ops[0];
-        assert_eq!((bid.count, bid.failed, moment.seconds), (3_000, 30, 2.0));
-        assert!(bid.response.max() < 3_000, "neither the warm-up nor the drain");
+        moment.interval(&second(3, 5, 900), &["Buy", "Poll"]);
+        let buy = &moment.ops[0];
+        assert_eq!((buy.count, buy.failed, moment.seconds), (3_000, 30, 2.0));
+        assert!(buy.response.max() < 3_000, "neither the warm-up nor the drain");
         assert!(!moment.ops[1].seen);
         let rates: Vec<f64> = moment.points.iter().map(|point| point.rate).collect();
         assert_eq!(rates, [400.0, 1_000.0, 2_000.0, 5.0]);
@@ -355,18 +355,18 @@ pub(crate) mod tests {
         let p99 = |limits| {
             let mut moment = Moment::new("x");
             moment.entry(&expected(limits));
-            moment.interval(&both, &["Bid", "Poll"]);
+            moment.interval(&both, &["Buy", "Poll"]);
             moment.points[0].p99_ms.unwrap()
         };
-        assert!(p99(&[("Bid", Some(5.0)), ("Poll", None)]) < 3.1);
-        assert!(p99(&[("Bid", None), ("Poll", None)]) > 29_000.0);
+        assert!(p99(&[("Buy", Some(5.0)), ("Poll", None)]) < 3.1);
+        assert!(p99(&[("Buy", None), ("Poll", None)]) > 29_000.0);
     }
 
     #[test]
     fn another_run_begins_with_nothing_but_the_lines_of_those_before() {
         let mut moment = Moment::new("one");
         moment.begin(Phase::Hold, "measured");
-        moment.interval(&second(1, 10, 2), &["Bid", "Poll"]);
+        moment.interval(&second(1, 10, 2), &["Buy", "Poll"]);
         moment.progress(0.5, Some(Nanos::from_secs(30)));
         moment.say("one ended well");
         assert_eq!(moment.all_remaining(), None, "there is only one");
@@ -383,7 +383,7 @@ pub(crate) mod tests {
     fn what_grows_is_bounded() {
         let mut moment = Moment::new("x");
         for n in 0..1_000 {
-            moment.interval(&second(n, 1, 1), &["Bid", "Poll"]);
+            moment.interval(&second(n, 1, 1), &["Buy", "Poll"]);
             moment.say("line");
             moment.probe(&ProbeRow { subject: format!("part-{n}"), ..ProbeRow::default() });
         }

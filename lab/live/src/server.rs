@@ -1,4 +1,4 @@
-//! Answers browsers, on a thread of its own.
+//! Server of the live page, on a thread of its own.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -21,27 +21,30 @@ use crate::LEAVE_WITHIN;
 use crate::moment::Moment;
 use crate::view::View;
 
-/// Browsers that may follow at the same time.
+/// Largest number of simultaneous viewers.
 const MOST_VIEWERS: usize = 16;
 
-/// News goes out at most this often.
+/// Shortest time between two events.
 const NEWS_EVERY: Duration = Duration::from_millis(250);
 
-/// Without news a line goes out this often, so that nobody on the way takes the stream for dead.
+/// Interval between keep-alive lines without news, so that proxies do not close the stream.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// Steps in which the time for the last news is counted.
 const LEAVE_STEPS: u32 = 20;
 
+/// The page without style and script.
 const HTML: &str = include_str!("page/page.html");
+/// Style of the page.
 const STYLE: &str = include_str!("page/page.css");
+/// Script of the page.
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// Nothing but what stands in the page itself, and events from where it came from.
+/// Content security policy: only the page itself, and events from the same origin.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
                       img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What the harness writes and the server reads.
+/// State that the harness writes and the server reads.
 #[derive(Debug)]
 pub(crate) struct Shared {
     moment: Mutex<Moment>,
@@ -54,7 +57,7 @@ impl Shared {
     }
 
     fn moment(&self) -> MutexGuard<'_, Moment> {
-        // Figures are right after whatever died while it held them.
+        // The figures are valid after a panic of any thread that held them.
         self.moment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,7 +71,7 @@ impl Shared {
     }
 }
 
-/// The thread that answers.
+/// The serving thread.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -93,20 +96,20 @@ impl Server {
         self.address
     }
 
-    /// Browsers get the last news, within a moment.
+    /// Lets browsers receive the last news, within a moment.
     pub(crate) fn leave(self) {
         self.leave.send_replace(true);
-        // Of a thread that died nobody can get news any more.
+        // A thread that panicked has no more news.
         let _ = self.thread.join();
     }
 }
 
-/// What the answers are made from.
+/// State for the answers.
 #[derive(Clone)]
 struct Desk {
     shared: Arc<Shared>,
     page: Arc<str>,
-    /// The latest news; closed when there will be no more.
+    /// Latest news; closed after the last.
     news: watch::Receiver<Arc<str>>,
     seats: Arc<Semaphore>,
 }
@@ -122,7 +125,7 @@ async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Rece
     let router = router.layer(from_fn(asked_here));
     let mut ends = leaving.clone();
     let ended = async move {
-        // Closed or true, the run is over.
+        // Closed or true: the run has ended.
         let _ = ends.wait_for(|leaving| *leaving).await;
     };
     let serving = axum::serve(listener, router.with_state(desk)).with_graceful_shutdown(ended);
@@ -130,7 +133,8 @@ async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Rece
     let mut limit = leaving;
     let time_is_up = async move {
         let _ = limit.wait_for(|leaving| *leaving).await;
-        // In steps, each a turn of this thread: one that had no processor meanwhile still has time to tell.
+        // In steps, each a turn of this thread: a thread without a processor meanwhile still has time to
+        // send.
         for _ in 0..LEAVE_STEPS {
             tokio::time::sleep(LEAVE_WITHIN / LEAVE_STEPS).await;
         }
@@ -141,7 +145,7 @@ async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Rece
     }
 }
 
-/// Passes news on to whoever looks, the last of them when the run has ended.
+/// Sends news to all viewers, the last of them after the end of the run.
 async fn spread(
     shared: Arc<Shared>,
     tell: watch::Sender<Arc<str>>,
@@ -166,8 +170,8 @@ async fn spread(
     }
 }
 
-/// Refuses whoever asks by another name than one of this machine. The page has no sign-in; a page from elsewhere, whose name
-/// was made to lead here after it was loaded, would be taken for this one by the browser and could read it (DNS rebinding).
+/// Refuses requests for a host name that is not one of this machine. The page has no sign-in; a page from
+/// elsewhere whose name is redirected here after loading could otherwise read it (DNS rebinding).
 async fn asked_here(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(is_here) {
@@ -177,7 +181,8 @@ async fn asked_here(request: Request, next: Next) -> Response {
         .into_response()
 }
 
-/// Is this a name of this machine, with or without a port? The port is not looked at: `ssh -L` may lead from another one.
+/// Whether this is a name of this machine, with or without a port. Any port is accepted, as `ssh -L` may
+/// forward another.
 fn is_here(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
@@ -186,6 +191,7 @@ fn is_here(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// Header of answers that must not be cached.
 const NO_STORE: (HeaderName, &str) = (header::CACHE_CONTROL, "no-store");
 
 async fn page_of(State(desk): State<Desk>) -> Response {
@@ -209,16 +215,16 @@ async fn events(State(desk): State<Desk>) -> Response {
     Sse::new(stream(&desk, seat)).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)).into_response()
 }
 
-/// What is known now, and then whatever comes.
+/// Sends the current state, and then every change.
 fn stream(desk: &Desk, seat: OwnedSemaphorePermit) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
     let mut news = desk.news.clone();
-    // What comes from here on is not in what is known now.
+    // Later news is not part of the current state.
     news.mark_unchanged();
     let first = desk.shared.json();
     unfold((Some(first), news, seat), |(first, mut news, seat)| async move {
         let text = match first {
             Some(first) => first,
-            // Closed: the run has ended, and its last news were sent.
+            // Closed: the run has ended, and its last news was sent.
             None => {
                 news.changed().await.ok()?;
                 news.borrow_and_update().to_string()

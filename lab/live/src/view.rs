@@ -1,4 +1,4 @@
-//! What a browser is told, as JSON.
+//! Events of the page, as JSON.
 
 use barograph_model::words;
 use barograph_record::{KeptOp, KeptPart, KeptResult, ProbeRow, Trial};
@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use crate::moment::{Moment, Op, Point, quantile_ms};
 
-/// The whole page. Times ending in `_s` are seconds, in `_ms` milliseconds; shares are 0 to 1.
+/// The whole page. Times ending in `_s` are in seconds, in `_ms` in milliseconds; shares are 0 to 1.
 #[derive(Debug, Serialize)]
 pub(crate) struct View<'m> {
     title: &'m str,
-    /// `run 3 of 12`; empty where there is only one.
+    /// `run 3 of 12`; empty for a single run.
     turn: &'m str,
     run: &'m str,
     tool: &'m str,
@@ -22,9 +22,9 @@ pub(crate) struct View<'m> {
     /// Of this run and those after it.
     all_remaining_s: Option<f64>,
     elapsed_s: f64,
-    /// The load asked for; absent before there is any.
+    /// Level asked for; absent before the load.
     level: Option<f64>,
-    /// `users` or `starts/s`, in which levels count.
+    /// Unit of levels: `users` or `starts/s`.
     unit: &'static str,
     users: u32,
     rate: f64,
@@ -34,7 +34,7 @@ pub(crate) struct View<'m> {
     late: u64,
     dropped: u64,
     skipped: u64,
-    /// Failures among all that ended in this phase.
+    /// Share of failures among all that ended in this phase.
     failed_share: Option<f64>,
     points: Vec<PointView>,
     ops: Vec<OpView<'m>>,
@@ -44,21 +44,21 @@ pub(crate) struct View<'m> {
     trials: Vec<TrialView<'m>>,
     highest_pass: Option<u32>,
     lowest_fail: Option<u32>,
-    /// What a search knows by now; absent before its first trial.
+    /// State of a search; absent before its first trial.
     so_far: Option<SoFarView>,
     verdict: Option<&'m str>,
     lines: Vec<&'m str>,
     ended: Option<&'m [String]>,
 }
 
-/// Levels are in the unit of the view.
+/// State of a search. Levels are in the unit of the view.
 #[derive(Debug, Serialize)]
 struct SoFarView {
     words: String,
     trials: u32,
     most_trials: u32,
-    /// Ends and median of the 95 % interval of the capacity; absent where the method has none, and the upper end while it
-    /// is open.
+    /// Ends and median of the 95 % interval of the capacity; absent if the method has none, and the upper end
+    /// while it is open.
     low: Option<f64>,
     capacity: Option<f64>,
     high: Option<f64>,
@@ -75,7 +75,7 @@ struct OpView<'m> {
     count: u64,
     failed: u64,
     p50_ms: Option<f64>,
-    /// The judged quantile of response time, and which that is.
+    /// The judged response time, followed by its quantile.
     judged_ms: Option<f64>,
     quantile: f64,
     limit_ms: Option<f64>,
@@ -112,11 +112,11 @@ struct TrialView<'m> {
     load: String,
     result: &'static str,
     throughput: f64,
-    /// The operation closest to its limit, and its judged quantile as a share of that.
+    /// The operation closest to its limit, with its judged quantile as a share of the limit.
     closest: Option<(&'m str, f64)>,
 }
 
-/// Four digits that count: nobody reads more, and the text is half as long.
+/// Rounds to four significant digits: more are not readable, and the text becomes half as long.
 fn short(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 0.0;
@@ -125,8 +125,8 @@ fn short(x: f64) -> f64 {
     (x * scale).round() / scale
 }
 
-/// Seconds since the load began, to a tenth: four digits that count would put all points of an hour onto whole seconds, and of
-/// a day onto tens of them.
+/// Seconds since the load began, rounded to a tenth: four significant digits would put all points after an
+/// hour on whole seconds, and after a day on tens of seconds.
 fn tenths(seconds: f64) -> f64 {
     if seconds.is_finite() { (seconds * 10.0).round() / 10.0 } else { 0.0 }
 }
@@ -300,9 +300,9 @@ mod tests {
     #[test]
     fn a_view_holds_figures_against_limits() {
         let mut moment = Moment::new("a <title>");
-        moment.entry(&expected(&[("Bid", Some(5.0)), ("Poll", None)]));
+        moment.entry(&expected(&[("Buy", Some(5.0)), ("Poll", None)]));
         moment.begin(Phase::Hold, "50 users, measured");
-        moment.interval(&second(0, 1_000, 4), &["Bid", "Poll"]);
+        moment.interval(&second(0, 1_000, 4), &["Buy", "Poll"]);
         moment.say("a line");
         let json = serde_json::to_value(View::of(&moment)).unwrap();
         assert_eq!(

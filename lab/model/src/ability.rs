@@ -1,30 +1,30 @@
-//! What platforms can do, as data: known before a site is open, and without knowing a platform.
+//! Abilities of platforms as data: known before a site is open, and without naming a platform.
 
-/// Something that not every kind of platform can do.
+/// Ability that not every kind of platform has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
-    /// Hosts have networks of their own, with every port free. Without it all hosts are this machine.
+    /// Hosts have networks of their own, with all ports free. Without it all hosts are this machine.
     Hosts,
     /// Parts are processes under the kernel and the limits of this machine.
     Processes,
     /// Parts are containers of an engine of this machine.
     Containers,
-    /// Hosts are virtual machines, made with a size: limits of a host are that size.
+    /// Hosts are virtual machines of a given size: limits of a host are that size.
     Machines,
-    /// A driver on a host of its own is as quick as one in this process.
+    /// A driver on a host of its own is as fast as one in this process.
     Drivers,
-    /// Links of hosts can be limited, slow, lossy and cut.
+    /// Links of hosts can be limited, slow, lossy or cut.
     Links,
     /// Parts can have file systems of their own.
     Disks,
-    /// Hosts can hand addresses to each other.
+    /// Hosts can pass addresses to each other.
     VirtualAddresses,
-    /// Hosts can be moved, cloned and taken back while they run.
+    /// Hosts can be moved, cloned and restored while they run.
     Moves,
 }
 
 impl Ability {
-    /// Its name in records and lists.
+    /// Returns the name in records and lists.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Ability {
         }
     }
 
-    /// What has it, behind "a platform": `whose hosts are virtual machines`.
+    /// Returns the words after "a platform": `whose hosts are virtual machines`.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -57,17 +57,17 @@ impl Ability {
     }
 }
 
-/// A kind of platform, by what plans call it and what it can do.
+/// A kind of platform, by its name in plans and its abilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlatformKind {
-    /// Its name in plans and records.
+    /// Name in plans and records.
     pub name: &'static str,
-    /// What it can do.
+    /// Abilities of the platform.
     pub abilities: &'static [Ability],
 }
 
 impl PlatformKind {
-    /// Whether it can do that.
+    /// Whether it has the ability.
     #[must_use]
     pub fn has(&self, ability: Ability) -> bool {
         self.abilities.contains(&ability)

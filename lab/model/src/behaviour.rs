@@ -1,4 +1,4 @@
-//! What a user does next, as data: behaviours, transition vectors, choosers, pace.
+//! Behaviour of users as data: behaviours, transition vectors, choosers, pace.
 
 use crate::{Distribution, Nanos, OpId, Share};
 
@@ -6,7 +6,8 @@ use crate::{Distribution, Nanos, OpId, Share};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BehaviourId(pub u8);
 
-/// Index of a question that a workload can answer about a user ("has it something in its basket?").
+/// Index of a question about a user's state that a workload answers, for instance whether its basket is
+/// empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChooserId(pub u8);
 
@@ -15,7 +16,7 @@ pub struct ChooserId(pub u8);
 pub struct Vector(Vec<(OpId, Share)>);
 
 impl Vector {
-    /// Checks that the shares sum to 1 (within a millionth).
+    /// Builds a vector. Fails unless the shares sum to 1 (within a millionth).
     pub fn new(entries: Vec<(OpId, Share)>) -> Result<Self, String> {
         let sum: f64 = entries.iter().map(|e| e.1.get()).sum();
         if (sum - 1.0).abs() < 1e-6 {
@@ -25,7 +26,7 @@ impl Vector {
         }
     }
 
-    /// The operation that a uniform draw `u` in 0..1 picks.
+    /// Returns the operation for a uniform draw `u` in 0..1.
     #[must_use]
     pub fn pick(&self, u: f64) -> OpId {
         let mut left = u;
@@ -38,82 +39,83 @@ impl Vector {
         self.0[self.0.len() - 1].0
     }
 
-    /// The operations and their probabilities.
+    /// Returns the operations and their probabilities.
     #[must_use]
     pub fn entries(&self) -> &[(OpId, Share)] {
         &self.0
     }
 }
 
-/// What follows an operation.
+/// Successor of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Always this operation.
     Op(OpId),
     /// One of several, by probability.
     Vector(Vector),
-    /// Ask the user's state: the chooser answers with an index into `branches`.
+    /// Depends on the user's state: the chooser returns an index into `branches`.
     Choose {
-        /// Which question.
+        /// The question.
         chooser: ChooserId,
-        /// What follows each answer.
+        /// Successor for each answer.
         branches: Vec<Next>,
     },
-    /// The session is over: the user's state is reset and the behaviour begins again at its first operation.
+    /// The session ends: the user's state is reset and the behaviour begins again at its first operation.
     EndSession {
         /// The first operation of the next session.
         first: OpId,
     },
 }
 
-/// When the next operation of an activity is due.
+/// Rule for the intended start of an activity's next operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
     /// As soon as the previous answer is there.
     AtOnce,
-    /// Start to start ("cycle time"); when the answer comes later than the cycle, at once.
+    /// Distance from start to start ("cycle time"); if the answer comes later, the next start is at once.
     Cycle(Distribution),
-    /// From the previous answer to the next start ("think time").
+    /// Time from the previous answer to the next start ("think time").
     Think(Distribution),
-    /// From the previous answer to the next start, by operation index: the wait after the one and the wait before the other.
+    /// Time from the previous answer to the next start, by operation index: the wait after the one plus the
+    /// wait before the other.
     ByOperation(Vec<Waits>),
-    /// On a fixed beat ("pacing"): one start every so often, whatever answers take.
+    /// Starts on a fixed beat ("pacing"), whatever the answers take.
     Beat {
-        /// From one beat to the next.
+        /// Time from one beat to the next.
         every: Nanos,
-        /// What becomes of beats that pass while an operation is still in progress.
+        /// Treatment of beats that pass while an operation is still in progress.
         missed: Missed,
     },
 }
 
-/// The waits of a user around an operation.
+/// Waits of a user around an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waits {
-    /// Before it starts ("keying time").
+    /// Wait before its start ("keying time").
     pub before: Nanos,
-    /// After its answer ("think time").
+    /// Wait after its answer ("think time").
     pub after: Distribution,
 }
 
-/// What becomes of beats that pass while an operation is still in progress.
+/// Treatment of beats that pass while an operation is still in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
-    /// They are made up for one after the other, each counted from its own beat.
+    /// They are made up for one after another, each counted from its own beat.
     CatchUp,
     /// They are left out and counted as skipped.
     Skip,
 }
 
-/// What one activity of a user does: where it starts, what follows what, how fast.
+/// One activity of a user: its first operation, transitions and pace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behaviour {
-    /// The name in records and reports.
+    /// Name in records and reports.
     pub name: &'static str,
-    /// The operation it begins with.
+    /// First operation.
     pub first: OpId,
-    /// What follows each operation, by operation index; `None` where the behaviour never does that operation.
+    /// Successor of each operation, by operation index; `None` if the behaviour never uses that operation.
     pub next: Vec<Option<Next>>,
-    /// When the next operation is due.
+    /// Pace of the operations.
     pub pace: Pace,
 }
 
@@ -122,7 +124,7 @@ pub struct Behaviour {
 pub struct Behaviours(Vec<Behaviour>);
 
 impl Behaviours {
-    /// Checks that every operation a behaviour can reach has a successor.
+    /// Builds the list. Fails if a behaviour can reach an operation without a successor.
     pub fn new(list: Vec<Behaviour>) -> Result<Self, String> {
         if list.is_empty() {
             return Err("a profile needs at least the main behaviour".into());
@@ -145,16 +147,16 @@ impl Behaviours {
         Ok(Behaviours(list))
     }
 
-    /// The behaviour with this number.
+    /// Returns the behaviour with this number.
     ///
     /// # Panics
-    /// When there is none; ids come from the same profile.
+    /// If it does not exist; ids come from the same profile.
     #[must_use]
     pub fn get(&self, id: BehaviourId) -> &Behaviour {
         &self.0[id.0 as usize]
     }
 
-    /// All of them, main first.
+    /// Returns all of them, main first.
     #[must_use]
     pub fn all(&self) -> &[Behaviour] {
         &self.0

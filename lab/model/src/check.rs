@@ -1,4 +1,4 @@
-//! Validity checks of a measured window: what each found and what it allows, as numbers. Their words are in `words`.
+//! Validity checks of a measured window: value and limit as numbers. `words` has their texts.
 
 mod words;
 
@@ -21,25 +21,25 @@ pub enum CheckId {
     DriverFailures,
     /// CPU time taken by a hypervisor.
     StolenCpu,
-    /// CPU time used outside of the run.
+    /// CPU time used by others than the run.
     OutsideCpu,
-    /// Waits for memory outside of the run.
+    /// Waits of others than the run for memory.
     OutsideMemory,
-    /// Waits for disks outside of the run.
+    /// Waits of others than the run for disks.
     OutsideDisks,
     /// Little's law.
     Little,
-    /// How often users start, and how evenly arrivals come.
+    /// Frequency of users' starts, and regularity of arrivals.
     Pacing,
     /// Drift of throughput.
     SteadyThroughput,
     /// Drift of response time.
     SteadyResponse,
-    /// A stretch of the window that lies apart.
+    /// A stretch of the window that deviates from the rest.
     SteadyState,
     /// Shares of operations by thirds of the window.
     SteadyMix,
-    /// A share that is off soon after many users came.
+    /// A share that deviates soon after many users arrived.
     MixAfterStep,
     /// Kinds of failures by thirds of the window.
     ErrorMix,
@@ -74,7 +74,7 @@ impl CheckId {
         CheckId::ConstantLoad,
     ];
 
-    /// The id in records.
+    /// Returns the id in records.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -102,93 +102,94 @@ impl CheckId {
     }
 }
 
-/// One reason to believe or not to believe a measurement.
+/// A validity check of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// The check.
     pub id: CheckId,
-    /// Numbers found and allowed.
+    /// Value and limit.
     pub facts: CheckFacts,
-    /// Why it holds although the numbers are beyond what is allowed.
+    /// Reason why it holds beyond its limit.
     pub excuse: Option<Excuse>,
-    /// The driver with the largest figure, and that figure in the unit of the check. Of several drivers that were the limit.
+    /// Driver with the largest figure, and that figure in the unit of the check. Set if one of several
+    /// drivers was the limit.
     pub driver: Option<(String, f64)>,
-    /// Does it hold?
+    /// Whether the check holds.
     pub ok: bool,
 }
 
 impl Check {
-    /// A check without an excuse.
+    /// Makes a check without an excuse.
     #[must_use]
     pub const fn new(id: CheckId, facts: CheckFacts, ok: bool) -> Self {
         Check { id, facts, excuse: None, driver: None, ok }
     }
 
-    /// A check that holds, or is excused.
+    /// Makes a check that holds, or is excused.
     #[must_use]
     pub const fn excused(id: CheckId, facts: CheckFacts, (ok, excuse): (bool, Option<Excuse>)) -> Self {
         Check { id, facts, excuse, driver: None, ok: ok || excuse.is_some() }
     }
 }
 
-/// Why a check holds although its numbers are beyond what is allowed.
+/// Reason why a check holds beyond its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excuse {
     /// Service time alone breaks a limit.
     SlowService,
-    /// The window fails its rules, and the series gets worse.
+    /// The window fails its rules, and the series worsens.
     GetsWorse,
     /// The window is too slow or fails too often.
     Overload,
 }
 
-/// Numbers of a check. Shares and tolerances are 0 to 1; `most` is the largest share that is allowed.
+/// Numbers of a check. Shares and tolerances are 0 to 1; `most` is the largest share allowed.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after what they hold, with their units")]
 pub enum CheckFacts {
-    /// Start lag. Without a limit of response time `most_ms` follows from response times.
+    /// Start lag. Without a limit of response time, `most_ms` is derived from response times.
     StartLag { p99_ms: f64, most_ms: f64, is_limited: bool },
-    /// Part of a core.
+    /// Share of a core.
     Worker { share: f64, most: f64 },
     /// Users at the ends of intervals.
     Users { least: u32, most: u32, asked: u32, tolerance: f64 },
-    /// Starts per second. Without a tolerance there is no rate to hold them against.
+    /// Starts per second. Without a tolerance there is no rate to compare with.
     Rate { rate: f64, late: u64, asked: Level, tolerance: Option<f64> },
     /// Arrivals that never started.
     Dropped { arrivals: u64 },
     /// Failures of the driver itself.
     Failed { operations: u64 },
-    /// Part of the host's CPU time.
+    /// Share of the host's CPU time.
     Stolen { share: f64, most: f64 },
-    /// Cores in use outside of the run, of those of the host.
+    /// Cores used by others than the run, of those of the host.
     Outside { cores: f64, of_cores: f64, share: f64, idle: f64, most: f64, idle_enough: f64 },
-    /// Part of the time.
+    /// Share of the time.
     Waiting { share: f64, most: f64 },
-    /// Operations in flight, throughput times service time, and operations over the edges of the window.
+    /// Operations in flight, throughput times service time, and operations across the edges of the window.
     Little { in_flight: f64, served: f64, over_edges: f64, apart: f64, most: f64 },
-    /// No operation ended, so that Little's law says nothing.
+    /// No operation ended, so Little's law does not apply.
     NothingEnded,
     /// Operations of a behaviour per user and second.
     Pacing { behaviour: String, rate_s: f64, least_s: f64, most_s: f64, tolerance: f64 },
-    /// Starts per second in the third that is furthest from the mean.
+    /// Starts per second in the third that deviates most from the mean.
     Thirds { furthest_s: f64, mean_s: f64, tolerance: f64 },
-    /// Drift over the window as a part of the mean; `None` with fewer than `fewest` intervals.
+    /// Drift over the window as a share of the mean; `None` with fewer than `fewest` intervals.
     Drift { found: Option<Drifted>, fewest: usize, most: f64, floor_ms: Option<f64> },
-    /// The stretch that lies apart, where there is one.
+    /// The deviating stretch, if there is one.
     Stretch { found: Option<Stretch>, most: f64, floor_ms: Option<f64> },
     /// Shares of a kind in a third of the window and in the rest; `None` for all rare kinds together.
     Shares { kind: Option<String>, third: usize, distance: f64, share: f64, in_rest: f64, most: f64 },
-    /// A share of the mix, `after_s` seconds after many users came.
+    /// A share of the mix, `after_s` seconds after many users arrived.
     AfterStep { op: String, share: f64, required: f64, after_s: f64, session_s: f64 },
-    /// Seconds by which the clocks part.
+    /// Seconds by which the clocks differ.
     Clock { apart_s: f64, most_s: f64 },
-    /// Changes of the load.
+    /// Number of changes of the load.
     Changes { changes: u32 },
-    /// No judgement, with its reason where there is one to tell.
+    /// No judgement, with its reason if there is one.
     NotJudged { why: Option<String> },
 }
 
-/// A drift with its 99 % interval, as parts of the mean.
+/// A drift with its 99 % interval, as shares of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub struct Drifted {
@@ -197,12 +198,12 @@ pub struct Drifted {
     pub high: f64,
 }
 
-/// A stretch of a series that lies apart from the rest.
+/// A stretch of a series that deviates from the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// Response time, and not throughput.
+    /// Whether the series is response time; else it is throughput.
     pub is_response: bool,
-    /// By which part its mean is above that of the rest.
+    /// Relative difference of its mean from that of the rest.
     pub change: f64,
     /// Start, seconds since the window began.
     pub from_s: f64,
@@ -211,7 +212,7 @@ pub struct Stretch {
 }
 
 impl CheckFacts {
-    /// The operation they are about.
+    /// Returns the operation that the numbers are about.
     #[must_use]
     pub fn op(&self) -> Option<&str> {
         match self {
@@ -220,7 +221,8 @@ impl CheckFacts {
         }
     }
 
-    /// The numbers by name, with their units at the end; names of limits begin with `most`, `least` or `tolerance`.
+    /// Returns the numbers by name, with units at the end; names of limits begin with `most`, `least` or
+    /// `tolerance`.
     #[must_use]
     pub fn figures(&self) -> Vec<(&'static str, f64)> {
         match *self {

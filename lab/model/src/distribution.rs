@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::Nanos;
 
-/// A distribution of times. Every one has a greatest value, so that no user waits for ever.
+/// A distribution of times. Every one has a largest value, so that no user waits for ever.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// A constant.
     Constant(Nanos),
-    /// Every value of a range alike.
+    /// Uniform over a range.
     Uniform {
         /// Smallest value drawn.
         min: Nanos,
@@ -20,10 +20,10 @@ pub enum Distribution {
     Exponential {
         /// Mean before the cut.
         mean: Nanos,
-        /// Larger draws become this.
+        /// Largest value; larger draws are cut to it.
         max: Nanos,
     },
-    /// Normal with this mean and standard deviation, drawn again until within `min..=max`.
+    /// Normal with this mean and standard deviation, redrawn until within `min..=max`.
     TruncatedNormal {
         /// Mean before truncation.
         mean: Nanos,
@@ -34,15 +34,15 @@ pub enum Distribution {
         /// Largest value drawn.
         max: Nanos,
     },
-    /// Log-normal: many short, few long.
+    /// Log-normal: many short times, few long ones.
     LogNormal {
-        /// Half the draws are below.
+        /// Median before the cut.
         median: Nanos,
         /// Standard deviation of the natural logarithm.
         sigma: f64,
-        /// Larger draws become this.
+        /// Largest value; larger draws are cut to it.
         max: Nanos,
     },
-    /// Measured values in rising order; draws lie between neighbours in proportion.
+    /// Measured values in ascending order; draws are interpolated between neighbours.
     Empirical(Arc<[Nanos]>),
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::words::count;
 
-/// Thousandths of one.
+/// Thousandths in one.
 const PART: u64 = 1_000;
 
 /// A level of load, exact to a thousandth of its unit: 0.5 starts per second, 2,000 users.
@@ -14,38 +14,38 @@ pub struct Level(pub(crate) u64);
 impl Level {
     /// No load.
     pub const ZERO: Level = Level(0);
-    /// The smallest level above none: a thousandth.
+    /// Smallest level above zero: a thousandth.
     pub const LEAST: Level = Level(1);
 
-    /// The level that a number stands for; `None` where it has more than three decimals, is negative or too large.
+    /// Builds a level from a number; `None` if it has more than three decimals, is negative or too large.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         let parts = value * PART as f64;
-        // A number read from text is off by less than that from the one that was written.
+        // Parsing a decimal number causes a smaller error than this.
         let is_exact = (parts - parts.round()).abs() <= 1e-6;
         let fits = (0.0..=f64::from(u32::MAX)).contains(&value);
         (fits && is_exact).then(|| Level(parts.round() as u64))
     }
 
-    /// Of a number of thousandths.
+    /// Builds a level from thousandths.
     #[must_use]
     pub const fn of_thousandths(parts: u64) -> Self {
         Level(parts)
     }
 
-    /// In thousandths.
+    /// Returns the level in thousandths.
     #[must_use]
     pub const fn thousandths(self) -> u64 {
         self.0
     }
 
-    /// Rounded down to a whole number.
+    /// Rounds down to an integer.
     #[must_use]
     pub fn whole(self) -> u32 {
         u32::try_from(self.0 / PART).unwrap_or(u32::MAX)
     }
 
-    /// Whether it is a whole number.
+    /// Whether it is an integer.
     #[must_use]
     pub const fn is_whole(self) -> bool {
         self.0.is_multiple_of(PART)
@@ -77,7 +77,7 @@ impl PartialOrd<u32> for Level {
 }
 
 impl fmt::Display for Level {
-    /// As people read it: `0.5`, `12,300`.
+    /// Formats for readers: `0.5`, `12,300`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&count(self.0 / PART))?;
         match self.0 % PART {

@@ -1,7 +1,7 @@
-//! The words: units, operations, behaviours, load, QoS rules, outcomes and phases as plain types.
+//! Domain types: units, operations, behaviours, load, QoS rules, outcomes and phases as plain types.
 //!
-//! This crate knows no files, no clock and no async code. Everything above it speaks in these types, so a
-//! quantity has its unit in its type and a setting that makes no sense does not construct.
+//! This crate knows no files, no clock and no async code. All other crates use these types, so that a
+//! quantity has its unit in its type and an impossible setting cannot be constructed.
 
 mod ability;
 mod behaviour;

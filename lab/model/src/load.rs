@@ -1,21 +1,21 @@
-//! What load is asked for and for how long.
+//! Load: its unit, level and durations.
 
 use crate::{Level, Nanos, Share};
 
-/// What load is counted in.
+/// Unit of load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadUnit {
     /// Closed loop: users, each of whom waits for its answers.
     #[default]
     Users,
-    /// Open loop: starts per second, whatever answers take.
+    /// Open loop: starts per second, independent of answers.
     PerSecond,
-    /// Of several loads: percent of what each has of its own.
+    /// For several loads: percent of each load's own level.
     Scale,
 }
 
 impl LoadUnit {
-    /// The name in plans and records.
+    /// Returns the name in plans and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,14 +29,15 @@ impl LoadUnit {
 /// A load in its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// What is counted.
+    /// Unit of the level.
     pub unit: LoadUnit,
-    /// How much of it.
+    /// The level.
     pub level: Level,
 }
 
 impl Offered {
-    /// The level at a scale in percent of this load: at least the smallest of its unit, unless the scale is zero.
+    /// Returns the level at a scale in percent of this load; at least the smallest of its unit, unless the
+    /// scale is zero.
     #[must_use]
     pub fn scaled(self, scale: Level) -> Level {
         let least = match self.unit {
@@ -50,7 +51,7 @@ impl Offered {
         if scale == Level::ZERO { Level::ZERO } else { level.max(least) }
     }
 
-    /// The scale in whole percent of this load that has a level.
+    /// Returns the scale in whole percent of this load that has this level.
     #[must_use]
     pub fn scale_of(self, level: u32) -> u32 {
         let whole = u64::max(self.level.0, 1);
@@ -59,24 +60,24 @@ impl Offered {
     }
 }
 
-/// How a run looks for its answer. Levels are in the run's [`LoadUnit`].
+/// Strategy of a run. Levels are in the run's [`LoadUnit`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Strategy {
     /// A constant level, judged in each measured window.
     Fixed {
-        /// The level in the measured windows.
+        /// Level in the measured windows.
         level: Level,
-        /// How many measured windows follow each other; all must pass.
+        /// Number of consecutive measured windows; all must pass.
         windows: u32,
     },
-    /// The highest level that passes.
+    /// Searches for the highest level that passes.
     Search(SearchBounds),
     /// A level that changes over time; each hold of the path is a measured window.
     Path(LoadPath),
 }
 
 impl Strategy {
-    /// The highest level.
+    /// Returns the highest level.
     #[must_use]
     pub fn most(&self) -> Level {
         match self {
@@ -87,17 +88,17 @@ impl Strategy {
     }
 }
 
-/// A load that changes over time: ramps, holds, bursts (a ramp of no length), again and again.
+/// A load that changes over time: ramps, holds, bursts (ramps of length zero), repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadPath {
-    /// One after the other.
+    /// Steps, one after another.
     pub steps: Vec<LoadStep>,
-    /// How many times; at least once.
+    /// Number of passes; at least one.
     pub repeats: u32,
 }
 
 impl LoadPath {
-    /// The highest level.
+    /// Returns the highest level.
     #[must_use]
     pub fn most(&self) -> Level {
         self.steps.iter().map(|step| step.level).max().unwrap_or_default()
@@ -107,74 +108,74 @@ impl LoadPath {
 /// One step of a load path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadStep {
-    /// The level it leads to.
+    /// Level at the end of the step.
     pub level: Level,
-    /// In so much time, evenly; zero is at once.
+    /// Duration of the even change; zero is at once.
     pub over: Nanos,
-    /// How long it is held and measured; zero goes on with the next step.
+    /// Duration of the hold, which is measured; zero continues with the next step.
     pub hold: Nanos,
 }
 
-/// When operations start in an open loop.
+/// Times of arrivals in an open loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// At equal distances.
     Constant,
-    /// As independent events: exponential distances.
+    /// Independent events: exponential distances.
     Poisson,
-    /// At these instants, counted from the start of the load; the level has no meaning then.
+    /// At these instants, counted from the start of the load; the level does not apply.
     Trace(std::sync::Arc<[Nanos]>),
 }
 
-/// What an arrival begins.
+/// Effect of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartOf {
-    /// One operation of a user that is free; its behaviour says which, its pace has no say.
+    /// One operation of a free user; its behaviour chooses the operation, and its pace does not apply.
     Operation,
-    /// A whole session of a user that is free, at the pace of its behaviour.
+    /// A whole session of a free user, at the pace of its behaviour.
     Session,
 }
 
-/// An open loop: starts come from outside, whatever answers take.
+/// An open loop: starts come from outside, independent of answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenLoop {
-    /// When they come.
+    /// Times of arrivals.
     pub arrivals: Arrivals,
-    /// What each begins.
+    /// Effect of each arrival.
     pub start_of: StartOf,
-    /// Users at the most, over all workers: a bound on work in flight. An arrival that finds none free waits, and is
-    /// counted as late.
+    /// Largest number of users over all workers: a bound on work in flight. An arrival that finds none free
+    /// waits and is counted as late.
     pub most_users: u32,
-    /// Arrivals that may wait for a free user, over all workers. One more is dropped and counted.
+    /// Largest number of waiting arrivals over all workers. Further ones are dropped and counted.
     pub most_waiting: u32,
 }
 
-/// Where a search looks and when it is content. Its levels are whole numbers of the run's [`LoadUnit`].
+/// Bounds and precision of a search. Its levels are integers of the run's [`LoadUnit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchBounds {
-    /// Lowest level worth a trial; failing here ends the search.
+    /// Lowest level worth a trial; a failure here ends the search.
     pub min: u32,
-    /// Highest level; passing here ends the search.
+    /// Highest level; a pass here ends the search.
     pub max: u32,
-    /// How exact the result shall be, as a share of it: the search ends when its bracket, or its interval, is narrower.
+    /// Relative precision: the search ends when its bracket, or its interval, is narrower.
     pub resolution: Share,
-    /// How many trials at most, the confirming ones included.
+    /// Largest number of trials, including confirming ones.
     pub max_trials: u32,
-    /// How it looks.
+    /// Method of the search.
     pub method: SearchMethod,
 }
 
-/// How a search looks for the highest level that passes.
+/// Method of searching for the highest level that passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum SearchMethod {
-    /// A probability for every capacity, and each trial where it is expected to tell the most.
+    /// A posterior over capacities, with each trial where it is expected to be most informative.
     #[default]
     Posterior,
-    /// A bracket that is halved.
+    /// Bisection of a bracket.
     Bisect,
     /// The rules of Weathervane's FindMax.
     FindMax {
-        /// Levels per step of its initial ramp; 0 leaves it to the method.
+        /// Levels per step of its initial ramp; 0 for the method's default.
         step: u32,
     },
     /// Level by level from below.
@@ -182,7 +183,7 @@ pub enum SearchMethod {
 }
 
 impl SearchMethod {
-    /// The name in plans and records.
+    /// Returns the name in plans and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -193,40 +194,40 @@ impl SearchMethod {
         }
     }
 
-    /// Does it begin with trials of its own from below, instead of a ramp that says where to begin?
+    /// Whether it begins with trials from below instead of a ramp that finds the starting level.
     #[must_use]
     pub const fn climbs(&self) -> bool {
         matches!(self, SearchMethod::FindMax { .. } | SearchMethod::Staircase(_))
     }
 }
 
-/// The steps of a staircase, and what ends it besides a level that fails.
+/// Steps of a staircase, and its ends other than a level that fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stair {
-    /// Levels per step; 0 leaves it to the method.
+    /// Levels per step; 0 for the method's default.
     pub step: u32,
-    /// A step that raises throughput by less than this part of it ends the staircase; with 0 none does.
+    /// Relative gain of throughput below which a step ends the staircase; 0 for no such end.
     pub least_gain: Share,
-    /// A level at which the host uses this part of its CPU or more ends the staircase.
+    /// Share of the host's CPU from which a level ends the staircase.
     pub most_cpu: Share,
 }
 
-/// How long the parts of a run take.
+/// Durations of the parts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Durations {
-    /// From nothing to the asked level (fixed), or to the highest (first ramp of a search).
+    /// Ramp from zero to the level (fixed), or to the highest level (first ramp of a search).
     pub ramp: Nanos,
-    /// After the ramp, before the first measured window of a fixed run or of a search's first trial.
+    /// Warm-up after the ramp, before the first measured window of a fixed run or of a search.
     pub warm_up: Nanos,
     /// A measured window.
     pub window: Nanos,
-    /// Search: time in which the level changes between two trials.
+    /// Search: change of the level between two trials.
     pub step: Nanos,
-    /// Search: after a step, before its window.
+    /// Search: wait after a step, before its window.
     pub settle: Nanos,
-    /// The confirming window at the found capacity.
+    /// Confirming window at the capacity.
     pub confirm: Nanos,
-    /// How long operations in flight may take to end after the last window.
+    /// Longest time for operations in flight to end after the last window.
     pub drain: Nanos,
 }
 

@@ -1,22 +1,22 @@
-//! Measures of a workload: what its operations count, and the figures made of it.
+//! Measures of a workload: counters of its operations, and figures computed from them.
 
 use std::collections::HashSet;
 
 use crate::{OpId, OpSpec};
 
-/// Counters of a workload at the most. Every activity and every interval has room for all of them.
+/// Largest number of counters of a workload. Every activity and every interval has room for all of them.
 pub const MOST_COUNTERS: usize = 8;
 
 /// Index of a counter in its workload's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CounterId(pub u8);
 
-/// The value of each counter of a workload.
+/// Value of each counter of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters([u64; MOST_COUNTERS]);
 
 impl Counters {
-    /// Of values by counter index.
+    /// Builds counters from values by counter index.
     #[must_use]
     pub const fn new(values: [u64; MOST_COUNTERS]) -> Self {
         Counters(values)
@@ -25,25 +25,25 @@ impl Counters {
     /// Raises a counter by `count`.
     ///
     /// # Panics
-    /// When no workload can have this counter.
+    /// If the index is too large for any workload.
     pub fn raise(&mut self, counter: CounterId, count: u64) {
         let value = &mut self.0[usize::from(counter.0)];
         *value = value.saturating_add(count);
     }
 
-    /// The value of a counter; 0 of one that no workload can have.
+    /// Returns the value of a counter; 0 if the index is too large for any workload.
     #[must_use]
     pub fn get(&self, counter: CounterId) -> u64 {
         self.0.get(usize::from(counter.0)).copied().unwrap_or(0)
     }
 
-    /// By counter index.
+    /// Returns the values by counter index.
     #[must_use]
     pub const fn values(&self) -> &[u64; MOST_COUNTERS] {
         &self.0
     }
 
-    /// Adds what others counted.
+    /// Adds the values of `other`.
     pub fn add(&mut self, other: &Counters) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine = mine.saturating_add(theirs);
@@ -51,29 +51,29 @@ impl Counters {
     }
 }
 
-/// Whether more or less of a figure is better.
+/// Direction in which a figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Better {
     /// More is better.
     Higher,
     /// Less is better.
     Lower,
-    /// It only describes.
+    /// Only descriptive.
     Neither,
 }
 
-/// Something that is counted in a window.
+/// A counted amount of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Amount {
     /// The value of a counter.
     Counter(CounterId),
-    /// Operations that ended, cancelled ones left out: of one kind, or of all.
+    /// Operations that ended, without cancelled ones: of one kind, or of all.
     Ended(Option<OpId>),
     /// Operations that ended well: of one kind, or of all.
     Good(Option<OpId>),
 }
 
-/// What an amount is divided by.
+/// Divisor of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Per {
     /// The length of the window in seconds.
@@ -82,43 +82,43 @@ pub enum Per {
     Amount(Amount),
 }
 
-/// How a measure is computed: an amount, divided, times a factor.
+/// Formula of a measure: an amount, divided, times a factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Formula {
-    /// What is counted.
+    /// Dividend.
     pub amount: Amount,
-    /// What it is divided by.
+    /// Divisor.
     pub per: Per,
-    /// What the quotient is multiplied by.
+    /// Factor of the quotient.
     pub factor: f64,
 }
 
 impl Formula {
-    /// An amount per second.
+    /// Returns an amount per second.
     #[must_use]
     pub const fn per_second(amount: Amount) -> Self {
         Formula { amount, per: Per::Second, factor: 1.0 }
     }
 
-    /// An amount per minute.
+    /// Returns an amount per minute.
     #[must_use]
     pub const fn per_minute(amount: Amount) -> Self {
         Formula { amount, per: Per::Second, factor: 60.0 }
     }
 
-    /// A counter per operation that ended.
+    /// Returns a counter per operation that ended.
     #[must_use]
     pub const fn per_operation(counter: CounterId) -> Self {
         Formula { amount: Amount::Counter(counter), per: Per::Amount(Amount::Ended(None)), factor: 1.0 }
     }
 
-    /// One amount in percent of another.
+    /// Returns an amount in percent of another.
     #[must_use]
     pub const fn percent(amount: Amount, whole: Amount) -> Self {
         Formula { amount, per: Per::Amount(whole), factor: 100.0 }
     }
 
-    /// The same, multiplied by `factor`.
+    /// Multiplies the formula by `factor`.
     #[must_use]
     pub const fn times(self, factor: f64) -> Self {
         Formula { factor: self.factor * factor, ..self }
@@ -133,48 +133,48 @@ impl Formula {
     }
 }
 
-/// A figure that a workload declares beside those that every run has.
+/// A figure declared by a workload, in addition to those of every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasureSpec {
-    /// The name in records, study files and tables, in `snake_case`.
+    /// Name in records, study files and tables, in `snake_case`.
     pub id: &'static str,
-    /// The name in sentences and heads of tables.
+    /// Name in sentences and table heads.
     pub title: &'static str,
-    /// The unit of its values.
+    /// Unit of its values.
     pub unit: &'static str,
-    /// Which way is better.
+    /// Direction in which it is better.
     pub better: Better,
-    /// How it is computed.
+    /// Formula of its values.
     pub formula: Formula,
 }
 
 /// A measure of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Which.
+    /// The measure.
     pub spec: MeasureSpec,
-    /// How much, in its unit; `None` where it would be divided by nothing.
+    /// Value in its unit; `None` if it would be divided by zero.
     pub value: Option<f64>,
 }
 
-/// A workload's declaration of counters and measures that cannot be.
+/// Defect in a workload's declaration of counters and measures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongMeasures {
-    /// More counters than there is room for.
+    /// More counters than [`MOST_COUNTERS`].
     #[error("{0} counters, at most {MOST_COUNTERS} are possible")]
     TooManyCounters(usize),
-    /// A measure is made of a counter or an operation that the workload does not have.
+    /// A measure of a counter or an operation that the workload does not have.
     #[error("measure `{0}` of a counter or an operation that is not declared")]
     Unknown(&'static str),
-    /// An id that is not in snake case, that another measure has, or that is the name of a metric of every run.
+    /// An id that is not in snake case, that another measure has, or that is the name of a general metric.
     #[error("measure id `{0}`, which is taken or not in snake case")]
     Id(&'static str),
 }
 
-/// Checks what a workload declares.
+/// Checks the declaration of a workload.
 ///
 /// # Errors
-/// The first thing that cannot be.
+/// The first defect.
 pub fn check_measures(
     counters: &[&str],
     measures: &[MeasureSpec],

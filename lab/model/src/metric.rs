@@ -1,8 +1,8 @@
-//! What runs are compared by: figures with a name, a unit, and the direction that is better.
+//! Metrics for comparing runs: figures with a name, a unit, and a better direction.
 
 use crate::{Better, MeasureSpec};
 
-/// A figure of a run. All are of the window that the run's answer rests on, and none is negative.
+/// A figure of a run, taken from the window that decides. None is negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
     /// Operations per second that ended well.
@@ -11,40 +11,40 @@ pub enum Metric {
     Goodput,
     /// Requests per second.
     Requests,
-    /// The capacity in the unit of the run's load: the median of what the search believes, by bisection the highest load
+    /// Capacity in the unit of the run's load: the median of the posterior, or in bisection the highest load
     /// that passed.
     Capacity,
-    /// Response time of an operation at the quantile it is judged by.
+    /// Response time of an operation at its judged quantile.
     ResponseJudged,
-    /// Response time of an operation, mean.
+    /// Mean response time of an operation.
     ResponseMean,
-    /// Response time of an operation, median.
+    /// Median response time of an operation.
     ResponseP50,
-    /// Response time of an operation, 90 % quantile.
+    /// 90 % quantile of an operation's response time.
     ResponseP90,
-    /// Response time of an operation, 95 % quantile.
+    /// 95 % quantile of an operation's response time.
     ResponseP95,
-    /// Response time of an operation, 99 % quantile.
+    /// 99 % quantile of an operation's response time.
     ResponseP99,
-    /// Response time of an operation, 99.9 % quantile.
+    /// 99.9 % quantile of an operation's response time.
     ResponseP999,
-    /// Service time of an operation, mean.
+    /// Mean service time of an operation.
     ServiceMean,
-    /// Service time of an operation, median.
+    /// Median service time of an operation.
     ServiceP50,
-    /// Service time of an operation, 90 % quantile.
+    /// 90 % quantile of an operation's service time.
     ServiceP90,
-    /// Service time of an operation, 95 % quantile.
+    /// 95 % quantile of an operation's service time.
     ServiceP95,
-    /// Service time of an operation, 99 % quantile.
+    /// 99 % quantile of an operation's service time.
     ServiceP99,
-    /// Service time of an operation, 99.9 % quantile.
+    /// 99.9 % quantile of an operation's service time.
     ServiceP999,
-    /// Cores that the nodes of the application used.
+    /// Cores used by the nodes of the application.
     ApplicationCores,
-    /// Cores that everything on the host used, driver and stores included.
+    /// Cores used by everything on the host, driver and stores included.
     HostCpu,
-    /// Cores that the driver used.
+    /// Cores used by the driver.
     DriverCpu,
     /// CPU time of the application's nodes per operation that ended well.
     CpuPerOperation,
@@ -52,22 +52,23 @@ pub enum Metric {
     DriverCpuPerOperation,
     /// CPU time of the whole host, driver and stores included, per operation that ended well.
     HostCpuPerOperation,
-    /// CPU time of the whole host for each second of the driver's. A driver that does the same work in all configurations
-    /// shows how fast the cores were in that run, so this is free of it.
+    /// CPU time of the whole host per second of the driver's. A driver that does the same work in all
+    /// configurations shows how fast the cores were in that run, so this metric does not depend on their
+    /// speed.
     HostCpuPerDriverCpu,
-    /// Users per core that the application's nodes used.
+    /// Users per core used by the application's nodes.
     UsersPerApplicationCore,
     /// CPU time of the driver per request.
     DriverCpuPerRequest,
     /// Memory of the application's nodes at the end of the window.
     ApplicationMemory,
-    /// From the first start to the last end of a load of a number of operations.
+    /// Time from the first start to the last end of a load of a number of operations.
     Elapsed,
-    /// Time until the application answered, from the wish for its hosts.
+    /// Time from the request for hosts until the application answered.
     ReadyTime,
     /// Share of operations that failed.
     FailedOperations,
-    /// A measure that the workload declares.
+    /// A measure declared by the workload.
     Measure(&'static MeasureSpec),
 }
 
@@ -80,7 +81,7 @@ use Metric::{
 };
 
 impl Metric {
-    /// All that every run may have.
+    /// All metrics that any run may have.
     pub const ALL: [Metric; 30] = [
         Throughput,
         Goodput,
@@ -114,18 +115,19 @@ impl Metric {
         FailedOperations,
     ];
 
-    /// What a figure may be divided by: amounts of the whole run. A capacity is none, since one that is only a lower bound
-    /// would make an upper bound of the quotient.
+    /// Metrics that may be divisors: amounts of the whole run. Capacity is excluded, as a lower bound would
+    /// make the quotient an upper bound.
     pub const DIVISORS: [Metric; 7] =
         [Throughput, Goodput, Requests, ApplicationCores, HostCpu, DriverCpu, ApplicationMemory];
 
-    /// Whether several loads at once have one figure together, since it is of the host, the drivers or the search.
+    /// Whether several loads have it only together, because it belongs to the host, the drivers or the
+    /// search.
     #[must_use]
     pub const fn is_of_all_loads(self) -> bool {
         matches!(self, Capacity | HostCpu | DriverCpu | HostCpuPerOperation | HostCpuPerDriverCpu | ReadyTime)
     }
 
-    /// The name in study files and tables.
+    /// Returns the name in study files and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -163,7 +165,7 @@ impl Metric {
         }
     }
 
-    /// What a sentence calls it.
+    /// Returns the name in sentences.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -201,13 +203,13 @@ impl Metric {
         }
     }
 
-    /// The metric of this name among [`Metric::ALL`].
+    /// Returns the metric of this name among [`Metric::ALL`].
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// The unit beside its figures. What a capacity counts is the load's own business, and said by the plan.
+    /// Returns the unit of its figures. The unit of a capacity depends on the plan.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -228,7 +230,7 @@ impl Metric {
         }
     }
 
-    /// Which way is better, unless a study says otherwise.
+    /// Returns the better direction, unless a study overrides it.
     #[must_use]
     pub const fn better(self) -> Better {
         match self {
@@ -238,8 +240,8 @@ impl Metric {
         }
     }
 
-    /// The share of an operation's times that lie below it. `None` where it is no quantile, or that at which the operation is
-    /// judged, which a plan tells.
+    /// Returns the quantile as a share. `None` for other metrics, and for the judged quantile, which depends
+    /// on the plan.
     #[must_use]
     pub const fn quantile(self) -> Option<f64> {
         match self {
@@ -252,7 +254,7 @@ impl Metric {
         }
     }
 
-    /// Is it a figure of one operation, which must be named then?
+    /// Whether it is a figure of one operation, which must be named then.
     #[must_use]
     pub const fn is_of_operation(self) -> bool {
         matches!(

@@ -1,26 +1,26 @@
-//! Operations and users: the identities everything is counted by.
+//! Identities of operations and users, by which everything is counted.
 
 /// Index of an operation in its workload's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpId(pub u8);
 
 impl OpId {
-    /// As an index into tables by operation.
+    /// Returns the index into tables by operation.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// One simulated user of a run, counted from 0 over all workers: the global order number.
+/// A simulated user of a run, counted from 0 over all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(pub u32);
 
-/// One kind of thing a user does; the unit of counting.
+/// A kind of operation; the unit of counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpSpec {
-    /// The name in records and reports, in CamelCase as the field writes it.
+    /// Name in records and reports, in CamelCase.
     pub name: &'static str,
-    /// One sentence: what the user does.
+    /// Description of the user's action, one sentence.
     pub about: &'static str,
 }

@@ -1,24 +1,25 @@
-//! How an operation ended.
+//! Outcomes of operations.
 
-/// How an operation ended. A small `Copy` value: counted on the request path, worded only in reports.
+/// Outcome of an operation. A small `Copy` value: counted on the request path, worded only in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// The right answer came.
+    /// A correct answer arrived.
     Good,
-    /// The target ended a wait as agreed (a long poll that ran out); the user starts its session again. Not a failure.
+    /// The target ended a wait as agreed (a long poll that ran out); the user starts its session again. Not a
+    /// failure.
     Expired,
-    /// An answer came that says no: an unexpected status.
+    /// An answer of refusal arrived: an unexpected status.
     Refused,
-    /// An answer came that cannot be read or is not what was asked for.
+    /// An unreadable or wrong answer arrived.
     WrongAnswer,
-    /// No answer came before the deadline.
+    /// No answer arrived before the deadline.
     TimedOut,
-    /// The connection could not be made, or broke.
+    /// The connection could not be opened, or broke.
     Broken,
-    /// The driver could not do its part: it had no local port, no open file or no memory left, or its own machine forbade
-    /// the connection. Says nothing about the target.
+    /// The driver failed: it lacked a local port, an open file or memory, or its own machine forbade the
+    /// connection. Says nothing about the target.
     DriverFault,
-    /// The engine ended the operation itself: a user that was told to stop. Not counted as an operation.
+    /// The engine ended the operation, because its user was stopped. Not counted as an operation.
     Cancelled,
 }
 
@@ -35,13 +36,13 @@ impl Outcome {
         Outcome::Cancelled,
     ];
 
-    /// As an index into tables by outcome.
+    /// Returns the index into tables by outcome.
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Is this a failed operation in the sense of the QoS rules?
+    /// Whether it is a failure in the sense of the QoS rules.
     #[must_use]
     pub const fn is_failure(self) -> bool {
         matches!(
@@ -54,7 +55,7 @@ impl Outcome {
         )
     }
 
-    /// The name in records and reports.
+    /// Returns the name in records and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

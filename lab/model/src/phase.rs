@@ -1,32 +1,32 @@
-//! The phases of a run, in order; only a target that is filled through its address is filled after it was deployed.
+//! Phases of a run, in order. A target that is filled through its address is filled after it was deployed.
 
-/// A phase of a run. Each leaves an entry in the record when it starts and when it ends.
+/// A phase of a run. Each has entries in the record at its start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Is the plan possible on this machine?
+    /// Checks that the plan is possible on this machine.
     Check,
-    /// Put the data in place, or reuse it.
+    /// Puts the data in place, or reuses them.
     Fill,
-    /// Make the units exist and wait until they are ready.
+    /// Creates the units and waits until they are ready.
     Deploy,
-    /// Load grows on purpose, nothing is judged but the first sign of failure.
+    /// Load grows on purpose; only the first sign of failure is judged.
     Ramp,
-    /// Load as in measurement, kept but not counted.
+    /// Load as in measurement, kept and not counted.
     WarmUp,
     /// Measured windows.
     Hold,
-    /// No new starts; wait for those in flight.
+    /// No new starts, while operations in flight end.
     Drain,
-    /// Is the data still right?
+    /// Checks that the data are still right.
     Verify,
-    /// Logs, configurations and facts into the record.
+    /// Copies logs, configurations and facts into the record.
     Collect,
-    /// Nothing stays behind.
+    /// Removes everything that was created.
     Remove,
 }
 
 impl Phase {
-    /// The name in records, screens and reports.
+    /// Returns the name in records, screens and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

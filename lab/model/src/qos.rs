@@ -1,11 +1,12 @@
-//! What makes a result count: the rules of a profile.
+//! Rules of a profile, which a measured window must keep.
 
 use crate::{MeasureSpec, Nanos, OpId, OpSpec, Share};
 
-/// Limits of response and service time that one operation may have beside the first of response time.
+/// Largest number of limits of response and service time for one operation, in addition to the first of
+/// response time.
 pub const MOST_FURTHER_LIMITS: usize = 3;
 
-/// What a rule is about.
+/// Subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subject {
     /// Response time of an operation at a quantile, in milliseconds.
@@ -35,7 +36,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The operation it is about; `None` for one of the whole load.
+    /// Returns the operation it is about; `None` for the whole load.
     #[must_use]
     pub const fn op(self) -> Option<OpId> {
         match self {
@@ -50,27 +51,28 @@ impl Subject {
     }
 }
 
-/// What the value of a subject must be, in the subject's unit.
+/// Requirement on the value of a subject, in the subject's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// This or less.
+    /// This value or less.
     AtMost(f64),
-    /// This or more.
+    /// This value or more.
     AtLeast(f64),
-    /// This, or off by a part of it.
+    /// This value within a relative tolerance.
     Within {
         /// The required value.
         value: f64,
-        /// By which part of it the value may be off.
+        /// Relative tolerance.
         tolerance: Share,
     },
 }
 
 impl Bound {
-    /// Forgiven, relative to the limit: 10.95 % of a mix plus its tolerance is not exact in binary.
+    /// Tolerance for rounding, relative to the limit: 10.95 % of a mix plus its tolerance is not exact in
+    /// binary.
     const HAIR: f64 = 1e-12;
 
-    /// The limit, or the required value.
+    /// Returns the limit, or the required value.
     #[must_use]
     pub const fn limit(self) -> f64 {
         match self {
@@ -78,7 +80,7 @@ impl Bound {
         }
     }
 
-    /// Does a value keep it, of which `chance` may be chance?
+    /// Whether a value keeps the bound, if chance alone explains a deviation of `chance`.
     #[must_use]
     pub fn holds(self, value: f64, chance: f64) -> bool {
         let hair = Self::HAIR * (1.0 + self.limit().abs());
@@ -92,23 +94,23 @@ impl Bound {
     }
 }
 
-/// One thing that must hold in a measured window.
+/// A requirement on a measured window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// What is judged.
+    /// Subject of the rule.
     pub subject: Subject,
-    /// What its value must be.
+    /// Requirement on its value.
     pub bound: Bound,
 }
 
 impl Rule {
-    /// Response time of an operation is within `limit` at a quantile.
+    /// Makes a rule: response time of an operation is within `limit` at a quantile.
     #[must_use]
     pub fn response(op: OpId, quantile: Share, limit: Nanos) -> Self {
         Rule { subject: Subject::Response { op, quantile }, bound: Bound::AtMost(millis(limit)) }
     }
 
-    /// The limit of a quantile, against which each operation is held when it ends.
+    /// Returns the limit of a quantile, with which each operation is compared when it ends.
     #[must_use]
     pub fn time_limit(&self) -> Option<TimeLimit> {
         match (self.subject, self.bound) {
@@ -127,7 +129,7 @@ fn nanos(ms: f64) -> Nanos {
     Nanos((ms.max(0.0) * 1e6).round() as u64)
 }
 
-/// A limit of the time of one operation.
+/// A limit on the time of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLimit {
     /// Of response time.
@@ -136,17 +138,18 @@ pub enum TimeLimit {
     Service(Nanos),
 }
 
-/// The limits of one operation. Each operation that ends is held against them, and those over each are counted.
+/// Limits of one operation. Each operation that ends is compared with them, and those over each limit are
+/// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeLimits {
-    /// The first limit of response time, by which goodput is counted.
+    /// First limit of response time, by which goodput is counted.
     pub response: Option<Nanos>,
-    /// The limits of its further rules.
+    /// Limits of its further rules.
     pub further: [Option<TimeLimit>; MOST_FURTHER_LIMITS],
 }
 
 impl TimeLimits {
-    /// Adds a limit, unless it is there; false where there is no room for it.
+    /// Adds a limit, unless it is there; returns false if there is no room for it.
     fn add(&mut self, limit: TimeLimit) -> bool {
         match (self.response, limit) {
             (None, TimeLimit::Response(first)) => self.response = Some(first),
@@ -167,18 +170,18 @@ impl From<Option<Nanos>> for TimeLimits {
     }
 }
 
-/// The usual rules of one operation.
+/// Default rules of one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QosRule {
     /// The operation.
     pub op: OpId,
-    /// The quantile of response time that must be within `limit`.
+    /// Quantile of response time that must be within `limit`.
     pub quantile: Share,
-    /// The response-time limit; `None` where response time is not judged (a long poll waits on purpose).
+    /// Limit of response time; `None` if response time is not judged (a long poll waits on purpose).
     pub limit: Option<Nanos>,
-    /// Is this operation judged at all? The others are counted and shown.
+    /// Whether the operation is judged. Others are counted and shown.
     pub judged: bool,
-    /// Required share of all judged operations; zero means that its share is not judged.
+    /// Required share of all judged operations; zero if the share is not judged.
     pub mix: Share,
     /// Tolerance of the mix, relative to `mix`.
     pub mix_tolerance: Share,
@@ -187,7 +190,7 @@ pub struct QosRule {
 }
 
 impl QosRule {
-    /// One rule for each thing it says; none of an operation that is not judged.
+    /// Returns a rule for each requirement; none if the operation is not judged.
     pub fn rules(&self) -> impl Iterator<Item = Rule> + use<> {
         let QosRule { op, quantile, mix, mix_tolerance: tolerance, .. } = *self;
         let time = self.limit.map(|limit| Rule::response(op, quantile, limit));
@@ -199,10 +202,10 @@ impl QosRule {
     }
 }
 
-/// Figures that follow from a profile's transitions and paces, to be printed beside the measured ones.
+/// Figures derived from a profile's transitions and paces, shown beside the measured ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Derived {
-    /// Operations per user and second, all behaviours together.
+    /// Operations per user and second, over all behaviours.
     pub ops_per_user_s: f64,
     /// HTTP requests (or the protocol's equivalent) per operation.
     pub requests_per_op: f64,
@@ -210,18 +213,18 @@ pub struct Derived {
     pub session_s: f64,
 }
 
-/// A named way of using a workload: its rules and what is derived from its data.
+/// A named way of using a workload, with its rules and derived figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// The name, as in a plan.
+    /// Name in plans.
     pub name: &'static str,
-    /// Any number of rules, in the order in which they are shown. An operation is judged when a rule is about it.
+    /// Any number of rules, in the order of display. An operation is judged if a rule is about it.
     pub rules: Vec<Rule>,
-    /// Figures derived from the profile, where they can be.
+    /// Figures derived from the profile, if they can be derived.
     pub derived: Option<Derived>,
 }
 
-/// Rules that cannot be judged.
+/// Defect in a list of rules.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WrongRules {
     /// More limits of time on one operation than are counted.
@@ -236,24 +239,24 @@ pub enum WrongRules {
 }
 
 impl Profile {
-    /// A profile with the usual rules of its operations.
+    /// Makes a profile with the default rules of its operations.
     #[must_use]
     pub fn usual(name: &'static str, operations: &[QosRule], derived: Option<Derived>) -> Self {
         Profile { name, rules: operations.iter().flat_map(QosRule::rules).collect(), derived }
     }
 
-    /// The rules about an operation.
+    /// Returns the rules about an operation.
     pub fn of(&self, op: OpId) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |rule| rule.subject.op() == Some(op))
     }
 
-    /// By operation index: is the operation judged?
+    /// Returns whether each operation is judged, by operation index.
     #[must_use]
     pub fn judged(&self, ops: usize) -> Vec<bool> {
         (0..ops).map(|op| self.of(OpId(op as u8)).next().is_some()).collect()
     }
 
-    /// The first limit of an operation's response time, with its quantile.
+    /// Returns the first limit of an operation's response time, with its quantile.
     #[must_use]
     pub fn response_limit(&self, op: OpId) -> Option<(Share, Nanos)> {
         self.of(op).find_map(|rule| match (rule.subject, rule.time_limit()) {
@@ -262,7 +265,7 @@ impl Profile {
         })
     }
 
-    /// All limits of response times, with the operation and the quantile.
+    /// Returns all limits of response times, with operation and quantile.
     pub fn response_limits(&self) -> impl Iterator<Item = (OpId, Share, Nanos)> {
         self.rules.iter().filter_map(|rule| match (rule.subject, rule.time_limit()) {
             (Subject::Response { op, quantile }, Some(TimeLimit::Response(limit))) => {
@@ -272,26 +275,26 @@ impl Profile {
         })
     }
 
-    /// What an operation's share of the mix must be, where it is judged.
+    /// Returns the requirement on an operation's share of the mix, if it is judged.
     #[must_use]
     pub fn mix(&self, op: OpId) -> Option<Bound> {
         self.of(op).find_map(|rule| matches!(rule.subject, Subject::Mix(_)).then_some(rule.bound))
     }
 
-    /// The largest share of failures of an operation; all of it where no rule says so.
+    /// Returns the largest share of failures of an operation; 1 if no rule limits it.
     #[must_use]
     pub fn failures(&self, op: OpId) -> f64 {
         let of_failures = self.of(op).find(|rule| matches!(rule.subject, Subject::Failures(_)));
         of_failures.map_or(1.0, |rule| rule.bound.limit())
     }
 
-    /// By operation index: the limits against which operations are held when they end.
+    /// Returns the limits of each operation, by operation index.
     #[must_use]
     pub fn time_limits(&self, ops: usize) -> Vec<TimeLimits> {
         let of = |op: usize| {
             let mut limits = TimeLimits::default();
             for limit in self.of(OpId(op as u8)).filter_map(Rule::time_limit) {
-                // Profiles with more are refused.
+                // Profiles with more limits are refused.
                 let _ = limits.add(limit);
             }
             limits
@@ -302,7 +305,7 @@ impl Profile {
     /// Checks that all rules can be judged.
     ///
     /// # Errors
-    /// The first thing that cannot be.
+    /// The first defect.
     pub fn check(&self, measures: &[MeasureSpec], ops: &[OpSpec]) -> Result<(), WrongRules> {
         let mut limits = vec![TimeLimits::default(); ops.len()];
         for rule in &self.rules {

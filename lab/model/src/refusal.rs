@@ -1,19 +1,19 @@
-//! How a file a user wrote is refused: where, what was found, what is allowed, what to do.
+//! Refusal of a user's file: place, value, allowed values and remedy.
 
 use std::fmt;
 
-/// One thing in a plan or a scenario that cannot be.
+/// An impossible setting in a plan or a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where it stands: `file:line`, or `--set`.
+    /// Place of the setting: `file:line`, or `--set`.
     pub place: String,
-    /// The key, as in `load.users`; empty when the text is not TOML at all.
+    /// The key, as in `load.users`; empty if the text is not valid TOML.
     pub key: String,
     /// The value found, as written.
     pub value: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: String,
-    /// What to do.
+    /// Remedy.
     pub remedy: String,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Everything in a file that cannot be, at once.
+/// All impossible settings of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Refused(pub Vec<Refusal>);
 

@@ -1,16 +1,16 @@
-//! Secrets in texts that are shown or kept: passwords of URLs, headers that carry credentials, files of keys.
+//! Secrets in texts that are shown or recorded: passwords of URLs, headers with credentials, files of keys.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A file whose bytes are shown nowhere.
+/// A file whose content is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The path as it was given.
+    /// The path as given.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: Arc<[u8]>,
 }
 
@@ -20,14 +20,14 @@ impl fmt::Debug for SecretFile {
     }
 }
 
-/// Stands for a secret.
+/// Replacement for a secret.
 pub const MASK: &str = "***";
 
-/// Names of headers that carry credentials, whole or in part.
+/// Names of headers with credentials, or parts of such names.
 const SECRET_NAMES: [&str; 7] =
     ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey"];
 
-/// A text with the passwords of its URLs (`SCHEME://USER:PASSWORD@HOST`) masked.
+/// Masks the passwords of URLs (`SCHEME://USER:PASSWORD@HOST`) in a text.
 #[must_use]
 pub fn masked(text: &str) -> Cow<'_, str> {
     let mut out = String::new();

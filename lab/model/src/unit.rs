@@ -4,47 +4,47 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A point or a span of time in nanoseconds, counted from the start of whatever it belongs to.
+/// A point or span of time in nanoseconds; a point counts from a start that depends on the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
     /// The start of time.
     pub const ZERO: Nanos = Nanos(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// Whole milliseconds.
+    /// Converts whole milliseconds.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
         Nanos(ms * 1_000_000)
     }
 
-    /// Whole seconds.
+    /// Converts whole seconds.
     #[must_use]
     pub const fn from_secs(s: u64) -> Self {
         Nanos(s * 1_000_000_000)
     }
 
-    /// Fractional seconds; negative and not-a-number become zero.
+    /// Converts fractional seconds; negative values and NaN become zero.
     #[must_use]
     pub fn from_secs_f64(s: f64) -> Self {
         Nanos((s * 1e9).max(0.0) as u64)
     }
 
-    /// This span in seconds.
+    /// Returns the span in seconds.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// This span in whole microseconds, rounded down.
+    /// Returns the span in whole microseconds, rounded down.
     #[must_use]
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// The distance to an earlier instant; zero when `earlier` is in fact later.
+    /// Returns the distance to an earlier instant; zero if `earlier` is in fact later.
     #[must_use]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
@@ -81,33 +81,33 @@ impl From<Nanos> for Duration {
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Share(f64);
 
-/// A number outside 0 to 1 was given where a share is needed.
+/// A number outside 0 to 1, where a share is required.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{0} is not a share: allowed is 0 to 1")]
 pub struct NotAShare(pub f64);
 
 impl Share {
-    /// Nothing of it.
+    /// The share 0.
     pub const ZERO: Share = Share(0.0);
-    /// All of it.
+    /// The share 1.
     pub const ONE: Share = Share(1.0);
 
-    /// Checks that `value` lies in 0 to 1.
+    /// Builds a share. Fails if `value` is outside 0 to 1.
     pub fn new(value: f64) -> Result<Self, NotAShare> {
         if (0.0..=1.0).contains(&value) { Ok(Share(value)) } else { Err(NotAShare(value)) }
     }
 
-    /// From a percentage written in source code; must be a constant in 0 to 100.
+    /// Builds a share from a percentage in source code, a constant in 0 to 100.
     ///
     /// # Panics
-    /// When `percent` is outside 0 to 100, which for a constant is found at compile time.
+    /// If `percent` is outside 0 to 100; a constant fails at compile time.
     #[must_use]
     pub const fn percent(percent: f64) -> Self {
         assert!(percent >= 0.0 && percent <= 100.0, "a percentage is 0 to 100");
         Share(percent / 100.0)
     }
 
-    /// The number, 0 to 1.
+    /// Returns the number, 0 to 1.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -115,7 +115,7 @@ impl Share {
 }
 
 impl fmt::Display for Share {
-    /// As a percentage with two decimals.
+    /// Formats as a percentage with two decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2} %", self.0 * 100.0)
     }

@@ -1,101 +1,101 @@
-//! What was decided about a window: *passed* (the QoS rules) and *valid* (the measurement can be believed) apart.
+//! Verdict on a window, with *passed* (the QoS rules) and *valid* (the measurement) apart.
 
 use crate::{Bound, Check, Measured, Offered, Subject};
 
-/// A rule held against a measured window. Values are in the unit of the subject.
+/// A rule applied to a measured window. Values are in the unit of the subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleVerdict {
-    /// What was judged.
+    /// Subject of the rule.
     pub subject: Subject,
     /// Name of the operation that it is about; `None` for the whole load.
     pub op: Option<String>,
-    /// What was found; `None` where nothing happened of which there could be a value.
+    /// The value; `None` if nothing occurred that would have one.
     pub value: Option<f64>,
-    /// What was required.
+    /// The requirement.
     pub bound: Bound,
-    /// By how much the value may be off by chance in this window.
+    /// Deviation of the value that chance alone explains in this window.
     pub chance: f64,
-    /// Is what was required?
+    /// Whether the rule holds.
     pub holds: bool,
 }
 
-/// One operation in one measured window, held against its rules. Times in milliseconds, shares 0 to 1.
+/// One operation in one measured window, with its rules. Times are in milliseconds, shares 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpVerdict {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended in the window.
     pub count: u64,
-    /// Failed ones among them.
+    /// Failed operations among them.
     pub failed: u64,
     /// Share of all judged operations.
     pub mix: f64,
-    /// Required share; 0 when the share is not judged.
+    /// Required share; 0 if the share is not judged.
     pub mix_required: f64,
     /// Tolerance relative to the required share.
     pub mix_tolerance: f64,
-    /// By how much the share may be off by chance in this window; 0 where no share is required.
+    /// Deviation of the share that chance alone explains in this window; 0 if no share is required.
     pub mix_chance: f64,
-    /// Response time, mean.
+    /// Mean response time.
     pub mean_ms: f64,
-    /// Response time, median.
+    /// Median response time.
     pub p50_ms: f64,
-    /// Response time, 90 % quantile.
+    /// 90 % quantile of response time.
     pub p90_ms: f64,
-    /// Response time, 95 % quantile.
+    /// 95 % quantile of response time.
     pub p95_ms: f64,
-    /// Response time, 99 % quantile.
+    /// 99 % quantile of response time.
     pub p99_ms: f64,
-    /// Response time, 99.9 % quantile.
+    /// 99.9 % quantile of response time.
     pub p999_ms: f64,
-    /// Response time, largest.
+    /// Largest response time.
     pub max_ms: f64,
-    /// Service time (from actual start), mean.
+    /// Mean service time (from actual start).
     pub service_mean_ms: f64,
-    /// Service time, median.
+    /// Median service time.
     pub service_p50_ms: f64,
-    /// Service time, 90 % quantile.
+    /// 90 % quantile of service time.
     pub service_p90_ms: f64,
-    /// Service time, 95 % quantile.
+    /// 95 % quantile of service time.
     pub service_p95_ms: f64,
-    /// Service time, 99 % quantile.
+    /// 99 % quantile of service time.
     pub service_p99_ms: f64,
-    /// Service time, 99.9 % quantile.
+    /// 99.9 % quantile of service time.
     pub service_p999_ms: f64,
-    /// Service time, largest.
+    /// Largest service time.
     pub service_max_ms: f64,
-    /// The quantile of response time that its first limit is for; p99 where it has none.
+    /// Response time at the quantile of its first limit; p99 if it has none.
     pub judged_ms: f64,
-    /// The limit of that quantile; `None` where response time has no limit.
+    /// Limit of that quantile; `None` if response time has no limit.
     pub limit_ms: Option<f64>,
-    /// Share of operations over the limit.
+    /// Share of operations that exceeded the limit.
     pub over_limit: f64,
     /// Largest allowed share of failures.
     pub failures_allowed: f64,
-    /// Is the operation judged at all?
+    /// Whether the operation is judged.
     pub judged: bool,
-    /// The rule of `limit_ms` holds.
+    /// Whether the rule of `limit_ms` holds.
     pub time_ok: bool,
-    /// The mix rule holds.
+    /// Whether the mix rule holds.
     pub mix_ok: bool,
-    /// The failure rule holds.
+    /// Whether the failure rule holds.
     pub failures_ok: bool,
-    /// All its further rules hold.
+    /// Whether all its further rules hold.
     pub further_ok: bool,
 }
 
 impl OpVerdict {
-    /// All rules hold, or the operation is not judged.
+    /// Returns whether all rules hold or the operation is not judged.
     #[must_use]
     pub fn passed(&self) -> bool {
         !self.judged || (self.time_ok && self.mix_ok && self.failures_ok && self.further_ok)
     }
 }
 
-/// A measured window held against the rules.
+/// A judged window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowVerdict {
-    /// The load that was asked for.
+    /// Load asked for.
     pub offered: Offered,
     /// Users active at its end.
     pub users: u32,
@@ -111,17 +111,17 @@ pub struct WindowVerdict {
     pub requests_s: f64,
     /// Operations started per second.
     pub starts_s: f64,
-    /// Arrivals that had to wait for a free user (open loop).
+    /// Arrivals that waited for a free user (open loop).
     pub late: u64,
     /// Arrivals that never started (open loop).
     pub dropped: u64,
     /// Beats left out because an operation was still in progress.
     pub skipped: u64,
-    /// Start lag, median, milliseconds.
+    /// Median start lag, milliseconds.
     pub lag_p50_ms: f64,
-    /// Start lag, 99 % quantile, milliseconds.
+    /// 99 % quantile of start lag, milliseconds.
     pub lag_p99_ms: f64,
-    /// Per operation.
+    /// Figures by operation.
     pub ops: Vec<OpVerdict>,
     /// Every rule, in the order of the profile.
     pub rules: Vec<RuleVerdict>,
@@ -132,7 +132,7 @@ pub struct WindowVerdict {
 }
 
 impl WindowVerdict {
-    /// Every rule holds, and something did not fail.
+    /// Whether every rule holds and at least one operation did not fail.
     #[must_use]
     pub fn passed(&self) -> bool {
         let failed_alone =
@@ -140,13 +140,13 @@ impl WindowVerdict {
         !failed_alone && self.rules.iter().all(|rule| rule.holds) && self.ops.iter().all(OpVerdict::passed)
     }
 
-    /// Every validity check holds.
+    /// Whether every validity check holds.
     #[must_use]
     pub fn valid(&self) -> bool {
         self.checks.iter().all(|c| c.ok)
     }
 
-    /// Pass, fail or not to be believed.
+    /// Returns the result: pass, fail or invalid.
     #[must_use]
     pub fn result(&self) -> TrialResult {
         match (self.valid(), self.passed()) {
@@ -157,13 +157,13 @@ impl WindowVerdict {
     }
 }
 
-/// What a trial says to a search.
+/// Result of a trial for a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrialResult {
     /// Valid, and every rule held.
     Pass,
-    /// Valid, and some rule did not hold.
+    /// Valid, and a rule did not hold.
     Fail,
-    /// Not to be believed either way.
+    /// Not valid, so neither pass nor fail.
     Invalid,
 }

@@ -1,10 +1,10 @@
-//! Numbers and errors in sentences, as every crate words them.
+//! Numbers and errors in sentences, formatted alike in all crates.
 
 use std::error::Error;
 
 use crate::{LoadUnit, Nanos, Offered};
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -18,10 +18,10 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// The text for a figure that does not exist.
+/// Text for a missing figure.
 pub const NONE: &str = "–";
 
-/// A figure with three significant digits below a thousand, thousands apart above.
+/// Formats a figure with three significant digits below a thousand, and with separated thousands above.
 #[must_use]
 pub fn figure(x: f64) -> String {
     match x {
@@ -34,19 +34,19 @@ pub fn figure(x: f64) -> String {
     }
 }
 
-/// A share as a percentage: `2.35 %`.
+/// Formats a share as a percentage: `2.35 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     format!("{} %", figure(share * 100.0))
 }
 
-/// So many users.
+/// Formats a number of users.
 #[must_use]
 pub fn users(n: u32) -> String {
     if n == 1 { "1 user".to_owned() } else { format!("{} users", count(n.into())) }
 }
 
-/// A load: `30,000 users`, `12,300 starts/s`.
+/// Formats a load: `30,000 users`, `12,300 starts/s`.
 #[must_use]
 pub fn offered(load: Offered) -> String {
     match load.unit {
@@ -55,7 +55,7 @@ pub fn offered(load: Offered) -> String {
     }
 }
 
-/// Milliseconds with three digits that count: `0.05 ms`, `1.5 ms`, `250 ms`.
+/// Formats milliseconds with three significant digits: `0.05 ms`, `1.5 ms`, `250 ms`.
 #[must_use]
 pub fn millis(ms: f64) -> String {
     let digits = match ms.abs() {
@@ -69,15 +69,15 @@ pub fn millis(ms: f64) -> String {
     format!("{text} ms")
 }
 
-/// A quantile by its name: 0.99 is `p99`, 0.999 is `p99.9`.
+/// Names a quantile: 0.99 is `p99`, 0.999 is `p99.9`.
 #[must_use]
 pub fn quantile(share: f64) -> String {
-    // Six decimals tell p99.9999 from p100, and swallow what binary forms add.
+    // Six decimals tell p99.9999 from p100, and hide binary rounding.
     format!("p{}", (share * 1e8).round() / 1e6)
 }
 
-/// A value with its unit and six digits that count, so that one near a limit is not rounded to it: `94.99 %`,
-/// `1,204.5 MB/s`. A share has no unit, and is said in percent.
+/// Formats a value with its unit and six significant digits, so that one near a limit is not rounded to it:
+/// `94.99 %`, `1,204.5 MB/s`. A share has no unit and is formatted in percent.
 #[must_use]
 pub fn amount(value: f64, unit: &str) -> String {
     let (value, unit) = if unit.is_empty() { (value * 100.0, "%") } else { (value, unit) };
@@ -92,7 +92,7 @@ pub fn amount(value: f64, unit: &str) -> String {
     format!("{sign}{whole}{} {unit}", rest.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A span of time as a person says it: `250 ms`, `48 s`, `5 min 12 s`.
+/// Formats a span of time: `250 ms`, `48 s`, `5 min 12 s`.
 #[must_use]
 pub fn span(time: Nanos) -> String {
     let seconds = time.as_secs_f64();
@@ -106,7 +106,7 @@ pub fn span(time: Nanos) -> String {
     if whole < 60 { format!("{whole} s") } else { format!("{} min {:02} s", whole / 60, whole % 60) }
 }
 
-/// Names as a person lists them.
+/// Joins names as a list in a sentence.
 #[must_use]
 pub fn listed(names: &[&str]) -> String {
     match names {
@@ -116,12 +116,12 @@ pub fn listed(names: &[&str]) -> String {
     }
 }
 
-/// From this ratio on people think in factors.
+/// Ratio from which changes are formatted as factors.
 const AS_TIMES: f64 = 3.0;
 
-/// A ratio and its interval as changes, all in the same form: `+3.2 %` and `−10.0 % to +12.0 %`, or `3.40 times` and
-/// `2.10 times to 5.00 times`. An end that is zero below or infinite above is open: `+10.0 % or more`. What is not a
-/// number is `–`; to nothing is `−100 %`, and from nothing is `from 0`.
+/// Formats a ratio and its interval as changes, all in the same form: `+3.2 %` and `−10.0 % to +12.0 %`, or
+/// `3.40 times` and `2.10 times to 5.00 times`. An end that is zero below or infinite above is open:
+/// `+10.0 % or more`. NaN is `–`; a ratio of zero is `−100 %`, and an infinite one `from 0`.
 #[must_use]
 pub fn changes(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
     let as_times = [ratio, low, high].iter().any(|ratio| ratio.is_finite() && *ratio >= AS_TIMES);
@@ -137,7 +137,7 @@ pub fn changes(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
     (change(ratio), interval)
 }
 
-/// One ratio as a change, in percent or as a factor.
+/// Formats one ratio as a change, in percent or as a factor.
 fn change(ratio: f64, as_times: bool) -> String {
     if !ratio.is_finite() {
         return if ratio == f64::INFINITY { "from 0" } else { "–" }.to_owned();
@@ -156,7 +156,7 @@ fn change(ratio: f64, as_times: bool) -> String {
     format!("{sign}{text} %")
 }
 
-/// An error with all its causes, in one line.
+/// Formats an error with all its causes in one line.
 #[must_use]
 pub fn in_one_line(error: &dyn Error) -> String {
     let mut text = error.to_string();

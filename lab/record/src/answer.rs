@@ -1,4 +1,4 @@
-//! The answer of a run as data: what is claimed of which load, and the claim in words.
+//! The answer of a run as data: a claim about a load, and the claim in words.
 
 use barograph_model::Level;
 use barograph_model::words::offered;
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{KeptUnit, Verdict};
 
-/// The answer: a claim, and what follows it in its sentence.
+/// The answer: a claim, and the rest of its sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptAnswer {
     /// The claim.
     pub claim: KeptClaim,
-    /// What the claim is about.
+    /// Subject of the claim.
     pub about: KeptAbout,
-    /// The end of the sentence that begins with the claim; empty where the claim is all of it.
+    /// End of the sentence that begins with the claim; empty if the claim is the whole sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
-    /// The sentences after it.
+    /// Further sentences.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details: String,
 }
 
-/// What a claim is about.
+/// Subject of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum KeptAbout {
@@ -32,9 +32,9 @@ pub enum KeptAbout {
         /// Its profile.
         profile: String,
     },
-    /// A target that was there already.
+    /// A target that existed already.
     Target {
-        /// Its address.
+        /// URL of the target.
         url: String,
     },
     /// Several loads.
@@ -44,22 +44,22 @@ pub enum KeptAbout {
     },
 }
 
-/// What is wrong with the data under the application.
+/// Defects of the application's data after the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptData {
-    /// Not right after the run.
+    /// The data were wrong.
     Wrong,
-    /// Could not be checked after the run.
+    /// The data could not be checked.
     Unchecked,
 }
 
-/// Which hold of a path, of how many.
+/// A hold of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptHold {
-    /// Its number, from 1.
+    /// Number of the hold, from 1.
     pub n: u32,
-    /// Holds of the path.
+    /// Number of holds in the path.
     pub of: u32,
 }
 
@@ -73,20 +73,20 @@ pub enum KeptClaim {
         #[serde(with = "crate::level")]
         level: Level,
     },
-    /// A level that passed, the highest that was allowed or confirmed by a second window.
+    /// A level that passed: the highest allowed, or confirmed by a second window.
     Holds {
         /// The level.
         #[serde(with = "crate::level")]
         level: Level,
-        /// A second window confirmed it; absent in a search by posterior.
+        /// Whether a second window confirmed it; absent in a search by posterior.
         confirmed: bool,
     },
-    /// A level that passed, without the certainty that it is the capacity.
+    /// A level that passed and may not be the capacity.
     Held {
         /// The level.
         #[serde(with = "crate::level")]
         level: Level,
-        /// No second window confirmed it.
+        /// Whether no second window confirmed it.
         once: bool,
     },
     /// The lowest level worth a trial failed.
@@ -95,19 +95,19 @@ pub enum KeptClaim {
         #[serde(with = "crate::level")]
         level: Level,
     },
-    /// No level that was tried passed.
+    /// No tried level passed.
     NonePassed,
     /// Nothing is known.
     Unknown {
-        /// What is wrong with the data, where that is the reason.
+        /// Defect of the data, if that is the reason.
         data: Option<KeptData>,
     },
     /// Every rule held.
     Kept {
-        /// The level, of a path the highest.
+        /// The level; of a path, the highest.
         #[serde(with = "crate::level")]
         level: Level,
-        /// Windows of a path.
+        /// Number of windows of a path.
         windows: Option<u32>,
     },
     /// A rule did not hold.
@@ -128,16 +128,16 @@ pub enum KeptClaim {
         /// Number of checks.
         checks: u32,
     },
-    /// The data leave the window without a judgement.
+    /// Wrong data leave the window without a judgement.
     NotJudged {
-        /// The level, of a path that passed the highest.
+        /// The level; of a path that passed, the highest.
         #[serde(with = "crate::level")]
         level: Level,
         /// The hold of a path.
         hold: Option<KeptHold>,
-        /// Windows of a path that passed.
+        /// Number of windows of a path that passed.
         windows: Option<u32>,
-        /// What is wrong with the data.
+        /// Defect of the data.
         data: KeptData,
     },
     /// All loads pass at a scale.
@@ -152,12 +152,12 @@ pub enum KeptClaim {
     NoScale,
     /// All loads kept their rules.
     AllKept,
-    /// Some loads did not keep their rules.
+    /// Some loads broke rules.
     SomeFailed {
         /// Number of those loads.
         failed: u32,
     },
-    /// A claim of a later version.
+    /// A claim written by a later version.
     #[serde(other)]
     Other,
 }
@@ -192,7 +192,7 @@ impl KeptUnit {
 }
 
 impl KeptAbout {
-    /// What holds the load: `this machine`, `the target`.
+    /// Returns the holder of the load: `this machine`, `the target`.
     #[must_use]
     pub const fn holder(&self) -> &'static str {
         if let KeptAbout::Target { .. } = self { "the target" } else { "this machine" }
@@ -202,7 +202,7 @@ impl KeptAbout {
         if let KeptAbout::Target { .. } = self { "The target" } else { "This machine" }
     }
 
-    /// What the load is of, or where: `of the shop application (browsing)`, `at http://127.0.0.1:8080`.
+    /// Returns the object of the load: `of the shop application (browsing)`, `at http://127.0.0.1:8080`.
     fn object(&self) -> String {
         match self {
             KeptAbout::Application { workload, profile } => {
@@ -215,7 +215,7 @@ impl KeptAbout {
 }
 
 impl KeptClaim {
-    /// The beginning of the sentence.
+    /// Returns the beginning of the sentence.
     fn words(self, unit: KeptUnit, about: &KeptAbout) -> String {
         let (object, subject, load) = (about.object(), about.subject(), |level| unit.load(level));
         let path = |windows: Option<u32>| {
@@ -275,7 +275,7 @@ impl KeptClaim {
         }
     }
 
-    /// Where the end of the sentence says which, and not why.
+    /// Whether the end of the sentence is a list and not a reason.
     const fn lists(self) -> bool {
         matches!(
             self,
@@ -295,7 +295,7 @@ impl KeptClaim {
 }
 
 impl KeptAnswer {
-    /// The whole answer in words.
+    /// Returns the whole answer in words.
     #[must_use]
     pub fn sentence(&self, unit: KeptUnit) -> String {
         let claim = self.claim.words(unit, &self.about);
@@ -311,7 +311,7 @@ impl KeptAnswer {
 }
 
 impl Verdict {
-    /// The claim, and the words after it. In older records the whole sentence is the claim.
+    /// Returns the claim and the words after it. In older records the whole sentence is the claim.
     #[must_use]
     pub fn headline(&self) -> (String, String) {
         let Some(answer) = &self.answer else { return (self.sentence.clone(), String::new()) };

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{Folders, RecordError};
 
-/// Appends lines to something writable; errors name the path.
+/// Appends lines to a writer; errors name the path.
 #[derive(Debug)]
 pub struct Appender<W: Write> {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub struct Appender<W: Write> {
 }
 
 impl Appender<File> {
-    /// Opens `path` for appending, creating it when absent.
+    /// Opens `path` for appending, creating it if absent.
     pub fn open(path: PathBuf) -> Result<Self, RecordError> {
         match OpenOptions::new().create(true).append(true).open(&path) {
             Ok(file) => Ok(Appender::new(path, file)),
@@ -27,7 +27,7 @@ impl Appender<File> {
         }
     }
 
-    /// Asks the operating system to put everything on the disk.
+    /// Syncs the file to disk.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.out.sync_all().map_err(|why| RecordError::write(&self.path, why))
     }
@@ -39,18 +39,18 @@ impl<W: Write> Appender<W> {
         Appender { path, out, line: Vec::new(), torn: false }
     }
 
-    /// The name in errors.
+    /// Returns the name in errors.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends `value` as one line of JSON, without the passwords of URLs in it.
+    /// Appends `value` as one line of JSON, with the passwords of URLs removed.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), RecordError> {
         self.json_relative(value, &Folders::default())
     }
 
-    /// The same with short names in place of `folders`.
+    /// As [`Self::json`], with `folders` replaced by their short names.
     pub fn json_relative<T: Serialize>(&mut self, value: &T, folders: &Folders) -> Result<(), RecordError> {
         let line = serde_json::to_string(value)
             .map_err(|why| RecordError::Encode { path: self.path.clone(), why: why.into() })?;
@@ -59,11 +59,11 @@ impl<W: Write> Appender<W> {
         self.bytes(line.as_bytes())
     }
 
-    /// Appends whole lines, ends included.
+    /// Appends whole lines, each with its line end.
     pub fn bytes(&mut self, lines: &[u8]) -> Result<(), RecordError> {
         self.line.clear();
         if self.torn {
-            // An earlier write broke off in mid-line: only that line shall be lost, not this one too.
+            // An earlier write ended within a line: only that line is lost, not this one.
             self.line.push(b'\n');
         }
         self.line.extend_from_slice(lines);
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(appender.out.taken, b"[\"redis://me:***@h:1\",\"it held\"]\n");
     }
 
-    /// Takes `room` bytes, then says the disk is full until it is given more.
+    /// Accepts `room` bytes, then reports a full disk until given more room.
     struct Small {
         taken: Vec<u8>,
         room: usize,

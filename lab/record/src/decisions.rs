@@ -1,11 +1,11 @@
-//! What the check of a plan decided on this machine, where the plan leaves it open.
+//! Decisions made by the check for values that a plan leaves open.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::KeptUnit;
 
-/// Decisions on a plan: of one load, or of all loads of a run together. Absent where the plan has nothing of the kind.
+/// Decisions on a plan: of one load, or of all loads of a run together. Fields without a decision are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decisions {
@@ -19,16 +19,16 @@ pub struct Decisions {
     pub lowest: Option<u32>,
     /// Highest level of a search.
     pub highest: Option<u32>,
-    /// Users at the most, of an open loop.
+    /// Largest number of users of an open loop.
     pub most_users: Option<u32>,
-    /// What users do with connections they do not use: `keep` or `close`.
+    /// Treatment of idle connections: `keep` or `close`.
     pub connections: Option<String>,
     /// Worker threads of each driver.
     pub workers: Option<u64>,
 }
 
 impl Decisions {
-    /// The keys of the plan that were decided, with their values.
+    /// Returns the decided keys of the plan with their values.
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, Value)> {
         let (lowest, highest) = match self.unit {

@@ -1,26 +1,29 @@
-//! The entries of `run.jsonl`: one JSON object per line, told apart by `kind`.
+//! Entries of `run.jsonl`: one JSON object per line, distinguished by `kind`.
 
 use barograph_model::Level;
 use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Decisions, KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources, Trial,
+    Decisions, KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources,
+    SearchBound, Trial,
 };
 
-/// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
+/// Version of the record written by this program. It is raised when an old reader would misread a new record.
 ///
-/// Version 2: loads are levels of a unit, and not always users; operations may be judged without a share of the mix.
+/// Version 2: levels of load have a unit and need not be users; operations may be judged without a share of
+/// the mix.
 ///
-/// Version 3: a run may have several loads, each with intervals, windows and histograms in a folder of its own.
+/// Version 3: a run may have several loads, each with intervals, windows and histograms in a folder of its
+/// own.
 pub const VERSION: u32 = 3;
 
-/// Reads a number where JSON, which has no not-a-number, may hold `null`.
+/// Reads a number. JSON has no NaN and may hold `null` in its place.
 pub(crate) fn nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
-/// Stands for a figure that older records do not have.
+/// Default for a figure that older records lack.
 pub(crate) fn unknown() -> f64 {
     f64::NAN
 }
@@ -35,54 +38,54 @@ pub enum Entry {
     PhaseStarted(PhaseStarted),
     /// A phase ended.
     PhaseEnded(PhaseEnded),
-    /// The zero of the times in intervals and windows.
+    /// Time zero of intervals and windows.
     LoadStarted(LoadStarted),
-    /// Something worth telling.
+    /// A note.
     Note(Note),
-    /// The data under the application.
+    /// Data of the application.
     Fill(Fill),
     /// The parts that were deployed.
     Topology(Box<KeptTopology>),
-    /// An action of the plan. Older records have it as `fault`.
+    /// An action of the plan. Older records name it `fault`.
     #[serde(alias = "fault")]
     Action(KeptAction),
-    /// What the application stands on.
+    /// Tiers of the application.
     Tiers(Tiers),
-    /// What the users did in one slice of time.
+    /// Activity of the users in one slice of time.
     Interval(IntervalRow),
-    /// The load was changed from outside.
+    /// A change of the load by a control command.
     Control(Control),
-    /// A load level, tried.
+    /// A trial of a load level.
     Trial(Box<Trial>),
     /// The loads of a run of several.
     Loads(Loads),
-    /// What was decided where the plan leaves it open: of a load, or of all loads together.
+    /// Decisions on values that the plan leaves open: of a load, or of all loads together.
     Decisions(Decisions),
-    /// What the profile asks for.
+    /// Rules and figures of the profile.
     Expected(Expected),
     /// The answer.
     Verdict(Box<Verdict>),
-    /// The run did not come to its end.
+    /// The run ended early.
     Interrupted(Interrupted),
-    /// The last line of a record that was closed.
+    /// Last line of a closed record.
     Finished(Finished),
-    /// A kind this program does not know, kept as it is.
+    /// A kind unknown to this program, kept unchanged.
     #[serde(skip)]
     Unknown(Unknown),
 }
 
-/// The first line: what wrote this record, and when.
+/// The first line: program and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the record; [`VERSION`] when written here.
     pub v: u32,
     /// Name of the run.
     pub id: String,
-    /// Version of the program.
+    /// Version of the program that wrote the record.
     pub tool: String,
-    /// When the run began, as RFC 3339 in UTC.
+    /// Start of the run, as RFC 3339 in UTC.
     pub started_at: String,
-    /// The command as typed.
+    /// The command line as typed.
     pub command: String,
 }
 
@@ -96,33 +99,33 @@ pub struct PhaseStarted {
     pub at_s: f64,
 }
 
-/// What the application stands on, as it says itself.
+/// Tiers of the application, as it reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiers {
-    /// One entry per tier, in its order.
+    /// The tiers, in the order of the application.
     pub tiers: Vec<Tier>,
 }
 
 /// One tier of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tier {
-    /// Which: `relational`, `bus`, ...
+    /// Kind of tier: `relational`, `bus`, ...
     pub tier: String,
     /// Product and version.
     pub product: String,
-    /// What survives what, in words.
+    /// Durability guarantee, in words.
     pub durability: String,
 }
 
-/// How a phase ended.
+/// Outcome of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseOutcome {
-    /// As meant.
+    /// The phase completed.
     Done,
-    /// With an error.
+    /// The phase failed.
     Failed,
-    /// The run was interrupted in it.
+    /// The run was interrupted during the phase.
     Interrupted,
 }
 
@@ -134,13 +137,13 @@ pub struct PhaseEnded {
     /// Seconds since the run began.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
-    /// How it ended.
+    /// Outcome of the phase.
     pub outcome: PhaseOutcome,
-    /// The error in words, when it failed.
+    /// The error in words, if the phase failed.
     pub error: Option<String>,
 }
 
-/// The zero of the times in intervals and windows.
+/// Time zero of intervals and windows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadStarted {
     /// Seconds since the run began.
@@ -148,90 +151,90 @@ pub struct LoadStarted {
     pub at_s: f64,
 }
 
-/// Something worth telling.
+/// A note.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// Seconds since the run began.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
-    /// The words.
+    /// The text.
     pub text: String,
 }
 
-/// The load was changed from outside, by a control command.
+/// A change of the load by a control command.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Control {
     /// Seconds since the start of the load.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
-    /// What the level counts.
+    /// Unit of the level.
     pub unit: KeptUnit,
     /// The level it leads to.
     #[serde(with = "crate::level")]
     pub level: Level,
-    /// In so many seconds.
+    /// Duration of the change in seconds.
     #[serde(deserialize_with = "nan")]
     pub over_s: f64,
 }
 
-/// A number of things with a name.
+/// A named count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Of what.
+    /// Name of the counted things.
     pub name: String,
-    /// How many.
+    /// Their number.
     pub count: u64,
 }
 
 impl Count {
-    /// `count` of `name`.
+    /// Makes a count.
     #[must_use]
     pub fn new(name: impl Into<String>, count: u64) -> Self {
         Count { name: name.into(), count }
     }
 }
 
-/// A number with a name.
+/// A named figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it says.
+    /// Name of the figure.
     pub name: String,
-    /// How much.
+    /// Value of the figure.
     #[serde(deserialize_with = "nan")]
     pub value: f64,
 }
 
 impl Figure {
-    /// `name` is `value`.
+    /// Makes a figure.
     #[must_use]
     pub fn new(name: impl Into<String>, value: f64) -> Self {
         Figure { name: name.into(), value }
     }
 }
 
-/// The data under the load: a data set of the application, or what was written through the target's address.
+/// Data for the load: a data set of the application, or data written through the target's address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fill {
-    /// Name of the size; empty where data have none.
+    /// Name of the size; empty if the data have none.
     pub size: String,
-    /// Users the size admits; 0 where it is no matter of users.
+    /// Users that the size admits; 0 if it does not limit them.
     pub max_users: u32,
     /// Rows by table.
     pub rows: Vec<Count>,
     /// Bytes by store.
     pub bytes: Vec<Count>,
-    /// Factors against the published size, 1 = as published.
+    /// Factors relative to the published size; 1 means as published.
     pub factors: Vec<Figure>,
-    /// How long filling took, in seconds (when it was done, if reused).
+    /// Duration of the fill in seconds; for reused data, of the original fill.
     #[serde(deserialize_with = "nan")]
     pub seconds: f64,
-    /// Data of an earlier run were used again.
+    /// Whether data of an earlier run were reused.
     pub reused: bool,
-    /// Runs may be compared only if this is equal; empty where nothing is known of it.
+    /// Runs are comparable only if this is equal; empty if unknown.
     pub stamp: String,
 }
 
-/// What the users did in one slice of time. Times count seconds from the start of the load.
+/// Activity of the users in one slice of time. Times are in seconds since the start of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalRow {
     /// Start, seconds.
@@ -253,88 +256,89 @@ pub struct IntervalRow {
     /// Beats left out because an operation was still in progress.
     #[serde(default)]
     pub skipped: u64,
-    /// Start lag, median, milliseconds.
+    /// Median start lag, milliseconds.
     #[serde(deserialize_with = "nan")]
     pub lag_p50_ms: f64,
-    /// Start lag, 99 % quantile, milliseconds.
+    /// 99 % quantile of start lag, milliseconds.
     #[serde(deserialize_with = "nan")]
     pub lag_p99_ms: f64,
-    /// Operations in progress, mean.
+    /// Mean number of operations in progress.
     #[serde(deserialize_with = "nan")]
     pub in_flight: f64,
-    /// Cores the driver's workers used, all together.
+    /// Cores used by all workers of the driver together.
     #[serde(deserialize_with = "nan")]
     pub worker_cpu: f64,
-    /// Share of its core the busiest worker used, 0 to 1.
+    /// Share of its core used by the busiest worker, 0 to 1.
     #[serde(deserialize_with = "nan")]
     pub busiest_worker: f64,
-    /// The operations that ended in it.
+    /// Operations that ended in the interval.
     pub ops: Vec<OpRow>,
-    /// What they added to the workload's counters, in the order of [`Expected::counters`]. Zeros at the end are left out.
+    /// Increments of the workload's counters, in the order of [`Expected::counters`]. Trailing zeros are
+    /// omitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<u64>,
 }
 
 impl IntervalRow {
-    /// Length in seconds.
+    /// Returns the length in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.to_s - self.from_s
     }
 }
 
-/// One operation in one interval. Response times in milliseconds.
+/// One operation in one interval. Response times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpRow {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended.
     pub count: u64,
-    /// Failed ones among them.
+    /// Failed operations among them.
     pub failed: u64,
-    /// Response time, median.
+    /// Median response time.
     #[serde(deserialize_with = "nan")]
     pub p50_ms: f64,
-    /// Response time, 99 % quantile.
+    /// 99 % quantile of response time.
     #[serde(deserialize_with = "nan")]
     pub p99_ms: f64,
-    /// Response time, largest.
+    /// Largest response time.
     #[serde(deserialize_with = "nan")]
     pub max_ms: f64,
-    /// Operations over their limit.
+    /// Operations that exceeded their limit.
     pub over_limit: u64,
     /// Requests sent.
     pub requests: u64,
-    /// How many ended how; outcomes that did not occur are left out.
+    /// Operations by outcome; outcomes that did not occur are omitted.
     pub outcomes: Vec<Count>,
 }
 
-/// The loads of a run of several. What each did is in the folder `loads/NAME`, which is like the record of a run with that load
-/// alone.
+/// The loads of a run of several. Each load has a folder `loads/NAME`, in the form of a record of a run with
+/// that load alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loads {
-    /// Their names, in the order of the plan.
+    /// Names of the loads, in the order of the plan.
     pub names: Vec<String>,
 }
 
-/// What the profile asks for.
+/// Rules and figures of the profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Name of the workload.
     pub workload: String,
     /// Name of the profile.
     pub profile: String,
-    /// What levels of load count.
+    /// Unit of levels.
     #[serde(default)]
     pub unit: KeptUnit,
-    /// Where a target answered that was there already; absent when the run deployed its own.
+    /// URL of a target that existed already; absent if the run deployed it.
     #[serde(default)]
     pub target: Option<String>,
-    /// Figures derived from the profile, where they can be.
+    /// Figures derived from the profile, if they can be derived.
     pub derived: Option<KeptDerived>,
-    /// The operation that happens exactly once in a session, by which sessions are counted.
+    /// Operation that occurs exactly once in a session and so counts sessions.
     pub session_op: Option<String>,
-    /// The usual rules of each operation. What further rules found stands in the windows.
+    /// Default rules of each operation. The windows hold the results of further rules.
     pub rules: Vec<Rule>,
     /// Names of the workload's counters, by index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -355,25 +359,25 @@ pub struct KeptDerived {
     pub session_s: f64,
 }
 
-/// The usual rules of one operation. Shares 0 to 1.
+/// Default rules of one operation. Shares are 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// Name of the operation.
     pub op: String,
-    /// What the user does.
+    /// Description of the operation.
     pub about: String,
-    /// The quantile of response time that its first limit is for.
+    /// Quantile of the first response-time limit.
     #[serde(deserialize_with = "nan")]
     pub quantile: f64,
-    /// The response-time limit in milliseconds; absent where response time is not judged.
+    /// Response-time limit in milliseconds; absent if response time is not judged.
     pub limit_ms: Option<f64>,
-    /// Is the operation judged at all? Absent in records of version 1, in which a required share said it.
+    /// Whether the operation is judged. Absent in records of version 1, where a required share implies it.
     #[serde(default)]
     pub judged: Option<bool>,
-    /// Required share of the mix; 0 means that the share is not judged.
+    /// Required share of the mix; 0 if the share is not judged.
     #[serde(deserialize_with = "nan")]
     pub mix: f64,
-    /// Tolerance of the mix, relative.
+    /// Relative tolerance of the mix.
     #[serde(deserialize_with = "nan")]
     pub mix_tolerance: f64,
     /// Largest allowed share of failures.
@@ -382,46 +386,46 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Is the operation judged at all?
+    /// Returns whether the operation is judged.
     #[must_use]
     pub fn is_judged(&self) -> bool {
         self.judged.unwrap_or(self.mix > 0.0)
     }
 }
 
-/// How a search ended. Levels are in the unit of the verdict.
+/// Summary of a search. Levels are in the unit of the verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchSummary {
     /// Highest level that passed.
     pub highest_pass: Option<u32>,
     /// Lowest level that failed.
     pub lowest_fail: Option<u32>,
-    /// What ended the search, in words.
-    pub bounded_by: String,
+    /// What kept the answer from being higher.
+    pub bounded_by: SearchBound,
     /// The capacity may be higher: nothing above it was tried, or could be believed. Older records do not say it.
     #[serde(default)]
     pub at_least: bool,
-    /// Trials made.
+    /// Number of trials.
     pub trials: u32,
-    /// The answer was confirmed by the rule of its method: by bisection, it passed a second window; by posterior, the
-    /// sequential test at the level it names accepted.
+    /// Whether the answer was confirmed by the rule of its method: in bisection it passed a second window; by
+    /// posterior the sequential test at the named level accepted it.
     pub confirmed: bool,
-    /// How it looked. Absent in older records, which bisected.
+    /// Method of the search. Absent in older records, which used bisection.
     #[serde(default)]
     pub method: Option<String>,
-    /// Seconds of load it took, from the start of the load to the end of the last trial.
+    /// Seconds from the start of the load to the end of the last trial.
     #[serde(default)]
     pub seconds: Option<f64>,
-    /// Trials that were ended early because they could no longer pass.
+    /// Trials that ended early because they could no longer pass.
     #[serde(default)]
     pub aborted: u32,
-    /// How sure it is; only of a search by posterior.
+    /// Certainty of the answer, for a search by posterior.
     #[serde(default)]
     pub estimate: Option<Box<KeptEstimate>>,
 }
 
 impl SearchSummary {
-    /// The interval of the capacity has no upper end: where it would be is a matter of what was believed at first.
+    /// Whether the interval of the capacity has no upper end, because that would depend on the prior.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.at_least || self.estimate.as_deref().is_some_and(|estimate| estimate.beyond > OPEN)
@@ -431,17 +435,17 @@ impl SearchSummary {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What the levels count.
+    /// Unit of the levels.
     #[serde(default)]
     pub unit: KeptUnit,
-    /// The capacity: the median of what the search believes, by bisection the highest level that passed; absent when none
-    /// passed or none was sought.
+    /// The capacity: the median of the posterior, or in bisection the highest level that passed; absent if
+    /// none passed or none was searched for.
     pub capacity: Option<u32>,
-    /// Number of the trial the answer rests on.
+    /// Number of the trial that decides.
     pub trial: Option<u32>,
-    /// Every rule held in it.
+    /// Whether every rule held in it.
     pub passed: bool,
-    /// The measurement can be believed.
+    /// Whether the measurement is valid.
     pub valid: bool,
     /// The answer in one sentence.
     pub sentence: String,
@@ -450,10 +454,9 @@ pub struct Verdict {
     pub answer: Option<KeptAnswer>,
     /// The exit code of the run.
     pub exit_code: u8,
-    /// Why it is not passed or not valid, and what gave way first.
+    /// Reasons why it did not pass or is not valid, and the part that gave way first.
     pub reasons: Vec<String>,
-    /// Why it is not valid, and nothing else: data that were not right and checks that did not hold. Absent in older
-    /// records.
+    /// Reasons why it is not valid: wrong data and failed checks. Absent in older records.
     #[serde(default)]
     pub doubts: Vec<String>,
     /// `reasons` as data, in the same order. Absent in older records.
@@ -462,38 +465,38 @@ pub struct Verdict {
     /// `doubts` as data, in the same order. Absent in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why_not_valid: Vec<KeptReason>,
-    /// What was used for it.
+    /// Resources used in the deciding trial.
     pub resources: Resources,
-    /// How the search ended; absent for a fixed load.
+    /// Summary of the search; absent for a fixed load.
     pub search: Option<SearchSummary>,
 }
 
-/// The run did not come to its end.
+/// An early end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interrupted {
     /// Seconds since the run began.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
-    /// Name of the phase it happened in.
+    /// Name of the phase.
     pub phase: String,
-    /// Why, in words.
+    /// Cause, in words.
     pub cause: String,
 }
 
-/// The last line of a record that was closed.
+/// Last line of a closed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {}
 
-/// An entry of a kind this program does not know.
+/// An entry of a kind unknown to this program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unknown {
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: String,
-    /// All of it.
+    /// The whole entry.
     pub value: serde_json::Value,
 }
 
-/// Every kind this program knows, as written.
+/// Every kind known to this program, as written.
 pub(crate) const KINDS: [&str; 19] = [
     "header",
     "phase_started",

@@ -1,18 +1,18 @@
-//! What can go wrong with a record, each naming the file.
+//! Errors of reading and writing records, each with the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A record could not be written or read.
+/// An error of reading or writing a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// A directory of the record could not be made.
+    /// A directory of the record could not be created.
     #[error("create directory `{path}`")]
     CreateDirectory {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
@@ -21,25 +21,25 @@ pub enum RecordError {
     Create {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
-    /// A file of the record could not be written: a full disk, mostly.
+    /// A file of the record could not be written, usually because the disk is full.
     #[error("write to `{path}`")]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
-    /// An entry or a histogram could not be put into its written form.
+    /// An entry or a histogram could not be encoded.
     #[error("encode for `{path}`")]
     Encode {
-        /// The file it was for.
+        /// The intended file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -48,18 +48,18 @@ pub enum RecordError {
     Read {
         /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
-    /// A line is not what this file holds.
+    /// A line is invalid for its file.
     #[error("understand `{path}` line {line}")]
     BadLine {
         /// The file.
         path: PathBuf,
-        /// The line, counted from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Defect of the line.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -69,14 +69,14 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
-    /// The record was written by a later program.
+    /// The record was written by a later version of the program.
     #[error("read `{path}`: it has version {found}, this program reads up to {known}; use a newer barograph")]
     NewerVersion {
         /// The file.
         path: PathBuf,
         /// Version of the record.
         found: u32,
-        /// Newest version this program knows.
+        /// Newest version known to this program.
         known: u32,
     },
 }
@@ -98,7 +98,7 @@ impl RecordError {
         RecordError::BadLine { path: path.to_owned(), line, why: why.into() }
     }
 
-    /// This error and its causes in one line, for lists of damage in a report.
+    /// Formats this error and its causes in one line, for lists of damage in a report.
     #[must_use]
     pub fn in_one_line(&self) -> String {
         barograph_model::words::in_one_line(self)

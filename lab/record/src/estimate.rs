@@ -1,14 +1,14 @@
-//! How sure a search is of its answer, as it is kept. Levels are in the unit of the verdict, probabilities 0 to 1.
+//! Certainty of a search. Levels are in the unit of the verdict, probabilities 0 to 1.
 
 use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, PassPoint, Repeats};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
 
-/// What is believed about the capacity after all trials of a search by posterior.
+/// Posterior of the capacity after all trials of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptEstimate {
-    /// Median of the capacity: the level at which half of the trials pass that do not fail for no reason.
+    /// Median of the capacity: the level at which half of the trials pass, spurious failures apart.
     #[serde(deserialize_with = "nan")]
     pub capacity: f64,
     /// Lower end of its 95 % interval.
@@ -25,22 +25,22 @@ pub struct KeptEstimate {
     /// Width of the edge as a share of the capacity.
     #[serde(deserialize_with = "nan")]
     pub softness: f64,
-    /// Share of trials that fail for no reason at any level.
+    /// Share of trials that fail spuriously at any level.
     #[serde(deserialize_with = "nan")]
     pub spurious: f64,
-    /// Pass probability by level, around the edge.
+    /// Pass probability by level, near the edge.
     pub curve: Vec<KeptPassPoint>,
-    /// Trials that could be believed.
+    /// Valid trials.
     pub valid: u32,
-    /// Trials that could not, and were made again.
+    /// Invalid trials, which were repeated.
     pub invalid: u32,
-    /// The trials that confirm; absent where there was none left for it.
+    /// Confirming trials; absent if none remained for them.
     pub confirmation: Option<KeptConfirmation>,
-    /// Trials at the upper end; absent where there was none left for it.
+    /// Trials at the upper end; absent if none remained for them.
     pub above: Option<KeptAbove>,
-    /// The capacity by response times.
+    /// Capacity estimated from response times.
     pub cross_check: Option<KeptCrossCheck>,
-    /// Trials that should have passed.
+    /// Trials that were expected to pass.
     pub repeats: Option<KeptRepeats>,
 }
 
@@ -49,7 +49,7 @@ pub struct KeptEstimate {
 pub struct KeptPassPoint {
     /// The level.
     pub level: u32,
-    /// Median of what is believed about its pass probability.
+    /// Median of the pass probability's posterior.
     #[serde(deserialize_with = "nan")]
     pub pass: f64,
     /// Lower end of its 95 % interval.
@@ -60,7 +60,7 @@ pub struct KeptPassPoint {
     pub high: f64,
 }
 
-/// What trials at one level say about its pass probability by themselves.
+/// Evidence of the trials at one level for its pass probability, without the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptConfirmation {
     /// The level.
@@ -69,14 +69,14 @@ pub struct KeptConfirmation {
     pub passed: u32,
     /// Valid trials.
     pub trials: u32,
-    /// The pass probability is at least this, with 95 % confidence.
+    /// Lower bound of the pass probability, at 95 % confidence.
     #[serde(deserialize_with = "nan")]
     pub at_least: f64,
-    /// The sequential test ended and accepted.
+    /// Whether the sequential test ended and accepted.
     pub complete: bool,
 }
 
-/// What trials at a level above the edge say about its pass probability by themselves.
+/// Evidence of the trials at a level above the edge for its pass probability, without the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptAbove {
     /// The level.
@@ -85,17 +85,17 @@ pub struct KeptAbove {
     pub failed: u32,
     /// Valid trials.
     pub trials: u32,
-    /// The pass probability is below this, with 95 % confidence.
+    /// Upper bound of the pass probability, at 95 % confidence.
     #[serde(deserialize_with = "nan")]
     pub below: f64,
-    /// The sequential test ended and rejected.
+    /// Whether the sequential test ended and rejected.
     pub complete: bool,
 }
 
-/// The capacity by a straight line through how far response times were from their limits.
+/// Capacity from a straight line fitted to the distances of response times from their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptCrossCheck {
-    /// Where the line crosses the limit.
+    /// Level at which the line crosses the limit.
     #[serde(deserialize_with = "nan")]
     pub capacity: f64,
     /// Lower end of its 95 % interval.
@@ -104,27 +104,27 @@ pub struct KeptCrossCheck {
     /// Upper end of its 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub high: f64,
-    /// Trials the line was fitted to.
+    /// Number of trials in the fit.
     pub trials: u32,
-    /// Its interval and the one of passes and fails have nothing in common.
+    /// Whether its interval does not overlap with the interval of passes and fails.
     pub disagrees: bool,
 }
 
-/// Trials that should have passed: repeats of earlier levels, confirmations of the safe one, and all others at or below it.
-/// Older records have repeats alone.
+/// Trials that were expected to pass: repeats of earlier levels, confirmations of the safe one, and all
+/// others at or below it. Older records hold repeats only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptRepeats {
-    /// Valid ones.
+    /// Valid trials.
     pub trials: u32,
-    /// Passed ones among them.
+    /// Trials that passed.
     pub passed: u32,
-    /// Passes expected by what was believed before each.
+    /// Expected number of passes, from the posterior before each trial.
     #[serde(deserialize_with = "nan")]
     pub expected: f64,
-    /// Probability of so few passes or fewer, if nothing changed.
+    /// Probability of this few passes or fewer, if nothing changed.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
-    /// The target changed while the search went on.
+    /// Whether the target changed during the search.
     pub drifted: bool,
 }
 

@@ -1,34 +1,34 @@
-//! How the program ends: the exit codes, a public promise.
+//! Exit codes of the program, a public promise.
 
-/// How a command ended. The numbers never change their meaning.
+/// Outcome of a command. The numbers never change their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCode {
-    /// Everything asked for was done, and every rule held.
+    /// Everything requested was done, and every rule held.
     Fine,
     /// A fault of this program.
     Bug,
     /// The user asked for something impossible.
     Refused,
-    /// The target did not become ready, or died.
+    /// The target did not become ready, or ended.
     TargetNotReady,
-    /// The run finished; some QoS rule did not hold.
+    /// The run finished; a QoS rule did not hold.
     QosMissed,
     /// A metric is worse than the baseline's.
     Regression,
-    /// The platform could not make or remove something.
+    /// The platform could not create or remove something.
     PlatformFault,
     /// Interrupted; the results so far are kept.
     Interrupted,
     /// Results could not be written.
     CannotWrite,
-    /// The run finished; its measurement cannot be believed.
+    /// The run finished; its measurement is not valid.
     NotValid,
-    /// A comparison could not tell, and was asked to be strict about that.
+    /// A comparison is undecided, and strictness was requested.
     Undecided,
 }
 
 impl ExitCode {
-    /// The number the process ends with.
+    /// Returns the exit code of the process.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -46,8 +46,8 @@ impl ExitCode {
         }
     }
 
-    /// The code of a finished run from its two verdicts. Not valid weighs more: then nothing is known about
-    /// the rules.
+    /// Returns the code of a finished run. Not valid takes precedence, because then the rules are not known
+    /// to hold.
     #[must_use]
     pub const fn of_run(passed: bool, valid: bool) -> Self {
         match (valid, passed) {

@@ -1,5 +1,5 @@
-//! Folders of this machine in texts that are kept: a path below one is shown as seen from the working folder, so that a
-//! record says nothing about where it was made, and its commands work elsewhere.
+//! Removal of this machine's folders from stored texts: a path below one is written relative to the working
+//! folder, so that a record does not reveal where it was made, and its commands work elsewhere.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -8,19 +8,24 @@ use std::path::{Component, Path};
 
 use crate::{RecordError, draft_of};
 
-/// First parts of paths that are the same on every machine.
+/// First components of paths that are the same on every machine.
 const OF_SYSTEM: [&str; 14] =
     ["bin", "boot", "dev", "etc", "lib", "lib64", "nix", "opt", "proc", "run", "sbin", "sys", "usr", "var"];
+
+/// What stands before the path of a file in a URL, the slash that begins the path included.
+const LOCAL: &str = ":///";
 
 /// Absolute folders and files, each with its short name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
-    /// Longest first. The short name of the working folder is empty.
+    /// Longest path first. The short name of the working folder is empty.
     known: Vec<(String, String)>,
+    /// Nothing is shortened.
+    absolute: bool,
 }
 
 impl Folders {
-    /// The working folder, the folder of the program, and `runs`, the folder of records.
+    /// Returns the working folder, the folder of the program, and `runs`, the folder of records.
     #[must_use]
     pub fn of(runs: &Path) -> Self {
         let mut folders = Folders::default();
@@ -36,10 +41,22 @@ impl Folders {
         folders
     }
 
+    /// No folders, whatever is learned: paths stay as they are.
+    #[must_use]
+    pub fn absolute() -> Self {
+        Folders { known: Vec::new(), absolute: true }
+    }
+
     /// Adds the absolute paths in `text`, a command or a plan, under their last parts. Paths of the system and paths below a
     /// known folder are left out.
     pub fn learn(&mut self, text: &str) {
+        if self.absolute {
+            return;
+        }
         for word in text.split(ends_path) {
+            // A URL without a host, as `sqlite:///FILE`, names a file.
+            let word =
+                word.split_once(LOCAL).map_or(word, |(scheme, _)| &word[scheme.len() + LOCAL.len() - 1..]);
             let path = Path::new(word.trim_end_matches('/'));
             let is_known = self.known.iter().any(|(folder, _)| path.starts_with(folder));
             if let Some(name) = path.file_name().and_then(|name| name.to_str())
@@ -52,7 +69,8 @@ impl Folders {
     }
 
     fn add(&mut self, path: &Path, name: &str) {
-        // A folder right below the root is too short to be told from other texts, as `/work` from the path of a URL.
+        // A folder directly below the root is too short to be told from other text, as `/work` from the path
+        // of a URL.
         if path.components().count() > 2
             && let Some(path) = path.to_str()
         {
@@ -61,7 +79,7 @@ impl Folders {
         }
     }
 
-    /// `text` with short names in place of these folders and files.
+    /// Replaces these folders and files in `text` by their short names.
     #[must_use]
     pub fn relative<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
@@ -73,7 +91,7 @@ impl Folders {
         text
     }
 
-    /// Rewrites those files right in `folder` that name one of these folders.
+    /// Rewrites the files directly in `folder` that name one of these folders.
     pub(crate) fn rewrite(&self, folder: &Path) -> Result<(), RecordError> {
         for entry in fs::read_dir(folder).map_err(|why| RecordError::read(folder, why))? {
             let entry = entry.map_err(|why| RecordError::read(folder, why))?;
@@ -96,7 +114,7 @@ impl Folders {
         renamed.map_err(|why| RecordError::write(path, why))
     }
 
-    /// Copies lines with short names; true when a line changed.
+    /// Copies lines with short names; returns whether a line changed.
     fn copy(&self, mut from: impl BufRead, mut to: impl Write) -> io::Result<bool> {
         let (mut line, mut changed) = (Vec::new(), false);
         while from.read_until(b'\n', &mut line)? > 0 {
@@ -120,7 +138,7 @@ fn ends_path(c: char) -> bool {
         || matches!(c, '"' | '\'' | '`' | '=' | ',' | ';' | '(' | ')' | '[' | ']' | '<' | '>' | '@' | '\\')
 }
 
-/// An absolute path below a folder that this machine has and not every machine.
+/// Whether an absolute path is below a folder that is specific to this machine.
 fn is_of_this_machine(path: &Path) -> bool {
     let mut parts = path.components();
     match (parts.next(), parts.next().and_then(|part| part.as_os_str().to_str())) {
@@ -139,7 +157,9 @@ fn replaced(text: &str, path: &str, name: &str) -> String {
     while let Some(at) = rest.find(path) {
         out.push_str(&rest[..at]);
         rest = &rest[at + path.len()..];
-        let is_whole = !out.ends_with(|c| continues_name(c) || c == '/') && !begins_with_name(rest);
+        let goes_on =
+            out.ends_with(|c| continues_name(c) || c == '/') && !out.ends_with(&LOCAL[..LOCAL.len() - 1]);
+        let is_whole = !goes_on && !begins_with_name(rest);
         match rest.strip_prefix('/') {
             _ if !is_whole => out.push_str(path),
             Some(below) if name.is_empty() => rest = below,
@@ -155,7 +175,7 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '%' | '+')
 }
 
-/// Whether a name goes on with this text. A full stop goes on with a name only before more of it.
+/// Whether a name continues with this text. A full stop continues a name only before further characters.
 fn begins_with_name(text: &str) -> bool {
     let text = text.trim_start_matches('.');
     text.starts_with(continues_name)
@@ -181,6 +201,7 @@ mod tests {
             ("/home/me/bench/target/debug/barograph run", "barograph run"),
             ("in /srv/records/1/run.jsonl and /srv/records.", "in records/1/run.jsonl and records."),
             ("--runs=/srv/records", "--runs=records"),
+            ("at sqlite:///home/me/bench/data/x.db kept", "at sqlite://data/x.db kept"),
         ] {
             assert_eq!(folders().relative(text), expected);
         }
@@ -205,16 +226,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let text = format!(
-            "barograph run {} --set data.dir={} --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x",
+            "barograph run {} --set data.dir={} --set target.url=sqlite://{} --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x",
             path("plan.toml"),
-            path("data/nano/")
+            path("data/nano/"),
+            path("orders.db")
         );
         let mut folders = Folders::default();
         folders.learn(&text);
         assert_eq!(
             folders.relative(&text),
-            "barograph run plan.toml --set data.dir=nano/ --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x"
+            "barograph run plan.toml --set data.dir=nano/ --set target.url=sqlite://orders.db --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x"
         );
+    }
+
+    #[test]
+    fn absolute_paths_stay_where_they_are_wanted() {
+        let mut folders = Folders::absolute();
+        let here = std::env::current_dir().unwrap().display().to_string();
+        folders.learn(&here);
+        assert_eq!(folders.relative(&here), here);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Others who see what goes into a record, in the moment it goes in.
+//! Followers of a record, which see each entry as it is written.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use barograph_stats::Interval;
 
 use crate::{Entry, ProbeRow};
 
-/// Follows a record while it is written: sends its figures elsewhere, or shows them. It is told only what has been written,
-/// on the thread that writes, so it must return quickly and must never wait for anybody.
+/// Follows a record while it is written, to send its figures elsewhere or show them. Its functions are called
+/// after each write, on the writing thread, so they must return quickly and never wait.
 pub trait Follower: fmt::Debug + Send + Sync {
-    /// An entry was written; intervals are told apart, with their histograms.
+    /// Takes an entry after it was written; intervals have their own function, with histograms.
     fn entry(&self, entry: &Entry) {
         let _ = entry;
     }
 
-    /// An interval was written. `names` are the operations' names by index.
+    /// Takes an interval after it was written. `names` are the operations' names by index.
     fn interval(&self, interval: &Interval, names: &[&str]) {
         let _ = (interval, names);
     }
 
-    /// A resource sample was written.
+    /// Takes a resource sample after it was written.
     fn probe(&self, row: &ProbeRow) {
         let _ = row;
     }
 
-    /// The record is about to be closed. May take a few seconds to bring things to an end, and gives what the record
-    /// should say of this follower, a note per item.
+    /// Ends following before the record is closed. May take a few seconds to finish its work, and returns
+    /// notes for the record.
     fn leave(&self) -> Vec<String> {
         Vec::new()
     }

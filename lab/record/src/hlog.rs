@@ -15,17 +15,18 @@ use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use crate::keep::name_of;
 use crate::{Appender, RecordError};
 
-/// Histograms hold microseconds; the column of the largest value is in milliseconds, as the standard tools
-/// print it.
+/// Histograms hold microseconds; the column of the largest value is in milliseconds, as in the standard
+/// tools.
 const MICROS_PER_MILLI: f64 = 1_000.0;
 
-/// The name of an operation as interval logs have it: what parts their lines and columns is an underscore there.
+/// Returns the name of an operation in interval logs: characters that separate lines and columns become
+/// underscores.
 #[must_use]
 pub fn tag(op: &str) -> String {
     op.replace([',', ' ', '\r', '\n'], "_")
 }
 
-/// One interval log being written.
+/// Writes one interval log.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     out: Appender<std::fs::File>,
@@ -37,7 +38,7 @@ impl LogWriter {
         Ok(LogWriter { out: Appender::open(path)?, begun: false })
     }
 
-    /// Appends one line per operation that has samples in the histogram `pick` chooses.
+    /// Appends a line for each operation with samples in the histogram chosen by `pick`.
     pub(crate) fn append(
         &mut self,
         interval: &Interval,
@@ -61,12 +62,12 @@ impl LogWriter {
             log.write_histogram(pick(op), from, length, Tag::new(&name))
                 .map_err(|why| encode(self.out.path(), why.to_string().into()))?;
         }
-        // The builder writes its divisor line each time it begins; only the file's own header keeps it.
+        // The builder writes its divisor line at each start; only the file's own header keeps it.
         let body = text.iter().position(|b| *b == b'\n').map_or(&text[..], |end| &text[end + 1..]);
         self.out.bytes(body)
     }
 
-    /// Writes the header once; `zero` is the instant the intervals count from.
+    /// Writes the header once; `zero` is the instant from which intervals are counted.
     pub(crate) fn begin(&mut self, zero: SystemTime) -> Result<(), RecordError> {
         if self.begun {
             return Ok(());
@@ -95,7 +96,7 @@ impl LogWriter {
     }
 }
 
-/// One line of an interval log, read back.
+/// One decoded line of an interval log.
 #[derive(Clone, Debug)]
 pub struct LogHistogram {
     /// Name of the operation.
@@ -108,7 +109,7 @@ pub struct LogHistogram {
     pub histogram: Histogram,
 }
 
-/// An interval log in memory, decoded line by line as it is walked.
+/// An interval log in memory, decoded line by line during iteration.
 #[derive(Clone, Debug)]
 pub struct LogReader {
     path: PathBuf,
@@ -116,14 +117,14 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Reads the file; nothing is decoded yet.
+    /// Reads the file without decoding it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let bytes = std::fs::read(path).map_err(|why| RecordError::read(path, why))?;
         Ok(LogReader { path: path.to_owned(), bytes })
     }
 
-    /// Every histogram in the order written. A line that cannot be read (the cut last one of a killed run, say)
-    /// is an error item; the lines after it still follow.
+    /// Returns every histogram in the order written. A line that cannot be decoded (for instance the
+    /// truncated last one of a killed run) is an error item; later lines follow.
     pub fn histograms(&self) -> impl Iterator<Item = Result<LogHistogram, RecordError>> + '_ {
         let mut decode = Deserializer::new();
         self.bytes.split_inclusive(|b| *b == b'\n').enumerate().filter_map(move |(i, line)| {
@@ -134,7 +135,7 @@ impl LogReader {
     }
 }
 
-/// `None` for comments and headers.
+/// Decodes a line; `None` for comments and headers.
 fn decode_line(line: &[u8], decode: &mut Deserializer) -> Result<Option<LogHistogram>, String> {
     let found = match IntervalLogIterator::new(line).next() {
         None | Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) => return Ok(None),

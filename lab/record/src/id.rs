@@ -1,26 +1,26 @@
-//! The name of a run: sortable by time, and safe as a directory name.
+//! Names of runs: sortable by time, and safe as directory names.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of a run, like `20301120-184500-04f2`: UTC date and time of its beginning, then four hexadecimal
-/// digits so that two runs begun in the same second differ. Names sort as the runs began.
+/// Name of a run, like `20301120-184500-04f2`: UTC date and time of its start, then four hexadecimal digits
+/// that distinguish runs begun in the same second. Names sort in the order of the runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);
 
-/// The text is not a run's name.
+/// The text is not the name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the name of a run: expected YYYYMMDD-HHMMSS-xxxx")]
 pub struct NotARunId(pub String);
 
 impl RunId {
-    /// The name of a run begun at `at`; `salt` tells apart runs begun in the same second.
+    /// Names a run begun at `at`; `salt` distinguishes runs begun in the same second.
     #[must_use]
     pub fn new(at: jiff::Timestamp, salt: u16) -> Self {
         RunId(format!("{}-{salt:04x}", at.strftime("%Y%m%d-%H%M%S")))
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! What users saw of an action: failures and response times while it went on and until they were as before.
+//! Impact of actions on users: failures and response times until they are as before.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use barograph_stats::Histogram;
 
 use crate::{IntervalRow, KeptAction, KeptWindow, OpRow, Run, tag};
 
-/// Intervals in a row that are as before end a disturbance: a single one may be so by chance.
+/// Normal intervals in a row that end a disturbance: a single one may be normal by chance.
 const AS_BEFORE: usize = 3;
 
-/// Operations that end in an interval as before, as a share of the fewest before: the numbers of intervals vary.
+/// Fewest operations in a normal interval, as a share of the smallest interval before: counts vary.
 const ENOUGH: f64 = 0.5;
 
-/// The quantile of an operation that no rule judges.
+/// Quantile of operations without a rule.
 const QUANTILE: f64 = 0.99;
 
-/// An action in a measured window, with what users saw of it. Times count from the start of the load.
+/// An action in a measured window and its impact. Times are in seconds since the start of the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Impact<'r> {
     /// The action.
     pub action: &'r KeptAction,
-    /// The part of the window before its first action; nothing where that came with the window.
+    /// The window before its first action; `None` if an action begins with the window.
     pub before: Option<Stretch>,
-    /// The intervals in which the action went on.
+    /// Intervals during the action.
     pub during: Option<Stretch>,
-    /// The intervals from its end until users saw the same as before, or until the window ended.
+    /// Intervals from its end until users see normal behaviour again, or until the window ends.
     pub after: Option<Stretch>,
-    /// Seconds from the end of the action until users saw the same as before, to an interval; absent where they did not in
-    /// this window, or where nothing was before.
+    /// Seconds from the end of the action until normal behaviour, to an interval; absent if that is not
+    /// reached in this window, or if nothing precedes the action.
     pub recovered_s: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ pub struct Stretch {
     pub from_s: f64,
     /// End, seconds.
     pub to_s: f64,
-    /// The operations that ended in it.
+    /// Operations that ended in the stretch.
     pub ops: Vec<StretchOp>,
 }
 
@@ -49,18 +49,18 @@ pub struct StretchOp {
     pub op: String,
     /// Operations that ended.
     pub count: u64,
-    /// Failed ones among them.
+    /// Failed operations among them.
     pub failed: u64,
-    /// The quantile that its rule judges, 0 to 1.
+    /// The judged quantile, 0 to 1.
     pub quantile: f64,
-    /// Response time at this quantile, milliseconds; absent where the log of response times is not whole.
+    /// Response time at this quantile, milliseconds; absent if the log of response times is incomplete.
     pub quantile_ms: Option<f64>,
-    /// Response time, largest, milliseconds.
+    /// Largest response time, milliseconds.
     pub max_ms: f64,
 }
 
 impl Stretch {
-    /// The operation of this name.
+    /// Returns the operation of this name.
     #[must_use]
     pub fn op(&self, name: &str) -> Option<&StretchOp> {
         self.ops.iter().find(|op| op.op == name)
@@ -70,13 +70,13 @@ impl Stretch {
 /// First and last second of a stretch.
 type Span = (f64, f64);
 
-/// The stretches of an action, and the seconds until users saw the same as before.
+/// Stretches of an action, and the seconds until normal behaviour.
 struct Spans {
     stretches: [Option<Span>; 3],
     recovered_s: Option<f64>,
 }
 
-/// The worst that an interval before the first action of a window showed.
+/// Worst values of any interval before the first action of a window.
 struct Worst {
     failed_s: f64,
     ended_s: f64,
@@ -110,7 +110,7 @@ fn slowest_ms(row: &IntervalRow) -> f64 {
 }
 
 impl Run {
-    /// What users saw of each action that began in a measured window, in the order of time.
+    /// Returns the impact of each action that began in a measured window, in the order of time.
     #[must_use]
     pub fn impacts(&self) -> Vec<Impact<'_>> {
         let rows: Vec<&IntervalRow> = self.intervals().collect();
@@ -138,7 +138,8 @@ impl Run {
         all.into_iter().map(impact).collect()
     }
 
-    /// Seconds from the begin of an action that took a part away until another brought it back; absent where none did.
+    /// Returns the seconds from an action that took a part away until another brought it back; `None` if none
+    /// did.
     #[must_use]
     pub fn back_after_s(&self, action: &KeptAction) -> Option<f64> {
         let undo = match action.name.as_str() {
@@ -174,7 +175,7 @@ impl Run {
         Spans { stretches: [span(&before), span(&during), span(after)], recovered_s }
     }
 
-    /// How many operations of each kind took how many microseconds in each stretch; nothing where the log is not whole.
+    /// Response times of each operation in each stretch; `None` if the log is incomplete.
     fn times(&self, stretches: &[Span]) -> Option<Vec<BTreeMap<String, Times>>> {
         let mut all = vec![BTreeMap::<String, Times>::new(); stretches.len()];
         if stretches.is_empty() {
@@ -240,7 +241,8 @@ fn span(rows: &[&IntervalRow]) -> Option<Span> {
     Some((rows.first()?.from_s, rows.last()?.to_s))
 }
 
-/// Operations by their response times in microseconds. Of a few seconds most buckets of a histogram are empty.
+/// Number of operations by response time in microseconds. In a few seconds, most bins of a histogram are
+/// empty.
 #[derive(Clone, Debug, Default)]
 struct Times(BTreeMap<u64, u64>);
 

@@ -1,4 +1,4 @@
-//! From the types of the inner floors to the kept shapes.
+//! Conversion of the types of lower floors to the types of the record.
 
 use barograph_model::{
     Better, Bound, Check, MeasureSpec, Measured, OpId, OpSpec, OpVerdict, Outcome, Phase, Profile,
@@ -12,33 +12,33 @@ use crate::{
     PhaseStarted, Purpose, Resources, Rule, Trial,
 };
 
-/// A quantile of a histogram of microseconds, in milliseconds; 0 when it is empty.
+/// A quantile of a histogram of microseconds, in milliseconds; 0 if it is empty.
 fn quantile_ms(times: &Histogram, share: f64) -> f64 {
     if times.is_empty() { 0.0 } else { times.value_at_quantile(share) as f64 / 1e3 }
 }
 
 impl Entry {
-    /// A phase began, `at_s` seconds after the run did.
+    /// Entry for the start of a phase, `at_s` seconds after that of the run.
     #[must_use]
     pub fn phase_started(phase: Phase, at_s: f64) -> Self {
         Entry::PhaseStarted(PhaseStarted { phase: phase.name().to_owned(), at_s })
     }
 
-    /// A phase ended as meant, `at_s` seconds after the run began.
+    /// Entry for the completion of a phase, `at_s` seconds after the run began.
     #[must_use]
     pub fn phase_done(phase: Phase, at_s: f64) -> Self {
         let phase = phase.name().to_owned();
         Entry::PhaseEnded(PhaseEnded { phase, at_s, outcome: PhaseOutcome::Done, error: None })
     }
 
-    /// A phase ended with an error, `at_s` seconds after the run began.
+    /// Entry for the failure of a phase, `at_s` seconds after the run began.
     #[must_use]
     pub fn phase_failed(phase: Phase, at_s: f64, error: String) -> Self {
         let phase = phase.name().to_owned();
         Entry::PhaseEnded(PhaseEnded { phase, at_s, outcome: PhaseOutcome::Failed, error: Some(error) })
     }
 
-    /// The run was interrupted in this phase, `at_s` seconds after it began.
+    /// Entry for a phase in which the run was interrupted, `at_s` seconds after it began.
     #[must_use]
     pub fn phase_interrupted(phase: Phase, at_s: f64) -> Self {
         let phase = phase.name().to_owned();
@@ -47,7 +47,7 @@ impl Entry {
 }
 
 impl IntervalRow {
-    /// The figures of `interval`; `names` are the operations' names by index.
+    /// Converts an interval; `names` are the operations' names by index.
     #[must_use]
     pub fn keep(interval: &Interval, names: &[&str]) -> Self {
         let seconds = interval.seconds();
@@ -74,7 +74,7 @@ impl IntervalRow {
     }
 }
 
-/// The name of an operation, or its number where the list of names is too short.
+/// Name of an operation, or its number if the list of names is too short.
 pub(crate) fn name_of(names: &[&str], index: usize) -> String {
     names.get(index).map_or_else(|| format!("Operation{index}"), |name| (*name).to_owned())
 }
@@ -101,8 +101,8 @@ impl OpRow {
 }
 
 impl Expected {
-    /// What `profile` of `workload` asks for; `ops` are the operations by index. `session_op` happens exactly
-    /// once in a session. The unit of load, the target and the names of counters are put in by whoever knows.
+    /// Converts `profile` of `workload`; `ops` are the operations by index. `session_op` occurs exactly once
+    /// in a session. The caller adds the unit of load, the target and the names of counters.
     #[must_use]
     pub fn keep(workload: &str, profile: &Profile, ops: &[OpSpec], session_op: Option<&str>) -> Self {
         let judged = profile.judged(ops.len());
@@ -124,7 +124,7 @@ impl Expected {
     }
 }
 
-/// The quantile that is shown of an operation without a limit.
+/// Quantile shown for an operation without a limit.
 const SHOWN: f64 = 0.99;
 
 impl Rule {
@@ -148,7 +148,7 @@ impl Rule {
 }
 
 impl Trial {
-    /// Trial number `n`, made for `purpose`, with the result its window shows. What it used is put in by whoever knows.
+    /// Converts trial number `n`, made for `purpose`. The caller adds the resources.
     #[must_use]
     pub fn keep(n: u32, purpose: Purpose, window: &WindowVerdict) -> Self {
         Trial {
@@ -176,7 +176,7 @@ impl From<TrialResult> for KeptResult {
 }
 
 impl KeptWindow {
-    /// The judged window as it is kept.
+    /// Converts a judged window.
     #[must_use]
     pub fn keep(window: &WindowVerdict) -> Self {
         KeptWindow {

@@ -1,4 +1,4 @@
-//! Levels of load as numbers of JSON: whole ones as whole numbers.
+//! Levels of load as JSON numbers: whole levels as integers.
 
 use barograph_model::Level;
 use serde::de::Error;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 /// Writes a level.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn serialize<S: Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
     if level.is_whole() { to.serialize_u32(level.whole()) } else { to.serialize_f64((*level).into()) }
 }
@@ -15,7 +15,7 @@ pub fn serialize<S: Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error>
 /// Reads a level.
 ///
 /// # Errors
-/// A value that is no level.
+/// If the value is not a level.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Level, D::Error> {
     let value = f64::deserialize(from)?;
     Level::new(value).ok_or_else(|| {

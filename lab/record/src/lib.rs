@@ -1,16 +1,18 @@
-//! The versioned files a run leaves behind, appended as it goes, readable for ever.
+//! The versioned files of a run, appended as it goes on and readable by all later versions.
 //!
-//! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line), `response.hlog`
-//! and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource samples),
-//! `statistics.csv` (what services said of themselves), `disclosure.json` and `services/` (logs). Whatever is finished
-//! is on disk: a killed run is readable up to its last whole line. Paths are kept as seen from the working folder.
+//! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line),
+//! `response.hlog` and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource
+//! samples), `statistics.csv` (statistics of services), `disclosure.json` and `services/` (logs). Complete
+//! lines are on disk: a killed run is readable up to its last whole line. Paths are stored relative to the
+//! working folder.
 //!
-//! The kept shapes are apart from the types of the inner floors on purpose, so that those may change while
-//! old records stay readable. Times ending in `at_s` count seconds since the run began; the times of intervals and
-//! windows count from the start of the load, which [`LoadStarted`] places in the run.
+//! The types of the record are separate from those of lower floors, so that the latter may change while old
+//! records stay readable. Times ending in `at_s` are seconds since the run began; times of intervals and
+//! windows are seconds since the start of the load, which [`LoadStarted`] places in the run.
 
 mod answer;
 mod append;
+mod bound;
 mod decisions;
 mod entry;
 mod error;
@@ -38,6 +40,7 @@ mod writer;
 
 pub use answer::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold};
 pub use append::Appender;
+pub use bound::{Most, SearchBound};
 pub use decisions::Decisions;
 pub use entry::{
     Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,

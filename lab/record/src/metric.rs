@@ -1,4 +1,4 @@
-//! The figures by which runs are compared, from their records.
+//! Figures by which runs are compared, computed from their records.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -9,25 +9,26 @@ use barograph_stats::compare::Believed;
 
 use crate::{KeptOp, KeptWindow, LogReader, RecordError, Resources, Run, Trial, tag};
 
+/// Bytes of a mebibyte.
 const MIB: f64 = (1u64 << 20) as f64;
 
 impl Run {
-    /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. Zero is a
-    /// figure. `None` where it was not measured, or is no number, and where several loads have one each ([`Run::of`]) or only one
-    /// together.
+    /// Returns the value of `metric` in the window that decides; `operation` for metrics of one. Zero is a
+    /// value. `None` if it was not measured or is not a number, or if each of several loads has its own
+    /// ([`Run::of`]), or if they have it only together.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
         self.figures_in(self.deciding_trial().into_iter().collect()).metric(metric, operation)
     }
 
-    /// Figures of these windows together.
+    /// Returns the figures of these windows together.
     #[must_use]
     pub fn figures_in<'r>(&'r self, windows: Vec<&'r Trial>) -> FiguresIn<'r> {
         FiguresIn { run: self, windows, response: OnceCell::new(), service: OnceCell::new() }
     }
 
-    /// The part of the host's CPU time that a hypervisor took away in the window that the answer rests on, 0 to 1. `None`
-    /// where nobody looked.
+    /// Returns the share of the host's CPU time that a hypervisor took in the window that decides, 0 to 1.
+    /// `None` if it was not measured.
     #[must_use]
     pub fn stolen(&self) -> Option<f64> {
         let (window, start) = (&self.each_load().first()?.deciding_trial()?.window, self.load_start_s()?);
@@ -37,8 +38,8 @@ impl Run {
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
-    /// The capacity with its 95 % interval, open above where it may be higher than anything that could be tried. `None` where
-    /// nothing was searched, no level passed, or the search does not say how sure it is.
+    /// Returns the capacity with its 95 % interval, open above if the capacity may exceed everything that
+    /// could be tried. `None` if there was no search, no level passed, or the search states no interval.
     #[must_use]
     pub fn believed_capacity(&self) -> Option<Believed> {
         let verdict = self.verdict()?;
@@ -53,27 +54,27 @@ impl Run {
 pub struct FiguresIn<'r> {
     run: &'r Run,
     windows: Vec<&'r Trial>,
-    /// Times by operation, read when they are needed.
+    /// Times by operation, read on demand.
     response: OnceCell<HashMap<String, Histogram>>,
     service: OnceCell<HashMap<String, Histogram>>,
 }
 
 impl<'r> FiguresIn<'r> {
-    /// The windows.
+    /// Returns the windows.
     #[must_use]
     pub fn windows(&self) -> &[&'r Trial] {
         &self.windows
     }
 
-    /// What `metric` was; see [`Run::metric`]. Of several windows rates and amounts are means by their length, times those
-    /// of all operations together.
+    /// Returns the value of `metric`; see [`Run::metric`]. Over several windows, rates and amounts are means
+    /// weighted by length, and times are those of all operations together.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
         let value = match metric {
             Metric::Capacity => self.run.verdict()?.capacity.map(f64::from),
             Metric::ReadyTime => self.run.topology().map(|topology| topology.ready_s),
             _ if !self.run.loads.is_empty() => of_all(metric, &self.run.loads),
-            // Of one of several loads they would be those of all, or of all that go to the same application.
+            // For one of several loads they would cover all loads, or all on the same application.
             Metric::HostCpuPerOperation | Metric::DriverCpuPerOperation if self.run.load.is_some() => None,
             Metric::CpuPerOperation if self.run.load.is_some() => {
                 self.per_operation(|used| used.users_per_app_core.and(used.app_cores))
@@ -96,14 +97,14 @@ impl<'r> FiguresIn<'r> {
         value.filter(|value| value.is_finite() && *value >= 0.0)
     }
 
-    /// A measure of the workload, in the windows that have it.
+    /// Returns a measure of the workload, over the windows that have it.
     #[must_use]
     pub fn measure(&self, id: &str) -> Option<f64> {
         let of = |trial: &&Trial| trial.window.measures.iter().find(|kept| kept.id == id)?.value;
         mean_of(self.windows.iter().filter_map(|trial| Some((of(trial)?, trial.window.seconds()))))
     }
 
-    /// Operations that failed, and all that ended.
+    /// Returns the failed operations, and all that ended.
     #[must_use]
     pub fn failures(&self) -> (u64, u64) {
         let ops = || self.windows.iter().flat_map(|trial| &trial.window.ops);
@@ -135,7 +136,7 @@ impl<'r> FiguresIn<'r> {
         }
     }
 
-    /// A quantile of the operations of several windows together. `None` where the log has not all of them.
+    /// Quantile over the operations of several windows. `None` if the log does not hold all of them.
     fn quantile_of_all(&self, metric: Metric, ended: &[KeptOp]) -> Option<f64> {
         let operation = ended.first()?.op.as_str();
         let quantile = metric.quantile().unwrap_or_else(|| self.run.judged_quantile(operation));
@@ -161,11 +162,11 @@ impl<'r> FiguresIn<'r> {
     }
 }
 
-/// The quantile that stands for one of an operation that is not judged.
+/// Quantile of an operation that is not judged.
 const SHOWN: f64 = 0.99;
 
 impl Run {
-    /// The quantile that the limit of an operation is for; p99 where the record does not say it.
+    /// Returns the quantile of an operation's limit; p99 if the record does not state it.
     #[must_use]
     pub fn judged_quantile(&self, operation: &str) -> f64 {
         let rule =
@@ -174,7 +175,7 @@ impl Run {
     }
 }
 
-/// The mean of values by their weights; that of one value is the value.
+/// Weighted mean; a single value is returned unchanged.
 fn mean_of(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let values: Vec<(f64, f64)> = values.collect();
     if let [(only, _)] = values[..] {
@@ -184,8 +185,8 @@ fn mean_of(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     (weight > 0.0).then(|| values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight)
 }
 
-/// CPU time in microseconds of each operation that ended well: `cores` were busy, and `throughput` such operations ended
-/// in a second. What failed is no work done, so it costs those that did end well.
+/// CPU time in microseconds per successful operation, from busy `cores` and successful operations per second.
+/// Failed operations do no work, so their cost is charged to the successful ones.
 fn cpu_per_operation(cores: f64, throughput: f64) -> f64 {
     cores / throughput * 1e6
 }
@@ -224,7 +225,7 @@ fn of_window(metric: Metric, trial: &Trial) -> Option<f64> {
     }
 }
 
-/// A figure that several loads have together.
+/// A figure that several loads have only together.
 fn of_all(metric: Metric, loads: &[Run]) -> Option<f64> {
     let trials: Vec<&Trial> = loads.iter().map(Run::deciding_trial).collect::<Option<_>>()?;
     let first = trials.first()?;
@@ -238,7 +239,7 @@ fn of_all(metric: Metric, loads: &[Run]) -> Option<f64> {
     }
 }
 
-/// CPU time of the whole host, the driver included, for each second of the driver's.
+/// CPU time of the whole host, driver included, per second of the driver's CPU time.
 fn host_per_driver(used: &Resources) -> Option<f64> {
     Some(used.host_busy_cores? / used.driver_cores?)
 }

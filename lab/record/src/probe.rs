@@ -1,44 +1,45 @@
-//! Resource samples as they are kept: `probe.csv`, one row per sample and subject.
+//! Resource samples: `probe.csv`, one row per sample and subject.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::RecordError;
 
-/// The subject of all nodes together.
+/// Subject for all application nodes together.
 pub const APPLICATION: &str = "app";
 
-/// The subject of the nodes of the application that a load deployed, where several loads did.
+/// Subject for the application nodes of one of several deploying loads.
 #[must_use]
 pub fn application_of(load: &str) -> String {
     format!("{load}/{APPLICATION}")
 }
 
-/// What a subject used since its sample before. Absent where it does not apply or could not be read.
+/// Resource use of a subject since its previous sample. Figures that do not apply or could not be read are
+/// absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeRow {
     /// Seconds since the run began.
     pub at_s: f64,
-    /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), `LOAD/app` (those of the
-    /// application that a load deployed, where several did), the name of a part, or
-    /// `guest-HOST` and `guest-HOST/UNIT` for what the kernel of a virtual machine says of itself and of its units, `guest-HOST/agent`
-    /// among them for who reads that.
+    /// Subject: `host`, `driver`, `app` (all nodes of the application together), `LOAD/app` (nodes of the
+    /// application of one of several deploying loads), the name of a part, or `guest-HOST` and
+    /// `guest-HOST/UNIT` for figures from the kernel of a virtual machine and its units; `guest-HOST/agent`
+    /// is the agent that reads them.
     pub subject: String,
-    /// Cores used in user mode since the sample before.
+    /// Cores used in user mode since the previous sample.
     pub cpu_user_cores: Option<f64>,
-    /// Cores used in the kernel since the sample before; of the host interrupts included.
+    /// Cores used in the kernel since the previous sample; for the host, interrupts included.
     pub cpu_system_cores: Option<f64>,
     /// Resident memory in bytes; for the host, memory in use.
     pub rss_bytes: Option<u64>,
-    /// Page cache charged to it, in bytes.
+    /// Page cache charged to the subject, in bytes.
     pub page_cache_bytes: Option<u64>,
-    /// Seconds per second that it waited for its limit of CPU time, summed over cores.
+    /// Seconds per second for which the limit of CPU time held it back, summed over cores.
     pub throttled_s: Option<f64>,
-    /// Seconds per second that its threads could run and waited for a core, summed over threads.
+    /// Seconds per second for which its threads could run and waited for a core, summed over threads.
     pub run_delay_s: Option<f64>,
-    /// Threads.
+    /// Number of threads.
     pub threads: Option<u64>,
-    /// Open file descriptors.
+    /// Number of open file descriptors.
     pub fds: Option<u64>,
     /// Context switches per second.
     pub ctx_switches_s: Option<f64>,
@@ -56,26 +57,26 @@ pub struct ProbeRow {
     pub disk_write_bytes_s: Option<f64>,
     /// Share of CPU time taken away by the hypervisor, 0 to 1.
     pub steal_share: Option<f64>,
-    /// Pressure on CPU: part of the time in which something waited for it, percent; of the host over the last 10 s, of a
-    /// part since the sample before.
+    /// CPU pressure: percentage of the time in which something waited for CPU; for the host over the last 10
+    /// s, for a part since the previous sample.
     pub psi_cpu: Option<f64>,
-    /// Pressure on memory, in the same way.
+    /// Memory pressure, in the same way.
     pub psi_memory: Option<f64>,
-    /// Pressure on disks, in the same way.
+    /// Disk pressure, in the same way.
     pub psi_io: Option<f64>,
-    /// TCP segments sent again since the sample before.
+    /// TCP segments retransmitted since the previous sample.
     pub tcp_retransmits: Option<u64>,
-    /// Of the host: cores busy in interrupts since the sample before, a part of those in the kernel. Older records do not
-    /// have this and the two below.
+    /// For the host: cores busy with interrupts since the previous sample, a part of those in the kernel.
+    /// Older records lack this and the next two.
     pub cpu_irq_cores: Option<f64>,
-    /// Of the host: cores idle while a disk worked for somebody on them, since the sample before.
+    /// For the host: cores idle while waiting for a disk, since the previous sample.
     pub cpu_iowait_cores: Option<f64>,
-    /// Of the host: cores idle otherwise, since the sample before.
+    /// For the host: other idle cores, since the previous sample.
     pub cpu_idle_cores: Option<f64>,
 }
 
 impl ProbeRow {
-    /// Cores used, user mode and kernel together.
+    /// Returns the cores used, in user mode and the kernel together.
     #[must_use]
     pub fn cores(&self) -> Option<f64> {
         match (self.cpu_user_cores, self.cpu_system_cores) {
@@ -86,12 +87,12 @@ impl ProbeRow {
 }
 
 impl ProbeRow {
-    /// Names of the figures a row can hold, as in the header of `probe.csv`.
+    /// Returns the names of the figures in a row, as in the header of `probe.csv`.
     pub fn figure_names() -> impl Iterator<Item = &'static str> {
         COLUMNS.iter().map(|(name, ..)| *name)
     }
 
-    /// The figures, in the order of [`Self::figure_names`].
+    /// Returns the figures, in the order of [`Self::figure_names`].
     pub fn figures(&self) -> impl Iterator<Item = Option<f64>> + '_ {
         COLUMNS.iter().map(|(_, get, _)| get(self))
     }
@@ -100,8 +101,8 @@ impl ProbeRow {
 type Get = fn(&ProbeRow) -> Option<f64>;
 type Set = fn(&mut ProbeRow, f64);
 
-/// The columns after `at_s,subject`, in the order they are written. They are read by name, so columns may be
-/// added and moved.
+/// Columns after `at_s,subject`, in the order written. They are read by name, so columns may be added and
+/// moved.
 const COLUMNS: [(&str, Get, Set); 23] = [
     ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
     ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
@@ -133,7 +134,7 @@ fn whole(count: Option<u64>) -> Option<f64> {
     count.map(|n| n as f64)
 }
 
-/// The header row.
+/// Returns the header row.
 pub(crate) fn header() -> String {
     let mut line = "at_s,subject".to_owned();
     for (name, ..) in COLUMNS {
@@ -144,14 +145,14 @@ pub(crate) fn header() -> String {
     line
 }
 
-/// One row. A subject is a plain word; what would break the row is replaced.
+/// Formats a row. A subject is a plain word; characters that would break the row are replaced.
 pub(crate) fn line(row: &ProbeRow) -> String {
     let subject = row.subject.replace([',', '"', '\n', '\r'], "_");
     let mut line = format!("{:.3},{subject}", row.at_s);
     for (_, get, _) in COLUMNS {
         line.push(',');
         if let Some(x) = get(row).filter(|x| x.is_finite()) {
-            // Four decimals: a ten-thousandth of a core is below what the kernel counts.
+            // Four decimals: a ten-thousandth of a core is below the kernel's resolution.
             let rounded = (x * 1e4).round() / 1e4;
             write!(line, "{rounded}").expect("writing to a string does not fail");
         }
@@ -160,7 +161,7 @@ pub(crate) fn line(row: &ProbeRow) -> String {
     line
 }
 
-/// The rows of a file's text, and what could not be read.
+/// Parses the rows of a file, and lists those that are invalid.
 pub(crate) fn read(path: &Path, text: &str) -> (Vec<ProbeRow>, Vec<RecordError>) {
     let mut lines = text.split_inclusive('\n').enumerate();
     let Some((_, first)) = lines.next() else { return (Vec::new(), Vec::new()) };

@@ -1,4 +1,4 @@
-//! Reads a record back, as much of it as there is.
+//! Reader of records, which reads as much as there is.
 
 use std::fs;
 use std::io;
@@ -13,51 +13,51 @@ use crate::{
     statistic,
 };
 
-/// The record of a run, read.
+/// A record that was read.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its directory.
+    /// Directory of the record.
     pub dir: PathBuf,
-    /// What wrote it, and when.
+    /// Program and time.
     pub header: Header,
     /// Every entry in the order written, the header included.
     pub entries: Vec<Entry>,
-    /// The plan as resolved, if it was kept.
+    /// The resolved plan, if present.
     pub plan: Option<String>,
-    /// The disclosure, if it was kept.
+    /// The disclosure, if present.
     pub disclosure: Option<serde_json::Value>,
     /// Resource samples in the order taken.
     pub probes: Vec<ProbeRow>,
-    /// What services said of themselves, in the order told; empty where nobody was asked.
+    /// Statistics of services, in the order received; empty if none were requested.
     pub statistics: Vec<StatisticRow>,
-    /// Name of the load, where this is one of several.
+    /// Name of the load, if this is one of several.
     pub load: Option<String>,
-    /// The loads of a run of several: each as the record of a run with that load alone, with the phases, samples and notes of
-    /// all. Empty for one load.
+    /// The loads of a run of several: each like the record of a run with that load alone, with the phases,
+    /// samples and notes of all. Empty for one load.
     pub loads: Vec<Run>,
-    /// The record was closed: the run came to an orderly end, be it an interrupted one.
+    /// Whether the record was closed: the run ended in order, even if interrupted.
     pub complete: bool,
-    /// What could not be read, each with file and line.
+    /// Defects of the record, each with file and line.
     pub damage: Vec<String>,
 }
 
 /// A phase from its start to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSpan {
-    /// Its name.
+    /// Name of the phase.
     pub phase: String,
     /// Start, seconds since the run began.
     pub from_s: f64,
-    /// End, seconds since the run began; absent when the record breaks off in it.
+    /// End, seconds since the run began; absent if the record ends within the phase.
     pub to_s: Option<f64>,
-    /// How it ended; absent when the record breaks off in it.
+    /// Outcome of the phase; absent if the record ends within it.
     pub outcome: Option<PhaseOutcome>,
-    /// The error in words, when it failed.
+    /// The error in words, if the phase failed.
     pub error: Option<String>,
 }
 
 impl Run {
-    /// Reads the record in `dir`. Only a missing or foreign `run.jsonl` is an error; every other damage is listed
+    /// Reads the record in `dir`. Only a missing or foreign `run.jsonl` is an error; other damage is listed
     /// in [`Run::damage`] and the rest is read.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let path = dir.join("run.jsonl");
@@ -88,27 +88,27 @@ impl Run {
         Ok(run)
     }
 
-    /// Names of the loads of a run of several, in the order of the plan.
+    /// Returns the names of the loads of a run of several, in the order of the plan.
     #[must_use]
     pub fn load_names(&self) -> &[String] {
         self.last(|e| if let Entry::Loads(loads) = e { Some(&loads.names) } else { None })
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The load of this name; the run itself for `None`.
+    /// Returns the load of this name; the run itself for `None`.
     #[must_use]
     pub fn of(&self, load: Option<&str>) -> Option<&Run> {
         let Some(name) = load else { return Some(self) };
         self.loads.iter().find(|of| of.load.as_deref() == Some(name))
     }
 
-    /// Each load with its windows: the run itself where it has only one.
+    /// Returns each load with its windows: the run itself if there is only one.
     #[must_use]
     pub fn each_load(&self) -> &[Run] {
         if self.loads.is_empty() { std::slice::from_ref(self) } else { &self.loads }
     }
 
-    /// A load with what the run recorded of all.
+    /// Reads a load, with the run's entries for all loads.
     fn read_load(&self, name: &str) -> Result<Run, RecordError> {
         let dir = self.dir.join(LOADS).join(name);
         let path = dir.join("run.jsonl");
@@ -125,7 +125,8 @@ impl Run {
         Ok(load)
     }
 
-    /// Where several applications were deployed, samples of all nodes become those of the nodes of this load's application.
+    /// If several applications were deployed, keeps the samples of this load's application as those of all
+    /// nodes.
     fn only_own_application(&mut self) {
         let Some(owner) = self.topology().and_then(KeptTopology::load) else { return };
         let own = application_of(owner);
@@ -136,96 +137,96 @@ impl Run {
         }
     }
 
-    /// The intervals in the order of time.
+    /// Returns the intervals in the order of time.
     pub fn intervals(&self) -> impl Iterator<Item = &IntervalRow> {
         self.entries.iter().filter_map(|e| if let Entry::Interval(row) = e { Some(row) } else { None })
     }
 
-    /// The trials in the order made.
+    /// Returns the trials in the order made.
     pub fn trials(&self) -> impl Iterator<Item = &Trial> {
         self.entries.iter().filter_map(|e| if let Entry::Trial(trial) = e { Some(&**trial) } else { None })
     }
 
-    /// What levels of load count.
+    /// Returns the unit of levels.
     #[must_use]
     pub fn unit(&self) -> crate::KeptUnit {
         self.expected().map(|e| e.unit).unwrap_or_default()
     }
 
-    /// Changes of the load from outside, in the order made.
+    /// Returns the changes of the load by control commands, in the order made.
     pub fn controls(&self) -> impl Iterator<Item = &crate::Control> {
         self.entries.iter().filter_map(|e| if let Entry::Control(control) = e { Some(control) } else { None })
     }
 
-    /// Words on the way, with their seconds since the run began.
+    /// Returns the notes with their times in seconds since the run began.
     pub fn notes(&self) -> impl Iterator<Item = (f64, &str)> {
         self.entries.iter().filter_map(|e| {
             if let Entry::Note(note) = e { Some((note.at_s, note.text.as_str())) } else { None }
         })
     }
 
-    /// The answer.
+    /// Returns the answer.
     #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         self.last(|e| if let Entry::Verdict(verdict) = e { Some(&**verdict) } else { None })
     }
 
-    /// What the profile asks for.
+    /// Returns the rules and figures of the profile.
     #[must_use]
     pub fn expected(&self) -> Option<&Expected> {
         self.last(|e| if let Entry::Expected(expected) = e { Some(expected) } else { None })
     }
 
-    /// What was decided where the plan leaves it open; nothing in older records.
+    /// Returns the decisions on values that the plan leaves open; `None` for older records.
     #[must_use]
     pub fn decisions(&self) -> Option<&Decisions> {
         self.last(|e| if let Entry::Decisions(decisions) = e { Some(decisions) } else { None })
     }
 
-    /// What the application stood on; empty when it did not say.
+    /// Returns the tiers of the application; empty if it reported none.
     #[must_use]
     pub fn tiers(&self) -> &[Tier] {
         self.last(|e| if let Entry::Tiers(tiers) = e { Some(&tiers.tiers) } else { None })
             .map_or(&[], Vec::as_slice)
     }
 
-    /// What was deployed; nothing where the target was there already.
+    /// Returns the deployment; `None` if the target existed already.
     #[must_use]
     pub fn topology(&self) -> Option<&KeptTopology> {
         self.last(|e| if let Entry::Topology(topology) = e { Some(&**topology) } else { None })
     }
 
-    /// The actions of the plan, in the order of time.
+    /// Returns the actions of the plan, in the order of time.
     pub fn actions(&self) -> impl Iterator<Item = &KeptAction> {
         self.entries.iter().filter_map(|e| if let Entry::Action(action) = e { Some(action) } else { None })
     }
 
-    /// The data under the application, where it was made by this program.
+    /// Returns the application's data, if this program filled them.
     #[must_use]
     pub fn fill(&self) -> Option<&Fill> {
         self.last(|e| if let Entry::Fill(fill) = e { Some(fill) } else { None })
     }
 
-    /// Why the run did not come to its end, when it noticed.
+    /// Returns the reason why the run ended early, if it was recorded.
     #[must_use]
     pub fn interrupted(&self) -> Option<&Interrupted> {
         self.last(|e| if let Entry::Interrupted(interrupted) = e { Some(interrupted) } else { None })
     }
 
-    /// The zero of the times in intervals and windows, in seconds since the run began.
+    /// Returns time zero of intervals and windows, in seconds since the run began.
     #[must_use]
     pub fn load_start_s(&self) -> Option<f64> {
         self.last(|e| if let Entry::LoadStarted(load) = e { Some(load) } else { None }).map(|l| l.at_s)
     }
 
-    /// The trial the answer rests on: the one the verdict names, else the last.
+    /// Returns the trial that decides: the one named by the verdict, else the last.
     #[must_use]
     pub fn deciding_trial(&self) -> Option<&Trial> {
         let named = self.verdict().and_then(|v| v.trial);
         named.and_then(|n| self.trials().find(|t| t.n == n)).or_else(|| self.trials().last())
     }
 
-    /// The phases in the order begun.
+    /// Returns the phases in the order begun.
     #[must_use]
     pub fn phases(&self) -> Vec<PhaseSpan> {
         let mut spans: Vec<PhaseSpan> = Vec::new();
@@ -252,12 +253,12 @@ impl Run {
         spans
     }
 
-    /// The log of response times, whole histograms.
+    /// Opens the log of response times, whole histograms.
     pub fn response_log(&self) -> Result<LogReader, RecordError> {
         LogReader::open(&self.dir.join("response.hlog"))
     }
 
-    /// The log of service times, whole histograms.
+    /// Opens the log of service times, whole histograms.
     pub fn service_log(&self) -> Result<LogReader, RecordError> {
         LogReader::open(&self.dir.join("service.hlog"))
     }
@@ -267,7 +268,7 @@ impl Run {
     }
 }
 
-/// The runs under `root` in the order they began; nothing when `root` does not exist.
+/// Lists the runs under `root` in the order they began; empty if `root` does not exist.
 pub fn list(root: &Path) -> Result<Vec<RunId>, RecordError> {
     let found = match fs::read_dir(root) {
         Ok(found) => found,
@@ -330,7 +331,7 @@ fn read_statistics(dir: &Path, bad: &mut Vec<RecordError>) -> Vec<StatisticRow> 
             bad.extend(damage);
             rows
         }
-        // Nobody was asked, or an older version wrote the record: no damage.
+        // Statistics were not requested, or an older version wrote the record: no damage.
         Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(why) => {
             bad.push(RecordError::read(&path, why));

@@ -1,4 +1,4 @@
-//! Why a run did not pass or cannot be believed: causes as data, and their words.
+//! Reasons why a run did not pass or is not valid: causes as data, and their words.
 
 use barograph_model::CheckId;
 use barograph_model::words::{count, millis, quantile};
@@ -13,7 +13,7 @@ use crate::{
 /// A reason of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptReason {
-    /// Name of the load, of several.
+    /// Name of the load, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
     /// The cause.
@@ -24,31 +24,31 @@ pub struct KeptReason {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum KeptCause {
-    /// A rule that did not hold, of those that an operation usually has.
+    /// A default rule of an operation did not hold.
     Rule {
-        /// The rule, with what was found.
+        /// The rule with its value.
         rule: KeptRule,
     },
     /// Another rule that did not hold.
     FurtherRule {
-        /// The rule, with what was found.
+        /// The rule with its value.
         rule: KeptRule,
-        /// Title of the measure that it is about.
+        /// Title of the measure that the rule is about.
         title: Option<String>,
     },
-    /// An operation that is judged did not happen.
+    /// A judged operation did not occur.
     Absent {
         /// Name of the operation.
         op: String,
     },
     /// Every operation failed.
     AllFailed,
-    /// A validity check that did not hold.
+    /// A validity check failed.
     Check {
-        /// The check, with its figures.
+        /// The check with its figures.
         check: KeptCheck,
     },
-    /// The data were not right after the run.
+    /// The data were wrong after the run.
     WrongData {
         /// One finding of the data checks.
         finding: String,
@@ -58,25 +58,25 @@ pub enum KeptCause {
         /// The error.
         why: String,
     },
-    /// Response times put the capacity elsewhere than passes and fails.
+    /// Response times give a different capacity than passes and fails.
     CrossCheck {
         /// Unit of all levels.
         unit: KeptUnit,
-        /// The capacity by response times.
+        /// Capacity from response times.
         by_times: KeptCrossCheck,
-        /// Lower end of the 95 % interval by passes and fails.
+        /// Lower end of the 95 % interval from passes and fails.
         #[serde(deserialize_with = "nan")]
         low: f64,
-        /// Upper end of the 95 % interval by passes and fails.
+        /// Upper end of the 95 % interval from passes and fails.
         #[serde(deserialize_with = "nan")]
         high: f64,
     },
     /// The target changed during a search.
     Drift {
-        /// Trials that should have passed.
+        /// Trials that were expected to pass.
         repeats: KeptRepeats,
     },
-    /// A cause of a later version.
+    /// A cause written by a later version.
     #[serde(other)]
     Unknown,
 }
@@ -88,7 +88,7 @@ impl From<KeptCause> for KeptReason {
 }
 
 impl KeptReason {
-    /// The rule that did not hold, if it is one.
+    /// Returns the rule that did not hold, if the cause is one.
     #[must_use]
     pub fn rule(&self) -> Option<&KeptRule> {
         match &self.cause {
@@ -97,13 +97,13 @@ impl KeptReason {
         }
     }
 
-    /// The check that did not hold, if it is one.
+    /// Returns the check that failed, if the cause is one.
     #[must_use]
     pub fn check(&self) -> Option<&KeptCheck> {
         if let KeptCause::Check { check } = &self.cause { Some(check) } else { None }
     }
 
-    /// Name of the operation that it is about.
+    /// Returns the name of the operation that it is about.
     #[must_use]
     pub fn op(&self) -> Option<&String> {
         match &self.cause {
@@ -112,19 +112,19 @@ impl KeptReason {
         }
     }
 
-    /// Is it about the data under the application?
+    /// Whether it is about the data of the application.
     #[must_use]
     pub fn is_about_data(&self) -> bool {
         matches!(self.cause, KeptCause::WrongData { .. } | KeptCause::UncheckedData { .. })
     }
 
-    /// Does it make a measurement not valid?
+    /// Whether it makes a measurement not valid.
     #[must_use]
     pub fn is_doubt(&self) -> bool {
         self.is_about_data() || matches!(self.cause, KeptCause::Check { .. })
     }
 
-    /// The same cause in another load: of checks of the machine, with any figures.
+    /// Whether it is the same cause in another load; for checks of the machine, with any figures.
     #[must_use]
     pub fn is_as(&self, other: &KeptReason) -> bool {
         match (&self.cause, &other.cause) {
@@ -135,7 +135,7 @@ impl KeptReason {
         }
     }
 
-    /// In words.
+    /// Returns the reason in words.
     #[must_use]
     pub fn words(&self) -> String {
         let load = self.load.as_ref().map_or_else(String::new, |load| format!("{load}: "));
@@ -144,7 +144,7 @@ impl KeptReason {
 }
 
 impl Verdict {
-    /// With its answer, reasons and doubts, as data and in words.
+    /// Adds answer, reasons and doubts, as data and in words.
     #[must_use]
     pub fn because<R: Into<KeptReason>>(
         mut self,
@@ -160,7 +160,7 @@ impl Verdict {
         self
     }
 
-    /// Puts what makes it not valid before all other reasons.
+    /// Puts the causes of a run that is not valid before all other reasons.
     pub fn blame(&mut self, causes: &[KeptCause]) {
         for reasons in [&mut self.why, &mut self.why_not_valid] {
             reasons.splice(0..0, causes.iter().cloned().map(Into::into));
@@ -188,7 +188,8 @@ impl KeptCheck {
 }
 
 impl KeptWindow {
-    /// Why the window did not pass or cannot be believed: the operation furthest over its limit first, checks last.
+    /// Returns the causes of a window that did not pass or is not valid: the operation furthest over its
+    /// limit first, checks last.
     #[must_use]
     pub fn causes(&self) -> Vec<KeptCause> {
         let mut ops: Vec<&KeptOp> = self.ops.iter().filter(|op| !op.passed()).collect();
@@ -203,14 +204,14 @@ impl KeptWindow {
         all_failed.into_iter().chain(usual).chain(self.further_causes()).chain(self.doubts()).collect()
     }
 
-    /// The checks that did not hold.
+    /// Returns the checks that failed.
     #[must_use]
     pub fn doubts(&self) -> Vec<KeptCause> {
         let broken = self.checks.iter().filter(|check| !check.ok);
         broken.map(|check| KeptCause::Check { check: check.clone() }).collect()
     }
 
-    /// Further rules that did not hold. An operation that did not happen is a cause of its own.
+    /// Further rules that did not hold. An operation that did not occur is a cause of its own.
     fn further_causes(&self) -> Vec<KeptCause> {
         let happened = |rule: &KeptRule| {
             let of_rule = |op: &&KeptOp| Some(op.op.as_str()) == rule.op.as_deref();
@@ -227,7 +228,7 @@ impl KeptWindow {
 }
 
 impl KeptOp {
-    /// The usual rules that did not hold: time, mix, failures.
+    /// Default rules that did not hold: time, mix, failures.
     fn causes(&self, rules: &[KeptRule]) -> Vec<KeptCause> {
         if self.count == 0 {
             return vec![KeptCause::Absent { op: self.op.clone() }];
@@ -243,7 +244,7 @@ impl KeptOp {
 }
 
 impl KeptCause {
-    /// The name in tables, as in records.
+    /// Returns the name in tables and records.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -260,7 +261,7 @@ impl KeptCause {
         }
     }
 
-    /// In words.
+    /// Returns the cause in words.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -302,13 +303,13 @@ impl KeptUnit {
     }
 }
 
-/// A level without its unit.
+/// Formats a level without its unit.
 fn level(level: f64) -> String {
     count(level.round().max(0.0) as u64)
 }
 
 impl KeptRule {
-    /// A usual rule that did not hold, in words.
+    /// Describes a default rule that did not hold.
     fn broken(&self) -> String {
         let op = self.op.as_deref().unwrap_or_default();
         let value = self.value.unwrap_or(f64::NAN);
@@ -336,7 +337,7 @@ impl KeptRule {
     }
 }
 
-/// Milliseconds; long ones with their thousands apart.
+/// Formats milliseconds; long times with separated thousands.
 fn time(ms: f64) -> String {
     if ms >= 100.0 { format!("{} ms", count(ms.round() as u64)) } else { millis(ms) }
 }

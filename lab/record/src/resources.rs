@@ -1,36 +1,36 @@
-//! What driver, application and host used in a window.
+//! Resources used by driver, application and host in a window.
 
 use serde::{Deserialize, Serialize};
 
-/// What a window used. Absent where it was not measured.
+/// Resources used in a window. Figures that were not measured are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Cores the host has.
+    /// Cores of the host.
     pub host_cores: Option<f64>,
-    /// Cores the host had busy, everything on it.
+    /// Busy cores of the host, all processes included.
     pub host_busy_cores: Option<f64>,
-    /// Cores the application used.
+    /// Cores used by the application.
     pub app_cores: Option<f64>,
-    /// Cores the driver used.
+    /// Cores used by the driver.
     pub driver_cores: Option<f64>,
-    /// Users per application core used.
+    /// Users per core used by the application.
     pub users_per_app_core: Option<f64>,
-    /// Users per driver core used.
+    /// Users per core used by the driver.
     pub users_per_driver_core: Option<f64>,
-    /// CPU time of the driver per request, microseconds, the harness and its probes included.
+    /// CPU time of the driver per request, microseconds, including the harness and its probes.
     pub driver_cpu_us_per_request: Option<f64>,
     /// Memory of the application at the end of the window, bytes.
     pub app_rss_bytes: Option<u64>,
     /// Memory of the driver at the end of the window, bytes.
     pub driver_rss_bytes: Option<u64>,
-    /// Memory the driver added per user, bytes, connections included.
+    /// Memory of the driver per added user, bytes, connections included.
     pub driver_bytes_per_user: Option<f64>,
-    /// Connections of the driver to anywhere that were open at the end of the window.
+    /// Open connections of the driver to any address at the end of the window.
     pub driver_connections: Option<u64>,
 }
 
-/// Share of the host's cores from which its CPU counts as at its limit. Queueing makes response times bend before the last
-/// core is full.
+/// Share of busy cores from which the CPU of the host counts as at its limit. Queueing lengthens response
+/// times before the last core is full.
 pub const CPU_AT_LIMIT: f64 = 0.90;
 
 impl Resources {

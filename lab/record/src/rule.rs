@@ -1,4 +1,4 @@
-//! Rules as they are kept: what each found in a window, what was required, and whether it held.
+//! Rules as recorded: value in a window, limit, and result.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{KeptOp, KeptWindow};
 
-/// What a rule is about.
+/// Subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptSubject {
@@ -28,7 +28,7 @@ pub enum KeptSubject {
 }
 
 impl KeptSubject {
-    /// The name in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl KeptSubject {
     }
 }
 
-/// What a value must be.
+/// Requirement on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptBound {
@@ -56,7 +56,7 @@ pub enum KeptBound {
 }
 
 impl KeptBound {
-    /// The name in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,35 +67,35 @@ impl KeptBound {
     }
 }
 
-/// A rule held against one window.
+/// A rule applied to one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptRule {
-    /// What was judged.
+    /// Subject of the rule.
     pub subject: KeptSubject,
-    /// Name of the operation; absent for one of the whole load.
+    /// Name of the operation; absent for a rule about the whole load.
     pub op: Option<String>,
-    /// The quantile of a time; absent where it is none, and in older records, whose profile has it.
+    /// Quantile of a time; absent for other subjects, and in older records, whose profile has it.
     pub quantile: Option<f64>,
-    /// Id of the measure, where it is about one.
+    /// Id of the measure, for a rule about one.
     pub measure: Option<String>,
     /// The unit of value and limit; empty for shares.
     pub unit: String,
-    /// What was found; absent where nothing happened of which there could be a value.
+    /// The value; absent if nothing occurred that would have one.
     pub value: Option<f64>,
-    /// What was required: at most, at least or within.
+    /// The requirement: at most, at least or within.
     pub bound: KeptBound,
     /// The limit, or the required value.
     pub limit: f64,
-    /// By which part of the required value it may be off.
+    /// Relative tolerance of the required value.
     pub tolerance: Option<f64>,
-    /// By how much the value may be off by chance in this window.
+    /// Deviation of the value that chance alone explains in this window.
     pub chance: f64,
-    /// Did it hold?
+    /// Whether the rule held.
     pub holds: bool,
 }
 
 impl KeptRule {
-    /// Is it of a kind of which an operation usually has one?
+    /// Whether an operation has a rule of this kind by default.
     pub(crate) fn is_usual(&self) -> bool {
         matches!(
             (self.subject, self.bound),
@@ -110,7 +110,8 @@ impl KeptRule {
 }
 
 impl KeptWindow {
-    /// Every rule that was judged. Of older records, which had one of each kind per operation, from the figures of operations.
+    /// Returns every judged rule. For older records, which had one of each kind per operation, they are
+    /// derived from the operations' figures.
     #[must_use]
     pub fn judged_by(&self) -> Cow<'_, [KeptRule]> {
         if self.rules.is_empty() {
@@ -120,7 +121,7 @@ impl KeptWindow {
         }
     }
 
-    /// Rules beside the usual ones: those which no column of operations is for.
+    /// Returns the rules in addition to the default ones, which have no column in tables of operations.
     #[must_use]
     pub fn further_rules(&self) -> Vec<&KeptRule> {
         let before = |at: usize, rule: &KeptRule| {
@@ -130,8 +131,8 @@ impl KeptWindow {
         self.rules.iter().enumerate().filter(is_further).map(|(_, rule)| rule).collect()
     }
 
-    /// Was something too slow, or did it fail too often, that happened at all? Then users waited; a wrong mix alone keeps
-    /// nobody waiting.
+    /// Whether an operation that occurred was too slow or failed too often, so that users waited; a wrong mix
+    /// alone does not make them wait.
     #[must_use]
     pub fn was_too_much(&self) -> bool {
         let of_overload = |rule: &&KeptRule| {
@@ -149,7 +150,7 @@ impl KeptWindow {
         self.judged_by().iter().filter(of_overload).any(happened)
     }
 
-    /// What a rule is about, as a noun: `p90 response time of Order`, `hit share`.
+    /// Returns the subject of a rule as a noun: `p90 response time of Order`, `hit share`.
     #[must_use]
     pub fn called(&self, rule: &KeptRule) -> String {
         rule.called(self.title_of(rule))
@@ -163,7 +164,7 @@ impl KeptWindow {
 }
 
 impl KeptRule {
-    /// What it is about, as a noun; of a measure its title.
+    /// Subject as a noun; for a measure, its title.
     pub(crate) fn called(&self, title: Option<&str>) -> String {
         let of = self.op.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
         let at = self.quantile.map_or_else(String::new, |share| format!("{} ", quantile(share)));
@@ -178,13 +179,13 @@ impl KeptRule {
         }
     }
 
-    /// What was found, with its unit; `None` where there is no value.
+    /// Returns the value with its unit; `None` if there is no value.
     #[must_use]
     pub fn found(&self) -> Option<String> {
         self.value.map(|value| amount(value, &self.unit))
     }
 
-    /// What was required: `at least 95 %`, `40 % within 10 %`.
+    /// Returns the requirement: `at least 95 %`, `40 % within 10 %`.
     #[must_use]
     pub fn required(&self) -> String {
         let limit = amount(self.limit, &self.unit);
@@ -197,7 +198,7 @@ impl KeptRule {
 }
 
 impl KeptOp {
-    /// What older records judged an operation by.
+    /// Rules of an operation in older records.
     fn usual_rules(&self) -> Vec<KeptRule> {
         let rule = |subject, bound, (value, limit), holds| KeptRule {
             subject,

@@ -1,35 +1,35 @@
-//! What services said of themselves, as it is kept: `statistics.csv`, one row per answer and statistic.
+//! Statistics of services: `statistics.csv`, one row per answer and statistic.
 
 use std::path::Path;
 
 use crate::RecordError;
 
-/// One value of one statistic. What was not told has no row.
+/// One value of one statistic. Missing values have no row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatisticRow {
-    /// Seconds since the run began at which it was asked.
+    /// Time of the question, seconds since the run began.
     pub at_s: f64,
     /// The part, as in the topology.
     pub part: String,
-    /// Which statistic, in lower-case words with `_` between.
+    /// Name of the statistic, in lower-case words joined by `_`.
     pub statistic: String,
-    /// What is kept: `rate`, per second since the answer before, or `gauge`, as it was.
+    /// Kind: `rate`, per second since the previous answer, or `gauge`, a value as reported.
     pub kind: String,
-    /// What is counted: `commits`, `bytes`.
+    /// Unit: `commits`, `bytes`.
     pub unit: String,
-    /// The value; a rate is per second.
+    /// The value; for a rate, per second.
     pub value: f64,
 }
 
-/// The columns. They are read by name, so columns may be added and moved.
+/// Columns. They are read by name, so columns may be added and moved.
 const COLUMNS: [&str; 6] = ["at_s", "part", "statistic", "kind", "unit", "value"];
 
-/// The header row.
+/// Returns the header row.
 pub(crate) fn header() -> String {
     format!("{}\n", COLUMNS.join(","))
 }
 
-/// One row. Names are plain words; what would break the row is replaced.
+/// Formats a row. Names are plain words; characters that would break the row are replaced.
 pub(crate) fn line(row: &StatisticRow) -> String {
     let plain = |text: &str| text.replace([',', '"', '\n', '\r'], "_");
     let value = rounded(row.value);
@@ -38,16 +38,16 @@ pub(crate) fn line(row: &StatisticRow) -> String {
     format!("{:.3},{part},{statistic},{kind},{unit},{value}\n", row.at_s)
 }
 
-/// Six significant digits, and more for what is large: a byte in a gigabyte is told.
+/// Rounds to six significant digits, and more for large values: a byte in a gigabyte is kept.
 fn rounded(value: f64) -> f64 {
     if value.abs() >= 1e5 {
         return value.round();
     }
-    // Written with an exponent, digits count from the first that is no zero.
+    // With an exponent, digits are counted from the first that is not zero.
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// The rows of a file's text, and what could not be read.
+/// Parses the rows of a file, and lists those that are invalid.
 pub(crate) fn read(path: &Path, text: &str) -> (Vec<StatisticRow>, Vec<RecordError>) {
     let mut lines = text.split_inclusive('\n').enumerate();
     let Some((_, head)) = lines.next() else { return (Vec::new(), Vec::new()) };

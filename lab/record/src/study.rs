@@ -1,7 +1,7 @@
-//! What a study leaves behind: `study.jsonl`, appended as it goes, and its conclusions.
+//! Files of a study: `study.jsonl`, appended as it goes on, and its conclusions.
 //!
-//! `runs/study-ID/` holds `study.toml` (as resolved), `study.jsonl` (entries, one JSON object per line), `runs/` (the
-//! ordinary records of its runs), `study.json` (the conclusions) and `study.html`.
+//! `runs/study-ID/` holds `study.toml` (as resolved), `study.jsonl` (entries, one JSON object per line),
+//! `runs/` (the ordinary records of its runs), `study.json` (the conclusions) and `study.html`.
 
 mod compared;
 mod conclusions;
@@ -18,18 +18,19 @@ pub use conclusions::{
     KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs,
 };
 
-use crate::{Appender, Figure, KeptTimes, RecordError};
+use crate::{Appender, Figure, KeptTimes, RecordError, SearchBound};
 
-/// Version of `study.jsonl` written by this program. It rises when an old reader would misunderstand a new file.
+/// Version of `study.jsonl` written by this program. It is raised when an old reader would misread a new
+/// file.
 pub const STUDY_VERSION: u32 = 1;
 
-/// What the folders of studies begin with, before a name like that of a run.
+/// Prefix of the folders of studies, before a name in the form of a run's.
 pub const STUDY_PREFIX: &str = "study-";
 
-/// The entries of a study, in its folder.
+/// Entries of a study, in its folder.
 pub const STUDY_FILE: &str = "study.jsonl";
 
-/// What `--resume` needs to know of this machine, in the folder of a study. It is no part of what is shared.
+/// State of this machine for `--resume`, in the folder of a study. It is not shared.
 pub const STUDY_BEGIN: &str = "begin.json";
 
 /// One line of `study.jsonl`.
@@ -40,20 +41,20 @@ pub enum StudyEntry {
     Header(Box<StudyHeader>),
     /// A run began.
     RunStarted(RunStarted),
-    /// A run came to an end.
+    /// A run ended.
     RunEnded(Box<RunEnded>),
     /// The study was begun again after an interrupt or a kill.
     Resumed {
-        /// When, as RFC 3339 in UTC.
+        /// Time as RFC 3339 in UTC.
         at: String,
     },
-    /// Somebody stopped the study.
+    /// The user stopped the study.
     Interrupted {},
-    /// Every run that was wanted has been made.
+    /// All planned runs have been made.
     Finished {},
 }
 
-/// The first line: what was asked for, and by whom.
+/// The first line: program, time and settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudyHeader {
     /// Version of the file; [`STUDY_VERSION`] when written here.
@@ -62,24 +63,24 @@ pub struct StudyHeader {
     pub id: String,
     /// Version of the program.
     pub tool: String,
-    /// When the study began, as RFC 3339 in UTC.
+    /// Start of the study, as RFC 3339 in UTC.
     pub started_at: String,
-    /// The command as typed.
+    /// The command line as typed.
     pub command: String,
     /// The study's file.
     pub file: String,
-    /// The working folder, in records of older versions; now it is in [`STUDY_BEGIN`].
+    /// The working folder, in records of older versions; later ones have it in [`STUDY_BEGIN`].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
     /// Overrides of the form `key=value`.
     pub sets: Vec<String>,
-    /// Blocks asked for in place of those of the file.
+    /// Number of blocks, if it overrides that of the file.
     pub repeats: Option<u32>,
-    /// Levels asked for in place of all, as `factor=level,level`.
+    /// Selected levels, as `factor=level,level`.
     pub only: Vec<String>,
-    /// The study as resolved.
+    /// The resolved study.
     pub study: String,
-    /// The plan of each configuration as resolved, by the configuration's name.
+    /// Resolved plan of each configuration, by the configuration's name.
     pub plans: Vec<(String, String)>,
 }
 
@@ -88,73 +89,74 @@ pub struct StudyHeader {
 pub struct RunStarted {
     /// Number of the block, from 1.
     pub block: u32,
-    /// Name of the configuration; that of the control is its own.
+    /// Name of the configuration; the control has a name of its own.
     pub configuration: String,
-    /// How often this was tried in this block, from 1.
+    /// Number of the attempt in this block, from 1.
     pub attempt: u32,
     /// Name of the run.
     pub run: String,
-    /// It is of a block of warm-up, which are numbered from 1 by themselves, and its figures are not judged.
+    /// Whether its block is warm-up. Such blocks are numbered separately from 1, and their figures are not
+    /// judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warm_up: bool,
 }
 
-/// A run came to an end.
+/// A run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnded {
-    /// What had begun.
+    /// The begun run.
     pub started: RunStarted,
-    /// How long it took, all phases, in seconds.
+    /// Duration of all phases in seconds.
     #[serde(deserialize_with = "crate::entry::nan")]
     pub seconds: f64,
-    /// Its figures are used.
+    /// Whether its figures are used.
     pub valid: bool,
-    /// Every rule held.
+    /// Whether every rule held.
     pub passed: bool,
-    /// It was stopped from outside, and does not count as tried.
+    /// Whether it was stopped from outside, which does not count as an attempt.
     pub interrupted: bool,
-    /// Why it is not valid.
+    /// Reasons why it is not valid.
     pub reasons: Vec<String>,
-    /// Figures by the label of the metric; those that were not measured are left out.
+    /// Figures by the label of the metric; metrics that were not measured are omitted.
     pub figures: Vec<Figure>,
-    /// The capacity is only a bound: what kept the search from looking higher, in words.
+    /// Reason why the search looked no higher, in words, if the capacity is only a lower bound.
     #[serde(default)]
-    pub at_least: Option<String>,
+    pub at_least: Option<SearchBound>,
     /// CPU time that a hypervisor took away in the window the figures are from, relative; older entries do not say.
     #[serde(default)]
     pub stolen: Option<f64>,
-    /// Metrics of the study without a figure; older entries do not say.
+    /// Metrics of the study without a figure; empty in older entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingFigure>,
-    /// Response times of the operations that metrics of the study are of, by percentile; older entries do not say.
+    /// Response times by percentile of the operations in the study's metrics; empty in older entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<KeptTimes>,
 }
 
-/// A metric of a study that a run has no figure of.
+/// A metric of a study without a figure in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingFigure {
     /// Label of the metric.
     pub metric: String,
-    /// Why there is none, as in "host_cpu was not measured".
+    /// Reason, as in "host_cpu was not measured".
     pub why: String,
 }
 
 impl RunEnded {
-    /// The figure of a metric.
+    /// Returns the figure of a metric.
     #[must_use]
     pub fn figure(&self, label: &str) -> Option<f64> {
         self.figures.iter().find(|figure| figure.name == label).map(|figure| figure.value)
     }
 }
 
-/// What the control is called.
+/// Name of the control.
 pub const CONTROL: &str = "control (A/A)";
 
 /// Opens the entries of the study in `folder` for appending.
 pub fn append_to_study(folder: &Path) -> Result<Appender<fs::File>, RecordError> {
     let path = folder.join(STUDY_FILE);
-    // A killed program may have left half a line, which must not swallow the next one.
+    // A killed program may have left half a line, which must not absorb the next one.
     let torn = fs::read(&path).is_ok_and(|bytes| bytes.last().is_some_and(|last| *last != b'\n'));
     let mut appender = Appender::open(path)?;
     if torn {
@@ -163,20 +165,22 @@ pub fn append_to_study(folder: &Path) -> Result<Appender<fs::File>, RecordError>
     Ok(appender)
 }
 
-/// What `study.jsonl` says, as much of it as can be read.
+/// Content of `study.jsonl`, as far as it can be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudyRead {
     /// The entries, the header first.
     pub entries: Vec<StudyEntry>,
-    /// Lines that are no entries and were not cut by a kill either: somebody else wrote into the file, or its disk fails.
+    /// Invalid lines that are not the result of a kill: another program wrote into the file, or the disk is
+    /// faulty.
     pub broken: usize,
 }
 
-/// The entries of the study in `folder`. A line that was cut by a kill is left out: what it says did not count yet.
+/// Reads the entries of the study in `folder`. A line truncated by a kill is skipped, as its content is not
+/// final.
 pub fn read_study(folder: &Path) -> Result<StudyRead, RecordError> {
     let path = folder.join(STUDY_FILE);
     let bytes = fs::read(&path).map_err(|why| RecordError::read(&path, why))?;
-    // A kill may cut a character, too.
+    // A kill may truncate a character, too.
     let read = read_lines(&String::from_utf8_lossy(&bytes));
     match read.entries.first() {
         Some(StudyEntry::Header(header)) if header.v > STUDY_VERSION => {
@@ -189,7 +193,8 @@ pub fn read_study(folder: &Path) -> Result<StudyRead, RecordError> {
 
 fn read_lines(text: &str) -> StudyRead {
     let mut read = StudyRead::default();
-    // The line before is no entry. It was cut if nothing follows, or the study that begins again.
+    // The previous line is invalid. It was truncated if nothing follows it, or if the study was resumed after
+    // it.
     let mut doubtful = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let entry = serde_json::from_str::<StudyEntry>(line).ok();
@@ -205,7 +210,8 @@ fn read_lines(text: &str) -> StudyRead {
     read
 }
 
-/// The folders of studies under `root`, by name in the order they began; nothing when `root` does not exist.
+/// Lists the folders of studies under `root`, by name in the order they began; empty if `root` does not
+/// exist.
 pub fn list_studies(root: &Path) -> Result<Vec<String>, RecordError> {
     let found = match fs::read_dir(root) {
         Ok(found) => found,
@@ -255,7 +261,7 @@ mod tests {
         let in_it = whole.iter().position(|byte| *byte == 0xc3).unwrap() + 1;
         appender.bytes(&whole[..in_it]).unwrap();
         assert_eq!(read_study(folder.path()).unwrap(), StudyRead { entries: vec![header()], broken: 0 });
-        // The study goes on behind it.
+        // The study continues after it.
         let resumed = StudyEntry::Resumed { at: "2030-11-20T18:46:00Z".to_owned() };
         let mut appender = append_to_study(folder.path()).unwrap();
         appender.json(&resumed).unwrap();

@@ -1,4 +1,4 @@
-//! Response times by percentile, few enough numbers to be kept with a study.
+//! Response times by percentile, compact enough to be stored with a study.
 
 use std::collections::HashMap;
 
@@ -8,37 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{KeptWindow, LogReader, Run, tag};
 
-/// Shares of operations that took longer, from one nine to the next: about evenly far apart on a scale of nines, and with
-/// the median, p75 and p95 among them.
-/// In percent, since whole numbers over powers of ten are the nearest there are to such shares.
+/// Shares of operations that took longer, for one nine: about evenly spaced on a scale of nines, with the
+/// median, p75 and p95 among them. In percent, as integers divided by powers of ten are the closest to such
+/// shares.
 const LONGER: [f64; 10] = [100.0, 80.0, 65.0, 50.0, 40.0, 30.0, 25.0, 20.0, 15.0, 12.0];
 
-/// Share of operations that took longer than the time at this place of [`KeptTimes::ms`].
+/// Returns the share of operations that took longer than the time at this index of [`KeptTimes::ms`].
 #[must_use]
 pub fn longer_at(place: usize) -> f64 {
     let nines = i32::try_from(place / LONGER.len()).unwrap_or(i32::MAX);
     LONGER[place % LONGER.len()] / 10f64.powi(nines.saturating_add(2))
 }
 
-/// Response times of one operation in the window that a run's answer rests on.
+/// Response times of one operation in the window that decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptTimes {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended.
     pub count: u64,
-    /// The quantile it is judged by; absent where its time is not judged.
+    /// Judged quantile; absent if its time is not judged.
     pub quantile: Option<f64>,
     /// The limit of that quantile in milliseconds.
     pub limit_ms: Option<f64>,
-    /// At place `i` the time in milliseconds that all operations but the share [`longer_at`] of it took at most. The first is
-    /// the shortest of all; the last is that of a share of at least one operation.
+    /// At index `i`, the longest time in milliseconds of all operations except the share [`longer_at`]`(i)`.
+    /// The first is the shortest time; the last belongs to a share of at least one operation.
     pub ms: Vec<f64>,
 }
 
 impl LogReader {
-    /// Times of each operation in these windows together, by its name in the log ([`tag`]). Lines that cannot be read are
-    /// passed over; who needs to know that all are there holds their number against [`KeptOp::count`](crate::KeptOp).
+    /// Returns the times of each operation in these windows together, by its name in the log ([`tag`]).
+    /// Invalid lines are skipped; compare the number of times with [`KeptOp::count`](crate::KeptOp) to detect
+    /// gaps.
     #[must_use]
     pub fn in_windows(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
         let mut found: HashMap<String, Histogram> = HashMap::new();
@@ -46,7 +47,7 @@ impl LogReader {
             let to_s = line.from_s + line.seconds;
             if windows.iter().any(|window| window.holds(line.from_s, to_s)) {
                 match found.entry(line.op).or_insert_with(histogram).add(&line.histogram) {
-                    // One with other bounds cannot be of this program's making.
+                    // Histograms with other bounds were not written by this program.
                     Ok(()) | Err(_) => {}
                 }
             }
@@ -56,14 +57,15 @@ impl LogReader {
 }
 
 impl Run {
-    /// Response times of each operation in these windows together: see [`LogReader::in_windows`]. Empty without a log.
+    /// Returns the response times of each operation in these windows together; see [`LogReader::in_windows`].
+    /// Empty without a log.
     #[must_use]
     pub fn times_in(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
         self.response_log().map_or_else(|_| HashMap::new(), |log| log.in_windows(windows))
     }
 
-    /// Response times of these operations in the window that the answer rests on. One of which none ended is left out, and
-    /// one whose log has not all that the window had.
+    /// Returns the response times of these operations in the window that decides. Operations that did not
+    /// end, or whose log is incomplete, are left out.
     #[must_use]
     pub fn response_times(&self, ops: &[&str]) -> Vec<KeptTimes> {
         let Some(trial) = self.deciding_trial() else { return Vec::new() };
@@ -87,9 +89,9 @@ impl Run {
     }
 }
 
-/// As long as the share of operations that took longer is at least one operation.
+/// Times by percentile, as long as at least one operation took longer.
 fn by_percentile(times: &Histogram) -> Vec<f64> {
-    // A hair is allowed for shares that have no exact binary form.
+    // Tolerance for shares without an exact binary form.
     let is_one = |share: &f64| share * times.len() as f64 > 1.0 - 1e-6;
     let ms = |share: f64| times.value_at_quantile(1.0 - share) as f64 / 1e3;
     (0..).map(longer_at).take_while(is_one).map(ms).collect()

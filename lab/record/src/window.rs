@@ -1,4 +1,4 @@
-//! Trials as they are kept: a measured window, each operation held against its rule, and the validity checks.
+//! Trials as recorded: a measured window, its operations with their rules, and the validity checks.
 
 use barograph_model::{CheckId, Level, LoadUnit, Offered};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::entry::{nan, unknown};
 use crate::{Figure, KeptRule, Resources};
 
-/// What a level of load counts.
+/// Unit of a level of load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptUnit {
@@ -15,12 +15,12 @@ pub enum KeptUnit {
     Users,
     /// Starts per second.
     StartsPerSecond,
-    /// Of several loads: percent of what each has of its own.
+    /// For several loads: percent of each load's own level.
     Percent,
 }
 
 impl KeptUnit {
-    /// So much of it, as it is said in sentences.
+    /// Returns the level with this unit, as used in sentences.
     #[must_use]
     pub fn offered(self, level: impl Into<Level>) -> Offered {
         let unit = match self {
@@ -31,7 +31,7 @@ impl KeptUnit {
         Offered { unit, level: level.into() }
     }
 
-    /// The name in tables and beside figures.
+    /// Returns the name in tables and beside figures.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.offered(Level::ZERO).unit.name()
@@ -48,7 +48,7 @@ impl From<LoadUnit> for KeptUnit {
     }
 }
 
-/// Why a trial was made.
+/// Purpose of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -56,18 +56,18 @@ pub enum Purpose {
     Ramp,
     /// A step of the search.
     Search,
-    /// The found capacity, held once more.
+    /// The capacity that was found, in a second window.
     Confirm,
     /// A window of a run with a constant load.
     Fixed,
     /// A hold of a load path.
     Path,
-    /// An earlier level of a search once more, to see whether the target changed.
+    /// Repetition of an earlier level of a search, to detect a change of the target.
     Repeat,
 }
 
 impl Purpose {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,20 +81,20 @@ impl Purpose {
     }
 }
 
-/// Pass, fail, or not to be believed.
+/// Result of a trial: pass, fail or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptResult {
     /// Valid, and every rule held.
     Pass,
-    /// Valid, and some rule did not hold.
+    /// Valid, and a rule did not hold.
     Fail,
-    /// Not to be believed either way.
+    /// Not valid, so neither pass nor fail.
     Invalid,
 }
 
 impl KeptResult {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,51 +105,51 @@ impl KeptResult {
     }
 }
 
-/// One load level, tried.
+/// A trial of one load level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Number of the trial, from 1.
     pub n: u32,
-    /// Why it was made.
+    /// Purpose of the trial.
     pub purpose: Purpose,
-    /// What the level counts.
+    /// Unit of the level.
     #[serde(default)]
     pub unit: KeptUnit,
-    /// The level asked for. Records of version 1 call it users.
+    /// Level asked for. Records of version 1 name it `users`.
     #[serde(alias = "users", with = "crate::level")]
     pub level: Level,
-    /// What it says.
+    /// Result of the trial.
     pub result: KeptResult,
-    /// It was ended before its time, because it could no longer pass.
+    /// Whether it ended early because it could no longer pass.
     #[serde(default)]
     pub aborted: bool,
-    /// The number of operations after which the load was to be over; absent for a window of a load that goes on.
+    /// Number of operations after which the load ends; absent for a load without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
-    /// What was measured.
+    /// The measured window.
     pub window: KeptWindow,
-    /// What it used.
+    /// Resources used.
     #[serde(default)]
     pub resources: Resources,
 }
 
 impl Trial {
-    /// Seconds from the first start to the last end of a load of a number of operations; `None` where it was over before all of
-    /// them had ended, and of a load that goes on.
+    /// Returns the seconds from the first start to the last end of a load of a number of operations; `None`
+    /// if it ended before all of them had, and for a load without end.
     #[must_use]
     pub fn elapsed_s(&self) -> Option<f64> {
         let is_whole = self.operations? <= self.window.ended();
         is_whole.then(|| self.window.seconds())
     }
 
-    /// The load that was asked for.
+    /// Returns the load asked for.
     #[must_use]
     pub fn offered(&self) -> Offered {
         self.unit.offered(self.level)
     }
 }
 
-/// A measured window, judged. Times count seconds from the start of the load.
+/// A judged window. Times are in seconds since the start of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptWindow {
     /// Users active at the end of the window.
@@ -172,7 +172,7 @@ pub struct KeptWindow {
     /// Operations started per second.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub starts_s: f64,
-    /// Arrivals that had to wait for a free user (open loop).
+    /// Arrivals that waited for a free user (open loop).
     #[serde(default)]
     pub late: u64,
     /// Arrivals that never started (open loop).
@@ -181,132 +181,134 @@ pub struct KeptWindow {
     /// Beats left out because an operation was still in progress.
     #[serde(default)]
     pub skipped: u64,
-    /// Start lag, median, milliseconds.
+    /// Median start lag, milliseconds.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub lag_p50_ms: f64,
-    /// Start lag, 99 % quantile, milliseconds.
+    /// 99 % quantile of start lag, milliseconds.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub lag_p99_ms: f64,
-    /// Every rule held.
+    /// Whether every rule held.
     pub passed: bool,
-    /// Every validity check held.
+    /// Whether every validity check held.
     pub valid: bool,
-    /// Per operation.
+    /// Figures by operation.
     pub ops: Vec<KeptOp>,
     /// Validity checks.
     pub checks: Vec<KeptCheck>,
-    /// Every rule, in the order of the profile. Absent in older records; [`KeptWindow::judged_by`] has theirs too.
+    /// Every rule, in the order of the profile. Empty in older records; [`KeptWindow::judged_by`] covers them
+    /// too.
     #[serde(default)]
     pub rules: Vec<KeptRule>,
-    /// Measures of the workload. Absent in older records.
+    /// Measures of the workload. Empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<KeptMeasure>,
 }
 
 impl KeptWindow {
-    /// Length in seconds.
+    /// Returns the length in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.to_s - self.from_s
     }
 
-    /// Operations that ended.
+    /// Returns the number of operations that ended.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.ops.iter().map(|op| op.count).sum()
     }
 
-    /// Does an interval lie in it? Its middle tells: intervals end where windows do, but logs round both ends.
+    /// Whether an interval lies in the window, by its middle: intervals end where windows do, but logs round
+    /// both ends.
     #[must_use]
     pub fn holds(&self, from_s: f64, to_s: f64) -> bool {
         (self.from_s..=self.to_s).contains(&f64::midpoint(from_s, to_s))
     }
 }
 
-/// One operation in one window, held against its rule. Times in milliseconds, shares 0 to 1.
+/// One operation in one window, with its rules. Times are in milliseconds, shares 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptOp {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended in the window.
     pub count: u64,
-    /// Failed ones among them.
+    /// Failed operations among them.
     pub failed: u64,
     /// Share of all judged operations.
     #[serde(deserialize_with = "nan")]
     pub mix: f64,
-    /// Required share; 0 when the share is not judged.
+    /// Required share; 0 if the share is not judged.
     #[serde(deserialize_with = "nan")]
     pub mix_required: f64,
     /// Tolerance relative to the required share.
     #[serde(deserialize_with = "nan")]
     pub mix_tolerance: f64,
-    /// By how much the share may be off by chance in this window; 0 where no share is required, and in older records, which
-    /// allowed the tolerance alone.
+    /// Deviation of the share that chance alone explains in this window; 0 if no share is required, and in
+    /// older records, which allowed only the tolerance.
     #[serde(default, deserialize_with = "nan")]
     pub mix_chance: f64,
-    /// Response time, mean; unknown in older records.
+    /// Mean response time; NaN in older records.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub mean_ms: f64,
-    /// Response time, median.
+    /// Median response time.
     #[serde(deserialize_with = "nan")]
     pub p50_ms: f64,
-    /// Response time, 90 % quantile.
+    /// 90 % quantile of response time.
     #[serde(deserialize_with = "nan")]
     pub p90_ms: f64,
-    /// Response time, 95 % quantile; unknown in older records.
+    /// 95 % quantile of response time; NaN in older records.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub p95_ms: f64,
-    /// Response time, 99 % quantile.
+    /// 99 % quantile of response time.
     #[serde(deserialize_with = "nan")]
     pub p99_ms: f64,
-    /// Response time, 99.9 % quantile.
+    /// 99.9 % quantile of response time.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub p999_ms: f64,
-    /// Response time, largest.
+    /// Largest response time.
     #[serde(deserialize_with = "nan")]
     pub max_ms: f64,
-    /// Service time, mean; unknown in older records.
+    /// Mean service time; NaN in older records.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_mean_ms: f64,
-    /// Service time, median.
+    /// Median service time.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_p50_ms: f64,
-    /// Service time, 90 % quantile.
+    /// 90 % quantile of service time.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_p90_ms: f64,
-    /// Service time, 95 % quantile; unknown in older records.
+    /// 95 % quantile of service time; NaN in older records.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_p95_ms: f64,
-    /// Service time, 99 % quantile.
+    /// 99 % quantile of service time.
     #[serde(deserialize_with = "nan")]
     pub service_p99_ms: f64,
-    /// Service time, 99.9 % quantile.
+    /// 99.9 % quantile of service time.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_p999_ms: f64,
-    /// Service time, largest.
+    /// Largest service time.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_max_ms: f64,
-    /// The quantile of response time that its first limit is for.
+    /// Response time at the quantile of its first limit.
     #[serde(deserialize_with = "nan")]
     pub judged_ms: f64,
-    /// The limit of that quantile; absent where response time has no limit.
+    /// Limit of that quantile; absent if response time has no limit.
     pub limit_ms: Option<f64>,
-    /// Share of operations over the limit.
+    /// Share of operations that exceeded the limit.
     #[serde(deserialize_with = "nan")]
     pub over_limit: f64,
     /// Largest allowed share of failures.
     #[serde(deserialize_with = "nan")]
     pub failures_allowed: f64,
-    /// Is the operation judged at all?
+    /// Whether the operation is judged.
     pub judged: bool,
-    /// The rule of `limit_ms` held.
+    /// Whether the rule of `limit_ms` held.
     pub time_ok: bool,
-    /// The mix rule held.
+    /// Whether the mix rule held.
     pub mix_ok: bool,
-    /// The failure rule held.
+    /// Whether the failure rule held.
     pub failures_ok: bool,
-    /// All its further rules held. Older records have none.
+    /// Whether all its further rules held. Older records have none.
     #[serde(default = "yes")]
     pub further_ok: bool,
 }
@@ -316,26 +318,28 @@ fn yes() -> bool {
 }
 
 impl KeptOp {
-    /// All rules held, or the operation is not judged.
+    /// Returns whether all rules held or the operation is not judged.
     #[must_use]
     pub fn passed(&self) -> bool {
         !self.judged || (self.time_ok && self.mix_ok && self.failures_ok && self.further_ok)
     }
 
-    /// By how much the share of the mix may be off: the tolerance, or what chance makes in this window where that is more.
+    /// Returns the allowed deviation of the mix's share: the tolerance, or what chance explains in this
+    /// window if more.
     #[must_use]
     pub fn mix_slack(&self) -> f64 {
         (self.mix_required * self.mix_tolerance).max(self.mix_chance)
     }
 
-    /// Did chance alone allow the share to be anything from none to twice what is required? Then the mix rule of this
-    /// operation held because there were too few operations to tell.
+    /// Whether chance alone explains any share from zero to twice the required one. Then the mix rule of this
+    /// operation held only for lack of operations.
     #[must_use]
     pub fn mix_too_few(&self) -> bool {
         self.judged && self.mix_ok && self.mix_required > 0.0 && self.mix_chance >= self.mix_required
     }
 
-    /// Judged quantile of response time over its limit; `None` where response time is not judged.
+    /// Returns the judged quantile of response time divided by its limit; `None` if response time is not
+    /// judged.
     #[must_use]
     pub fn limit_share(&self) -> Option<f64> {
         let limit = self.limit_ms.filter(|l| *l > 0.0)?;
@@ -343,7 +347,7 @@ impl KeptOp {
     }
 }
 
-/// Whether more or less of a measure is better.
+/// Direction in which a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptBetter {
@@ -351,12 +355,12 @@ pub enum KeptBetter {
     Higher,
     /// Less is better.
     Lower,
-    /// It only describes.
+    /// Only descriptive.
     Neither,
 }
 
 impl KeptBetter {
-    /// The name in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -370,42 +374,42 @@ impl KeptBetter {
 /// A measure of the workload in one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptMeasure {
-    /// The name in study files and tables.
+    /// Name in study files and tables.
     pub id: String,
-    /// The name in sentences.
+    /// Name in sentences.
     pub title: String,
     /// The unit of its value.
     pub unit: String,
-    /// Which way is better.
+    /// Direction in which it is better.
     pub better: KeptBetter,
-    /// How much; absent where it would be divided by nothing.
+    /// The value; absent if it would be divided by zero.
     pub value: Option<f64>,
 }
 
-/// One reason to believe or not to believe a measurement.
+/// A validity check of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptCheck {
     /// Id of the check; empty in older records, which have its name alone.
     #[serde(default)]
     pub id: String,
-    /// The name in tables.
+    /// Name in tables.
     pub name: String,
-    /// The figure found, worded with its unit.
+    /// The value, worded with its unit.
     pub found: String,
-    /// What is allowed, worded with its unit.
+    /// The limit, worded with its unit.
     pub allowed: String,
-    /// Did it hold?
+    /// Whether the check held.
     pub ok: bool,
-    /// It held although the figures were beyond what is allowed, because the window failed in any case.
+    /// Whether it held beyond its limit because the window failed in any case.
     #[serde(default, skip_serializing_if = "is_false")]
     pub excused: bool,
-    /// The operation it is about.
+    /// The operation that the check is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
-    /// The driver that was the limit, of several.
+    /// The driver that was the limit, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The figures found and allowed, with their units at the end of their names. Absent in older records.
+    /// Value and limit as figures, with units at the end of their names. Empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
 }
@@ -416,7 +420,7 @@ fn is_false(is: &bool) -> bool {
 }
 
 impl KeptCheck {
-    /// Is it this check?
+    /// Whether it is this check.
     #[must_use]
     pub fn is(&self, id: CheckId) -> bool {
         if self.id.is_empty() { self.name == id.name() } else { self.id == id.id() }

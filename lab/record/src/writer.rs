@@ -1,5 +1,6 @@
-//! Writes the record of one run, appending as the run goes.
+//! Writer of the record of one run, which appends as the run goes on.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,20 +15,20 @@ use crate::{
     StatisticRow, probe, statistic,
 };
 
-/// How the name of a file ends that is being written; a dot is in front of it.
+/// Ending of a draft's name, which begins with a dot.
 const DRAFT: &str = ".part";
 
-/// The passing name of a file that is being written. [`remove_drafts`] knows it.
+/// Returns the draft name of a file. [`remove_drafts`] recognises it.
 #[must_use]
 pub fn draft_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}{DRAFT}"))
 }
 
-/// Writes a file under a passing name first, so that it is either whole or absent.
+/// Writes a file under a draft name first, so that it is either complete or absent.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let draft = draft_of(path);
     fs::write(&draft, bytes)
@@ -35,11 +36,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
         .map_err(|why| RecordError::write(path, why))
 }
 
-/// Removes what a killed program was writing into `dir`: files that have not yet got their names, and were not touched for
-/// so long. Gives their paths.
+/// Removes the drafts of killed programs from `dir`: those that were not written for `untouched_for`. Returns
+/// their paths.
 ///
 /// # Errors
-/// When the folder cannot be read or a file cannot be removed.
+/// If the folder cannot be read or a file cannot be removed.
 pub fn remove_drafts(dir: &Path, untouched_for: Duration) -> Result<Vec<PathBuf>, RecordError> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(dir).map_err(|why| RecordError::read(dir, why))? {
@@ -55,13 +56,13 @@ pub fn remove_drafts(dir: &Path, untouched_for: Duration) -> Result<Vec<PathBuf>
     Ok(removed)
 }
 
-/// Was nothing written into this file for so long? What is not known is taken for touched.
+/// Whether a file was not written for `time`. If that is unknown, it counts as written.
 fn is_untouched(path: &Path, time: Duration) -> bool {
     let age = || fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
     time.is_zero() || age().is_some_and(|age| age >= time)
 }
 
-/// The folder of the loads of a run of several.
+/// Folder of the loads of a run of several.
 pub(crate) const LOADS: &str = "loads";
 
 /// Writes the record of one run.
@@ -69,9 +70,9 @@ pub(crate) const LOADS: &str = "loads";
 pub struct RunWriter {
     dir: PathBuf,
     entries: Appender<File>,
-    /// That of a load among several has none: the run's are those of all.
+    /// `None` for one of several loads: samples are those of the run.
     probes: Option<Appender<File>>,
-    /// Begun with its first row: many targets say nothing of themselves.
+    /// Created with its first row, as many targets report no statistics.
     statistics: Option<Appender<File>>,
     response: LogWriter,
     service: LogWriter,
@@ -80,12 +81,12 @@ pub struct RunWriter {
     followers: Vec<Arc<dyn Follower>>,
     header: Option<Header>,
     folders: Folders,
-    /// Those of the loads of a run of several; empty for one load.
+    /// Records of the loads of a run of several; empty for one load.
     loads: Vec<RunWriter>,
 }
 
 impl RunWriter {
-    /// Makes `root/ID/` with its files. Fails when a run of this name exists.
+    /// Creates `root/ID/` with its files. Fails if a run of this name exists.
     pub fn create(root: &Path, id: &RunId) -> Result<Self, RecordError> {
         let make = |path: &Path, how: fn(&Path) -> std::io::Result<()>| {
             how(path).map_err(|why| RecordError::CreateDirectory { path: path.to_owned(), why })
@@ -97,6 +98,19 @@ impl RunWriter {
         let mut probes = Appender::open(dir.join("probe.csv"))?;
         probes.bytes(probe::header().as_bytes())?;
         RunWriter::in_folder(dir, Some(probes), Folders::of(root))
+    }
+
+    /// Keeps absolute paths in all that is written from here on.
+    #[must_use]
+    pub fn with_absolute_paths(mut self) -> Self {
+        self.folders = Folders::absolute();
+        self
+    }
+
+    /// A text with paths as the record has them.
+    #[must_use]
+    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.folders.relative(text)
     }
 
     fn in_folder(
@@ -120,7 +134,7 @@ impl RunWriter {
         })
     }
 
-    /// Gives each load a record of its own below that of the run, where there are several. Comes after the header.
+    /// Creates a record for each of several loads below that of the run. Call it after the header.
     pub fn loads(&mut self, names: &[String]) -> Result<(), RecordError> {
         if names.len() < 2 {
             return Ok(());
@@ -139,43 +153,43 @@ impl RunWriter {
         Ok(())
     }
 
-    /// The record of a load: that of the run itself where there is only one.
+    /// Returns the record of a load: that of the run itself if there is only one.
     pub fn of_load(&mut self, load: usize) -> &mut RunWriter {
         if self.loads.is_empty() { self } else { &mut self.loads[load] }
     }
 
-    /// Tells `followers` of everything that is written from here on.
+    /// Adds `followers`, which see everything written from here on.
     #[must_use]
     pub fn followed_by(mut self, followers: Vec<Arc<dyn Follower>>) -> Self {
         self.followers = followers;
         self
     }
 
-    /// Lets the followers go, before the record is closed. Gives what it should say of them.
+    /// Releases the followers before the record is closed. Returns their notes for the record.
     pub fn dismiss(&mut self) -> Vec<String> {
         std::mem::take(&mut self.followers).iter().flat_map(|follower| follower.leave()).collect()
     }
 
-    /// The directory of the run.
+    /// Returns the directory of the run.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The directory for logs and configurations of services.
+    /// Returns the directory for logs and configurations of services.
     #[must_use]
     pub fn services_dir(&self) -> PathBuf {
         self.dir.join("services")
     }
 
-    /// Keeps the plan as resolved, without the passwords of URLs in it. Files and folders that it names are kept under their
-    /// last parts from then on.
+    /// Writes the resolved plan, with the passwords of URLs removed. From then on, files and folders that it
+    /// names are written with their last components.
     pub fn plan(&mut self, toml: &str) -> Result<(), RecordError> {
         self.learn(toml);
         self.text_file("plan.toml", toml)
     }
 
-    /// Keeps the disclosure, without the passwords of URLs in it; a later call replaces it.
+    /// Writes the disclosure, with the passwords of URLs removed; a later call replaces it.
     pub fn disclosure(&mut self, facts: &serde_json::Value) -> Result<(), RecordError> {
         self.text_file("disclosure.json", &format!("{facts:#}\n"))
     }
@@ -185,7 +199,7 @@ impl RunWriter {
         self.loads.iter_mut().for_each(|load| load.folders.learn(text));
     }
 
-    /// Keeps the rendered report beside the raw files, and returns its path.
+    /// Writes the rendered report beside the raw files, and returns its path.
     pub fn report(&mut self, html: &str) -> Result<PathBuf, RecordError> {
         self.whole_file("report.html", html.as_bytes())?;
         Ok(self.dir.join("report.html"))
@@ -206,7 +220,7 @@ impl RunWriter {
                 self.load_start_s = load.at_s;
                 self.loads.iter_mut().for_each(|each| each.load_start_s = load.at_s);
             }
-            // Kept as it came: the kind of an unknown entry is inside its value.
+            // Unchanged: the kind of an unknown entry is inside its value.
             Entry::Unknown(unknown) => return self.entries.json_relative(&unknown.value, &self.folders),
             _ => {}
         }
@@ -244,7 +258,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Appends what services said of themselves.
+    /// Appends statistics of services.
     pub fn statistics(&mut self, rows: &[StatisticRow]) -> Result<(), RecordError> {
         if rows.is_empty() {
             return Ok(());
@@ -261,8 +275,8 @@ impl RunWriter {
         file.bytes(lines.as_bytes())
     }
 
-    /// Closes the record: its last entry is written, everything put on the disk, and paths in files of services are made
-    /// relative. The writer stays usable for [`Self::report`].
+    /// Closes the record: writes the last entry, syncs everything to disk, and makes paths in files of
+    /// services relative. The writer stays usable for [`Self::report`].
     pub fn finish(&mut self) -> Result<(), RecordError> {
         self.loads.iter_mut().try_for_each(RunWriter::finish)?;
         self.entries.json(&Entry::Finished(Finished {}))?;

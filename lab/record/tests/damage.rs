@@ -1,4 +1,5 @@
-//! A bounded fuzz of the record reader: whatever the files hold, reading ends, panics nowhere and keeps the rest.
+//! A bounded fuzz test of the record reader: for any content, reading ends without a panic and keeps the
+//! rest.
 //!
 //! Seeds are in `tests/corpus`: a whole record of the first version, and single damaged files.
 
@@ -21,7 +22,7 @@ fn copy_of_a_record() -> tempfile::TempDir {
     dir
 }
 
-/// Reads everything there is to read; how many histograms and entries could be.
+/// Reads everything that can be read, and returns the number of histograms and entries.
 fn read_all(dir: &Path) -> (usize, usize) {
     let histograms = ["response.hlog", "service.hlog"]
         .iter()
@@ -61,7 +62,7 @@ fn every_damaged_file_of_the_corpus_is_survived() {
     }
 }
 
-/// One thing that can happen to a file.
+/// A kind of damage to a file.
 #[derive(Clone, Debug)]
 enum Hurt {
     Cut(prop::sample::Index),
@@ -135,7 +136,7 @@ proptest! {
         let mut bytes = fs::read(&path).unwrap();
         let first = bytes.iter().position(|b| *b == b'\n').unwrap() + 1;
         let at = first + at.index(bytes.len() - first);
-        // A line must stay a line: the damage neither is nor makes an end of line.
+        // A line must stay a line: the damage neither removes nor adds a line end.
         prop_assume!(bytes[at] != b'\n' && with != b'\n');
         let lines = bytes.split(|b| *b == b'\n').count() - 1;
         bytes[at] = with;

@@ -250,9 +250,9 @@ fn times_of_several_windows_are_those_of_their_intervals_together() {
         [Some(400), Some(100), Some(300)]
     );
     assert_eq!(run.times_in(&[&last])["Login"], interval(3, 300).ops[1].response);
-    // The window of the answer begins at 10 s, later than anything that is in the log.
+    // The window that decides begins at 10 s, later than anything in the log.
     assert_eq!(count(&[kept]), None);
-    // The ends in a log are rounded to a millisecond.
+    // Logs round both ends to a millisecond.
     assert!(last.holds(2.9996, 3.9996) && !last.holds(1.9996, 2.9996));
 }
 
@@ -278,7 +278,7 @@ fn a_killed_run_is_readable_up_to_its_last_whole_line() {
     assert!(histograms.last().unwrap().is_err());
 }
 
-/// Lines as version 1 wrote them, cut to one operation.
+/// Lines of version 1, cut to one operation.
 const VERSION_1: &str = r#"{"kind":"header","v":1,"id":"20261120-190000-0001","tool":"0.1.0","started_at":"2026-11-20T19:00:00Z","command":"barograph run"}
 {"kind":"expected","workload":"auction","profile":"official2","derived":{"ops_per_user_s":0.413,"requests_per_op":1.86,"session_s":103.0},"session_op":"Login","rules":[{"op":"Login","about":"Logs in.","quantile":0.99,"limit_ms":3000.0,"mix":0.0235,"mix_tolerance":0.2,"failures":0.005},{"op":"Register","about":"Registers.","quantile":0.99,"limit_ms":2000.0,"mix":0.0,"mix_tolerance":0.0,"failures":0.005}]}
 {"kind":"interval","from_s":0.0,"to_s":1.0,"users":7,"starts":3,"lag_p50_ms":0.1,"lag_p99_ms":0.2,"in_flight":0.5,"worker_cpu":0.1,"busiest_worker":0.05,"ops":[]}
@@ -300,11 +300,11 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     assert!(trial.window.starts_s.is_nan() && trial.window.ops[0].p999_ms.is_nan());
     assert!(trial.window.ops[0].mean_ms.is_nan() && trial.window.ops[0].service_p95_ms.is_nan());
     assert_eq!(trial.window.ops[0].service_p99_ms, 40.0);
-    // The tolerance alone was allowed.
+    // Only the tolerance was allowed.
     assert_eq!((trial.window.ops[0].mix_chance, trial.window.ops[0].mix_slack()), (0.0, 0.4 * 0.2));
     assert_eq!(trial.resources, Resources::default());
     assert!(trial.window.measures.is_empty() && trial.window.rules.is_empty());
-    // The rules are those that its figures were held against.
+    // The rules by which its figures were judged.
     let rules = trial.window.judged_by();
     let told: Vec<_> = rules.iter().map(|rule| (rule.subject.name(), rule.limit, rule.holds)).collect();
     assert_eq!(told, [("response", 2000.0, true), ("mix", 0.4, false), ("failures", 0.005, true)]);

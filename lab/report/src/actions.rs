@@ -1,4 +1,4 @@
-//! Actions of the plan, and what users saw of them beside the calm part of the same window.
+//! Actions of the plan and their impact on users, beside the calm part of the same window.
 
 use barograph_record::{Impact, KeptAction, Run, Stretch, StretchOp};
 
@@ -8,7 +8,7 @@ use crate::words;
 /// The section of the report.
 pub(crate) struct Actions {
     pub(crate) table: Grid,
-    /// Operations by action; absent where no action began in a measured window.
+    /// Operations by action; absent if no action began in a measured window.
     pub(crate) seen: Option<Grid>,
 }
 
@@ -37,7 +37,7 @@ fn row(run: &Run, action: &KeptAction) -> Vec<String> {
     ]
 }
 
-/// Many actions take milliseconds.
+/// A length of time in milliseconds or seconds: many actions take milliseconds.
 fn length(seconds: f64) -> String {
     if seconds < 10.0 { words::time(seconds * 1e3) } else { words::duration(seconds) }
 }
@@ -46,7 +46,7 @@ fn part(action: &KeptAction) -> &str {
     if action.unit.is_empty() { "all" } else { &action.unit }
 }
 
-/// A row for each operation that failed or was slower than before, or one that says that none did.
+/// A row for each operation that failed or was slower than before, or one row that states that there is none.
 fn seen(impact: &Impact<'_>) -> Vec<Vec<String>> {
     let title = format!("{} {}", impact.action.name, part(impact.action));
     let recovered = recovered(impact);
@@ -122,7 +122,7 @@ pub(crate) fn terminal(run: &Run) -> Vec<String> {
     run.actions().map(line).collect()
 }
 
-/// Failures, the slowest operation and the way back, of all that users saw of an action.
+/// Failures, the slowest operation and the time to recovery, in words.
 fn summary(impact: &Impact<'_>) -> String {
     let ops = || impact.during.iter().chain(&impact.after).flat_map(|stretch| &stretch.ops);
     let (failed, count) = ops().fold((0, 0), |(failed, count), op| (failed + op.failed, count + op.count));

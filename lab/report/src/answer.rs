@@ -1,4 +1,4 @@
-//! The answer: one sentence, two verdicts kept apart, what gave way first, and the key figures.
+//! The answer: one sentence, two verdicts kept apart, the first limit reached, and the key figures.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::headroom::{Headroom, headroom};
 use crate::operations::{faults, further_faults, quantile_name};
 use crate::words;
 
-/// Share of CPU time taken by the hypervisor from which it is worth telling.
+/// Least share of CPU time taken by the hypervisor that is reported.
 const STEAL_WORTH_TELLING: f64 = 0.05;
 
-/// Pressure on memory or disks, percent of time some task waited, from which it is worth telling.
+/// Least pressure on memory or disks that is reported, in percent of time with a waiting task.
 const PRESSURE_WORTH_TELLING: f64 = 10.0;
 
 /// A verdict in a box.
@@ -26,19 +26,19 @@ pub(crate) struct Badge {
 pub(crate) struct Tile {
     pub(crate) label: &'static str,
     pub(crate) value: String,
-    /// What the value counts, and of a capacity how sure it is.
+    /// The unit; for a capacity also its interval.
     pub(crate) unit: Cow<'static, str>,
 }
 
-/// Everything at the top of the page.
+/// The top of the page.
 pub(crate) struct Answer {
     pub(crate) sentence: String,
-    /// The claim that the sentence begins with.
+    /// The claim at the begin of the sentence.
     pub(crate) headline: String,
-    /// The rest of it; empty where there is none.
+    /// The rest of the sentence; may be empty.
     pub(crate) details: String,
     pub(crate) badges: Vec<Badge>,
-    /// What the next section of the top is called, and its points.
+    /// Title of the next section, and its points.
     pub(crate) gave_way_title: String,
     pub(crate) gave_way: Vec<String>,
     pub(crate) headroom: Option<Headroom>,
@@ -136,8 +136,7 @@ fn warnings(run: &Run) -> Vec<String> {
     warnings
 }
 
-/// The failed trial with the lowest load above the capacity: the edge of what is held. Without one, the failed
-/// trial with the lowest load.
+/// The failed trial with the lowest load above the capacity, or else the failed trial with the lowest load.
 fn first_failure(run: &Run) -> Option<&Trial> {
     let capacity = run.verdict().and_then(|v| v.capacity).unwrap_or(0);
     let failed = run.trials().filter(|t| t.result == KeptResult::Fail);
@@ -149,7 +148,7 @@ fn gave_way(run: &Run, trial: &Trial) -> Vec<String> {
     for op in trial.window.ops.iter().filter(|op| !op.passed()) {
         let quantile = quantile_name(run.expected(), &op.op);
         let faults = faults(op, &quantile);
-        // A further rule of it is told below.
+        // Further rules of it are described below.
         if !faults.is_empty() {
             points.push(format!("{}: {}", op.op, faults.join("; ")));
         }
@@ -212,7 +211,7 @@ fn at_limit(run: &Run, window: &KeptWindow) -> Vec<String> {
     found
 }
 
-/// From the beginning of the run to the last thing known of it, seconds.
+/// Time from the beginning of the run to the last known event, in seconds.
 pub(crate) fn run_seconds(run: &Run) -> f64 {
     let phases = run.phases();
     let ends = phases.iter().map(|p| p.to_s.unwrap_or(p.from_s));
@@ -247,8 +246,8 @@ fn tiles(run: &Run) -> Vec<Tile> {
         Tile { label: "Throughput", value: per_window(|w| w.throughput), unit: "operations/s".into() },
         Tile { label: "Requests", value: per_window(|w| w.requests_s), unit: "requests/s".into() },
     ];
-    // What was not measured has no tile: a target that is no process of ours tells nothing of itself. Users at work in an
-    // open loop are no load, so nobody asks how many of them a core carries.
+    // A figure that was not measured has no tile: a target that is not a process of the run has no figures of
+    // its own. Users at work in an open loop are not a load, so their number per core means nothing.
     let per_core = |users: Option<f64>| users.filter(|_| run.unit() == KeptUnit::Users).map(words::figure);
     let known = [
         ("Application", per_core(used.users_per_app_core), "users per core"),
@@ -268,8 +267,8 @@ fn tiles(run: &Run) -> Vec<Tile> {
     tiles
 }
 
-/// The unit of the load, and the interval of a capacity that was searched for: behind a search that lost many trials the
-/// figure alone would say too much.
+/// The unit of the load, with the interval of a searched capacity: after a search that lost many trials the
+/// figure alone would claim too much.
 fn how_sure(run: &Run) -> Cow<'static, str> {
     let unit = run.unit().name();
     let whole = |level: f64| words::fixed(level, 0);
@@ -284,7 +283,7 @@ fn how_sure(run: &Run) -> Cow<'static, str> {
     }
 }
 
-/// What became of starts that came at a bad moment, where there were any.
+/// Tiles for late, dropped and skipped starts, if there are any.
 fn arrivals(window: &KeptWindow) -> Vec<Tile> {
     let counts = [
         ("Late", window.late, "arrivals waited for a user"),

@@ -1,4 +1,4 @@
-//! What runs say that are held against each other, for people and for programs: text, Markdown, JUnit and JSON.
+//! A comparison of runs, for people and for programs: text, Markdown, JUnit and JSON.
 
 mod json;
 mod junit;
@@ -21,17 +21,18 @@ use crate::words;
 /// Heads of columns that hold words.
 const WORDS: &[&str] = &["unit", "candidate is"];
 
-/// Heads of columns that some forms leave out.
+/// Head of the column of p-values, which some forms leave out.
 const P: &str = "p (Holm)";
+/// Head of the column of pairs, which some forms leave out.
 const PAIRS: &str = "pairs";
 
-/// What the last column but one means; it is the least known.
+/// Explanation of the p column, the least known one.
 const MEANING_OF_P: &str =
     "p is the probability of such a change by chance alone, corrected for all metrics of the table (Holm).";
 
-/// One row per metric, without the columns of these heads.
+/// One row per metric, without the columns with these heads.
 fn table(compared: &Compared, without: &[&str]) -> Grid {
-    // The interval of one run a side is another thing, and must not be taken for the other.
+    // The interval of one run per side is a different one, and must not be confused with the usual one.
     let interval_of = if compared.is_single() { "noise within the runs" } else { "95 % interval" };
     let head = ["metric", "unit", "baseline", "candidate", "change", interval_of, P, PAIRS, "candidate is"];
     let is_shown = |at: &usize| !without.contains(&head[*at]);
@@ -54,7 +55,7 @@ fn cells(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 9]
     [name, unit, baseline, candidate, by, interval, p, row.pairs.to_string(), finding(row)]
 }
 
-/// The figures of both sides, with their intervals where they have some.
+/// The figures of both sides, with their intervals if known.
 fn figures(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 2] {
     match compared.believed {
         Some((baseline, candidate)) => [baseline.to_string(), candidate.to_string()],
@@ -62,8 +63,8 @@ fn figures(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 
     }
 }
 
-/// A finding as a cell of a table: the mark is for those who look, the word for those who read. Where it is undecided,
-/// how many pairs would decide.
+/// A finding as a cell of a table: a mark and a word. If undecided, also the number of pairs that would
+/// decide.
 fn finding(row: &KeptRow) -> String {
     let needed = row.pairs_needed.map_or_else(String::new, |n| match n {
         0..10_000 => format!(", needs about {} pairs", words::count(u64::from(n))),
@@ -72,7 +73,7 @@ fn finding(row: &KeptRow) -> String {
     format!("{} {}{needed}", words::mark(row.finding), row.finding.name())
 }
 
-/// A p-value: four decimals, and nothing smaller.
+/// A p-value with four decimals, and a lower bound below them.
 pub(crate) fn p_value(p: f64) -> String {
     if p < 1e-4 { "<0.0001".to_owned() } else { words::fixed(p, 4) }
 }

@@ -1,4 +1,4 @@
-//! What the cores did over time, as layers: the host by kind of use, and by who used it.
+//! Use of the cores over time, as layers: by kind of use, and by user.
 
 use barograph_record::{KeptPart, ProbeRow, Run};
 
@@ -6,16 +6,16 @@ use crate::chart::{Course, Layer, Stacked};
 use crate::html::{Figure, Grid, Key};
 use crate::{topology, words};
 
-/// Instants of a figure at most: two pixels each.
+/// Most instants of a figure: two pixels each.
 const POINTS: usize = 200;
 
-/// Rows of the table beside a figure, at most.
+/// Most rows of the table beside a figure.
 const TABLE_ROWS: usize = 30;
 
-/// Tiers with a layer of their own, at most; the rest are one.
+/// Most tiers with a layer of their own; the rest share one.
 const MOST_TIERS: usize = 4;
 
-/// Kinds of use with the classes of their areas, from the bottom up.
+/// Kinds of use with the CSS classes of their areas, from the bottom up.
 const USES: [(&str, &str); 6] = [
     ("user", "u1"),
     ("system", "u2"),
@@ -25,26 +25,26 @@ const USES: [(&str, &str); 6] = [
     ("idle", "u6"),
 ];
 
-/// Classes of the areas of tiers.
+/// CSS classes of the areas of tiers.
 const TIERS: [&str; MOST_TIERS] = ["l2", "l3", "l4", "l5"];
 
-/// Cores by layer at instants; seconds from the start of the load.
+/// Cores by layer over time; seconds from the start of the load.
 struct Cores {
     /// Names and classes, from the bottom up.
     layers: Vec<(String, &'static str)>,
     rows: Vec<(f64, Vec<f64>)>,
-    /// The upper end of the scale, where more is known than the layers say.
+    /// The upper end of the scale, if known beyond the layers.
     top: f64,
 }
 
-/// What a figure says about itself.
+/// Title and description of a figure.
 struct Words {
     id: &'static str,
     title: &'static str,
     about: String,
 }
 
-/// Both figures; each only where the record has what it shows.
+/// Both figures, as far as the record has their data.
 pub(crate) fn figures(run: &Run, course: Course<'_>) -> Vec<Figure> {
     let by_use = Words {
         id: "cpu-use",
@@ -64,7 +64,7 @@ pub(crate) fn figures(run: &Run, course: Course<'_>) -> Vec<Figure> {
     drawn.into_iter().filter_map(|(say, cores)| Some(figure(say, course, &cores?))).collect()
 }
 
-/// The samples of each instant, within a span of the load.
+/// The samples within a span of the load, by instant.
 fn samples(run: &Run, span: (f64, f64)) -> impl Iterator<Item = (f64, &[ProbeRow])> {
     let start = run.load_start_s().unwrap_or(0.0);
     let together = run.probes.chunk_by(|a, b| a.at_s == b.at_s);
@@ -76,12 +76,12 @@ fn host(rows: &[ProbeRow]) -> Option<&ProbeRow> {
     rows.iter().find(|row| row.subject == "host")
 }
 
-/// What the host did with all its cores, in the order of [`USES`]; `None` in older records, which do not say how idle it
-/// was.
+/// Use of all cores of the host, in the order of [`USES`]; `None` in older records, which lack the idle
+/// share.
 fn all_uses(host: &ProbeRow) -> Option<[f64; USES.len()]> {
     let (user, kernel, idle) = (host.cpu_user_cores?, host.cpu_system_cores?, host.cpu_idle_cores?);
     let (irq, disk) = (host.cpu_irq_cores.unwrap_or(0.0), host.cpu_iowait_cores.unwrap_or(0.0));
-    // Kept as a share of all cores, so that what is not stolen says how much was.
+    // Recorded as a share of all cores, so the rest gives the stolen amount.
     let stolen = host.steal_share.filter(|share| (0.0..1.0).contains(share)).unwrap_or(0.0);
     let present = user + kernel + disk + idle;
     Some([user, (kernel - irq).max(0.0), irq, present * stolen / (1.0 - stolen), disk, idle])
@@ -93,7 +93,7 @@ fn uses(run: &Run, span: (f64, f64)) -> Option<Cores> {
     Cores { layers, rows: rows.collect(), top: 0.0 }.without_nothing()
 }
 
-/// The tiers that were deployed, in their order; drivers are none, and neither are jobs.
+/// The deployed tiers, in their order; drivers and jobs are left out.
 fn tiers(run: &Run) -> Vec<String> {
     let mut tiers = Vec::new();
     for tier in services(run).map(tier) {
@@ -104,7 +104,7 @@ fn tiers(run: &Run) -> Vec<String> {
     tiers
 }
 
-/// The tier of a part, with the load that deployed it where several did.
+/// The tier of a part, with the load that deployed it if there are several.
 fn tier(part: &KeptPart) -> String {
     if part.load.is_empty() { part.tier.clone() } else { format!("{} {}", part.load, part.tier) }
 }
@@ -115,7 +115,7 @@ fn services(run: &Run) -> impl Iterator<Item = &KeptPart> {
 
 fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {
     let mut tiers = tiers(run);
-    // Where no parts are known by name, the application is known as a whole.
+    // Without parts known by name, the application is one part.
     let whole = tiers.is_empty();
     if whole {
         tiers.push("application".to_owned());
@@ -143,8 +143,8 @@ fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {
     grouped(&names, rows, top).without_nothing()
 }
 
-/// Layers for the driver, for the tiers that used the most, for the other tiers together, and for everything else. `rows`
-/// have the driver first, then each tier, then everything else.
+/// Layers for the driver, for the tiers with the highest use, for the other tiers together, and for the rest.
+/// `rows` have the driver first, then each tier, then the rest.
 fn grouped(tiers: &[&str], rows: Vec<(f64, Vec<f64>)>, top: f64) -> Cores {
     let total = |tier: usize| rows.iter().map(|(_, cores)| cores[tier + 1]).sum::<f64>();
     let mut by_use: Vec<usize> = (0..tiers.len()).collect();
@@ -166,7 +166,7 @@ fn grouped(tiers: &[&str], rows: Vec<(f64, Vec<f64>)>, top: f64) -> Cores {
 }
 
 impl Cores {
-    /// Without the layers that are 0 from end to end; `None` when nothing is left to draw.
+    /// Drops layers that are always 0; `None` if nothing is left to draw.
     fn without_nothing(self) -> Option<Self> {
         let used: Vec<bool> = (0..self.layers.len())
             .map(|layer| self.rows.iter().any(|(_, cores)| cores[layer] > 0.0))
@@ -179,7 +179,7 @@ impl Cores {
         (rows.len() > 1 && !layers.is_empty()).then_some(Cores { layers, rows, top: self.top })
     }
 
-    /// Means of neighbours, so that there are at most so many instants.
+    /// Means of neighbouring instants, so that at most `most` are left.
     fn thinned(&self, most: usize) -> Vec<(f64, Vec<f64>)> {
         let together = self.rows.len().div_ceil(most).max(1);
         let join = |some: &[(f64, Vec<f64>)]| {

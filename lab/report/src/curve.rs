@@ -10,26 +10,33 @@ use crate::html::{Grid, Key};
 use crate::series::Measured;
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 420.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 66.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 14.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 26.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 52.0;
 
-/// Where the whole curve ends and the enlarged edge begins, when there is one.
+/// The end of the whole curve and the begin of the enlarged edge, in pixels.
 const SPLIT: (f64, f64) = (640.0, 724.0);
 
-/// The edge is enlarged when its trials lie within this part of the whole scale: wider, and it can be seen anyway.
+/// Largest range of the edge's trials, as a part of the whole scale, with which the edge is enlarged: a wider
+/// one is visible anyway.
 const EDGE_PART: f64 = 0.35;
 
-/// Levels this far from the answer, as a part of it, belong to the edge.
+/// Distance from the answer, as a part of it, within which levels belong to the edge.
 const EDGE_REACH: f64 = 0.06;
 
 /// The figure and its table.
 pub(crate) struct Curve {
     pub(crate) svg: String,
-    /// What is shaded, where something is.
+    /// Legend of the shaded area, if there is one.
     pub(crate) shaded: Option<Key>,
     pub(crate) table: Grid,
 }
@@ -63,7 +70,7 @@ pub(crate) fn load_name(unit: KeptUnit) -> &'static str {
     }
 }
 
-/// Where the capacity lies, and what that is called; `None` where nothing says how sure it is.
+/// The interval of the capacity, with its name; `None` if it has none.
 fn believed(run: &Run) -> Option<(Believed, &'static str)> {
     let believed = run.believed_capacity()?;
     let name = match believed.high.is_finite() {
@@ -73,7 +80,7 @@ fn believed(run: &Run) -> Option<(Believed, &'static str)> {
     Some((believed, name))
 }
 
-/// Draws the curve of `run`; `None` when there is nothing to show.
+/// Draws the curve of `run`; `None` if there is nothing to show.
 pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
     let points: Vec<Point<'_>> =
         run.trials().filter_map(|trial| worst(trial).map(|(op, share)| Point { trial, op, share })).collect();
@@ -117,7 +124,7 @@ fn within(level: Level, range: (f64, f64)) -> bool {
     (range.0..=range.1).contains(&f64::from(level))
 }
 
-/// Least and most share of the limit used by what lies in `range` of the load.
+/// Range of the share of the limit used, over the loads in `range`.
 fn shares(points: &[Point<'_>], measured: &Measured, range: (f64, f64)) -> (f64, f64) {
     let trials = points.iter().map(|p| (p.trial.level, p.share));
     let ramp = measured.ramp.iter().map(|p| (p.level.into(), p.ratio));
@@ -125,7 +132,7 @@ fn shares(points: &[Point<'_>], measured: &Measured, range: (f64, f64)) -> (f64,
     inside.fold((0.5, 1.0), |(low, high): (f64, f64), (_, share)| (low.min(share), high.max(share)))
 }
 
-/// The range of load worth enlarging: around the answer, when at least three trials crowd there.
+/// The range of load to enlarge: around the answer, if at least three trials lie there.
 fn edge(run: &Run, points: &[Point<'_>], top: f64) -> Option<(f64, f64)> {
     let centre = f64::from(run.verdict().and_then(|v| v.capacity)?);
     let reach = (centre * (1.0 - EDGE_REACH), centre * (1.0 + EDGE_REACH));
@@ -155,14 +162,14 @@ impl Panel {
         self.axes(svg, run.unit().name());
         self.capacity(svg, run);
         for dot in &measured.ramp {
-            // The scale holds places inside itself, so what lies outside must not be drawn at its rim.
+            // The scale clamps places, so points outside of it must not be drawn at its rim.
             if let Some(at) =
                 self.at(dot.level.into(), dot.ratio).filter(|at| at.0 > self.px.0 && at.0 < self.px.1)
             {
                 svg.circle("ramp-dot", at, 2.8);
             }
         }
-        // Open diamonds last: they hide nothing.
+        // Open diamonds last: they cover nothing.
         let invalid = |p: &&Point<'_>| p.trial.result == KeptResult::Invalid;
         for point in points.iter().filter(|p| !invalid(p)).chain(points.iter().filter(invalid)) {
             let Some(at) = self.at(point.trial.level, point.share) else { continue };
@@ -202,7 +209,7 @@ impl Panel {
         }
     }
 
-    /// Where the capacity lies, below everything else.
+    /// Shades the interval of the capacity, below everything else.
     fn believed(&self, svg: &mut Svg, run: &Run) {
         let Some((believed, name)) = believed(run) else { return };
         if let (Some(low), Some(high)) = (self.x.at(believed.low), self.x.at(believed.high)) {
@@ -222,7 +229,7 @@ impl Panel {
         svg.text("capacity-name", (place, BOTTOM - 10.0), anchor, &words);
     }
 
-    /// Writes each trial's number beside its point, where nothing else stands already.
+    /// Writes each trial's number beside its point, if that place is free.
     fn number(&self, svg: &mut Svg, points: &[Point<'_>]) {
         let places = points.iter().filter_map(|p| self.at(p.trial.level, p.share));
         // A number hangs four pixels below the middle of its letters.
@@ -255,7 +262,7 @@ fn tick_percent(tick: f64) -> String {
     format!("{} %", words::figure_short(tick * 100.0))
 }
 
-/// A filled circle passes, a cross fails, an open diamond is not to be believed.
+/// A filled circle for a pass, a cross for a failure, an open diamond for an invalid trial.
 fn symbol(svg: &mut Svg, result: KeptResult, at: (f64, f64)) {
     let (x, y) = at;
     match result {

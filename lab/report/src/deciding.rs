@@ -1,5 +1,5 @@
-//! Response times in the window the answer rests on, from whole histograms: of each operation over the whole window, and of
-//! all operations judged by time together as the window went on.
+//! Response times in the deciding window, from whole histograms: of each operation over the whole window, and
+//! over time for all operations judged by time together.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use barograph_stats::Histogram;
 /// Bins of response time in a decade: each is about a quarter wider than the one before.
 const BINS_PER_DECADE: f64 = 10.0;
 
-/// Bins from 1 µs to the longest time a histogram tells apart.
+/// Bins from 1 µs to the highest time of a histogram.
 const BINS: usize = 81;
 
-/// Columns of the window at most: more would be narrower than the eye likes on a page.
+/// Most columns of the window: more would be too narrow for the eye.
 const MOST_COLUMNS: usize = 120;
 
-/// Rows of the table beside the heat map, at most.
+/// Most rows of the table beside the heat map.
 const MOST_ROWS: usize = 30;
 
-/// Some intervals of the window, by bins of response time.
+/// Successive intervals of the window, by bins of response time.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) from_s: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Column {
     pub(crate) bins: Vec<u64>,
 }
 
-/// Some columns of the window, whole.
+/// Successive columns of the window, whole.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     pub(crate) from_s: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Stretch {
     pub(crate) times: Option<Histogram>,
 }
 
-/// The window the answer rests on.
+/// The deciding window.
 #[derive(Debug)]
 pub(crate) struct Deciding {
     window: KeptWindow,
@@ -47,17 +47,17 @@ pub(crate) struct Deciding {
 
 /// The bin of a time in microseconds.
 fn bin(micros: u64) -> usize {
-    // A hair is added because a power of ten may come out below its whole number.
+    // A small amount is added because the logarithm of a power of ten may come out below its whole number.
     (((micros.max(1) as f64).log10() + 1e-9) * BINS_PER_DECADE) as usize
 }
 
-/// Where a bin begins, in milliseconds; it ends where the next begins.
+/// The lower end of a bin, in milliseconds; it ends at the begin of the next one.
 pub(crate) fn bin_from_ms(bin: usize) -> f64 {
     10f64.powf(bin as f64 / BINS_PER_DECADE - 3.0)
 }
 
 impl Deciding {
-    /// The window of `run`, nothing in it yet; `rows` are the intervals of the whole run. `None` where no window was judged.
+    /// The empty window of `run`; `rows` are the intervals of the whole run. `None` if no window was judged.
     pub(crate) fn of(run: &Run, rows: &[&IntervalRow]) -> Option<Self> {
         let window = run.deciding_trial()?.window.clone();
         let inside: Vec<&IntervalRow> =
@@ -78,7 +78,7 @@ impl Deciding {
         Some(Deciding { window, ops: BTreeMap::new(), columns, stretches })
     }
 
-    /// Takes what one operation did in one interval; `judged` by time or not.
+    /// Adds the times of one operation in one interval; `judged` is whether it is judged by time.
     pub(crate) fn add(&mut self, found: &LogHistogram, judged: Judged) {
         if !self.window.holds(found.from_s, found.from_s + found.seconds) {
             return;
@@ -103,7 +103,7 @@ impl Deciding {
     }
 }
 
-/// Is an operation judged by its response time?
+/// Whether an operation is judged by its response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
     /// It is.
@@ -112,7 +112,7 @@ pub(crate) enum Judged {
     No,
 }
 
-/// Both histograms in one. An unlike one cannot be of this program's making; it is left out.
+/// Merges two histograms. One of different bounds cannot come from this program and is left out.
 fn joined(sum: Option<Histogram>, more: &Histogram) -> Histogram {
     let Some(mut sum) = sum else { return more.clone() };
     match sum.add(more) {

@@ -1,6 +1,7 @@
-//! Words from outside, made harmless before they become part of something with markup.
+//! Escaping of foreign text before it becomes part of markup.
 
-/// Safe in text and in attributes of XML and HTML. Control characters and what else has no form in XML 1.0 become blanks.
+/// Text for contents and attributes of XML and HTML. Control characters and others that XML 1.0 cannot
+/// represent become blanks.
 pub(crate) fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -17,7 +18,7 @@ pub(crate) fn xml(text: &str) -> String {
     safe
 }
 
-/// Words in Markdown, on one line: they become neither tables nor markup.
+/// Text for Markdown, on one line, without effect as table or markup.
 pub(crate) fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -32,12 +33,12 @@ pub(crate) fn markdown(text: &str) -> String {
     safe
 }
 
-/// Words in Markdown as they are, on one line: between more accents than they have in a row.
+/// Text as code in Markdown, on one line: between more backquotes than it has in a row.
 pub(crate) fn markdown_code(text: &str) -> String {
     let text: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let most = text.split(|letter: char| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(most + 1);
-    // Accents at an end of the words would belong to the fence.
+    // Backquotes at an end of the text would belong to the fence.
     let room = if most > 0 { " " } else { "" };
     format!("{fence}{room}{text}{room}{fence}")
 }

@@ -58,7 +58,7 @@ pub(crate) fn trials(run: &Run) -> Grid {
     .with_words(&["Purpose", "Nearest to its limit", "Result", "Why, and what else"])
 }
 
-/// The rules of a window that no column of operations is for; `None` where there are none.
+/// The rules of a window without a column in the table of operations; `None` if there are none.
 pub(crate) fn further_rules(window: &KeptWindow) -> Option<Grid> {
     let row = |rule: RuleLine| {
         let verdict = if rule.holds { "● pass" } else { "✕ fail" };
@@ -70,7 +70,7 @@ pub(crate) fn further_rules(window: &KeptWindow) -> Option<Grid> {
     })
 }
 
-/// Measures of the workload; `None` where it has none.
+/// Measures of the workload; `None` if it has none.
 pub(crate) fn measures(window: &KeptWindow) -> Option<Grid> {
     let rows: Vec<Vec<String>> =
         operations::measures(window).into_iter().map(|(name, value)| vec![name, value]).collect();
@@ -80,7 +80,7 @@ pub(crate) fn measures(window: &KeptWindow) -> Option<Grid> {
 /// Broken rules by kind, each with its first operations: `time: Home, Search and 3 more`.
 fn broken_rules(window: &KeptWindow) -> Vec<String> {
     type Holds = fn(&KeptOp) -> bool;
-    /// More names than this make the table hard to read; the operations' own table has them all.
+    /// Most names per kind, for readability; the operations' own table has them all.
     const NAMED: usize = 3;
     let rules: [(&str, Holds); 3] =
         [("time", |op| op.time_ok), ("mix", |op| op.mix_ok), ("failures", |op| op.failures_ok)];
@@ -146,7 +146,7 @@ pub(crate) fn phases(run: &Run) -> Grid {
     Grid::new(&["Phase", "Began at", "Took", "Ended", ""], rows.collect()).with_words(&["Ended", ""])
 }
 
-/// What the application stood on, tier by tier; `None` when it did not say.
+/// The application's stores by tier; `None` if it did not report them.
 pub(crate) fn tiers(run: &Run) -> Option<Grid> {
     let rows: Vec<Vec<String>> = run
         .tiers()
@@ -167,7 +167,7 @@ pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
     Some((fill_facts(fill), table))
 }
 
-/// What was filled through an address has no size, users or factors.
+/// Facts of a fill; one through an address has no size, users or factors.
 fn fill_facts(fill: &Fill) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if !fill.size.is_empty() {
@@ -222,7 +222,7 @@ fn by_name(
     map.iter().collect()
 }
 
-/// Takes a value apart into names and texts. serde_json reads at most 128 levels, so this always ends.
+/// Flattens a value into names and texts. serde_json reads at most 128 levels, so this always ends.
 fn flatten(path: String, value: &serde_json::Value, rows: &mut Vec<(String, String)>) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path} · {name}") };
     match value {
@@ -237,7 +237,7 @@ fn flatten(path: String, value: &serde_json::Value, rows: &mut Vec<(String, Stri
         serde_json::Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
                 match pair(item) {
-                    // A list of pairs is a table already: its names stand for themselves.
+                    // A list of pairs is already a table: its names stand for themselves.
                     Some((name, text)) => rows.push((below(name), text.to_owned())),
                     None => flatten(below(&(i + 1).to_string()), item, rows),
                 }
@@ -247,7 +247,7 @@ fn flatten(path: String, value: &serde_json::Value, rows: &mut Vec<(String, Stri
     }
 }
 
-/// A name and a text, as fact lists are kept.
+/// A name and a text, the form of stored fact lists.
 fn pair(item: &serde_json::Value) -> Option<(&str, &str)> {
     match item.as_array()?.as_slice() {
         [name, text] => Some((name.as_str()?, text.as_str()?)),
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(told(&keys), ["Rows: 1,000,000", "This run: filled in 2.5 s"]);
         let found = Fill { reused: true, seconds: 0.0, ..keys };
         assert_eq!(told(&found), ["Rows: 1,000,000", "This run: found filled"]);
-        let of_auction = Fill {
+        let of_data = Fill {
             size: "nano".to_owned(),
             max_users: 60,
             factors: vec![Figure::new("history", 0.1)],
@@ -289,7 +289,7 @@ mod tests {
             ..found
         };
         assert_eq!(
-            told(&of_auction),
+            told(&of_data),
             [
                 "Size: nano, admits 60 users",
                 "Rows: 1,000,000",

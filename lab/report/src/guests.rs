@@ -1,4 +1,4 @@
-//! What virtual machines said of themselves, beside what their emulators used on this machine.
+//! Figures of virtual machines from inside, beside the use of their emulators on this machine.
 
 use barograph_record::{KeptWindow, ProbeRow, Run};
 
@@ -6,10 +6,11 @@ use crate::answer::{mean, mean_cores, samples};
 use crate::html::Grid;
 use crate::words;
 
-/// What the name of a guest's rows begins with.
+/// Prefix of the names of a guest's rows.
 const GUEST: &str = "guest-";
 
-/// Means over the window the answer rests on, a row for each guest and each unit in it; nothing where no guest was asked.
+/// Means over the deciding window, a row for each guest and each unit in it; `None` without figures of
+/// guests.
 pub(crate) fn table(run: &Run) -> Option<Grid> {
     let window = &run.deciding_trial()?.window;
     let mut subjects: Vec<&str> = Vec::new();
@@ -65,14 +66,14 @@ fn row(run: &Run, subject: &str, window: &KeptWindow) -> Option<Vec<String>> {
     ])
 }
 
-/// TCP segments sent again per second: rows have how many since the row before.
+/// TCP segments sent again per second: each row has their number since the previous row.
 fn resent(run: &Run, subject: &str, window: &KeptWindow) -> Option<f64> {
     let counted = samples(run, subject, window).filter_map(|row| row.tcp_retransmits);
     let (sum, rows) = counted.fold((0, 0), |(sum, rows), segments| (sum + segments, rows + 1));
     (rows > 0).then(|| sum as f64 / window.seconds())
 }
 
-/// What the machine around a guest used here: counted with the first of its parts.
+/// Use of the machine around a guest on this host: counted with the first of its parts.
 fn emulator(run: &Run, guest: &str, window: &KeptWindow) -> Option<f64> {
     let parts = run.topology()?.parts.iter().filter(|part| part.host == guest);
     parts.filter_map(|part| mean_cores(run, &part.name, window)).reduce(|sum, cores| sum + cores)

@@ -1,5 +1,5 @@
-//! Headroom: how far each measured resource was from its limit in the window the answer rests on, and at which level of
-//! load it would be used up; beside it the bounds that follow for the throughput.
+//! Headroom: distance of each measured resource from its limit in the deciding window, and the level of load
+//! at which it would be used up; beside it the resulting bounds of throughput.
 
 mod bounds;
 
@@ -11,26 +11,26 @@ use self::bounds::Bounds;
 use crate::answer::{capitalised, mean, mean_cores, samples};
 use crate::words;
 
-/// So many resources are named; those further away hardly matter to anybody.
+/// Most resources named; those further away hardly matter.
 const MOST_NAMED: usize = 6;
 
-/// From this share of it on a resource that would be used up counts as what ended the growth: queueing makes response times
-/// bend before the last of it is taken.
+/// Least level, as a part of that at which a resource is used up, that counts as limited by it: queueing
+/// makes response times bend before the last of it is taken.
 const ENDS_IT: f64 = 0.90;
 
-/// A level so many times the measured one is a guess, …
+/// Multiple of the measured level beyond which a level is a guess, …
 const FAR: f64 = 3.0;
-/// … and a resource that lasts so many times as long is not worth a word.
+/// … and the multiple beyond which a resource is not mentioned.
 const NEVER: f64 = 100.0;
 
-/// What there is to say.
+/// The section of the report.
 pub(crate) struct Headroom {
     pub(crate) title: String,
     pub(crate) points: Vec<String>,
     pub(crate) bounds: Option<Bounds>,
 }
 
-/// What operations take of a resource that works for one after the other; one that only fills has none of it.
+/// Use of a resource that serves one operation after the other; a resource that only fills up has none.
 #[derive(Clone, Copy)]
 enum Work {
     /// Cores busy.
@@ -41,30 +41,30 @@ enum Work {
 
 /// One resource at the level of the window.
 struct Resource {
-    /// As it is called in the middle of a sentence.
+    /// Its name within a sentence.
     name: String,
-    /// So much of so much.
+    /// Used and available amount.
     amount: String,
     of: Use,
     work: Option<Work>,
-    /// Nothing is left of it at this level.
+    /// The level at which it is used up.
     used_up_at: f64,
 }
 
-/// `None` where the answer rests on nothing that passed, or nothing with a limit was measured in it. Of several loads none can
-/// be told: what was used was used by all of them.
+/// `None` if the answer rests on no passing window, or no resource with a limit was measured in it. Also
+/// `None` for several loads: all of them share the use.
 pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
     if run.load.is_some() {
         return None;
     }
     let verdict = run.verdict().filter(|verdict| verdict.valid)?;
-    // Above its edge a target does not do what is offered, and the law says nothing.
+    // Above its edge a target does not carry the offered load, and the law does not apply.
     let trial = run.deciding_trial().filter(|trial| trial.result == KeptResult::Pass)?;
     let mut found = resources(run, trial);
     found.sort_by(|a, b| a.used_up_at.total_cmp(&b.used_up_at));
     let first = found.first()?;
     let mut points = next(run, trial, first, found.get(1));
-    // Where nothing higher was tried, nothing ended it.
+    // Without a higher trial the capacity is a lower bound.
     let at_least = verdict.search.as_ref().is_none_or(|search| search.at_least);
     points.extend(verdict.capacity.filter(|_| !at_least).map(|capacity| ended_by(run, capacity, first)));
     points.extend(found.iter().take(MOST_NAMED).map(|resource| {
@@ -84,7 +84,7 @@ fn about(run: &Run, level: f64) -> String {
     format!("about {}", words::offered(run.unit().offered(three_digits(level))))
 }
 
-/// What is used up first, how much more load fits until then, and what would follow.
+/// The resource used up first, the additional load until then, and the next one.
 fn next(run: &Run, trial: &Trial, first: &Resource, second: Option<&Resource>) -> Vec<String> {
     let more = three_digits(first.used_up_at).saturating_sub(trial.level.whole());
     let mut said = vec![format!(
@@ -93,7 +93,7 @@ fn next(run: &Run, trial: &Trial, first: &Resource, second: Option<&Resource>) -
         about(run, first.used_up_at),
         words::count(more.into())
     )];
-    // Twice of it lasts twice as long, unless another is used up before.
+    // Twice the resource lasts twice as long, unless another one is used up before.
     let doubled = 2.0 * first.used_up_at;
     said.push(match second.filter(|second| second.used_up_at < doubled) {
         Some(second) => {
@@ -111,7 +111,7 @@ fn next(run: &Run, trial: &Trial, first: &Resource, second: Option<&Resource>) -
     said
 }
 
-/// Was that what ended the search?
+/// Whether that resource ended the search.
 fn ended_by(run: &Run, capacity: u32, first: &Resource) -> String {
     let share = f64::from(capacity) / first.used_up_at;
     let (percent, load) = (words::percent(share.min(1.0)), words::offered(run.unit().offered(capacity)));
@@ -138,11 +138,11 @@ fn resources(run: &Run, trial: &Trial) -> Vec<Resource> {
     all.filter_map(resource).collect()
 }
 
-/// What a resource is called, how much of it is used, and the same as figures.
+/// Name of a resource, its use in words, and as figures.
 type Found = (String, String, Use);
 
-/// Cores of the host, of parts with a limit of their own, and of the busiest worker of the driver. An application without a
-/// limit has those of the host, which it shares with the driver where both are on it.
+/// Cores of the host, of parts with a limit of their own, and of the driver's busiest worker. An application
+/// without a limit has those of the host, shared with the driver if both are on it.
 fn cores(run: &Run, trial: &Trial) -> Vec<Found> {
     let of_run = run.verdict().map(|verdict| verdict.resources).unwrap_or_default();
     let kept = trial.resources;
@@ -163,7 +163,7 @@ fn cores(run: &Run, trial: &Trial) -> Vec<Found> {
         let (used, limit) = (mean_cores(run, &part.name, &trial.window)?, part.cpus?);
         Some((format!("the CPU of {}", part.name), of_cores(used, limit), Use { idle: 0.0, used, limit }))
     }));
-    // Not where operations are work of the workers themselves.
+    // Not where the workers themselves do the operations.
     let checks = &trial.window.checks;
     let is_limit = checks.is_empty() || checks.iter().any(|check| check.is(CheckId::BusiestWorker));
     let busiest = mean(rows(run, &trial.window).map(|row| row.busiest_worker)).filter(|_| is_limit);
@@ -178,8 +178,8 @@ fn of_cores(used: f64, limit: f64) -> String {
     format!("{} of {limit} cores", words::fixed(used, 2))
 }
 
-/// Memory of the host, and of parts with a limit of their own. Of a virtual machine only the emulator is seen, which keeps
-/// every page that the guest ever touched: that says nothing of what the guest still has.
+/// Memory of the host, and of parts with a limit of their own. Of a virtual machine only the emulator is
+/// visible, which keeps every page that the guest ever touched: it does not show the guest's free memory.
 fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
     let of_host = fact(run, "memory bytes").map(|limit| ("host", "the memory of the host".to_owned(), limit));
     let seen = has(run, Ability::Machines) == Some(false);
@@ -193,7 +193,7 @@ fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
     of_host.into_iter().chain(of_parts).filter_map(found).collect()
 }
 
-/// Open files of the driver, whose workers have a table each, and of nodes that are processes here.
+/// Open files of the driver, whose workers have a table each, and of nodes that are local processes.
 fn files(run: &Run, trial: &Trial) -> Vec<Found> {
     let Some(limit) = fact(run, "open files limit, soft") else { return Vec::new() };
     let decided = run.decisions().and_then(|decisions| decisions.workers);
@@ -212,7 +212,7 @@ fn files(run: &Run, trial: &Trial) -> Vec<Found> {
     driver.into_iter().chain(nodes).filter_map(found).collect()
 }
 
-/// Networks with a speed that the plan sets: the fuller of the two directions.
+/// Networks with a speed set by the plan: the fuller of the two directions.
 fn network(run: &Run, trial: &Trial) -> Vec<Found> {
     let Some(mbit) = setting(run, "deploy", "link_mbit") else { return Vec::new() };
     let found = |part: &KeptPart| {
@@ -227,8 +227,8 @@ fn network(run: &Run, trial: &Trial) -> Vec<Found> {
     parts(run).filter_map(found).collect()
 }
 
-/// A resource that is in use before any load comes: its first sample under load is what it had then, and its last in the
-/// window what the load made of it.
+/// A resource in use before any load: the first sample under load is its idle use, the last in the window its
+/// use under load.
 fn grown(
     run: &Run,
     subject: &str,
@@ -245,28 +245,28 @@ fn grown(
 
 /// The intervals of a window.
 fn rows<'r>(run: &'r Run, window: &KeptWindow) -> impl Iterator<Item = &'r IntervalRow> {
-    /// Windows and intervals end at the same instant but for rounding.
+    /// Rounding tolerance between the ends of windows and intervals, in seconds.
     const ROUNDING_S: f64 = 0.001;
     let (from, to) = (window.from_s - ROUNDING_S, window.to_s + ROUNDING_S);
     run.intervals().filter(move |row| row.from_s >= from && row.to_s <= to)
 }
 
-/// Whether the platform could do that; `None` where the record does not say, as older ones do not.
+/// Whether the platform has an ability; `None` in older records, which lack it.
 fn has(run: &Run, ability: Ability) -> Option<bool> {
     run.topology()?.has(ability)
 }
 
-/// What was deployed, jobs left out.
+/// The deployed parts without jobs.
 fn parts(run: &Run) -> impl Iterator<Item = &KeptPart> {
     run.topology().into_iter().flat_map(|topology| &topology.parts).filter(|part| !part.url.is_empty())
 }
 
-/// A figure that the host told of itself.
+/// A number among the facts of the host.
 fn fact(run: &Run, name: &str) -> Option<f64> {
     run.disclosure.as_ref()?.get("host")?.get(name)?.as_str()?.parse().ok()
 }
 
-/// A number of the plan above zero, which stands for "decide yourself" or "without a limit".
+/// A positive number of the plan; zero stands for "decide yourself" or "without a limit".
 fn setting(run: &Run, table: &str, key: &str) -> Option<f64> {
     let plan: toml::Table = run.plan.as_ref()?.parse().ok()?;
     let value = plan.get(table)?.get(key)?;
@@ -274,7 +274,7 @@ fn setting(run: &Run, table: &str, key: &str) -> Option<f64> {
     number.filter(|number| *number > 0.0)
 }
 
-/// A level with three digits that count: the law is no more exact than that.
+/// A level with three significant digits: the law is not more exact.
 fn three_digits(level: f64) -> u32 {
     let step = 10f64.powf((level.max(1.0).log10().floor() - 2.0).max(0.0));
     ((level / step).round() * step) as u32

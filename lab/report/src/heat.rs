@@ -1,5 +1,5 @@
-//! A heat map of the window the answer rests on: time to the right, response time upwards by logarithm, darker where more
-//! operations ended. Two kinds of answer are two bands in it, where a quantile would show a number between them.
+//! A heat map of the deciding window: time to the right, response time upwards by logarithm, darker with more
+//! operations. Two kinds of answer appear as two bands, where a quantile would lie between them.
 
 use barograph_stats::Histogram;
 
@@ -8,21 +8,27 @@ use crate::deciding::{Column, Deciding, Stretch, bin_from_ms};
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 380.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 66.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 14.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 10.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Classes of the shades, from few operations to many.
+/// CSS classes of the shades, from few operations to many.
 const SHADES: [&str; 7] = ["heat h1", "heat h2", "heat h3", "heat h4", "heat h5", "heat h6", "heat h7"];
 
-/// Bins shown at the least, so that a few of them do not fill the paper: a decade.
+/// Fewest bins shown, so that a few of them do not fill the paper: a decade.
 const FEWEST_BINS: usize = 10;
 
-/// Operations per second from which on a cell has a shade: the shades after the first begin at 1 or 3 of a decade, the
-/// darkest at the highest of those that some cell reaches.
+/// Least operations per second of each shade. The shades after the first begin at 1 or 3 of a decade, the
+/// darkest at the highest of those that a cell reaches.
 struct Shading {
     from: [f64; SHADES.len() - 1],
 }
@@ -42,9 +48,9 @@ impl Shading {
         Shading { from: std::array::from_fn(|shade| value(first + shade as i32)) }
     }
 
-    /// The shade of a cell in which so many operations ended per second.
+    /// The shade of a cell with `rate` operations per second.
     fn of(&self, rate: f64) -> usize {
-        // A hair is allowed for rates that are a whole number over an odd length of time.
+        // Rounding is allowed for rates that are a whole number over an odd length of time.
         self.from.partition_point(|from| *from <= rate * (1.0 + 1e-9))
     }
 
@@ -56,13 +62,13 @@ impl Shading {
     }
 }
 
-/// Some cells of one row with the same shade: columns from and to, exclusive.
+/// Neighbouring cells of one row with the same shade: columns from and to, exclusive.
 struct Patch {
     bin: usize,
     columns: (usize, usize),
 }
 
-/// The figure and its table; `None` where there are no times of a window.
+/// The figure and its table; `None` without times of a window.
 pub(crate) fn figure(deciding: Option<&Deciding>) -> Option<Figure> {
     let deciding = deciding?;
     let columns = &deciding.columns;
@@ -93,7 +99,7 @@ pub(crate) fn figure(deciding: Option<&Deciding>) -> Option<Figure> {
     })
 }
 
-/// The cells in which something ended, by shade, neighbours of one row together.
+/// The cells with ended operations, by shade, neighbours of one row together.
 fn patches(columns: &[Column], (low, high): (usize, usize), shading: &Shading) -> Vec<Vec<Patch>> {
     let mut found: Vec<Vec<Patch>> = SHADES.iter().map(|_| Vec::new()).collect();
     for bin in low..high {

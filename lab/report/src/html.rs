@@ -1,4 +1,4 @@
-//! The page: everything computed elsewhere, put into the template.
+//! The page: assembles the sections computed elsewhere in the template.
 
 use askama::Template;
 use barograph_record::{KeptUnit, Run};
@@ -12,8 +12,8 @@ use crate::{
     timelines, topology, words,
 };
 
-/// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
-/// their digits are below each other, unless they are said to hold words.
+/// A plain table of text cells. Its first column names the rows; the others hold figures, right-aligned so
+/// that their digits are below each other, unless they are declared as words.
 pub(crate) struct Grid {
     pub(crate) head: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -26,18 +26,18 @@ impl Grid {
         Grid { head: head.iter().map(|h| (*h).to_owned()).collect(), rows, words: &[] }
     }
 
-    /// The same, with words in the columns of these heads.
+    /// Declares the columns with these heads as words.
     pub(crate) fn with_words(self, words: &'static [&'static str]) -> Self {
         Grid { words, ..self }
     }
 
-    /// Whether the column at this place holds words.
+    /// Whether the column at this index holds words.
     pub(crate) fn is_words(&self, at: &usize) -> bool {
         self.head.get(*at).is_some_and(|head| self.words.contains(&head.as_str()))
     }
 }
 
-/// What a line or an area of a figure means.
+/// Legend of a line or an area of a figure.
 pub(crate) struct Key {
     pub(crate) name: String,
     /// A piece of it, as SVG on 26 by 8 pixels.
@@ -66,7 +66,7 @@ pub(crate) struct Figure {
     pub(crate) table: Grid,
 }
 
-/// The window the answer rests on.
+/// The deciding window.
 struct Deciding {
     title: String,
     lines: Vec<OpLine>,
@@ -93,16 +93,16 @@ struct Page<'a> {
     curve: Option<curve::Curve>,
     has_ramp_dots: bool,
     deciding: Option<Deciding>,
-    /// The window the answer rests on, in figures.
+    /// Figures of the deciding window.
     closer: Vec<Figure>,
     figures: Vec<Figure>,
     merged: String,
     trials: Grid,
-    /// The loads of a run of several, and where the page of each is.
+    /// The loads of a run of several, with links to their pages.
     loads: Option<Grid>,
     pages: Vec<(String, String)>,
     certainty: Option<Grid>,
-    /// What the search believes, load by load.
+    /// Posterior of the search, by load.
     passing: Option<Figure>,
     phases: Grid,
     notes: Vec<(String, String)>,
@@ -116,7 +116,7 @@ struct Page<'a> {
     disclosure: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// Renders the report of `run` as one HTML file that opens offline: no script, no request to anywhere.
+/// Renders the report of `run` as one HTML file that opens offline: no script, no external requests.
 pub fn render_html(run: &Run) -> Result<String, ReportError> {
     let measured = series::measure(run);
     let page = Page {
@@ -182,7 +182,7 @@ fn merged(measured: &series::Measured) -> String {
     )
 }
 
-/// What of the record could not be read. The list is cut where nobody reads on.
+/// Unreadable parts of the record. A long list is cut.
 fn damage(run: &Run, measured: &series::Measured) -> Vec<String> {
     const SHOWN: usize = 20;
     let all: Vec<&String> = run.damage.iter().chain(&measured.damage).collect();

@@ -1,11 +1,11 @@
-//! JUnit's XML, which build servers show.
+//! JUnit's XML, shown by build servers.
 
 use crate::escape::xml;
 
 /// The first line of a file.
 pub(crate) const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// How a case ended.
+/// Result of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Passed,
@@ -24,7 +24,7 @@ pub(crate) struct Case {
 #[derive(Default)]
 pub(crate) struct Suite<'s> {
     pub(crate) name: &'s str,
-    /// What servers group cases by.
+    /// The class, by which servers group cases.
     pub(crate) class: &'s str,
     pub(crate) properties: &'s [(&'s str, &'s str)],
     pub(crate) cases: Vec<Case>,

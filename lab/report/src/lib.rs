@@ -1,9 +1,8 @@
-//! What people see: the HTML report and tables, computed from a record.
+//! Reports for people: the HTML report and tables, computed from a record.
 //!
-//! [`render_html`] makes one file that needs nothing else: styles inside, figures as inline SVG drawn by
-//! `chart`, no script, no request to anywhere. [`terminal_summary`] says the same in 110 columns of text.
-//! Everything is computed from the record alone, so a report can be made again at any time, also of a run that
-//! was cut off.
+//! [`render_html`] makes one self-contained file: styles inside, figures as inline SVG drawn by `chart`, no
+//! script, no external requests. [`terminal_summary`] gives the same in 110 columns of text. All reports are
+//! computed from the record alone, so they can be made again at any time, also of a run that was cut off.
 
 mod actions;
 mod answer;
@@ -37,16 +36,16 @@ pub use html::render_html;
 pub use table::{terminal_summary, terminal_table};
 pub use topology::topology_text;
 
-/// A report could not be made.
+/// Failure of a report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// The page could not be put together.
+    /// The page could not be rendered.
     #[error("render the report of run `{run}`")]
     Render {
         /// Name of the run.
         run: String,
-        /// Why not.
+        /// The cause.
         #[source]
         why: askama::Error,
     },

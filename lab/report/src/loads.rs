@@ -6,7 +6,7 @@ use crate::curve::worst;
 use crate::html::Grid;
 use crate::words;
 
-/// What each load offered and came to, with the page of each; `None` for one load.
+/// Offered load and result of each load, with links to their pages; `None` for one load.
 pub(crate) fn table(run: &Run) -> Option<Grid> {
     if run.loads.is_empty() {
         return None;

@@ -15,7 +15,7 @@ pub(crate) fn table(grid: &Grid) -> String {
     format!("{}|{rule}\n{rows}", line(&grid.head))
 }
 
-/// A list below its title, after a line without text; nothing without lines.
+/// A list below its title, after an empty line; empty without lines.
 pub(crate) fn list(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();

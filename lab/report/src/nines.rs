@@ -1,5 +1,5 @@
-//! Response time by percentile on a scale of nines: 90 %, 99 %, 99.9 % ... lie equally far apart, so that the tail has as
-//! much room as everything below it.
+//! Response time by percentile on a scale of nines: 90 %, 99 %, 99.9 % ... lie equally far apart, so that the
+//! tail has as much room as everything below it.
 
 use barograph_record::{KeptOp, Run};
 use barograph_stats::Histogram;
@@ -9,15 +9,20 @@ use crate::deciding::Deciding;
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 pub(crate) const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 pub(crate) const HEIGHT: f64 = 420.0;
+/// Left end of the plot, in pixels.
 pub(crate) const LEFT: f64 = 66.0;
-/// Room on the right for the names of operations.
+/// Right end of the plot, with room for the names of operations.
 pub(crate) const RIGHT: f64 = WIDTH - 190.0;
+/// Upper end of the plot.
 pub(crate) const TOP: f64 = 14.0;
+/// Lower end of the plot.
 pub(crate) const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Colour and dash of the lines; of more operations the lines would hide each other.
+/// Colours and dashes of the lines; more lines would hide each other.
 pub(crate) const LOOKS: [(&str, Dash); 6] = [
     ("c1", Dash::Solid),
     ("c2", Dash::Dashed),
@@ -30,7 +35,7 @@ pub(crate) const LOOKS: [(&str, Dash); 6] = [
 /// Points of a line in one nine.
 const STEPS: u32 = 20;
 
-/// Operations above a quantile from which on it says more than their chance places.
+/// Fewest operations above a quantile that give it more than chance precision.
 const ENOUGH: f64 = 10.0;
 
 /// Quantiles of the table.
@@ -49,7 +54,7 @@ impl Line<'_> {
         self.times.value_at_quantile(quantile) as f64 / 1e3
     }
 
-    /// Nines at which the largest time lies: there is one operation in so many.
+    /// Number of nines at which the largest time lies, one of all operations.
     fn most(&self) -> f64 {
         (self.times.len() as f64).log10()
     }
@@ -64,7 +69,7 @@ fn share(nines: f64) -> f64 {
     1.0 - 10f64.powf(-nines)
 }
 
-/// `90 %`, `99 %`, `99.9 %`: a share of so many nines.
+/// A share of `nines` nines in words: `90 %`, `99 %`, `99.9 %`.
 fn tick_word(nines: u32) -> String {
     match nines {
         0 => "0 %".to_owned(),
@@ -73,11 +78,11 @@ fn tick_word(nines: u32) -> String {
     }
 }
 
-/// The figure and its table; `None` where there are no times of a window.
+/// The figure and its table; `None` without times of a window.
 pub(crate) fn figure(run: &Run, deciding: Option<&Deciding>) -> Option<Figure> {
     let all = lines(run, deciding?)?;
     let room = all.iter().filter(|line| line.op.limit_share().is_some()).count();
-    // Where nothing is judged by time, what happened most often is shown.
+    // Without operations judged by time, the most frequent ones are shown.
     let drawn = &all[..LOOKS.len().min(if room == 0 { all.len() } else { room })];
     let left_out = if drawn.len() < room { ", the six with the least room to their limit" } else { "" };
     let about = format!(
@@ -97,7 +102,7 @@ pub(crate) fn figure(run: &Run, deciding: Option<&Deciding>) -> Option<Figure> {
     })
 }
 
-/// The operations that ended in the window, those with the least room to their limit first.
+/// The operations that ended in the window, those nearest to their limit first.
 fn lines<'a>(run: &'a Run, deciding: &'a Deciding) -> Option<Vec<Line<'a>>> {
     let rules = run.expected().map_or(&[][..], |expected| &expected.rules);
     let line = |op: &'a KeptOp| {
@@ -147,7 +152,7 @@ pub(crate) fn axes(svg: &mut Svg, x: &Scale, y: &Scale, most: f64) {
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0), Anchor::Middle, words);
 }
 
-/// The line up to where few operations are left, then the rest of it, faint.
+/// The line up to the last quantile with enough operations, then the rest of it, faint.
 fn draw_line(svg: &mut Svg, (x, y): (&Scale, &Scale), line: &Line<'_>, class: &str) {
     let most = line.most();
     let sure = (line.times.len() as f64 / ENOUGH).log10().max(0.0);
@@ -177,7 +182,7 @@ fn draw_line(svg: &mut Svg, (x, y): (&Scale, &Scale), line: &Line<'_>, class: &s
     }
 }
 
-/// Each limit once, up to the quantile it is for.
+/// Each limit once, up to its quantile.
 fn draw_limits(svg: &mut Svg, x: &Scale, y: &Scale, lines: &[Line<'_>]) {
     let mut limits: Vec<(f64, f64, Vec<&str>)> = Vec::new();
     for line in lines {
@@ -210,9 +215,9 @@ fn name_lines(svg: &mut Svg, x: &Scale, y: &Scale, lines: &[Line<'_>]) {
     }
 }
 
-/// Can so many operations say anything of this quantile? At least one must lie above it.
+/// Whether `times` is large enough for this quantile: at least one time must lie above it.
 fn reaches(times: &Histogram, quantile: f64) -> bool {
-    // A hair is allowed for shares that have no exact binary form.
+    // Rounding is allowed for shares without an exact binary form.
     times.len() as f64 * (1.0 - quantile) > 1.0 - 1e-6
 }
 

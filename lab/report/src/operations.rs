@@ -4,7 +4,7 @@ use barograph_record::{Expected, KeptOp, KeptRule, KeptWindow, Run};
 
 use crate::words;
 
-/// One operation in the verdict table, every figure worded.
+/// A row of the verdict table, every figure in words.
 pub(crate) struct OpLine {
     pub(crate) op: String,
     pub(crate) about: String,
@@ -15,7 +15,7 @@ pub(crate) struct OpLine {
     pub(crate) mix_place: Option<String>,
     pub(crate) p50: String,
     pub(crate) p90: String,
-    /// At the quantile that is judged.
+    /// At the judged quantile.
     pub(crate) judged: String,
     pub(crate) max: String,
     /// Response and service time: median, 90 %, 99 %, 99.9 % and the largest.
@@ -33,13 +33,14 @@ pub(crate) struct OpLine {
     pub(crate) failures_ok: bool,
 }
 
-/// The quantile the operations are judged by, as `p99`.
+/// The judged quantile of an operation, such as `p99`.
 pub(crate) fn quantile_name(expected: Option<&Expected>, op: &str) -> String {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op));
     rule.map_or_else(|| "p99".to_owned(), |r| words::quantile(r.quantile))
 }
 
-/// The head of the column for judged quantiles: the one by which all operations with a limit are judged, or that they differ.
+/// The head of the column of judged quantiles: the common one of all operations with a limit, or a note that
+/// they differ.
 pub(crate) fn judged_head(window: &KeptWindow, expected: Option<&Expected>) -> String {
     let limited = window.ops.iter().filter(|op| op.judged && op.limit_ms.is_some());
     let mut names = limited.map(|op| quantile_name(expected, &op.op));
@@ -50,14 +51,15 @@ pub(crate) fn judged_head(window: &KeptWindow, expected: Option<&Expected>) -> S
     }
 }
 
-/// Response time at the quantile that is judged, with its name where the head of the column is another: `412`, `p95 412`.
+/// Response time at the judged quantile, with its name if it differs from the head of the column: `412`, `p95
+/// 412`.
 pub(crate) fn judged(op: &KeptOp, (quantile, head): (&str, &str), ms: fn(f64) -> String) -> String {
-    // Older records have the time of the judged quantile only; of an operation without a limit that is p99.
+    // Older records have only the time of the judged quantile; of an operation without a limit that is p99.
     let time = if quantile == "p99" { op.p99_ms } else { op.judged_ms };
     if quantile == head { ms(time) } else { format!("{quantile} {}", ms(time)) }
 }
 
-/// A rule beside the usual ones, in words.
+/// A further rule, in words.
 pub(crate) struct RuleLine {
     pub(crate) name: String,
     pub(crate) found: String,
@@ -65,7 +67,7 @@ pub(crate) struct RuleLine {
     pub(crate) holds: bool,
 }
 
-/// The rules of a window that no column of operations is for.
+/// The rules of a window without a column in the table of operations.
 pub(crate) fn further_rules(window: &KeptWindow) -> Vec<RuleLine> {
     let line = |rule: &KeptRule| RuleLine {
         name: window.called(rule),
@@ -85,13 +87,13 @@ pub(crate) fn measures(window: &KeptWindow) -> Vec<(String, String)> {
     all.map(|measure| (measure.title.clone(), found(measure.value, &measure.unit))).collect()
 }
 
-/// The further rules of the whole load, or of an operation, that do not hold.
+/// Broken further rules of the whole load, or of an operation.
 pub(crate) fn further_faults(window: &KeptWindow) -> Vec<String> {
     let broken = further_rules(window).into_iter().filter(|rule| !rule.holds);
     broken.map(|rule| format!("{}: {}, required {}", rule.name, rule.found, rule.required)).collect()
 }
 
-/// What is wrong with an operation, one sentence fragment per broken rule; nothing when it passed.
+/// Faults of an operation, one sentence fragment per broken rule; empty if it passed.
 pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if op.passed() {
@@ -123,7 +125,7 @@ pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
     faults
 }
 
-/// The broken rules in one or two words: `time, mix`.
+/// The broken rules in short: `time, mix`.
 pub(crate) fn broken(op: &KeptOp) -> String {
     let rules = [
         ("time", op.time_ok),
@@ -135,7 +137,7 @@ pub(crate) fn broken(op: &KeptOp) -> String {
     broken.join(", ")
 }
 
-/// Is a share of the mix required of any operation? Without one the columns of the mix say nothing.
+/// Whether any operation has a required share of the mix. Otherwise the columns of the mix are empty.
 pub(crate) fn has_mix(window: &KeptWindow) -> bool {
     window.ops.iter().any(|op| op.judged && op.mix_required > 0.0)
 }
@@ -150,7 +152,7 @@ pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>
     (lines, absent)
 }
 
-/// The required share and how far from it is allowed, or that nothing could be told.
+/// The required share with its tolerance, or a note that the sample is too small.
 fn mix_required(op: &KeptOp) -> String {
     if !op.judged || op.mix_required <= 0.0 {
         return words::NONE.to_owned();

@@ -1,4 +1,4 @@
-//! How likely a window is to pass at each load, as the search believes it at its end, beside what was tried.
+//! Probability of a pass at each load, by the final posterior of the search, beside the trials.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,17 @@ use crate::curve::load_name;
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 340.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 66.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 14.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 14.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 52.0;
 
 /// Half the height of the ends of an interval.
@@ -37,11 +43,11 @@ impl Tried {
     }
 }
 
-/// Room that the name of the capacity needs.
+/// Width of the capacity's name, in pixels.
 const NAME: f64 = 150.0;
 
-/// The figure and its table; `None` where nothing was searched, or by a method that says no such thing, and where the edge is
-/// above all that could be tried: the curve would be what was believed at first.
+/// The figure and its table; `None` without a search, with a method without probabilities, or if the edge is
+/// above all levels: the curve would be the prior.
 pub(crate) fn figure(run: &Run) -> Option<Figure> {
     run.believed_capacity().filter(|believed| believed.high.is_finite())?;
     let estimate = run.verdict()?.search.as_ref()?.estimate.as_deref()?;

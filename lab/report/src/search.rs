@@ -1,11 +1,11 @@
-//! How sure a search is of its answer, as a table: interval, what confirms it, what speaks against it.
+//! Certainty of a search as a table: its interval, confirmation and contradictions.
 
 use barograph_record::{KeptEstimate, Run, SearchSummary};
 
 use crate::html::Grid;
 use crate::words;
 
-/// The table; `None` where the search says nothing of it, or nothing was searched.
+/// The table; `None` without a search, or with a method that states no certainty.
 pub(crate) fn certainty(run: &Run) -> Option<Grid> {
     let search = run.verdict()?.search.as_ref()?;
     let estimate = search.estimate.as_deref()?;
@@ -51,7 +51,7 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
     Some(Grid::new(&["What", "Found"], rows).with_words(&["Found"]))
 }
 
-/// The interval, open above where nobody knows how far it goes.
+/// The interval; may be open above.
 fn interval(run: &Run, estimate: &KeptEstimate) -> String {
     let low = words::fixed(estimate.low, 0);
     if run.believed_capacity().is_some_and(|believed| believed.high.is_infinite()) {

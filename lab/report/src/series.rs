@@ -1,4 +1,4 @@
-//! The run cut into slices of time, with the quantiles of whole histograms, and the first ramp as points.
+//! The run in slices of time, with the quantiles of whole histograms, and the first ramp as points.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use barograph_stats::Histogram;
 
 use crate::deciding::{Deciding, Judged};
 
-/// Slices shown at most: more than this the eye does not tell apart in a figure.
+/// Most slices: the eye does not distinguish more in a figure.
 const MOST_SLICES: usize = 400;
 
-/// A point of the ramp is made of this many seconds, so that rare operations have samples in it.
+/// Length of a point of the ramp in seconds, so that rare operations have samples in it.
 const RAMP_STEP_S: f64 = 5.0;
 
-/// Samples an operation needs before its quantile counts as a point of the ramp. Ten would be too few to speak
-/// of a 99 % quantile; with thirty the largest one or two are looked at, which a faint dot may say.
+/// Fewest samples of an operation for a point of the ramp. Ten would be too few for a 99 % quantile; with
+/// thirty the largest one or two decide, enough for a faint dot.
 const RAMP_SAMPLES: u64 = 30;
 
-/// What happened in one slice of time; times in seconds from the start of the load.
+/// Figures of one slice of time; times in seconds from the start of the load.
 #[derive(Debug, Default)]
 pub(crate) struct Slice {
     pub(crate) from_s: f64,
@@ -25,13 +25,13 @@ pub(crate) struct Slice {
     pub(crate) users: u32,
     /// Operations started per second.
     pub(crate) starts_s: f64,
-    /// Arrivals per second that waited for a user, that never started, and beats left out.
+    /// Arrivals per second that waited for a user, arrivals that never started, and skipped beats.
     pub(crate) late_s: f64,
     pub(crate) dropped_s: f64,
     pub(crate) skipped_s: f64,
-    /// Operations per second that ended.
+    /// Operations ended per second.
     pub(crate) ops_s: f64,
-    /// Failed ones per second.
+    /// Operations failed per second.
     pub(crate) failed_s: f64,
     pub(crate) lag_p50_ms: f64,
     pub(crate) lag_p99_ms: f64,
@@ -40,7 +40,7 @@ pub(crate) struct Slice {
     pub(crate) p99_ms: Option<f64>,
 }
 
-/// The worst operation at some time of the ramp.
+/// The worst operation at a time of the ramp.
 #[derive(Debug)]
 pub(crate) struct RampPoint {
     pub(crate) level: u32,
@@ -55,9 +55,9 @@ pub(crate) struct Measured {
     /// Intervals of the record in one slice.
     pub(crate) merged: usize,
     pub(crate) ramp: Vec<RampPoint>,
-    /// The window the answer rests on.
+    /// The deciding window.
     pub(crate) deciding: Option<Deciding>,
-    /// What of the histograms could not be read.
+    /// Unreadable parts of the histograms.
     pub(crate) damage: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow],
         let middle = found.from_s + found.seconds / 2.0;
         let index = measured.slices.partition_point(|s| s.to_s <= middle);
         match &mut together {
-            // An unlike histogram cannot be of this program's making; it is left out.
+            // One of different bounds cannot come from this program; it is left out.
             Some((i, sum)) if *i == index => drop(sum.add(&found.histogram)),
             _ => {
                 close(&mut measured.slices, together.take());
@@ -167,7 +167,7 @@ fn close(slices: &mut [Slice], done: Option<(usize, Histogram)>) {
     }
 }
 
-/// Gathers the ramp, a few seconds at a time.
+/// Collects the ramp, a few seconds at a time.
 struct Ramp<'a> {
     limits: &'a Limits,
     span: (f64, f64),

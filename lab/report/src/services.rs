@@ -1,4 +1,4 @@
-//! What the services did, as they said themselves: a line for each statistic, with its course over time.
+//! Services' own statistics: a line for each, with its course over time.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::words;
 /// Width and height of a course in pixels.
 const SIZE: (f64, f64) = (150.0, 22.0);
 
-/// Points of a course, at most: two pixels each.
+/// Most points of a course: two pixels each.
 const POINTS: usize = 75;
 
-/// Statistics of a part that a terminal shows.
+/// Most statistics of a part in a terminal.
 const SHOWN: usize = 4;
 
-/// One part and what it said.
+/// One part and its statistics.
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) lines: Vec<Line>,
-    /// Statistics that were 0 from end to end.
+    /// Statistics that were always 0.
     pub(crate) nothing: Vec<String>,
 }
 
-/// One statistic in the window the answer rests on.
+/// One statistic in the deciding window.
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) svg: String,
@@ -43,7 +43,7 @@ struct Told<'r> {
 }
 
 impl Told<'_> {
-    /// Values that describe the window `(from, to)`, sorted. A value is about the time since the one before.
+    /// Values for the window `(from, to)`, sorted. A value describes the time since the previous one.
     fn within(&self, (from, to): (f64, f64)) -> Vec<f64> {
         let before = std::iter::once(None).chain(self.points.iter().map(|(at, _)| Some(*at)));
         let about = self.points.iter().zip(before).map(|((at, value), before)| {
@@ -74,7 +74,7 @@ impl Told<'_> {
     }
 }
 
-/// Everything that was told, by part in the order of the topology and by statistic in the order told.
+/// All statistics, by part in the order of the topology and by statistic in the order of recording.
 fn told(run: &Run) -> Vec<Told<'_>> {
     let start = run.load_start_s().unwrap_or(0.0);
     let mut all: Vec<Told<'_>> = Vec::new();
@@ -94,12 +94,12 @@ fn told(run: &Run) -> Vec<Told<'_>> {
     all
 }
 
-/// The window the answer rests on, else everything.
+/// The deciding window, or else the whole load.
 fn window(run: &Run) -> (f64, f64) {
     run.deciding_trial().map_or((f64::MIN, f64::MAX), |trial| (trial.window.from_s, trial.window.to_s))
 }
 
-/// The section of the report; nothing where nobody was asked.
+/// The section of the report; empty without statistics.
 pub(crate) fn parts(run: &Run) -> Vec<Part> {
     let all = told(run);
     let window = window(run);
@@ -128,7 +128,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
     parts
 }
 
-/// Of sorted values; of an even number of them the mean of the two in the middle.
+/// Median of sorted values; for an even number the mean of the two in the middle.
 fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     match sorted.len() {
@@ -153,7 +153,7 @@ fn course(id: &str, told: &Told<'_>, span: (f64, f64), window: (f64, f64)) -> St
     svg.finish()
 }
 
-/// Means of neighbours where there are more points than pixels.
+/// Means of neighbouring points, where there are more points than pixels.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let together = points.len().div_ceil(POINTS).max(1);
     let mean = |some: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
@@ -162,7 +162,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.chunks(together).map(|some| (mean(some, |p| p.0), mean(some, |p| p.1))).collect()
 }
 
-/// A line for each part with what says the most of it; nothing where nobody was asked.
+/// A line for each part with its main statistics; empty without statistics.
 pub(crate) fn terminal(run: &Run) -> Vec<String> {
     let window = window(run);
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_value_belongs_to_the_window_it_describes() {
-        // Asked a moment after each interval's end: the value of second 10 is about second 9 to 10.
+        // Polled a moment after each interval's end: the value of second 10 is about second 9 to 10.
         let told = told(&[(9.01, 1.0), (10.01, 2.0), (11.01, 4.0), (12.01, 3.0), (13.01, 9.0)]);
         assert_eq!(told.within((10.0, 12.0)), [3.0, 4.0]);
         assert_eq!(median(&told.within((10.0, 12.0))), Some(3.5));

@@ -1,6 +1,8 @@
-//! What a study says, for people and for programs: a text, a page, Markdown for a pull request, JUnit for a build server.
+//! Results of a study, for people and for programs: a text, a page, Markdown for a pull request, JUnit for a
+//! build server.
 //!
-//! All of it comes from [`Conclusions`], which is data: the same statements as JSON are the study's `study.json`.
+//! All of it comes from [`Conclusions`], which is data: the same statements as JSON are the study's
+//! `study.json`.
 
 mod bars;
 mod growth;
@@ -21,7 +23,8 @@ use tables::{METRIC_WORDS, about, crossings, excluded, growths, runs, runs_title
 /// Title of the table of crossings.
 const WHERE_REACHED: &str = "Where a limit is reached";
 
-/// The study in a terminal: the question, a table per metric, and the answers at the end, where they are seen.
+/// The study in a terminal: the question, a table per metric, and the answers at the end, where they are
+/// visible.
 #[must_use]
 pub fn text(study: &Conclusions) -> String {
     let mut parts = vec![study.question.clone()];

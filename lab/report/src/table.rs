@@ -13,7 +13,7 @@ pub(crate) const LINES: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));
 
-/// A plain table in a terminal; columns whose head is one of `words` stand left.
+/// A plain table in a terminal; columns with a head among `words` are left-aligned.
 pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
     let mut table = Table::new();
     table.load_style(LINES);
@@ -30,9 +30,9 @@ pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
     table.trim_fmt()
 }
 
-/// The verdict table of a window, with a column for the quantile that a rule in `expected` judges, and further rules below.
-/// Times in milliseconds; `!` stands before a figure that breaks its rule. Where no share of the mix is required, the tail of
-/// the response times and the service time stand in the place of the mix.
+/// The verdict table of a window, with a column for the quantile judged by a rule in `expected`, and further
+/// rules below. Times in milliseconds; `!` marks a figure that breaks its rule. If no share of the mix is
+/// required, the tail of the response times and the service time replace the mix.
 #[must_use]
 pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> String {
     let has_mix = has_mix(window);
@@ -61,7 +61,7 @@ pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> Strin
     }
     let last = table.column_count() - 1;
     for (i, column) in table.column_iter_mut().enumerate() {
-        // The outer columns lean on the edges, so that eleven columns fit.
+        // The outer columns have no outer padding, so that eleven columns fit.
         column.set_padding((u16::from(i == 0), 1));
         if i > 0 && i < last {
             column.set_cell_alignment(CellAlignment::Right);
@@ -70,7 +70,7 @@ pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> Strin
     [table.trim_fmt()].into_iter().chain(below(window)).collect::<Vec<_>>().join("\n")
 }
 
-/// The further rules of a window and the measures of the workload, one in a line.
+/// The further rules of a window and the measures of the workload, one per line.
 fn below(window: &KeptWindow) -> Vec<String> {
     let line = |rule: RuleLine| {
         let verdict = if rule.holds { "pass" } else { "FAIL" };
@@ -88,7 +88,7 @@ fn with_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
         if op.judged { mark(percent(op.mix), op.mix_ok) } else { none() },
         match op.judged && op.mix_required > 0.0 {
             false => none(),
-            // The figure has no room beside it, and says little.
+            // The figure has no room, and means little.
             true if op.mix_too_few() => words::TOO_FEW.to_owned(),
             true => format!("{}±{}", percent(op.mix_required), percent(op.mix_slack())),
         },
@@ -111,12 +111,12 @@ fn without_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
     ]
 }
 
-/// The figure, marked when its rule does not hold.
+/// The figure, marked if its rule does not hold.
 fn mark(figure: String, holds: bool) -> String {
     if holds { figure } else { format!("!{figure}") }
 }
 
-/// The answer, the verdict table of the deciding window and what is wrong, as text that stands on its own.
+/// The answer, the verdict table of the deciding window and the faults, as a complete text.
 #[must_use]
 pub fn terminal_summary(run: &Run) -> String {
     let top = answer(run);
@@ -164,7 +164,7 @@ pub fn terminal_summary(run: &Run) -> String {
     }
     let tiles: Vec<String> =
         top.tiles.iter().map(|t| format!("{}: {} {}", t.label, t.value, t.unit)).collect();
-    // Three to a line: seven figures on one would be wider than the table.
+    // Three per line: seven figures on one would be wider than the table.
     parts.push(tiles.chunks(3).map(|c| c.join("   ")).collect::<Vec<_>>().join("\n"));
     let badges: Vec<String> = top.badges.iter().map(|b| format!("{} {}", b.mark, b.text)).collect();
     parts.push(format!("{}\n{}", top.sentence, badges.join("   ")));

@@ -8,7 +8,7 @@ use crate::html::{Figure, Grid, Key};
 use crate::series::{Measured, Slice};
 use crate::words;
 
-/// Rows of the table beside a figure over time, at most.
+/// Most rows of the table beside a figure over time.
 const TABLE_ROWS: usize = 30;
 
 /// Subjects of resource samples, with the name, colour and dash they have in every figure.
@@ -18,7 +18,7 @@ const SUBJECTS: [(&str, &str, &str, Dash); 3] = [
     ("driver", "driver", "c2", Dash::Dashed),
 ];
 
-/// What all figures over time share.
+/// Common parts of all figures over time.
 struct Stage<'a> {
     run: &'a Run,
     span: (f64, f64),
@@ -26,14 +26,14 @@ struct Stage<'a> {
     phases: Vec<Band>,
 }
 
-/// What a figure says about itself.
+/// Title and description of a figure.
 struct Words<'a> {
     id: &'a str,
     title: &'a str,
     about: &'a str,
 }
 
-/// All figures over time of `run`; those without a single value are left out.
+/// All figures over time of `run`; those without any value are left out.
 pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
     let Some(stage) = stage(run, measured) else { return Vec::new() };
     let slices = &measured.slices;
@@ -43,7 +43,7 @@ pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
         line("dropped", "c4", Dash::Dotted, slices, |s| s.dropped_s),
         line("skipped", "c3", Dash::Dotted, slices, |s| s.skipped_s),
     ];
-    // Lines that lie at zero from end to end say nothing.
+    // Lines that are always zero are left out.
     arrivals.extend(odd.into_iter().filter(|series| series.points.iter().any(|(_, y)| *y > 0.0)));
     let started = run.unit() == KeptUnit::StartsPerSecond || arrivals.len() > 1;
     let mut figures = vec![
@@ -176,7 +176,7 @@ impl Stage<'_> {
     }
 }
 
-/// Values at evenly spaced instants: those of the first series, and of the others the value next after it.
+/// Values at evenly spaced instants: those of the first series, and for the others the next value after it.
 fn table(series: &[Series], y: YAxis) -> Grid {
     let Some(first) = series.first() else { return Grid::new(&["Time"], Vec::new()) };
     let every = first.points.len().div_ceil(TABLE_ROWS).max(1);

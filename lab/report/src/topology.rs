@@ -1,4 +1,5 @@
-//! What was deployed, as a picture: tiers from the users down to the stores, in text for a terminal and as a drawing.
+//! The deployment as a picture: tiers from the users down to the stores, as text for a terminal and as a
+//! drawing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,8 +26,8 @@ pub fn topology_text(topology: &KeptTopology) -> String {
     text
 }
 
-/// Parts by level and by tier of a load, from the users to the stores as they are recorded, without jobs and drivers. A tier is one level
-/// below the lowest of those before it that use it.
+/// Parts by level and by tier of a load, from the users to the stores in their recorded order, without jobs
+/// and drivers. A tier is one level below the lowest of those before it that use it.
 fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
     let mut tiers: Vec<Vec<&KeptPart>> = Vec::new();
     for part in services(topology) {
@@ -62,7 +63,7 @@ fn core_set(part: &KeptPart) -> Option<String> {
     (!part.cores.is_empty()).then(|| format!("on {}", part.cores))
 }
 
-/// CPU time in cores, and which cores.
+/// CPU time in cores, and the numbers of the cores.
 fn cores(part: &KeptPart) -> String {
     match (part.cpus.map(|cpus| cpus.to_string()), core_set(part)) {
         (None, None) => words::NONE.to_owned(),
@@ -91,7 +92,7 @@ pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
     Some(Deployed { lede, svg: draw(topology), facts: topology.facts.clone(), table: table(topology) })
 }
 
-/// The parts that are services: neither jobs nor drivers are any.
+/// The parts that are services, without jobs and drivers.
 pub(crate) fn services(topology: &KeptTopology) -> impl Iterator<Item = &KeptPart> {
     topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver")
 }
@@ -125,8 +126,9 @@ fn table(topology: &KeptTopology) -> Grid {
     .with_words(&["Service", "Version", "Host", "Answers at"])
 }
 
-/// Size of a box and the room between two.
+/// Width and height of a box.
 const BOX: (f64, f64) = (132.0, 44.0);
+/// Horizontal and vertical room between two boxes.
 const GAP: (f64, f64) = (18.0, 46.0);
 /// Room on the left for the names of the tiers.
 const NAMES: f64 = 110.0;
@@ -163,7 +165,7 @@ fn draw(topology: &KeptTopology) -> String {
         })
         .collect();
     svg.text("part-name", (middle, 18.0), Anchor::Middle, "users");
-    // Users may come in at an address that moves between the highest.
+    // Users may reach the highest parts through an address that moves between them.
     let named = |box_: &Placed<'_>| topology.fronts().any(|front| front == box_.part.name);
     let floats = !placed.iter().any(named);
     let is_front = |box_: &&Placed<'_>| named(box_) || (floats && box_.y < top + BOX.1);
@@ -188,7 +190,7 @@ fn draw(topology: &KeptTopology) -> String {
     svg.finish()
 }
 
-/// Who talks to whom. Within one height the line goes below the boxes.
+/// Connections between parts. Within one level the line goes below the boxes.
 fn wires(svg: &mut Svg, placed: &[Placed<'_>]) {
     for from in placed {
         for to in placed.iter().filter(|to| from.part.uses.contains(&to.part.name)) {
@@ -222,9 +224,9 @@ mod tests {
     fn levels_follow_from_use_also_in_a_circle() {
         let parts = vec![
             part("address", 1, "Keepalived", &["balancer-1"]),
-            part("balancer", 1, "HAProxy", &["node-1", "bidder-1"]),
-            part("node", 1, "shop", &["store-1", "bidder-1"]),
-            part("bidder", 1, "shop", &["store-1", "node-1"]),
+            part("balancer", 1, "HAProxy", &["node-1", "worker-1"]),
+            part("node", 1, "shop", &["store-1", "worker-1"]),
+            part("worker", 1, "shop", &["store-1", "node-1"]),
             part("store", 1, "PostgreSQL", &[]),
             part("store", 2, "PostgreSQL", &["store-1"]),
             part("load", 1, "job", &["store-1"]),
@@ -236,7 +238,7 @@ mod tests {
         };
         let levels: Vec<Vec<String>> = levels(&topology).into_iter().map(names).collect();
         let expected: [&[&str]; 5] =
-            [&["address-1"], &["balancer-1"], &["node-1"], &["bidder-1"], &["store-1", "store-2"]];
+            [&["address-1"], &["balancer-1"], &["node-1"], &["worker-1"], &["store-1", "store-2"]];
         assert_eq!(levels, expected);
     }
 
@@ -247,8 +249,8 @@ mod tests {
             front: "web-1".to_owned(),
             parts: vec![
                 part("web", 1, "nginx", &["application-1", "application-2"]),
-                part("application", 1, "auction", &["relational-1"]),
-                part("application", 2, "auction", &["relational-1"]),
+                part("application", 1, "shop", &["relational-1"]),
+                part("application", 2, "shop", &["relational-1"]),
                 store,
                 part("load", 1, "job", &["relational-1"]),
                 part("driver", 1, "barograph", &["web-1"]),

@@ -1,18 +1,18 @@
-//! Numbers and findings as people read them. Whatever is not a number becomes a dash.
+//! Numbers and findings in words for people. NaN becomes a dash.
 
-/// What stands where there is no number.
+/// Placeholder for a missing number.
 pub(crate) const NONE: &str = "–";
 
-/// Before a figure that may be higher.
+/// Prefix of a figure that may be higher.
 pub(crate) const AT_LEAST: &str = "≥ ";
 
-/// Stands where a window has so few operations that chance allows their share to be anything.
+/// Note for a window with so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
 pub(crate) use barograph_model::words::{count, offered, quantile};
 use barograph_record::KeptFinding;
 
-/// A figure with about three significant digits, thousands apart.
+/// A figure with about three significant digits and thousands separators.
 pub(crate) fn figure(x: f64) -> String {
     if !x.is_finite() {
         return NONE.to_owned();
@@ -29,20 +29,20 @@ pub(crate) fn figure(x: f64) -> String {
     fixed(x, digits)
 }
 
-/// How many there are of something: whole numbers without decimals.
+/// A count: whole numbers without decimals.
 pub(crate) fn size(n: f64) -> String {
     if n.fract() == 0.0 { fixed(n, 0) } else { figure(n) }
 }
 
-/// A round figure without digits that say nothing: `0.3`, `1`, `10,000`.
+/// A round figure without superfluous digits: `0.3`, `1`, `10,000`.
 pub(crate) fn figure_short(x: f64) -> String {
-    // A tenth whose binary form is a hair below is 0.1, and not 0.10.
+    // A tenth whose binary form is slightly below is 0.1, not 0.10.
     const HAIR: f64 = 1e-9;
     let size = x.abs();
     fixed(x, if size >= 1.0 || size == 0.0 { 0 } else { (-size.log10() - HAIR).ceil() as usize })
 }
 
-/// With exactly `digits` decimals, thousands apart.
+/// A figure with exactly `digits` decimals and thousands separators.
 pub(crate) fn fixed(x: f64, digits: usize) -> String {
     if !x.is_finite() {
         return NONE.to_owned();
@@ -65,13 +65,13 @@ pub(crate) fn ms(x: f64) -> String {
     fixed(x, if x.abs() < 9.95 { 1 } else { 0 })
 }
 
-/// Milliseconds without the unit, with about three digits: where response and service time stand side by side, the small
-/// difference is what is looked at.
+/// Milliseconds without the unit, with about three digits: response and service time stand side by side, and
+/// their small difference matters.
 pub(crate) fn ms_fine(x: f64) -> String {
     fixed(x, if x.abs() < 9.995 { 2 } else { usize::from(x.abs() < 99.95) })
 }
 
-/// Milliseconds with the unit that reads best.
+/// Milliseconds in the most readable unit.
 pub(crate) fn time(ms: f64) -> String {
     match ms {
         _ if !ms.is_finite() => NONE.to_owned(),
@@ -126,14 +126,14 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", fixed(x, digits))
 }
 
-/// A share of the mix: a percentage with two decimals, as rules are written. Half a hundredth rounds up also where its
-/// binary form is a hair below: a tolerance of 10 % of 10.95 % is 1.095 % and reads 1.10 %.
+/// A share of the mix: a percentage with two decimals, like in rules. Half a hundredth rounds up even if its
+/// binary form is slightly below: a tolerance of 10 % of 10.95 % is 1.095 % and gives 1.10 %.
 pub(crate) fn mix(share: f64) -> String {
     const HAIR: f64 = 1e-9;
     if share.is_finite() { format!("{} %", fixed(share * 100.0 + HAIR, 2)) } else { NONE.to_owned() }
 }
 
-/// The mark that stands for a finding beside its word, so that colour is never needed.
+/// The mark for a finding beside its word, so that colour is never needed.
 pub(crate) fn mark(finding: KeptFinding) -> &'static str {
     match finding {
         KeptFinding::Baseline => "◆",
@@ -144,7 +144,7 @@ pub(crate) fn mark(finding: KeptFinding) -> &'static str {
     }
 }
 
-/// Bytes with the unit that reads best.
+/// Bytes in the most readable unit.
 pub(crate) fn bytes(n: f64) -> String {
     if !n.is_finite() {
         return NONE.to_owned();

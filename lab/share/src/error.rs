@@ -1,9 +1,9 @@
-//! What can go wrong with a shared file, each naming the file.
+//! Errors of shared files, each with the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A record could not be packed or unpacked.
+/// Failure to pack or unpack a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShareError {
@@ -18,7 +18,7 @@ pub enum ShareError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
@@ -27,11 +27,11 @@ pub enum ShareError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
-    /// The record is larger than what is read back.
+    /// The record exceeds the limits for reading.
     #[error("keep `{path}` within the bounds of a shared file: {bound}")]
     TooLarge {
         /// The record or the shared file.
@@ -39,14 +39,14 @@ pub enum ShareError {
         /// The bound, in words.
         bound: String,
     },
-    /// The shared file holds something that no record has.
+    /// The shared file has a member that belongs to no record.
     #[error("unpack `{path}`: its member `{member}` {what}")]
     Foreign {
         /// The shared file.
         path: PathBuf,
-        /// Name of the member as it stands in the file.
+        /// Name of the member, as in the file.
         member: String,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Looks through a record for what should not leave the machine.
+//! Search of a record for private data that should not leave the machine.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader};
 use crate::patterns::Patterns;
 use crate::{Kind, Machine, Member, ShareError};
 
-/// Findings that are kept; the rest is counted.
+/// Most findings kept; the rest is counted.
 const MOST_KEPT: usize = 200;
 
-/// Characters of a text that are shown.
+/// Most characters of a text shown.
 const MOST_SHOWN: usize = 80;
 
-/// Something that should not leave the machine.
+/// Private data in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Name of the file in the record.
@@ -25,19 +25,19 @@ pub struct Finding {
     pub text: String,
 }
 
-/// What was found in a record.
+/// Result of an inspection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
-    /// Findings in the order of files and lines, the first of many.
+    /// Findings in the order of files and lines, up to a limit.
     pub findings: Vec<Finding>,
     /// Number of findings.
     pub count: usize,
 }
 
-/// Looks through all files; kinds in `allowed` are left out.
+/// Searches all files; kinds in `allowed` are left out.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub fn inspect(members: &[Member], machine: &Machine, allowed: &[Kind]) -> Result<Inspection, ShareError> {
     let patterns = Patterns::of(machine);
     let mut inspection = Inspection::default();

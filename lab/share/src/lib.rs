@@ -1,8 +1,8 @@
-//! Records of runs and studies as one file, after a check for what should not leave the machine.
+//! Records of runs and studies as one file, after a check for private data.
 //!
-//! The file is a tar archive compressed with Zstandard. It holds the files of the record and nothing else of its folder,
-//! and the same record gives the same bytes. Reading one trusts nothing in it: only plain files below one folder are
-//! written, and sizes have bounds.
+//! The file is a tar archive compressed with Zstandard. It holds the files of the record and nothing else of
+//! its folder, and the same record gives the same bytes. Reading trusts nothing in the archive: only plain
+//! files below one folder are written, and sizes are limited.
 
 mod error;
 mod inspect;

@@ -1,4 +1,4 @@
-//! The files of a record, listed by name: what else is in its folder stays on the machine.
+//! The files of a record, listed by name: all others in its folder stay on the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,14 +27,14 @@ const OF_STUDY: [&str; 4] = ["study.html", "study.json", STUDY_FILE, "study.toml
 pub struct Member {
     /// Relative to the folder of the record, with slashes.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
 /// The files of the record in `folder`, by name.
 ///
 /// # Errors
-/// When the folder holds no record or cannot be read.
+/// If the folder holds no record or cannot be read.
 pub fn members(folder: &Path) -> Result<Vec<Member>, ShareError> {
     let mut found = Vec::new();
     if folder.join(STUDY_FILE).is_file() {
@@ -64,7 +64,7 @@ fn of_run(folder: &Path, prefix: &str, found: &mut Vec<Member>) -> Result<(), Sh
     Ok(())
 }
 
-/// Adds those of `names` that are plain files, hidden ones left out.
+/// Adds those of `names` that are plain files, without hidden ones.
 fn add(folder: &Path, prefix: &str, names: &[&str], found: &mut Vec<Member>) {
     for name in names.iter().filter(|name| !name.starts_with('.')) {
         let path = folder.join(name);
@@ -79,7 +79,7 @@ fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>, ShareError> {
     Ok(entries(folder)?.into_iter().filter(|(_, path)| is_folder(path)).collect())
 }
 
-/// What is in a folder, by name; nothing where it does not exist.
+/// Entries of a folder, by name; none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, ShareError> {
     let read = match fs::read_dir(folder) {
         Ok(read) => read,

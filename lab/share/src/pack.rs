@@ -11,11 +11,11 @@ use crate::{Limits, Member, ShareError};
 /// Level of the compression: logs and histograms shrink to a tenth, at tens of MB a second.
 const LEVEL: i32 = 9;
 
-/// Writes `members` into `file` below a folder called `name`, whole or not at all. Nothing of a file but its name and its
-/// bytes is kept, so the same record gives the same file.
+/// Writes `members` into `file` below a folder called `name`, whole or not at all. Only names and bytes of
+/// files are kept, so the same record gives the same file.
 ///
 /// # Errors
-/// When a file cannot be read or written, or the record is beyond `limits`.
+/// If a file cannot be read or written, or the record exceeds `limits`.
 pub fn pack(name: &str, members: &[Member], file: &Path, limits: &Limits) -> Result<(), ShareError> {
     limits.check(file, members.len() as u64, 0, 0)?;
     let draft = draft_of(file);
@@ -33,13 +33,13 @@ pub fn pack(name: &str, members: &[Member], file: &Path, limits: &Limits) -> Res
     });
     let renamed = packed.and_then(|()| fs::rename(&draft, file).map_err(write));
     if renamed.is_err() {
-        // What is left of it is of no use, and the first error says more.
+        // The remains are useless, and the first error is more specific.
         let _ = fs::remove_file(&draft);
     }
     renamed
 }
 
-/// Adds a file; gives its size in bytes.
+/// Adds a file; returns its size in bytes.
 fn add(
     archive: &mut tar::Builder<impl Write>,
     name: &str,

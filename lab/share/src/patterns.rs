@@ -1,9 +1,9 @@
-//! What should not leave a machine, as patterns over lines of text.
+//! Private data that should not leave a machine, as patterns over lines of text.
 
 use barograph_model::secret::MASK;
 use regex::Regex;
 
-/// A kind of thing that should not leave a machine.
+/// Kind of private data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// An absolute path of this machine.
@@ -12,7 +12,7 @@ pub enum Kind {
     Host,
     /// The name of the user.
     User,
-    /// A password, of a URL or behind its name.
+    /// A password, in a URL or after its name.
     Password,
     /// A token, a cookie, or a key of an interface.
     Token,
@@ -43,22 +43,22 @@ impl Kind {
     }
 }
 
-/// Names of this machine.
+/// Names of this machine and its user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The name of the host.
     pub host: String,
-    /// The name of the user; empty where it is not known.
+    /// The name of the user; empty if unknown.
     pub user: String,
     /// Folders that hold files of the user: home, working folder, temporary folder, folder of the record.
     pub folders: Vec<String>,
 }
 
-/// Folders that hold files of users on any machine.
+/// Folders of users' files on any machine.
 const FOLDERS: [&str; 9] =
     ["/home", "/root", "/tmp", "/var/tmp", "/run/user", "/mnt", "/media", "/Users", "/private"];
 
-/// Names that say nothing about a machine or a person, and that records are full of.
+/// Names that identify neither a machine nor a person, and are frequent in records.
 const ORDINARY: [&str; 20] = [
     "admin",
     "app",
@@ -82,7 +82,7 @@ const ORDINARY: [&str; 20] = [
     "web",
 ];
 
-/// Values behind the name of a secret that are none: masks, words and templates.
+/// Values after the name of a secret that are not secret: masks, words and templates.
 const NO_VALUES: [&str; 10] =
     [MASK, "true", "false", "null", "none", "required", "optional", "undefined", "string", "password"];
 
@@ -126,7 +126,7 @@ impl Patterns {
         Patterns(all)
     }
 
-    /// What a line holds, each kind once with its first text.
+    /// The findings in a line, each kind once with its first text.
     pub(crate) fn find(&self, line: &str) -> Vec<(Kind, String)> {
         let mut found: Vec<(Kind, String)> = Vec::new();
         for (kind, pattern) in &self.0 {
@@ -145,7 +145,7 @@ fn whole(name: &str) -> String {
     format!(r"(?:^|[^A-Za-z0-9_-])({})(?:[^A-Za-z0-9_-]|$)", regex::escape(name))
 }
 
-/// A name, and its part before the first full stop, where they say something.
+/// A name, and its part before the first full stop, unless they are ordinary.
 fn names(name: &str) -> Vec<&str> {
     let short = name.split('.').next().unwrap_or_default();
     let mut names = vec![name, short];

@@ -1,5 +1,5 @@
-//! Reads a shared file back. Whoever wrote it may mean harm, so a member is refused unless it is a plain file below the
-//! folder of the record, and sizes are counted as they come.
+//! Reads a shared file. It may be malicious, so a member is refused unless it is a plain file below the
+//! folder of the record, and sizes are counted while reading.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -7,19 +7,20 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::ShareError;
 
-/// Bounds of a record in a shared file.
+/// Limits of a record in a shared file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Files in all.
+    /// Total number of files.
     pub files: u64,
-    /// Bytes of one file. It is in memory while it is packed.
+    /// Bytes of one file, which is in memory while it is packed.
     pub file_bytes: u64,
-    /// Bytes of all files.
+    /// Total bytes of all files.
     pub bytes: u64,
 }
 
 impl Default for Limits {
-    /// A study of ten thousand runs with some files each; logs of a long run; what a temporary folder takes.
+    /// A study of ten thousand runs with some files each; logs of a long run; the usual size of a temporary
+    /// folder.
     fn default() -> Self {
         Limits { files: 200_000, file_bytes: 1 << 30, bytes: 8 << 30 }
     }
@@ -51,24 +52,24 @@ impl Limits {
 /// Size of a block of a tar archive.
 const BLOCK: u64 = 512;
 
-/// What may come behind the last member: two empty blocks, filled up to a record of twenty.
+/// Bytes after the last member: two empty blocks, filled up to a record of twenty.
 const END: u64 = 20 * BLOCK;
 
-/// Parts of a member's name at the most, as in `STUDY/runs/RUN/loads/LOAD/run.jsonl`.
+/// Most parts of a member's name, as in `STUDY/runs/RUN/loads/LOAD/run.jsonl`.
 const DEEPEST: usize = 6;
 
-/// Unpacks `file` into the folder `into`, which is empty; gives the folder of the record in it.
+/// Unpacks `file` into the empty folder `into`; returns the folder of the record in it.
 ///
 /// # Errors
-/// When the file cannot be read, is beyond `limits`, or holds a member that no record has.
+/// If the file cannot be read, exceeds `limits`, or has a member that belongs to no record.
 pub fn unpack(file: &Path, into: &Path, limits: &Limits) -> Result<PathBuf, ShareError> {
     let read = |why| ShareError::read(file, why);
     let packed = File::open(file).and_then(zstd::Decoder::new).map_err(read)?;
-    // One byte more, so that what is too large is told from what ends there.
+    // One byte more, to distinguish an archive that is too large from one that ends there.
     let mut unpacked = packed.take(limits.archive_bytes() + 1);
     let mut archive = tar::Archive::new(&mut unpacked);
     let (mut root, mut files, mut bytes) = (None, 0, 0);
-    // Raw: long names and other extensions come as members of their own, and are refused as such.
+    // Raw: long names and other extensions appear as members of their own, and are refused.
     for member in archive.entries().map_err(read)?.raw(true) {
         let mut member = member.map_err(read)?;
         let size = member.header().size().map_err(read)?;
@@ -89,7 +90,7 @@ pub fn unpack(file: &Path, into: &Path, limits: &Limits) -> Result<PathBuf, Shar
             return Err(read(io::ErrorKind::UnexpectedEof.into()));
         }
     }
-    // To the end, so that the check sum of the file is looked at.
+    // To the end, so that the check sum of the file is verified.
     io::copy(&mut unpacked, &mut io::sink()).map_err(read)?;
     if unpacked.limit() == 0 {
         limits.check(file, 0, 0, u64::MAX)?;
@@ -97,7 +98,7 @@ pub fn unpack(file: &Path, into: &Path, limits: &Limits) -> Result<PathBuf, Shar
     root.map(|root| into.join(root)).ok_or_else(|| ShareError::NoRecord { folder: file.to_owned() })
 }
 
-/// The path of a member below `root`, the folder of the first one; else its name and what is wrong with it.
+/// The path of a member below `root`, the folder of the first one; otherwise its name and the fault.
 fn path_of<R: Read>(
     member: &tar::Entry<'_, R>,
     root: &mut Option<String>,

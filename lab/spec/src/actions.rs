@@ -1,4 +1,4 @@
-//! The keys of `[[actions]]`: what is done to the deployment while the load goes on, and when.
+//! The keys of `[[actions]]`: changes to the deployment under load, and their times.
 
 use std::fmt;
 
@@ -10,67 +10,74 @@ use crate::deploy::{DeployPlan, MOST_MIB};
 use crate::given::Given;
 use crate::plan::LONGEST_S;
 
-/// Actions of one run.
+/// Most actions of one run.
 const MOST: usize = 100;
 
-/// Letters in the name of a snapshot or a clone: it is part of the names of files and devices.
+/// Most letters in the name of a snapshot or a clone: it is part of the names of files and devices.
 const LONGEST_NAME: usize = 32;
+
+/// Nodes of one tier.
+const MOST_NODES: u64 = 1_000;
 
 /// The list, and the name that plans had for it before it had more than faults.
 const LIST: &str = "actions";
+/// Its older name.
 const OLD_LIST: &str = "faults";
 
 /// One action of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionPlan {
-    /// Its moment, counted from the start of the load.
+    /// Its time, counted from the start of the load.
     pub at: Nanos,
-    /// The part, as the topology names it (`application-1`); network actions concern its host. Empty for [`Act::Heal`].
+    /// The part, as named by the topology (`application-1`); network actions concern its host. Empty for
+    /// [`Act::Heal`].
     pub unit: String,
-    /// What is done.
+    /// The action.
     pub act: Act,
 }
 
-/// What an action does.
+/// Kind of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
-    /// Its processes are killed, all at once.
+    /// All its processes are killed at once.
     Kill,
-    /// It is asked to end, in its service's own way.
+    /// It is stopped in the way of its service.
     Stop,
-    /// A part that ended on purpose is started again, with the data it left.
+    /// A part that ended on purpose is started again, on the data it left.
     Start,
     /// A stop and a start.
     Restart,
-    /// It is held in place.
+    /// It is paused.
     Pause,
-    /// It goes on.
+    /// It continues after a pause.
     Resume,
     /// Its host is taken off the network.
     Partition,
-    /// All hosts see each other again.
+    /// All hosts are connected again.
     Heal,
-    /// Its link takes this much longer, each way; 0 ends that.
+    /// Its link delays packets by this much, each way; 0 ends that.
     Delay(Nanos),
     /// Its limits change while it runs.
     Resize(Resize),
+    /// This number of nodes of a tier runs.
+    Scale(u32),
     /// Its disk, a file system of its own, has not a byte free any more.
     FillDisk,
-    /// What filled its disk is removed.
+    /// The filling of its disk is removed.
     FreeDisk,
     /// Its host, a virtual machine, is moved to another emulator while it runs.
     Move,
     /// The disk of its host is moved to another file.
     MoveDisk,
-    /// Memory and disk of its host are kept under this name.
+    /// Memory and disk of its host are saved under this name.
     Snapshot(String),
-    /// Its host goes back to the snapshot of this name.
+    /// Its host is reset to the snapshot of this name.
     Restore(String),
     /// Its host is cloned under this name, and the clone boots.
     Clone(String),
 }
 
-/// New limits of a part; those that are absent stay as they are.
+/// New limits of a part; absent ones stay unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
     /// Cores; 0 ends the limit.
@@ -79,7 +86,7 @@ pub struct Resize {
     pub memory_mib: Option<u64>,
 }
 
-/// Acts that are all in their name.
+/// Acts without keys of their own.
 const PLAIN: [Act; 12] = [
     Act::Kill,
     Act::Stop,
@@ -96,10 +103,10 @@ const PLAIN: [Act; 12] = [
 ];
 
 /// Acts with keys of their own; `cpus` and `memory` resize one limit.
-const KEYED: [&str; 7] = ["delay", "resize", "cpus", "memory", "snapshot", "restore", "clone"];
+const KEYED: [&str; 8] = ["delay", "resize", "cpus", "memory", "scale", "snapshot", "restore", "clone"];
 
 impl Act {
-    /// The ability of a platform that it needs.
+    /// The ability of a platform needed for it.
     #[must_use]
     pub fn needs(&self) -> Option<Ability> {
         match self {
@@ -126,6 +133,7 @@ impl Act {
             Act::Heal => "heal",
             Act::Delay(_) => "delay",
             Act::Resize(_) => "resize",
+            Act::Scale(_) => "scale",
             Act::FillDisk => "fill-disk",
             Act::FreeDisk => "free-disk",
             Act::Move => "move",
@@ -137,7 +145,7 @@ impl Act {
     }
 }
 
-/// With its amount or name: `delay 20 ms`.
+/// Prints the name with the amount or name: `delay 20 ms`.
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -155,13 +163,14 @@ impl fmt::Display for Act {
                 let both: Vec<String> = cores.into_iter().chain(memory).collect();
                 write!(f, " to {}", both.join(", "))
             }
+            Act::Scale(count) => write!(f, " to {count}"),
             Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => write!(f, " {name}"),
             _ => Ok(()),
         }
     }
 }
 
-/// All of them, in the order of time.
+/// Reads all actions, in the order of time.
 pub(crate) fn actions(
     g: &mut Given,
     deploy: Option<&DeployPlan>,
@@ -224,6 +233,7 @@ fn action(g: &mut Given, prefix: &str) -> Option<(ActionPlan, Table)> {
             cpus.iter().for_each(|cpus| keep("cpus", (*cpus).into()));
             memory_mib.iter().for_each(|mib| keep("memory_mib", (*mib as i64).into()));
         }
+        Act::Scale(count) => keep("count", i64::from(*count).into()),
         Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => keep("name", name.clone().into()),
         _ => {}
     }
@@ -237,6 +247,7 @@ fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
         ("delay_ms", &["delay"][..]),
         ("cpus", &["resize", "cpus"]),
         ("memory_mib", &["resize", "memory"]),
+        ("count", &["scale"]),
         ("name", &["snapshot", "restore", "clone"]),
     ] {
         let condition: Vec<String> = acts.iter().map(|act| format!("act = {act:?}")).collect();
@@ -251,6 +262,7 @@ fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
             Some(Act::Delay(Nanos::from_secs_f64(ms / 1e3)))
         }
         "resize" | "cpus" | "memory" => resize(g, prefix, name).map(Act::Resize),
+        "scale" => scale(g, prefix).map(Act::Scale),
         "snapshot" => label(g, &key("name")).map(Act::Snapshot),
         "restore" => label(g, &key("name")).map(Act::Restore),
         "clone" => label(g, &key("name")).map(Act::Clone),
@@ -258,7 +270,7 @@ fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
     }
 }
 
-/// `resize` needs one of the two limits; `cpus` and `memory` without a number end theirs.
+/// Reads the limits of `resize`, which needs one of them; `cpus` and `memory` without a number end theirs.
 fn resize(g: &mut Given, prefix: &str, name: &str) -> Option<Resize> {
     let (cpus, memory) = (format!("{prefix}.cpus"), format!("{prefix}.memory_mib"));
     let (has_cpus, has_memory) = (name == "cpus" || g.stands(&cpus), name == "memory" || g.stands(&memory));
@@ -269,6 +281,20 @@ fn resize(g: &mut Given, prefix: &str, name: &str) -> Option<Resize> {
     let cpus = if has_cpus { Some(g.listed_fraction(&cpus, 0.0..=1_024.0)?) } else { None };
     let memory_mib = if has_memory { Some(g.listed_number(&memory, 0..=MOST_MIB)?) } else { None };
     Some(Resize { cpus, memory_mib })
+}
+
+/// The number of nodes, which has no default.
+fn scale(g: &mut Given, prefix: &str) -> Option<u32> {
+    let count = format!("{prefix}.count");
+    if !g.stands(&count) {
+        g.refuse(
+            &format!("{prefix}.act"),
+            "\"scale\"",
+            "scale with `count`",
+            "say how many nodes are to run",
+        );
+    }
+    Some(g.listed_number(&count, 1..=MOST_NODES)? as u32)
 }
 
 /// The name of a snapshot or a clone.

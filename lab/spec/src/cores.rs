@@ -1,20 +1,21 @@
-//! Sets of cores, as kernels write them: `0-3,6`.
+//! Sets of cores in the notation of kernels: `0-3,6`.
 
 use std::fmt;
 
-/// The highest number of a core: kernels' lists go on, and nobody's machine does.
+/// The highest number of a core; no present machine has more.
 const HIGHEST: usize = 1_023;
 
-/// What a set may be, for messages.
+/// Notation of a set, for refusals.
 pub(crate) const ALLOWED: &str = "numbers and ranges of cores, ascending, each core at most once, up to 1023, as in \
     \"0-3,6\"; empty for all";
 
-/// Cores by number, ascending. None of them stands for all.
+/// Cores by number, ascending. The empty set stands for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(Vec<usize>);
 
 impl Cores {
-    /// Reads a list of numbers and ranges that ascend and name each core at most once, up to 1023. An empty one is all.
+    /// Parses a list of numbers and ranges that ascend and name each core at most once, up to 1023. An empty
+    /// list is all.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let mut cores: Vec<usize> = Vec::new();
@@ -32,20 +33,20 @@ impl Cores {
         Some(Cores(cores))
     }
 
-    /// Their numbers; none for all.
+    /// The numbers; empty for all.
     #[must_use]
     pub fn numbers(&self) -> &[usize] {
         &self.0
     }
 
-    /// Whether nothing is chosen.
+    /// Whether the set stands for all.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Digits alone: the usual reading of numbers takes a sign, too.
+/// Parses digits only: the usual parser of numbers accepts a sign, too.
 fn number(text: &str) -> Option<usize> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number <= HIGHEST)
@@ -60,7 +61,7 @@ impl FromIterator<usize> for Cores {
     }
 }
 
-/// The one form of a set: neighbours are a range.
+/// Prints the canonical form of a set: neighbours are a range.
 impl fmt::Display for Cores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, range) in self.0.chunk_by(|one, next| one + 1 == *next).enumerate() {

@@ -1,5 +1,5 @@
-//! The keys of `[deploy]` that every application has: the kind of platform, hosts and links, and what each tier may use. Of
-//! which parts an application is made is in the keys of its workload.
+//! The keys of `[deploy]` common to all applications: the kind of platform, hosts and links, and limits of
+//! each tier. The parts of an application are in the keys of its workload.
 
 use barograph_model::{Ability, Nanos};
 
@@ -7,14 +7,14 @@ use crate::catalogue::Catalogue;
 use crate::cores::Cores;
 use crate::given::Given;
 
-/// Most MiB of a part, of memory or of disk: 16 TiB.
+/// Most MiB of memory or disk of a part: 16 TiB.
 pub(crate) const MOST_MIB: u64 = 16_777_216;
 
-/// A smaller file system is hardly one.
+/// Smallest useful file system.
 const LEAST_DISK_MIB: u64 = 32;
 
-/// Size in MiB of the file system of a part that a fault fills, where the plan does not say: a database server with a
-/// small data set fits.
+/// Default size in MiB of the file system of a part that a fault fills: a database server with a small data
+/// set fits.
 const USUAL_DISK_MIB: u64 = 1_024;
 
 /// The platform of plans that are read without a list of platforms.
@@ -23,63 +23,63 @@ const UNLISTED: &str = "process";
 /// The tier of drivers, which every plan has.
 pub(crate) const DRIVER: &str = "driver";
 
-/// What each instance of a tier can have limits of, as keys end: `deploy.driver_cpus`.
+/// Limits of each instance of a tier, by the ends of their keys: `deploy.driver_cpus`.
 pub(crate) const LIMITS: [&str; 4] = ["cpus", "cores", "memory_mib", "disk_mib"];
 
-/// Where an application is deployed, and what its parts may use.
+/// Place of the deployment, and limits of its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeployPlan {
     /// Name of the kind of platform.
     pub platform: String,
-    /// What it can do.
+    /// Its abilities.
     pub abilities: &'static [Ability],
     /// Settings of the services: `vanilla` or `tuned`.
     pub flavour: String,
-    /// `apart`: every instance has a host of its own. `together`: all are on one.
+    /// `apart` for a host per instance, `together` for one host.
     pub hosts: String,
-    /// What each tier's instances may use: CPU time, cores, memory and disk.
+    /// Limits of each tier's instances: CPU time, cores, memory and disk.
     pub limits: Vec<TierLimits>,
-    /// The way between hosts.
+    /// The link between hosts.
     pub link: Link,
-    /// Services are asked for their statistics while the load is on.
+    /// Whether services are polled for their statistics under load.
     pub statistics: bool,
-    /// How containers hang on the network: `bridge` or `host`.
+    /// Network of containers: `bridge` or `host`.
     pub container_network: String,
-    /// Where a container engine of this machine answers, as `unix:///run/podman/podman.sock`; without it one is looked for at
-    /// the usual places, or started.
+    /// Address of a container engine of this machine, such as `unix:///run/podman/podman.sock`; by default
+    /// one is searched for at the usual places, or started.
     pub container_engine: Option<String>,
-    /// How guests get their processor: `kvm`, emulated (`tcg`), or what works here (`auto`).
+    /// Acceleration of guests: `kvm`, emulation (`tcg`), or whichever works here (`auto`).
     pub vm_accel: String,
 }
 
-/// What each instance of a tier may use.
+/// Limits of each instance of a tier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TierLimits {
     /// The tier.
     pub tier: &'static str,
-    /// CPU time, in cores; 0 is no limit.
+    /// CPU time, in cores; 0 for no limit.
     pub cpus: f64,
     /// The cores it may run on.
     pub cores: Cores,
-    /// Memory in MiB; 0 is no limit.
+    /// Memory in MiB; 0 for no limit.
     pub memory_mib: u64,
-    /// Size in MiB of a file system of its own for its files; 0 is none, unless a fault fills it.
+    /// Size in MiB of a separate file system for its files; 0 for none, unless a fault fills it.
     pub disk_mib: u64,
 }
 
-/// The way between a host and the switch.
+/// The link between a host and the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Link {
-    /// Most megabits per second, each way; 0 is as quick as it can.
+    /// Most megabits per second, each way; 0 for no limit.
     pub mbit: u64,
-    /// How much longer a packet takes, each way.
+    /// Additional delay of a packet, each way.
     pub delay: Nanos,
-    /// Part of the packets that get lost, each way.
+    /// Share of lost packets, each way.
     pub loss: f64,
 }
 
 impl Link {
-    /// How much longer a packet takes in milliseconds, as plans say it.
+    /// Additional delay of a packet in milliseconds, the unit of plans.
     #[must_use]
     pub fn delay_ms(&self) -> f64 {
         self.delay.0 as f64 / 1e6
@@ -87,7 +87,7 @@ impl Link {
 }
 
 impl DeployPlan {
-    /// Whether its platform can do that.
+    /// Whether its platform has an ability.
     #[must_use]
     pub fn has(&self, ability: Ability) -> bool {
         self.abilities.contains(&ability)
@@ -99,7 +99,7 @@ impl DeployPlan {
         self.limits.iter().find(|limits| limits.tier == tier)
     }
 
-    /// Size in MiB of the file system of its own that a part of this tier has; `None` when it has none. `filled`: a
+    /// Size in MiB of the separate file system of a part of this tier; `None` if it has none. `filled` if a
     /// fault fills it.
     #[must_use]
     pub fn disk_mib(&self, tier: &str, filled: bool) -> Option<u64> {
@@ -108,7 +108,7 @@ impl DeployPlan {
     }
 }
 
-/// `tiers`: those of the application that the plan's workload can deploy.
+/// Reads the keys. `tiers` are those of the application that the plan's workload can deploy.
 pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str], catalogue: Catalogue<'_>) -> Option<DeployPlan> {
     let names: Vec<&str> = catalogue.platforms.iter().map(|kind| kind.name).collect();
     let platform = g.word("platform", &names, names.first().unwrap_or(&UNLISTED));
@@ -147,7 +147,7 @@ fn engine(g: &mut Given) -> Option<Option<String>> {
     Some(engine)
 }
 
-/// What instances of these tiers may use.
+/// Reads the limits of instances of these tiers.
 pub(crate) fn limits(g: &mut Given, tiers: &[&'static str]) -> Option<Vec<TierLimits>> {
     let of = |tier: &'static str| {
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
@@ -156,7 +156,7 @@ pub(crate) fn limits(g: &mut Given, tiers: &[&'static str]) -> Option<Vec<TierLi
         let disk = disk(g, tier);
         Some(TierLimits { tier, cpus: cpus?, cores: cores?, memory_mib: memory?, disk_mib: disk? })
     };
-    // All are read before one of them ends it, so that each is refused.
+    // All are read before the first failure returns, so that each is refused.
     let all: Vec<Option<TierLimits>> = tiers.iter().copied().map(of).collect();
     all.into_iter().collect()
 }
@@ -178,7 +178,7 @@ fn link(g: &mut Given) -> Option<Link> {
     Some(Link { mbit: mbit?, delay: Nanos::from_secs_f64(delay? / 1e3), loss: loss? })
 }
 
-/// Refuses what the hosts of the platform do not have.
+/// Refuses settings that the hosts of the platform lack.
 fn on_the_platform(g: &mut Given, plan: &DeployPlan, catalogue: Catalogue<'_>) {
     if plan.link != Link::default() && !catalogue.is_able(plan, Ability::Links) {
         let (key, value) = match plan.link {

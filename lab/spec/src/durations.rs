@@ -1,4 +1,4 @@
-//! How long the parts of a run take, by the name of a pace: `quick`, `standard`, `full`.
+//! Durations of the parts of a run, by the name of a pace: `quick`, `standard`, `full`.
 
 use barograph_model::{Durations, Nanos, SearchMethod};
 
@@ -9,13 +9,15 @@ const fn s(seconds: u64) -> Nanos {
 /// The names, in the order of their length.
 pub(crate) const NAMES: [&str; 3] = ["quick", "standard", "full"];
 
-/// The durations of a pace for a search by a method, and how many trials it may take.
+/// The durations of a pace for a search by a method, and the number of trials that it may take.
 ///
-/// A search by posterior learns more from many short windows than from few long ones, since it reckons with windows that
-/// fail by luck. All of its windows are equally long, because the pass probability of a level depends on their length.
-/// How short they may be was measured at 1,000 users of the default workload: the share of the operation that swings the
-/// most has a standard deviation of 11 % of itself in windows of 15 s, and it falls with the root of users and seconds. The mix rule makes room for such chance, so short windows are not failed for it; they only see a
-/// share that is far off. In the same time its run has nine windows of 15 s instead of four of 45 s.
+/// A search by posterior learns more from many short windows than from few long ones, since it accounts for
+/// windows that fail by luck. All of its windows are equally long, because the pass probability of a level
+/// depends on their length. Their least length was measured at 1,000 users of the default workload: the share
+/// of the operation that swings the most has a standard deviation of 11 % of itself in windows of 15 s, and
+/// it falls with the root of users and seconds. The mix rule makes room for such chance, so short windows do
+/// not fail for it; they only see a share that is far off. In the same time its run has nine windows of 15 s
+/// instead of four of 45 s.
 pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
     let (durations, trials) = few(name);
     let many = |window, step, settle, trials| {
@@ -39,11 +41,11 @@ pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
     }
 }
 
-/// The durations of a pace, and how many trials of a search go with them.
+/// The durations of a pace, and the number of trials of a search with them.
 ///
-/// Ramp and warm-up together are never shorter than one and a half sessions (of 103 s): users that begin together move
-/// through their sessions in step, and what they wait for happens in step; simulated load of the default workload
-/// (`workloads/auction/tests`) shows the mix swing by more than its tolerance until then.
+/// Ramp and warm-up together are never shorter than one and a half sessions (of 103 s): users that begin
+/// together move through their sessions in step, and so do the events they wait for; simulated load of the
+/// default workload (`workloads/auction/tests`) shows the mix swing by more than its tolerance until then.
 fn few(name: &str) -> (Durations, u64) {
     match name {
         "full" => (

@@ -1,13 +1,13 @@
-//! Keys that ask for something this plan can never have are refused, so that nobody believes to have measured it.
+//! Refusal of keys without effect in a plan, so that no user takes them for measured.
 //!
-//! A key whose effect depends only on the platform is let pass: a study changes `platform` and nothing else. The check on a
-//! machine notes those that have none there. A value that is the default asks for nothing: the resolved plan of a record
-//! names every key.
+//! A key whose effect depends only on the platform is accepted: a study changes `platform` and nothing else.
+//! The check on a machine notes those without effect there. A default value requests nothing: the resolved
+//! plan of a record names every key.
 
 use crate::given::Given;
 use crate::plan::Plan;
 
-/// Keys that concern hosts, and so drivers too where these are units.
+/// Keys that concern hosts, and so drivers too if these are units.
 const OF_HOSTS: [&str; 7] = [
     "deploy.hosts",
     "deploy.link_mbit",
@@ -18,7 +18,8 @@ const OF_HOSTS: [&str; 7] = [
     "deploy.vm_accel",
 ];
 
-/// Refuses keys without effect in this plan, where every value was taken already. `deploys`: its workload has an application.
+/// Refuses keys without effect in this plan, after every value was taken. `deploys` if its workload has an
+/// application.
 pub(crate) fn effects(g: &mut Given, plan: &Plan, deploys: bool) {
     let there = if deploys {
         plan.target.url.as_ref().map(|_| "with target.url, where the target is there already".to_owned())
@@ -49,7 +50,7 @@ fn nothing_is_deployed(g: &mut Given, there: &str, plan: &Plan) {
     g.refuse_asked("target.port", &format!("left out {there}"), remedy);
 }
 
-/// With `auto` it depends on the platform whether drivers are units.
+/// Refuses keys of drivers. With `auto` the platform decides whether drivers are units.
 fn of_drivers(g: &mut Given, plan: &Plan) {
     if plan.driver.place == "own" {
         let allowed = "left out with driver.place = \"own\": this process drives, and is not limited";

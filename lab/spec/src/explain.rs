@@ -1,4 +1,4 @@
-//! A plan in words, and how long it will take.
+//! Explanation of a plan in words, and its duration.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,8 @@ use barograph_model::{Ability, LoadUnit, Nanos, SearchBounds, SearchMethod, Shar
 use crate::deploy::DRIVER;
 use crate::{ArrivalsPlan, DeployPlan, Link, Plan, TierLimits};
 
-/// How long the load of a plan lasts at most, from its start to the end of the drain; fill and start-up come on top.
+/// Longest duration of the load of a plan, from its start to the end of the drain; fill and start-up come on
+/// top.
 #[must_use]
 pub fn estimate(plan: &Plan) -> Nanos {
     let d = &plan.durations;
@@ -17,8 +18,8 @@ pub fn estimate(plan: &Plan) -> Nanos {
     match plan.of_all() {
         Strategy::Fixed { windows, .. } => begin + Nanos(d.window.0 * u64::from(*windows)) + end,
         Strategy::Search(bounds) => {
-            // The first trial follows the ramp. Each later one changes the level and settles, and may be one that
-            // confirms: after a failed confirmation another level is confirmed.
+            // The first trial follows the ramp. Each later one changes the level and settles, and may be a
+            // confirming one: after a failed confirmation another level is confirmed.
             let later = u64::from(bounds.max_trials.saturating_sub(1));
             let empties = emptying(plan);
             let trial = d.step + d.settle + d.window.max(d.confirm) + empties;
@@ -34,27 +35,29 @@ pub fn estimate(plan: &Plan) -> Nanos {
     }
 }
 
-/// What a search by users waits, on top of settling, until users who came with a step have spread over their sessions.
+/// Wait of a search by users, beyond settling, until users who came with a step have spread over their
+/// sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spreading {
-    /// A whole wait, settling included.
+    /// A whole wait, including settling.
     pub whole: Nanos,
-    /// After a step that adds more than a few.
+    /// Wait after a step that adds more than a few users.
     pub each: Nanos,
-    /// After all steps together. Later ones are small.
+    /// Wait after all steps together. Later ones are small.
     pub in_all: Nanos,
 }
 
-/// How long the users of a step may take to spread. They begin their sessions together, and do more of what comes early in
-/// one until then. With settling it is a third of what the plan gives all users for it, its ramp and warm-up; in all it is as
-/// much again. (`workloads/auction/tests/simulated` shows how far the mix is off before and after.)
+/// Time for the users of a step to spread. They begin their sessions together, and do more of the early
+/// operations until then. With settling it is a third of the plan's time for all users, its ramp and warm-up;
+/// in all it is as much again. (`workloads/auction/tests/simulated` shows the deviation of the mix before and
+/// after.)
 #[must_use]
 pub fn spreading(plan: &Plan) -> Spreading {
     let d = &plan.durations;
     match (plan.unit_of_all(), plan.of_all()) {
         (LoadUnit::Users | LoadUnit::Scale, Strategy::Search(search)) if !search.method.climbs() => {
             let in_all = d.ramp + d.warm_up;
-            // Whole seconds read better, and a part of one changes nothing.
+            // Whole seconds read better, and a part of one makes no difference.
             let whole = Nanos::from_secs(in_all.0 / 3_000_000_000);
             Spreading { whole, each: whole - d.settle, in_all }
         }
@@ -62,8 +65,8 @@ pub fn spreading(plan: &Plan) -> Spreading {
     }
 }
 
-/// How long a search by rate may pause, before it changes the level, for arrivals that still wait: those of a window that
-/// offered a little more than the target carries are gone in less than another.
+/// Longest pause of a search by rate before it changes the level, for arrivals that still wait: those of a
+/// window that offered a little more than the target carries are gone in less than another.
 #[must_use]
 pub fn emptying(plan: &Plan) -> Nanos {
     let rates = plan.all().any(|load| load.unit == LoadUnit::PerSecond);
@@ -73,7 +76,7 @@ pub fn emptying(plan: &Plan) -> Nanos {
     }
 }
 
-/// What will happen, one sentence a line.
+/// The course of a run, one sentence a line.
 #[must_use]
 pub fn explain(plan: &Plan) -> String {
     let mut lines = Vec::new();
@@ -102,7 +105,7 @@ pub fn explain(plan: &Plan) -> String {
     }
     lines.extend(links(plan));
     for limit in plan.all().flat_map(limits) {
-        // Those of drivers are the same in each load.
+        // Limits of drivers are the same in each load.
         if !lines.contains(&limit) {
             lines.push(limit);
         }
@@ -112,7 +115,8 @@ pub fn explain(plan: &Plan) -> String {
         let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
         lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
     }
-    lines.push(format!("record    a new folder in {}", plan.runs.display()));
+    let paths = if plan.has_absolute_paths { ", with absolute paths" } else { "" };
+    lines.push(format!("record    a new folder in {}{paths}", plan.runs.display()));
     let most = span(estimate(plan));
     lines.push(match (plan.durations.window, plan.operations) {
         (Nanos::ZERO, Some(_)) => format!("duration  at most {most} of load beside the operations"),
@@ -126,7 +130,7 @@ pub fn explain(plan: &Plan) -> String {
     text
 }
 
-/// Platform, hosts and flavour of what is deployed: `on platform vm, all on one host, services tuned`.
+/// Platform, hosts and flavour of the deployment: `on platform vm, all on one host, services tuned`.
 #[must_use]
 pub fn placed(deploy: &DeployPlan) -> String {
     let hosts = match (deploy.has(Ability::Hosts), deploy.hosts.as_str()) {
@@ -137,7 +141,7 @@ pub fn placed(deploy: &DeployPlan) -> String {
     format!("on platform {}, {hosts}, services {}", deploy.platform, deploy.flavour)
 }
 
-/// How a load in an open loop starts operations.
+/// The starts of operations in an open loop.
 fn started(plan: &Plan) -> Option<String> {
     let open = plan.open.as_ref()?;
     let users = match open.most_users {
@@ -149,7 +153,7 @@ fn started(plan: &Plan) -> Option<String> {
     Some(format!("          {how}; {users}, and at most {waiting} arrivals waiting"))
 }
 
-/// A target that the run does not deploy, and what is `done` about it, as a line of an explanation.
+/// An existing target, and what is `done` about it, as a line of an explanation.
 #[must_use]
 pub fn there(url: &str, done: &str) -> String {
     match url.strip_prefix("load:") {
@@ -158,7 +162,7 @@ pub fn there(url: &str, done: &str) -> String {
     }
 }
 
-/// What the way between hosts is made to be.
+/// The links between hosts.
 fn links(plan: &Plan) -> Option<String> {
     let link = plan.deploy.link;
     let speed = if link.mbit > 0 { format!("{} Mbit/s", link.mbit) } else { "full speed".to_owned() };
@@ -178,7 +182,7 @@ fn limits(plan: &Plan) -> impl Iterator<Item = String> {
     })
 }
 
-/// What each part of a tier may use, where it has a limit.
+/// Limits of each part of a tier, if it has any.
 fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
     let TierLimits { tier: _, cpus, cores, memory_mib, disk_mib } = limits;
     let on = if deploy.has(Ability::Machines) { "a virtual machine on cores" } else { "on cores" };
@@ -192,12 +196,12 @@ fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// The window of a trace is as long as the trace, which is not read here.
+/// Whether the load is a trace: its window is as long as the trace, which is not read here.
 fn is_trace(plan: &Plan) -> bool {
     plan.durations.window == Nanos::ZERO
 }
 
-/// A load that is over after a number of operations.
+/// A load that ends after a number of operations.
 fn counted(plan: &Plan, operations: u64) -> String {
     let d = &plan.durations;
     let before = match d.ramp + d.warm_up {
@@ -298,7 +302,7 @@ fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
     vec![head, format!("          {begin}{windows}"), format!("          {}", how(plan, bounds))]
 }
 
-/// How the search looks and when it is content.
+/// The method of the search and its end.
 fn how(plan: &Plan, bounds: &SearchBounds) -> String {
     let exact = percent(bounds.resolution);
     let stride = |step: u32, otherwise: &str| match step {
@@ -331,7 +335,7 @@ fn how(plan: &Plan, bounds: &SearchBounds) -> String {
     }
 }
 
-/// A share as people say it. Four decimals are more than anybody writes, and less than what binary forms add.
+/// A share for people. Four decimals are more than users write, and less than the error of binary forms.
 fn percent(share: Share) -> String {
     format!("{} %", (share.get() * 1e6).round() / 1e4)
 }

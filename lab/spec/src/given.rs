@@ -1,4 +1,4 @@
-//! What the user typed, key by key, with its place; and the typed taking of values that collects every refusal.
+//! The plan as typed, key by key, with positions; and typed access to its values that collects every refusal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,23 +14,23 @@ use crate::{Refusal, Refused};
 
 mod elements;
 
-/// What stands for the place of an override.
+/// Position of an override.
 const SET: &str = "--set";
 
 #[derive(Clone)]
 struct Found {
     value: Value,
-    /// How many, where the value is a list of tables and nothing else.
+    /// Number of tables, if the value is a list of tables only.
     tables: Option<usize>,
     place: String,
 }
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, Copy)]
 enum Source<'t> {
     /// The plan's text.
     Text(&'t str),
-    /// An override, or a value that a study sets, which stands there.
+    /// An override, or a value set by a study, with its position.
     At(&'t str),
 }
 
@@ -43,26 +43,26 @@ impl Source<'_> {
     }
 }
 
-/// The keys of a plan as given, and what was made of them.
+/// The keys of a plan as given, and their resolved values.
 pub struct Given {
     name: String,
     found: BTreeMap<String, Found>,
     known: BTreeMap<String, Known>,
     /// Keys that do not belong to a plan like this one.
     foreign: BTreeSet<String>,
-    /// Keys that are read now go only with this.
+    /// Condition of the keys being read.
     only_with: Option<String>,
     resolved: BTreeMap<String, Value>,
     places: BTreeMap<String, String>,
     refusals: Vec<Refusal>,
 }
 
-/// A key that was asked for.
+/// A known key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// What it may be.
+    /// Allowed values.
     pub allowed: String,
-    /// What it is when it is left out, as TOML; empty when there is no default.
+    /// The default as TOML; empty without a default.
     pub default: String,
 }
 
@@ -73,7 +73,7 @@ impl Known {
 }
 
 impl Given {
-    /// Reads the text and the overrides. Fails when one of them is not TOML.
+    /// Parses the text and the overrides. Fails if one of them is not TOML.
     pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, Refused> {
         let mut given = Given::empty(name);
         let table = DeTable::parse(text).map_err(|e| {
@@ -104,7 +104,8 @@ impl Given {
         }
     }
 
-    /// A table key by key, a list of tables as `path[0]`, `path[1]` ... with its length under its own name.
+    /// Inserts a table key by key, and a list of tables as `path[0]`, `path[1]` ... with its length under its
+    /// own name.
     fn insert(&mut self, source: Source<'_>, path: String, value: &DeValue<'_>, place: String) {
         match value {
             DeValue::Table(inner) => self.flatten(source, &path, inner),
@@ -156,14 +157,14 @@ impl Given {
         Ok(())
     }
 
-    /// Gives `key` the value that `text` is in TOML, from a place outside of the plan.
+    /// Sets `key` to the value of `text` as TOML, with a position outside of the plan.
     pub fn set_at(&mut self, key: &str, text: &str, place: &str) {
         let below = |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.starts_with('['));
         self.found.retain(|other, _| !below(other));
         let line = format!("v = {text}");
         match DeTable::parse(&line).ok().as_ref().and_then(|t| t.get_ref().get("v")) {
             Some(value) => self.insert(Source::At(place), key.to_owned(), value.get_ref(), place.to_owned()),
-            // A bare word is a text, so that nobody has to fight the shell for quotes.
+            // A bare word is a text, so that the shell needs no quotes.
             None => {
                 let found = Found { value: Value::String(text.into()), tables: None, place: place.into() };
                 self.found.insert(key.into(), found);
@@ -171,8 +172,8 @@ impl Given {
         }
     }
 
-    /// Takes whatever stands below `prefix`, as keys without it, with values and places. Elements of lists are parts of
-    /// their list, where that stands there.
+    /// Takes everything below `prefix`, as keys without it, with values and positions. Elements of a list are
+    /// part of the list.
     pub fn below(&mut self, prefix: &str) -> Vec<(String, Value, String)> {
         let begin = format!("{prefix}.");
         let keys: Vec<String> = self.found.keys().filter(|key| key.starts_with(&begin)).cloned().collect();
@@ -188,13 +189,13 @@ impl Given {
         taken
     }
 
-    /// Leaves `key` and whatever stands below it alone: what it goes with was refused.
+    /// Ignores `key` and everything below it: the key it depends on was refused.
     pub fn leave(&mut self, key: &str) {
         let below = |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', '.']));
         self.found.retain(|other, _| other != key && !below(other));
     }
 
-    /// Refuses `key`, and whatever stands below it, unless it belongs to a plan like this one. A key that does not is
+    /// Refuses `key`, and everything below it, unless it belongs to a plan like this one. Otherwise it is
     /// left out of the resolved plan.
     pub fn only_with(&mut self, key: &str, belongs: bool, condition: &str) {
         if belongs {
@@ -218,16 +219,18 @@ impl Given {
         });
     }
 
-    /// Reads keys that belong to plans with `condition`, and not to this one: they are known, are not in the resolved plan,
-    /// and are refused where they ask for anything. Keys that were read before stay as they are.
+    /// Reads keys that belong to plans with `condition`, and not to this one: they are known, are not in the
+    /// resolved plan, and are refused unless they have their default. Keys that were read before stay
+    /// unchanged.
     pub(crate) fn elsewhere(&mut self, condition: &str, read: impl FnOnce(&mut Given)) {
         self.only_with = Some(condition.to_owned());
         read(self);
         self.only_with = None;
     }
 
-    /// Takes a key that does not belong here. The resolved plan of an earlier version names it with its default; and data that
-    /// are not filled ask for nothing, so that another workload can be set over the plan of one with data.
+    /// Takes a key that does not belong here. The resolved plan of an earlier version names it with its
+    /// default; and settings of data without a fill have no effect, so that another workload can be set over
+    /// a plan with data.
     fn take_foreign(&mut self, key: &str, known: Known, condition: &str) {
         if self.known.contains_key(key) {
             return;
@@ -296,7 +299,7 @@ impl Given {
         Some(value)
     }
 
-    /// A rate below a list, which has no default and is not kept under a name of its own.
+    /// A rate below a list, without a default and not kept under a name of its own.
     pub(crate) fn required_rate(&mut self, key: &str, most: u32) -> Option<Level> {
         let range = Level::ZERO..=most.into();
         let known = Known { allowed: rates(&range), default: String::new() };
@@ -307,7 +310,7 @@ impl Given {
         taken
     }
 
-    /// A whole number below a list, which has no default and is not kept under a name of its own.
+    /// A whole number below a list, without a default and not kept under a name of its own.
     pub fn required_number(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let known = Known { allowed: whole(&range), default: String::new() };
         let taken = self.take(key, known, |found| as_number(found, &range))?;
@@ -336,7 +339,7 @@ impl Given {
         Some(Nanos::from_secs_f64(value))
     }
 
-    /// A word below a list, which has no default; all are allowed when `words` is empty.
+    /// A word below a list, without a default; all are allowed if `words` is empty.
     pub fn listed_word(&mut self, key: &str, words: &[&str]) -> Option<String> {
         let allowed =
             if words.is_empty() { "a text".to_owned() } else { format!("one of {}", words.join(", ")) };
@@ -349,20 +352,20 @@ impl Given {
         taken
     }
 
-    /// A whole number below a list; 0 when it is left out.
+    /// A whole number below a list, 0 by default.
     pub fn listed_number(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let known = Known { allowed: whole(&range), default: String::new() };
         Some(self.take(key, known, |found| as_number(found, &range))?.unwrap_or(0))
     }
 
-    /// A number with a fraction below a list; 0 when it is left out.
+    /// A number with a fraction below a list, 0 by default.
     pub fn listed_fraction(&mut self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
         let allowed = format!("a number from {} to {}", range.start(), range.end());
         let known = Known { allowed, default: String::new() };
         Some(self.take(key, known, |found| as_fraction(found, &range))?.unwrap_or(0.0))
     }
 
-    /// A time in seconds below a list, with a fraction; it is not kept under a name of its own.
+    /// A time in seconds below a list, with a fraction; not kept under a name of its own.
     pub fn seconds(&mut self, key: &str, most: u64, default: Nanos) -> Option<Nanos> {
         let range = 0.0..=most as f64;
         let known = Known::new(format!("seconds from 0 to {most}"), default.as_secs_f64());
@@ -370,7 +373,7 @@ impl Given {
         Some(taken.map_or(default, Nanos::from_secs_f64))
     }
 
-    /// One word out of several; all are allowed when `words` is empty.
+    /// One word out of several; all are allowed if `words` is empty.
     pub fn word(&mut self, key: &str, words: &[&str], default: &str) -> Option<String> {
         let allowed =
             if words.is_empty() { "a text".to_owned() } else { format!("one of {}", words.join(", ")) };
@@ -381,7 +384,7 @@ impl Given {
         Some(value)
     }
 
-    /// One of several words that this program knows.
+    /// One of several words with a meaning for this program.
     pub fn choice(
         &mut self,
         key: &str,
@@ -400,7 +403,7 @@ impl Given {
         Some(value)
     }
 
-    /// A set of cores, all unless it is given; kept in its one form. A number alone needs no quotes.
+    /// A set of cores, by default all; kept in its canonical form. A single number needs no quotes.
     pub fn cores(&mut self, key: &str) -> Option<Cores> {
         let read = |found: &Found| match &found.value {
             Value::Integer(core) => Cores::read(&core.to_string()),
@@ -412,7 +415,7 @@ impl Given {
         Some(value)
     }
 
-    /// What something is called; it is not kept.
+    /// A name; not kept.
     pub(crate) fn label(&mut self, key: &str, allowed: &str) -> Option<Option<String>> {
         let known = Known { allowed: allowed.to_owned(), default: String::new() };
         self.take(key, known, |found| as_text(found).filter(|s| !s.trim().is_empty()))
@@ -427,19 +430,19 @@ impl Given {
         Some(taken)
     }
 
-    /// How many tables a list has; none when it is absent. Their keys are `key[0].name` and so on.
+    /// Number of tables of a list; 0 if it is absent. Their keys are `key[0].name` and so on.
     pub fn tables(&mut self, key: &str, most: usize, allowed: &str) -> Option<usize> {
         let known = Known { allowed: allowed.to_owned(), default: String::new() };
         let taken = self.take(key, known, |found| found.tables.filter(|n| (1..=most).contains(n)))?;
         Some(taken.unwrap_or(0))
     }
 
-    /// Refuses a value that was taken already, because it does not go with another.
+    /// Refuses a value that was already taken, because it conflicts with another.
     pub fn refuse(&mut self, key: &str, value: impl std::fmt::Display, allowed: &str, remedy: &str) {
         if self.only_with.is_some() {
             return;
         }
-        // A key that is missing in a list stands where the list does.
+        // A key that is missing in a list has the position of the list.
         let list = key.split('[').next().unwrap_or(key);
         let place = self.places.get(key).or_else(|| self.places.get(list)).unwrap_or(&self.name).clone();
         self.refusals.push(Refusal {
@@ -451,14 +454,14 @@ impl Given {
         });
     }
 
-    /// The value of a key that was given and is not what it is without being given.
+    /// The value of a key that was given and differs from the default.
     #[must_use]
     pub fn asked(&self, key: &str) -> Option<String> {
         let value = self.places.get(key).and_then(|_| self.resolved.get(key))?.to_string();
         (self.known.get(key)?.default != value).then_some(value)
     }
 
-    /// Refuses `key` if it asks for something, because that can have no effect in this plan.
+    /// Refuses `key` if it differs from the default, because it has no effect in this plan.
     pub fn refuse_asked(&mut self, key: &str, allowed: &str, remedy: &str) {
         if let Some(value) = self.asked(key) {
             self.refuse(key, value, allowed, remedy);
@@ -472,13 +475,13 @@ impl Given {
         }
     }
 
-    /// Every key that was asked for so far.
+    /// Every key taken so far.
     #[must_use]
     pub fn known(&self) -> &BTreeMap<String, Known> {
         &self.known
     }
 
-    /// Where each key that was given stands.
+    /// The position of each given key.
     pub fn places(&self) -> BTreeMap<String, String> {
         self.places.clone()
     }
@@ -502,7 +505,7 @@ impl Given {
         text
     }
 
-    /// Every refusal, keys nobody asked for included.
+    /// All refusals, including unknown keys.
     pub fn finish(mut self) -> Vec<Refusal> {
         for (key, found) in std::mem::take(&mut self.found) {
             let near = self.known.keys().map(|k| (strsim::damerau_levenshtein(k, &key), k)).min();
@@ -558,7 +561,7 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at.min(text.len())].matches('\n').count() + 1
 }
 
-/// A value without its places. Tables are taken key by key, so here they stand for refusals only.
+/// A value without positions. Tables are taken key by key, so here they occur in refusals only.
 fn plain(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(s) => Value::String(s.to_string()),

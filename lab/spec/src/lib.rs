@@ -1,9 +1,9 @@
-//! What the user asks for: reads, checks, explains and defaults a plan.
+//! Plans: reading, checks, explanation and defaults.
 //!
-//! A plan is a TOML file; a study and `--set key=value` override single keys; nothing else is read. Settings that every plan
-//! has are named in [`plan`](mod@plan) and, for its larger tables, in modules of their own; those of one workload in that
-//! workload, behind [`WorkloadKeys`]; those of a study in [`study`]. Every refusal names the file and line, the key, the
-//! value, what is allowed and what to do.
+//! A plan is a TOML file; a study and `--set key=value` override single keys; there is no other input.
+//! Settings common to all plans are named in [`plan`](mod@plan) and, for its larger tables, in modules of
+//! their own; those of one workload in that workload, behind [`WorkloadKeys`]; those of a study in [`study`].
+//! Every refusal names the file and line, the key, the value, the allowed values and a remedy.
 
 mod actions;
 mod catalogue;
@@ -37,20 +37,20 @@ pub use tls::TlsPlan;
 pub use trace::trace;
 pub use workload::{WorkloadKeys, WorkloadSettings};
 
-/// A value for a key of a plan, and where it stands.
+/// A value for a key of a plan, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The key, as in `load.users`.
+    /// The key, such as `load.users`.
     pub key: String,
     /// The value as TOML.
     pub value: String,
-    /// Where it stands: `file:line`, or what else to call it.
+    /// Its position: `file:line`, or another name for it.
     pub place: String,
 }
 
 /// Reads a plan from text with overrides of the form `key=value`, checks it and fills in defaults.
 ///
-/// `name` is what refusals call the text: its path.
+/// `name` is the name of the text in refusals: its path.
 pub fn read(catalogue: Catalogue<'_>, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
     read_with(catalogue, name, text, &[], sets)
 }
@@ -81,11 +81,11 @@ pub fn read_with(
     }
 }
 
-/// Every key a plan may have, with what is allowed and the default.
+/// Every key of a plan, with the allowed values and the default.
 #[must_use]
 pub fn keys(catalogue: Catalogue<'_>) -> Vec<(String, Known)> {
     let mut given = Given::parse("defaults", "", &[]).expect("an empty text is TOML");
-    // Only the keys that were read are of interest; an empty plan is the default one.
+    // Only the keys that were read matter; an empty plan is the default one.
     let _ = plan::check("defaults", &mut given, catalogue);
     given.known().iter().map(|(key, known)| (key.clone(), known.clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! The keys of `[load]`: how much, in which unit, for how long, and how it changes.
+//! The keys of `[load]`: amount, unit, duration, and changes over time.
 
 use std::path::PathBuf;
 
@@ -13,20 +13,20 @@ use crate::durations;
 use crate::given::{Given, level_value};
 use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan};
 
-/// Steps of a load path; more belong into `load.repeats`.
+/// Most steps of a load path; more belong into `load.repeats`.
 const MOST_STEPS: usize = 1_000;
 
-/// Arrivals that may wait for a free user, unless the plan says otherwise: a stall of a second at 100,000 starts/s is
-/// kept, in less than a megabyte.
+/// Default number of arrivals that may wait for a free user: a stall of a second at 100,000 starts/s is kept,
+/// in less than a megabyte.
 const DEFAULT_MOST_WAITING: u64 = 100_000;
 
-/// Operations of a load that ends with them: more than any takes in a day.
+/// Most operations of a load that ends with them: more than any system does in a day.
 const MOST_OPERATIONS: u64 = 1_000_000_000_000;
 
-/// Users, or starts per second, unless the plan says otherwise.
+/// Default number of users, or of starts per second.
 const DEFAULT_LEVEL: u32 = 1_000;
 
-/// What `[load]` says.
+/// The settings of `[load]`.
 pub(crate) struct LoadPlan {
     pub(crate) unit: LoadUnit,
     pub(crate) strategy: Strategy,
@@ -35,18 +35,18 @@ pub(crate) struct LoadPlan {
     pub(crate) open: Option<OpenPlan>,
 }
 
-/// What decides which other keys belong into `[load]`; `None` where it was refused itself, and then nothing else is
-/// refused for its sake.
+/// Settings that decide which other keys belong into `[load]`; `None` if refused themselves, and then no
+/// other key is refused because of them.
 struct Shape {
     unit: Option<LoadUnit>,
     strategy: Option<String>,
     arrivals: Option<String>,
-    /// The number of operations after which the load is over.
+    /// Number of operations after which the load ends.
     operations: Option<u64>,
 }
 
 impl Shape {
-    /// That of all loads together, whose levels are a scale.
+    /// Reads the shape of all loads together, whose levels are a scale.
     fn of_all(g: &mut Given) -> Self {
         let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
         g.only_with("load.operations", false, "one load, without [[loads]]");
@@ -67,7 +67,7 @@ impl Shape {
         Shape { unit, strategy, arrivals, operations }
     }
 
-    /// Levels of this unit belong into the plan.
+    /// Whether levels of this unit belong into the plan.
     fn counts(&self, unit: LoadUnit) -> bool {
         self.unit.is_none_or(|is| is == unit)
     }
@@ -81,7 +81,7 @@ impl Shape {
     }
 }
 
-/// The number of operations after which a fixed load is over; `None` for one that goes on.
+/// Number of operations after which a fixed load ends; `None` for one that continues.
 fn operations(g: &mut Given, strategy: Option<&str>, arrivals: Option<&str>) -> Option<u64> {
     const KEY: &str = "load.operations";
     g.only_with(KEY, strategy.is_none_or(|strategy| strategy == "fixed"), "load.strategy = \"fixed\"");
@@ -130,12 +130,12 @@ fn level(g: &mut Given, shape: &Shape) -> Option<Level> {
     of_unit(g, shape, "", |g, key, unit| match unit {
         LoadUnit::PerSecond => g.rate(key, MOST_RATE, DEFAULT_LEVEL),
         LoadUnit::Users => g.number(key, 1..=MOST_USERS, DEFAULT_LEVEL.into()).map(|n| Level::from(n as u32)),
-        // At 100 % each load is what it says itself.
+        // At 100 % each load has its own level.
         LoadUnit::Scale => g.number(key, 1..=MOST_SCALE, 100).map(|n| Level::from(n as u32)),
     })
 }
 
-/// A level of a search, a whole number, under `load.{prefix}users` or `load.{prefix}rate`; 0 where it is left open.
+/// A level of a search, a whole number, under `load.{prefix}users` or `load.{prefix}rate`; 0 if left open.
 fn whole_level(g: &mut Given, shape: &Shape, prefix: &str) -> Option<u32> {
     let found = of_unit(g, shape, prefix, |g, key, unit| g.number(key, 0..=most(unit), 0));
     found.map(|level| level as u32)
@@ -150,7 +150,7 @@ fn most(unit: LoadUnit) -> u64 {
     }
 }
 
-/// What is read under the key of each unit, where it is that of the plan.
+/// Reads the key of each unit, and returns that of the plan.
 fn of_unit<T>(
     g: &mut Given,
     shape: &Shape,
@@ -182,7 +182,7 @@ fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
     Some(Strategy::Fixed { level: level?, windows: windows? as u32 })
 }
 
-/// How a search looks; keys of a method do not belong to the others.
+/// The method of a search; keys of one method do not belong to the others.
 fn method(g: &mut Given, shape: &Shape) -> Option<SearchMethod> {
     let searches = shape.strategy.is_none() || shape.is("search");
     g.only_with("load.search", searches, "load.strategy = \"search\"");
@@ -237,7 +237,7 @@ fn bounds(
     Some(SearchBounds { min, max, resolution, max_trials, method: method? })
 }
 
-/// The durations, and how many trials a search has by default.
+/// The durations, and the default number of trials of a search.
 fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Option<(Durations, u64)> {
     let pace = g.word("load.duration", &durations::NAMES, "quick");
     let searches = method.filter(|_| shape.is("search"));
@@ -245,7 +245,7 @@ fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Opti
     let is_trace = shape.is_trace();
     let is_counted = shape.operations.is_some();
     if shape.is("path") || is_trace || is_counted {
-        // They begin as they say themselves, and a number of operations at once.
+        // Each load begins in its own way, and a number of operations at once.
         (default.ramp, default.warm_up, default.settle) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
     }
     let least_window = u64::from(!is_trace && !is_counted);
@@ -324,7 +324,7 @@ fn as_table(step: &LoadStep, unit: LoadUnit) -> Value {
     Value::Table(table)
 }
 
-/// How operations start in an open loop; `Some(None)` in a closed one.
+/// Starts of operations in an open loop; `Some(None)` in a closed one.
 fn open(g: &mut Given, shape: &Shape) -> Option<Option<OpenPlan>> {
     const A_FILE: &str = "a file with an instant per line, in seconds from the start of the load";
     let may_be_open = shape.counts(LoadUnit::PerSecond);

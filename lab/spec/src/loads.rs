@@ -1,7 +1,7 @@
 //! The list `[[loads]]`: several loads at once.
 //!
-//! A table of the list is a plan of its own: its keys stand over those outside of the list, which are those of every load. How
-//! all of them change together is in `[load]`, in percent of what each load has of its own.
+//! A table of the list is a plan of its own: its keys override those outside of the list, which hold for
+//! every load. The common level of all loads is in `[load]`, in percent of each load's own level.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,16 +16,16 @@ use crate::{Refusal, Refused, load};
 /// The list.
 const LIST: &str = "loads";
 
-/// Loads of one run.
+/// Most loads of one run.
 const MOST: usize = 64;
 
-/// Loads of one run that deploy: their hosts are told apart by a letter.
+/// Most loads of one run that deploy: the names of their hosts differ by a letter.
 const MOST_DEPLOYED: usize = 26;
 
-/// Letters of a name: it is that of a folder.
+/// Most letters of a name: it is also the name of a folder.
 const LONGEST_NAME: usize = 64;
 
-/// Keys of `[load]` that a load of the list has of its own; all others are those of the run.
+/// Keys of `[load]` that each load of the list has of its own; all others are those of the run.
 const OF_A_LOAD: [&str; 8] = [
     "load.unit",
     "load.users",
@@ -38,8 +38,9 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 15] = [
     "runs",
+    "record_paths",
     "seed",
     "platform",
     "actions",
@@ -59,13 +60,13 @@ fn is_of_run(key: &str) -> bool {
     key.starts_with("load.") && !OF_A_LOAD.contains(&key) && !key.starts_with("load.most_")
 }
 
-/// The key of a load in the list, for refusals: those that all loads have in common stand outside.
+/// The key of a load in the list, for refusals: keys common to all loads stand outside.
 #[must_use]
 pub fn key_of_load(at: usize, key: &str) -> String {
     if is_of_run(key) || is_shared(key) { key.to_owned() } else { format!("{LIST}[{at}].{key}") }
 }
 
-/// Whether a key concerns what is deployed.
+/// Whether a key concerns the deployment.
 fn is_of_deployment(key: &str) -> bool {
     key.starts_with("actions") || key.starts_with("faults") || key.starts_with("deploy.")
 }
@@ -101,7 +102,7 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
         }
         return Err(Refused([given.finish_taken(), strays].concat()));
     }
-    // What is deployed concerns the loads that deploy, or the first where none does.
+    // Keys of the deployment concern the loads that deploy, or the first one if none does.
     let deployed: Vec<usize> = (0..count).filter(|at| deploys(&given, *at, catalogue)).collect();
     let concerned = if deployed.is_empty() { vec![0] } else { deployed.clone() };
     let mut whole = given.only(is_of_run);
@@ -113,13 +114,13 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
         let is_its_own = |key: &str| !is_of_run(key) && (concerned.contains(&at) || !is_of_deployment(key));
         let mut each = given.element(&prefix, is_its_own);
         let mut misplaced = each.misplaced(|key| is_of_run(key) || is_shared(key), (&prefix, &given));
-        // Its level is what it has at 100 %.
+        // Its level is that at 100 %.
         each.set_at("load.strategy", "fixed", name);
         for (key, span) in shape.iter().flat_map(|shape| spans(&shape.durations)) {
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
         let plan = plan::check(name, &mut each, catalogue);
-        // After the plan: what that is resolved to reads back as a plan of its own, which has no name.
+        // After the plan: its resolved form reads back as a plan of its own, which has no name.
         let called = each.label("name", "letters, digits and hyphens").flatten();
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
         name_of_load(&mut each, &called, &mut names);
@@ -127,7 +128,7 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
             texts.push(table(&each, &called));
             loads.push(Plan { load: called, letter: letter(&deployed, at), ..plan });
         }
-        // Unknown keys are refused as such, and known ones that belong outside once.
+        // Unknown keys are refused as such, and known ones that belong outside only once.
         misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
         let known = each.known().clone();
         let found = each.finish().into_iter();
@@ -191,7 +192,7 @@ fn spans(d: &Durations) -> [(&'static str, Nanos); 7] {
     ]
 }
 
-/// Refuses a name that is no folder's, or that another load has.
+/// Refuses a name that is unfit for a folder, or taken by another load.
 fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let allowed = "up to 64 letters, digits and hyphens, and no other load of this name";
@@ -201,7 +202,7 @@ fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The letter of the load at this place of the list; `None` where it is not one of several that deploy.
+/// The letter of the load at this index of the list; `None` unless it is one of several that deploy.
 fn letter(deployed: &[usize], at: usize) -> Option<char> {
     let place = deployed.iter().position(|of| *of == at).filter(|_| deployed.len() > 1)?;
     ('a'..='z').nth(place)

@@ -1,5 +1,5 @@
-//! The settings that every plan has: their keys, what is allowed, their defaults; those of `[load]`, `[deploy]` and
-//! `[[actions]]` are in modules of their own. A workload reads the rest itself.
+//! The settings common to all plans: their keys, allowed values and defaults; those of `[load]`, `[deploy]`
+//! and `[[actions]]` are in modules of their own. A workload reads the rest itself.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -17,45 +17,47 @@ use crate::given::Given;
 use crate::load::{LoadPlan, load};
 use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
 
-/// A checked plan: a load, and what all loads of its run share.
+/// A checked plan: a load, and the settings shared by all loads of its run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the plan is called: the path it was read from.
+    /// Its name: the path it was read from.
     pub name: String,
     /// Name of the load; empty for the only one of its run.
     pub load: String,
-    /// Where several loads of the run deploy, the letter that names of its hosts begin with; those of its parts begin with the
-    /// name of the load.
+    /// Initial letter of its hosts' names, if several loads of the run deploy; names of its parts begin with
+    /// the name of the load.
     pub letter: Option<char>,
     /// The loads beside the first one, in a run of several.
     pub beside: Vec<Plan>,
-    /// How all loads of a run of several change together, in percent of what each has of its own; `None` for the only one.
+    /// Common level of all loads of a run of several, in percent of each load's own; `None` for a single
+    /// load.
     pub scale: Option<Strategy>,
     /// The plan of the run with every default filled in, as TOML.
     pub of_run: String,
     /// Name of the workload.
     pub workload: String,
-    /// Name of the workload's profile; empty stands for the workload's first.
+    /// Name of the workload's profile; empty for the workload's first.
     pub profile: String,
-    /// Start of all randomness of the run's users and of the fill.
+    /// Seed of the run's users and of the fill.
     pub seed: u64,
-    /// What levels of load count.
+    /// Unit of levels of load.
     pub unit: LoadUnit,
-    /// Fixed load, a search, or a path. A search's `max` of 0 stands for "what the data or this machine admit", its `min`
-    /// of 0 for [`DEFAULT_MIN_USERS`] or [`DEFAULT_MIN_RATE`], or less where there cannot be so much.
+    /// Fixed load, a search, or a path. A search's `max` of 0 stands for the limit of the data or this
+    /// machine, its `min` of 0 for [`DEFAULT_MIN_USERS`] or [`DEFAULT_MIN_RATE`], or less if the maximum is
+    /// lower.
     pub strategy: Strategy,
-    /// Starts that come from outside; `None` when load counts users.
+    /// Starts from outside; `None` if the load counts users.
     pub open: Option<OpenPlan>,
-    /// The number of operations after which a fixed load is over. `durations.window` is the most that they may take then, and
-    /// of no length where they may take any time.
+    /// Number of operations after which a fixed load ends. `durations.window` is then their time limit, or
+    /// zero without a limit.
     pub operations: Option<u64>,
-    /// How long the parts take.
+    /// Durations of the parts.
     pub durations: Durations,
-    /// The data the application starts with.
+    /// The initial data of the application.
     pub data: DataPlan,
-    /// Where the application is deployed.
+    /// The deployment.
     pub deploy: DeployPlan,
-    /// What is done while the load goes on, and when.
+    /// Actions under load, with their times.
     pub actions: Vec<ActionPlan>,
     /// The application.
     pub target: TargetPlan,
@@ -65,32 +67,34 @@ pub struct Plan {
     pub own: Arc<dyn WorkloadSettings>,
     /// Folder that holds the records.
     pub runs: PathBuf,
+    /// The record has absolute paths of this machine, and not those seen from the working folder.
+    pub has_absolute_paths: bool,
     /// The plan of this load with every default filled in, as TOML.
     pub resolved: String,
     /// The numbers of the plan with every default filled in, by key.
     pub numbers: BTreeMap<String, f64>,
     /// The same of the run, of several loads.
     pub numbers_of_run: BTreeMap<String, f64>,
-    /// Where each key that was given stands: `file:line`, or `--set`.
+    /// The position of each given key: `file:line`, or `--set`.
     pub places: BTreeMap<String, String>,
 }
 
 impl Plan {
-    /// Where `key` stands; the plan's name when it was left to its default.
+    /// The position of `key`; the plan's name if it has its default.
     #[must_use]
     pub fn place(&self, key: &str) -> &str {
         self.places.get(key).unwrap_or(&self.name)
     }
 
-    /// The settings of the workload that reads `T`; `None` in the plan of another.
+    /// The settings of the workload that reads `T`; `None` in the plan of another workload.
     #[must_use]
     pub fn settings<T: WorkloadSettings>(&self) -> Option<&T> {
         let own: &dyn Any = self.own.as_ref();
         own.downcast_ref()
     }
 
-    /// The number that `key` is in the plan as resolved, as in `deploy.application_nodes`. `None` where the plan has no such
-    /// key, or it is no number.
+    /// The number of `key` in the resolved plan, such as `deploy.application_nodes`. `None` if the plan has
+    /// no such key, or it is not a number.
     #[must_use]
     pub fn number(&self, key: &str) -> Option<f64> {
         self.numbers.get(key).copied()
@@ -102,8 +106,8 @@ impl Plan {
         self.numbers_of_run.get(key).copied()
     }
 
-    /// Where a file is that `key` names: beside the plan or the study in which the key stands, in the working folder when it
-    /// was set from outside.
+    /// Path of a file named by `key`: beside the plan or the study in which the key stands, or in the working
+    /// folder if it was set from outside.
     #[must_use]
     pub fn file_of(&self, key: &str, file: &Path) -> PathBuf {
         let written_in = self.places.get(key).and_then(|place| {
@@ -127,25 +131,25 @@ impl Plan {
         self.scale.as_ref().unwrap_or(&self.strategy)
     }
 
-    /// What levels of the run count.
+    /// The unit of levels of the run.
     #[must_use]
     pub fn unit_of_all(&self) -> LoadUnit {
         if self.scale.is_some() { LoadUnit::Scale } else { self.unit }
     }
 
-    /// So much load in the unit of the run.
+    /// A level in the unit of the run.
     #[must_use]
     pub fn offered_by_all(&self, level: impl Into<Level>) -> Offered {
         Offered { unit: self.unit_of_all(), level: level.into() }
     }
 
-    /// Whether its operations start as a trace says, at any level.
+    /// Whether its operations start by a trace, at any level.
     #[must_use]
     pub fn is_trace(&self) -> bool {
         self.open.as_ref().is_some_and(|open| matches!(open.arrivals, ArrivalsPlan::Trace(_)))
     }
 
-    /// This load where all are at 100 %, a trace at any scale; `None` for the only one.
+    /// This load with all loads at 100 %, a trace at any scale; `None` for a single load.
     #[must_use]
     pub fn whole(&self) -> Option<Offered> {
         match (&self.scale, &self.strategy) {
@@ -154,7 +158,7 @@ impl Plan {
         }
     }
 
-    /// The most users at once: the highest level, or the limit of an open loop. 0 where it is left open.
+    /// The most users at once: the highest level, or the limit of an open loop. 0 if left open.
     #[must_use]
     pub fn most_users(&self) -> u32 {
         match (&self.open, &self.strategy) {
@@ -163,27 +167,27 @@ impl Plan {
         }
     }
 
-    /// So much load in the plan's unit.
+    /// A level in the plan's unit.
     #[must_use]
     pub fn offered(&self, level: Level) -> Offered {
         Offered { unit: self.unit, level }
     }
 }
 
-/// An open loop, as a plan names it.
+/// An open loop, as in a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenPlan {
-    /// When operations start.
+    /// Start times of operations.
     pub arrivals: ArrivalsPlan,
-    /// What each arrival begins.
+    /// The subject of each arrival.
     pub start_of: StartOf,
-    /// Users at the most; 0 stands for as many as the rate and the response-time limits ask for.
+    /// Most users; 0 stands for the number required by the rate and the response-time limits.
     pub most_users: u32,
     /// Arrivals that may wait for a free user.
     pub most_waiting: u32,
 }
 
-/// When operations start in an open loop.
+/// Start times of operations in an open loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivalsPlan {
     /// At equal distances.
@@ -194,16 +198,16 @@ pub enum ArrivalsPlan {
     Trace(PathBuf),
 }
 
-/// The data the application starts with.
+/// The initial data of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataPlan {
     /// Name of the size.
     pub size: String,
-    /// Folder that holds filled data sets, each in a folder of its own.
+    /// Folder of filled data sets, each in a folder of its own.
     pub dir: PathBuf,
-    /// Snapshots of loaded stores that are kept in it at the most; with 0 stores are loaded in every run.
+    /// Most snapshots of loaded stores kept in it; with 0 stores are loaded in every run.
     pub snapshots: u32,
-    /// What they may take from the disk together, in GB.
+    /// Most disk space of the snapshots together, in GB.
     pub snapshots_gb: f64,
 }
 
@@ -216,35 +220,35 @@ impl Default for DataPlan {
 /// The application, or any other target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetPlan {
-    /// Where a target answers that is there already: nothing is deployed or filled then.
+    /// URL of an existing target: nothing is deployed or filled then.
     pub url: Option<String>,
-    /// Port on the loopback address; 0 takes a free one.
+    /// Port on the loopback address; 0 chooses a free one.
     pub port: u16,
-    /// How long it may take to become ready.
+    /// Time limit until it is ready.
     pub start_timeout: Nanos,
 }
 
 /// The driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverPlan {
-    /// Drivers: 1 is this process; more are units of their own, on the platform of the plan.
+    /// Number of drivers: 1 is this process; more are units of their own, on the platform of the plan.
     pub count: u32,
-    /// Whether drivers are units also when there is one: `auto` (on platforms whose hosts are apart), `own` or `unit`.
+    /// Whether a single driver is a unit too: `auto` (on platforms whose hosts are apart), `own` or `unit`.
     pub place: String,
-    /// Worker threads; 0 means half the cores (the other half is the application's), at least one, and as many as the
-    /// open files of all connections need.
+    /// Worker threads; 0 means half the cores (the other half is the application's), at least one, and as
+    /// many as the open files of all connections require.
     pub workers: usize,
-    /// What users do with connections they do not use.
+    /// Treatment of users' idle connections.
     pub connections: Connections,
-    /// An operation without an answer for this long is timed out.
+    /// Time limit of an operation.
     pub timeout: Nanos,
-    /// The pause of a user after a failed operation, where it goes on at once after others.
+    /// The pause of a user after a failed operation that would otherwise be followed at once.
     pub failure_pause: Nanos,
     /// Length of an interval of the series.
     pub interval: Nanos,
 }
 
-/// What users do with connections they do not use.
+/// Treatment of users' idle connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
     /// Keep them if the machine's limit of open files allows it for every user, else close them.
@@ -256,7 +260,7 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// As it is written in a plan.
+    /// The word in a plan.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -267,10 +271,10 @@ impl Connections {
     }
 }
 
-/// Most users of one run: addresses and descriptors of one machine end somewhere.
+/// Most users of one run: addresses and descriptors of one machine are limited.
 pub const MOST_USERS: u64 = 1_000_000;
 
-/// Most starts per second of one run: more than a machine sends.
+/// Most starts per second of one run: more than a machine can send.
 pub const MOST_RATE: u32 = 10_000_000;
 
 /// Largest scale of several loads, in percent.
@@ -279,13 +283,14 @@ pub const MOST_SCALE: u64 = 100_000;
 /// Longest duration of any part: a day.
 pub(crate) const LONGEST_S: u64 = 86_400;
 
-/// Fewest users worth a trial, unless the plan says otherwise.
+/// Default of the fewest users worth a trial.
 pub const DEFAULT_MIN_USERS: u32 = 100;
 
-/// Fewest starts per second worth a trial, unless the plan says otherwise.
+/// Default of the fewest starts per second worth a trial.
 pub const DEFAULT_MIN_RATE: u32 = 10;
 
-/// Fewest intervals of a measured window: the test for steadiness needs so many, and a window without it is never valid.
+/// Fewest intervals of a measured window: the test for steadiness needs them, and a window without it is
+/// never valid.
 pub const FEWEST_INTERVALS: u32 = 4;
 
 /// Reads all keys.
@@ -293,12 +298,13 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
     let workloads = catalogue.workloads;
     let names: Vec<&str> = workloads.iter().map(|keys| keys.name()).collect();
     let workload = g.word("workload", &names, names.first().unwrap_or(&""));
-    // Keys of a workload that does not exist are those of the default.
+    // Keys of an unknown workload are those of the default.
     let keys = workload.as_ref().and_then(|name| catalogue.workload(name)).or(workloads.first().copied());
     let tiers = keys.map_or(&[][..], WorkloadKeys::tiers);
     let profile = g.word("profile", &[], "");
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
+    let paths = g.choice("record_paths", &["relative", "absolute"], "relative");
     let load = load(g);
     let data = data(g);
     let deploy = deploy(g, tiers, catalogue);
@@ -341,6 +347,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
         driver,
         own: own?,
         runs: runs?.into(),
+        has_absolute_paths: paths? == "absolute",
         resolved,
         numbers_of_run: numbers.clone(),
         numbers,
@@ -357,7 +364,7 @@ pub(crate) fn numbers(g: &Given) -> BTreeMap<String, f64> {
     g.values().filter_map(|(key, value)| Some((key.to_owned(), number(value)?))).collect()
 }
 
-/// Refuses windows of so few intervals that they could never be valid. A window of no length is as long as the trace.
+/// Refuses windows with too few intervals to be valid. A window of no length is as long as the trace.
 pub(crate) fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, interval: Nanos) {
     let least = Nanos(interval.0 * u64::from(FEWEST_INTERVALS));
     let windows = match strategy {

@@ -1,7 +1,7 @@
-//! A study as people write it: a question, factors with levels, how often, and what is compared.
+//! A study as written: a question, factors with levels, repeats, and the metrics to compare.
 //!
-//! A level is a set of keys of a plan, so whatever a plan can say can be varied. Configurations are the combinations of
-//! levels, all of them or those that are listed.
+//! A level is a set of keys of a plan, so every setting of a plan can be varied. Configurations are the
+//! combinations of levels, all of them or a listed subset.
 
 mod read;
 
@@ -14,138 +14,141 @@ pub use read::{read, read_with};
 
 use crate::{Catalogue, Plan, Setting};
 
-/// Configurations of a study at the most; more are nothing that one machine ends with.
+/// Most configurations of a study; one machine does not finish more.
 pub const MOST_CONFIGURATIONS: usize = 100;
 
-/// Metrics of one study at the most; Holm's correction makes each of them dearer.
+/// Most metrics of one study; Holm's correction makes each of them costlier.
 pub const MOST_METRICS: usize = 20;
 
 /// A checked study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// What it is called: the path it was read from.
+    /// Its name: the path it was read from.
     pub name: String,
     /// The question it answers.
     pub question: String,
-    /// The plan that all configurations begin with.
+    /// The plan common to all configurations.
     pub plan: PathBuf,
     /// Keys of the plan that are the same in all configurations.
     pub settings: Vec<Setting>,
-    /// What varies.
+    /// The factors that vary.
     pub factors: Vec<Factor>,
-    /// The combinations of levels that are run. One, of nothing, where there is no factor.
+    /// The combinations of levels to run. A single empty one without factors.
     pub configurations: Vec<Configuration>,
-    /// Per factor the level of the baseline; `None` where each configuration is held against the one of its own level.
+    /// Per factor the level of the baseline; `None` if each configuration is compared with the one of its own
+    /// level.
     pub baseline: Vec<Option<usize>>,
-    /// The first baseline is run once more under another name.
+    /// Whether the first baseline is run once more under another name.
     pub control: bool,
-    /// Blocks at the begin that are run and recorded, and not judged: the machine is in use from then on.
+    /// Blocks at the beginning that are run and recorded, but not judged: the machine is in use from then on.
     pub warm_up_blocks: u32,
-    /// How often.
+    /// Number of repeats.
     pub repeats: Repeats,
-    /// How many more times a run that cannot be used is tried, within its block.
+    /// Further tries of an unusable run, within its block.
     pub again: u32,
-    /// Start of the order of runs, and of every resampling.
+    /// Seed of the order of runs, and of every resampling.
     pub seed: u64,
-    /// Difference that is of no practical interest, relative. It alone decides what is equivalent.
+    /// Difference without practical interest, relative. It alone decides equivalence.
     pub margin: f64,
-    /// What is compared; the first decides about the width.
+    /// The metrics; the first decides about the width.
     pub metrics: Vec<MetricPlan>,
-    /// Questions of the kind "how many at limit L".
+    /// Questions of the form "at which number is limit L reached".
     pub crossings: Vec<Crossing>,
 }
 
-/// Something that varies.
+/// A factor that varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     /// Its name.
     pub name: String,
-    /// What it may be.
+    /// Its levels.
     pub levels: Vec<Level>,
 }
 
-/// One of the things that a factor may be.
+/// A level of a factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// Its name.
     pub name: String,
-    /// How much it is, where it is a number.
+    /// Its number, if it is numeric.
     pub value: Option<f64>,
-    /// The keys of the plan that make it.
+    /// Its keys of the plan.
     pub settings: Vec<Setting>,
 }
 
 impl Factor {
-    /// Every level has a number.
+    /// Whether every level has a number.
     #[must_use]
     pub fn is_numeric(&self) -> bool {
         self.levels.len() > 1 && self.levels.iter().all(|level| level.value.is_some())
     }
 }
 
-/// A combination of levels: one per factor, by its place.
+/// A combination of levels: one per factor, by its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
     /// `nodes 2, platform vm`.
     pub name: String,
-    /// Per factor the place of the level.
+    /// Per factor the index of the level.
     pub levels: Vec<usize>,
 }
 
-/// How often a study repeats its configurations.
+/// Number of repeats of the configurations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
-    /// Blocks at the least.
+    /// Least number of blocks.
     pub blocks: u32,
-    /// Further ones until the 95 % interval of every ratio of the first metric is not wider than this, relative.
+    /// Further blocks until the 95 % interval of every ratio of the first metric is at most this wide,
+    /// relative.
     pub width: Option<f64>,
-    /// Blocks at the most, when a width is sought.
+    /// Greatest number of blocks, if a width is given.
     pub most: u32,
 }
 
-/// A metric that is compared.
+/// A compared metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricPlan {
-    /// What it is called: its name, with the operation where it has one, behind that of its load.
+    /// Its label: its name, with the operation if it has one, after the name of its load.
     pub label: String,
-    /// The load, where it is of one of several.
+    /// The load, if it belongs to one of several.
     pub load: Option<String>,
-    /// Which.
+    /// The metric.
     pub metric: Metric,
     /// The operation, for metrics of one.
     pub operation: Option<String>,
-    /// What its figure is divided by.
+    /// The divisor of its figure.
     pub per: Option<Divisor>,
-    /// Is more of it better?
+    /// Whether higher is better.
     pub more_is_better: bool,
-    /// Difference without practical interest, relative; that of the study unless given.
+    /// Difference without practical interest, relative; by default that of the study.
     pub margin: f64,
-    /// Numeric factors are looked at as sizes of a system whose speed this is.
+    /// Whether numeric factors are taken as sizes of a system with this speed.
     pub scaling: bool,
 }
 
 impl MetricPlan {
-    /// What a sentence calls it: `p99 response time of Search`.
+    /// Its name in a sentence: `p99 response time of Search`.
     #[must_use]
     pub fn called(&self) -> String {
         let called = named(self.metric.words(), self.operation.as_deref(), self.per.as_ref());
         self.load.as_ref().map_or(called.clone(), |load| format!("{called} of load {load}"))
     }
 
-    /// The operation that it is of, under the name that it has in a run.
+    /// Its operation, under the name in a run.
     #[must_use]
     pub fn operation_of_run(&self) -> Option<String> {
         self.operation.as_deref().map(|operation| of_load(self.load.as_deref(), operation))
     }
 
-    /// The same of a load.
+    /// The same metric of a load.
     #[must_use]
     pub fn of(&self, load: &str) -> Self {
         let label = of_load(Some(load), &self.label);
         MetricPlan { label, load: Some(load.to_owned()), ..self.clone() }
     }
 
-    /// The unit of its figures, as in `operations/s per core`. A capacity's part of it is that of [`Metric::unit`].
+    /// The unit of its figures, such as `operations/s per core`. The part from a capacity is that of
+    /// [`Metric::unit`].
     #[must_use]
     pub fn unit(&self) -> String {
         match &self.per {
@@ -155,30 +158,30 @@ impl MetricPlan {
     }
 }
 
-/// What is called `name` in a load, in a run of several: `LOAD/NAME`.
+/// Name of `name` of a load in a run of several: `LOAD/NAME`.
 #[must_use]
 pub fn of_load(load: Option<&str>, name: &str) -> String {
     load.map_or_else(|| name.to_owned(), |load| format!("{load}/{name}"))
 }
 
-/// A metric by its name, its operation, and what it is divided by.
+/// The label of a metric from its name, its operation, and its divisor.
 fn named(name: &str, operation: Option<&str>, per: Option<&Divisor>) -> String {
     let of = operation.map_or_else(String::new, |operation| format!(" of {operation}"));
     let per = per.map_or_else(String::new, |per| format!(" per {}", per.name()));
     format!("{name}{of}{per}")
 }
 
-/// What the figure of a run is divided by, of the same run.
+/// Divisor of a figure, from the same run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Divisor {
     /// Another figure: one of [`Metric::DIVISORS`].
     Measured(Metric),
-    /// A number of the plan as resolved, by its key.
+    /// A number of the resolved plan, by its key.
     Planned(String),
 }
 
 impl Divisor {
-    /// What it is called in a study's file and in tables.
+    /// Its name in a study's file and in tables.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -187,7 +190,7 @@ impl Divisor {
         }
     }
 
-    /// One of what it counts, as a unit.
+    /// The singular of its unit.
     fn one(&self) -> &str {
         match self {
             Divisor::Measured(Metric::ApplicationCores | Metric::HostCpu | Metric::DriverCpu) => "core",
@@ -197,19 +200,19 @@ impl Divisor {
     }
 }
 
-/// "How many at limit L": at which number of a factor a metric reaches a limit.
+/// The number of a factor at which a metric reaches a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// Place of the factor.
+    /// Index of the factor.
     pub factor: usize,
-    /// Place of the metric.
+    /// Index of the metric.
     pub metric: usize,
     /// The limit, in the metric's unit.
     pub limit: f64,
 }
 
 impl Study {
-    /// The place of the configuration that `configuration` is held against.
+    /// The index of the configuration with which `configuration` is compared.
     #[must_use]
     pub fn baseline_of(&self, configuration: &Configuration) -> Option<usize> {
         let wanted: Vec<usize> =
@@ -217,14 +220,14 @@ impl Study {
         self.configurations.iter().position(|other| other.levels == wanted)
     }
 
-    /// The configuration that is run twice for the control: the first that is a baseline.
+    /// The configuration that is run twice for the control: the first baseline.
     #[must_use]
     pub fn controlled(&self) -> usize {
         let is_baseline = |(at, c): (usize, &Configuration)| self.baseline_of(c) == Some(at);
         self.configurations.iter().enumerate().position(is_baseline).unwrap_or(0)
     }
 
-    /// The operations that metrics are of, each once, with the load.
+    /// The operations of the metrics, each once, with the load.
     #[must_use]
     pub fn operations(&self) -> Vec<(Option<&str>, &str)> {
         let mut all = Vec::new();
@@ -238,8 +241,8 @@ impl Study {
         all
     }
 
-    /// The same with a metric of each load in the place of one that names none, and with crossings of each. `loads` says by
-    /// which loads a metric is measured; one that is measured by none of them, or by all together, stays.
+    /// The same with a metric of each load in place of one that names none, and with crossings of each.
+    /// `loads` returns the loads that have a metric; a metric of none of them, or of all together, stays.
     #[must_use]
     pub fn with_loads(mut self, loads: impl Fn(&MetricPlan) -> Vec<String>) -> Self {
         let mut places = Vec::new();
@@ -262,7 +265,7 @@ impl Study {
         self
     }
 
-    /// The keys that make a configuration, those of all first.
+    /// The keys of a configuration, beginning with those of all.
     #[must_use]
     pub fn settings_of(&self, configuration: &Configuration) -> Vec<Setting> {
         let of_levels = self.factors.iter().zip(&configuration.levels);
@@ -270,8 +273,8 @@ impl Study {
         self.settings.iter().chain(of_levels).cloned().collect()
     }
 
-    /// The plan of a configuration. `text` is that of the study's plan; `sets` are overrides of the form `key=value`, which
-    /// may not touch what a factor varies.
+    /// The plan of a configuration. `text` is that of the study's plan; `sets` are overrides of the form
+    /// `key=value`, which may not touch the keys of a factor.
     pub fn plan_of(
         &self,
         catalogue: Catalogue<'_>,
@@ -283,7 +286,8 @@ impl Study {
         crate::read_with(catalogue, &name, text, &self.settings_of(configuration), sets)
     }
 
-    /// Leaves only configurations whose level of `factor` is one of `levels`. Baselines that go leave the first level.
+    /// Keeps only configurations whose level of `factor` is one of `levels`. If a baseline is removed, the
+    /// first remaining level replaces it.
     #[must_use]
     pub fn only(mut self, factor: usize, levels: &[usize]) -> Self {
         self.configurations.retain(|c| levels.contains(&c.levels[factor]));
@@ -293,14 +297,14 @@ impl Study {
         self
     }
 
-    /// Everything that decides what is run and compared, as text; two studies are the same when it is.
+    /// All settings that decide the runs and comparisons, as text; two studies with equal texts are the same.
     #[must_use]
     pub fn resolved(&self) -> String {
         read::resolved(self)
     }
 }
 
-/// Where a file is that a study names: beside the study.
+/// Path of a file named in a study: beside the study.
 fn beside(name: &str, file: &str) -> PathBuf {
     Path::new(name).parent().map_or_else(|| PathBuf::from(file), |folder| folder.join(file))
 }

@@ -1,17 +1,17 @@
-//! The keys of `[target.tls]`, for workloads whose targets are spoken to over TLS.
+//! The keys of `[target.tls]`, for workloads with targets over TLS.
 
 use std::path::PathBuf;
 
 use crate::given::Given;
 
-/// What is believed about a target that is spoken to over TLS.
+/// Trust in a target over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsPlan {
-    /// Its certificate is verified.
+    /// Whether its certificate is verified.
     pub verify: bool,
     /// A PEM file with the authorities to trust instead of the system's.
     pub authorities: Option<PathBuf>,
-    /// The name to ask for and to verify, if it is not the address's host.
+    /// The name requested and verified, if it is not the address's host.
     pub server_name: Option<String>,
 }
 
@@ -19,7 +19,7 @@ impl TlsPlan {
     /// The keys.
     pub const KEYS: [&str; 3] = ["target.tls.verify", "target.tls.authorities", "target.tls.server_name"];
 
-    /// Reads them; `None` when one is refused.
+    /// Reads them; `None` if one is refused.
     pub fn read(given: &mut Given) -> Option<Self> {
         let [verify, authorities, server_name] = TlsPlan::KEYS;
         let verify = given.flag(verify, true);

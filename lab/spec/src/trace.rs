@@ -2,14 +2,15 @@
 
 use barograph_model::{Nanos, Refusal};
 
-/// Instants of one trace at the most: 80 MB of them.
+/// Most instants of one trace: 80 MB of them.
 const MOST_INSTANTS: usize = 10_000_000;
 
 /// Latest instant: a day.
 const LATEST_S: f64 = 86_400.0;
 
-/// Reads the instants of a trace, in seconds from the start of the load and in rising order. Empty lines, and what
-/// follows a `#`, are left out. A refusal names the file, the line and what stands there; the caller knows the key.
+/// Parses the instants of a trace, in seconds from the start of the load and in rising order. Empty lines,
+/// and text after a `#`, are ignored. A refusal names the file, the line and its text; the caller adds the
+/// key.
 pub fn trace(name: &str, text: &str) -> Result<Vec<Nanos>, Refusal> {
     let mut instants: Vec<Nanos> = Vec::new();
     for (at, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! The seam to the keys that a workload reads itself: those of its application, its data and its target.
+//! Interface to the keys that a workload reads itself: those of its application, its data and its target.
 
 use std::any::Any;
 use std::fmt;
@@ -14,19 +14,19 @@ pub trait WorkloadKeys: Sync {
     /// Name of the workload in plans.
     fn name(&self) -> &'static str;
 
-    /// Tiers of the application that it can deploy, in the order of a request's way: each can be given limits, as in
-    /// `deploy.TIER_cpus`. There are none when it loads any target at a URL.
+    /// Tiers of the application that it can deploy, in the order of a request's way: each can have limits, as
+    /// in `deploy.TIER_cpus`. Empty if it only loads targets at a URL.
     fn tiers(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Measures that its loads may have, for studies, which name them before there is a load.
+    /// Possible measures of its loads, for studies, which name them before there is a load.
     fn measures(&self) -> &'static [MeasureSpec] {
         &[]
     }
 
-    /// Reads its keys, each with what is allowed and its default; `None` when one is refused. All must be read: those that are
-    /// not are unknown keys.
+    /// Reads its keys, each with the allowed values and its default; `None` if one is refused. It must read
+    /// all of its keys: others are unknown.
     fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
         let _ = given;
         Some(Arc::new(NoSettings))
@@ -35,19 +35,20 @@ pub trait WorkloadKeys: Sync {
 
 /// The settings of a workload in one plan.
 pub trait WorkloadSettings: Any + fmt::Debug + Send + Sync {
-    /// Refuses what does not go together, and keys that have no effect in this plan.
+    /// Refuses conflicting keys, and keys without effect in this plan.
     fn check(&self, plan: &Plan, given: &mut Given) {
         let _ = (plan, given);
     }
 
-    /// What is loaded, as lines of `barograph check`: a word, spaces up to the tenth column, what it says.
+    /// Description of the load, as lines of `barograph check`: a word, spaces up to the tenth column, the
+    /// description.
     fn explain(&self, plan: &Plan) -> Vec<String> {
         let _ = plan;
         Vec::new()
     }
 }
 
-/// Those of a workload without keys, and of plans that are read without workloads.
+/// Settings of a workload without keys, and of plans that are read without workloads.
 #[derive(Debug)]
 pub(crate) struct NoSettings;
 

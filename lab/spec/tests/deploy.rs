@@ -1,4 +1,4 @@
-//! Platforms, limits and links, and what does not go together.
+//! Platforms, limits and links, and conflicts between them.
 
 use barograph_spec::{
     Ability, Act, Catalogue, Plan, PlatformKind, Refused, Resize, WorkloadKeys, explain, read,
@@ -49,15 +49,17 @@ fn a_plan_as_resolved_reads_back_to_itself() {
                 [[actions]]\nat_s = 12\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n\
                 [[actions]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n\
                 [[actions]]\nat_s = 14\nunit = \"web-1\"\nact = \"resize\"\ncpus = 0.5\nmemory_mib = 32\n\
-                [[actions]]\nat_s = 15\nunit = \"web-1\"\nact = \"stop\"\n";
+                [[actions]]\nat_s = 15\nunit = \"web-1\"\nact = \"stop\"\n\
+                [[actions]]\nat_s = 16\nunit = \"web\"\nact = \"scale\"\ncount = 3\n";
     let first = plan(text).unwrap();
     let second = plan(&first.resolved).unwrap();
     assert_eq!((&first.deploy, &first.actions), (&second.deploy, &second.actions));
     let acts: Vec<&str> = first.actions.iter().map(|f| f.act.name()).collect();
     assert_eq!(
         acts,
-        ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop"]
+        ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop", "scale"]
     );
+    assert_eq!(first.actions[9].act, Act::Scale(3));
     let resized: Vec<Act> = first.actions[5..8].iter().map(|action| action.act.clone()).collect();
     let resize = |cpus, memory_mib| Act::Resize(Resize { cpus, memory_mib });
     assert_eq!(resized, [resize(None, Some(64)), resize(None, Some(0)), resize(Some(0.5), Some(32))]);
@@ -117,6 +119,9 @@ fn what_does_not_go_together_is_refused_with_its_key() {
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"memory\"\nmemory_mib = 0.5", "actions[0].memory_mib"),
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"resize\"", "actions[0].act"),
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"stop\"\nname = \"b\"", "actions[0].name"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"scale\"", "actions[0].act"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"scale\"\ncount = 0", "actions[0].count"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"start\"\ncount = 2", "actions[0].count"),
         (
             "platform = \"guests\"\n[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"clone\"\nname = \"B/c\"",
             "actions[0].name",
@@ -152,7 +157,7 @@ fn cores_are_read_in_any_form_and_kept_in_one() {
         assert!(first.resolved.contains(&format!("\nweb_cores = {kept:?}\n")), "{}", first.resolved);
         assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy, "{written}");
     }
-    // Without quotes, as people write it for a shell.
+    // Without quotes, as in a shell.
     let sets = ["deploy.driver_cores=0-1", "deploy.web_cores=0,2", "driver.place=unit"];
     let deploy = read(CATALOGUE, "p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
     let cores = |tier: &str| deploy.limits_of(tier).unwrap().cores.numbers().to_vec();

@@ -1,4 +1,4 @@
-//! Keys that can have no effect in their plan are refused; those that have none on one platform only are not.
+//! Keys without any effect in their plan are refused; those without effect on one platform only are not.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl WorkloadKeys for Shop {
 
 impl WorkloadSettings for ShopPlan {}
 
-/// A workload that loads any target, with the file of a script.
+/// A workload for any target, with the file of a script.
 struct Script;
 
 impl WorkloadKeys for Script {
@@ -52,7 +52,7 @@ fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
     read(catalogue, "p.toml", text, &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
 }
 
-/// The keys that are refused.
+/// The refused keys.
 fn refused(sets: &[&str]) -> Vec<String> {
     plan("", sets).map_or_else(|refused| refused.0.into_iter().map(|r| r.key).collect(), |_| Vec::new())
 }
@@ -101,7 +101,7 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     assert_eq!(refused(&["workload=script", "deploy.hosts=together"]), ["deploy.hosts"]);
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cores=0"]), ["deploy.driver_cores"]);
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
-    // Drivers are deployed all the same, where they are units.
+    // Drivers that are units are deployed as well.
     assert_eq!(refused(&[url, "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
     assert_eq!(refused(&[url, "deploy.driver_cpus=1", "driver.place=unit"]), Vec::<String>::new());
     assert_eq!(refused(&[url, "deploy.driver_cpus=1", "driver.count=2"]), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Plans as people write them, right and wrong.
+//! Plans, valid and invalid.
 
 use barograph_model::{Nanos, Strategy};
 use barograph_spec::{Catalogue, DataPlan, Refusal, read};
@@ -86,7 +86,7 @@ fn windows_too_short_to_be_valid_are_refused() {
     assert!(ok(&["load.window_s=4", "load.confirm_s=4"]));
     assert!(ok(&["load.window_s=3", "load.confirm_s=2", "driver.interval_ms=500"]));
     assert!(!ok(&["driver.interval_ms=12000"]), "the default window of 45 s has not four of these");
-    // A fixed load has no window that confirms.
+    // A fixed load has no confirming window.
     assert!(ok(&["load.strategy=fixed", "load.confirm_s=2"]));
 }
 

@@ -1,4 +1,4 @@
-//! Studies as people write them, right and wrong.
+//! Studies, valid and invalid.
 
 use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Metric};
 use barograph_spec::study::{Divisor, Study, read, read_with};
@@ -69,7 +69,7 @@ fn a_study_names_the_measures_of_workloads() {
     assert!(metric.more_is_better && metric.label == "hit_share");
     let again = read_with(&[&Cache], "s.toml", &study.resolved()).unwrap();
     assert_eq!(again.metrics, study.metrics);
-    // Only the study can say which way is better.
+    // Only the study can give the better direction.
     let open = &read("of = \"age\"").unwrap_err().0[0];
     assert_eq!(open.key, "metric[0].better");
     assert!(!read("of = \"age\"\nbetter = \"lower\"").unwrap().metrics[0].more_is_better);
@@ -155,13 +155,13 @@ fn a_resolved_study_reads_back_to_the_same() {
     let text = GOOD.replace("[settings]", "width = 0.1\nmost_repeats = 40\nagain = 3\nseed = 9\n[settings]");
     let first = study(&text);
     assert_eq!((first.repeats.width, first.repeats.most), (Some(0.1), 40));
-    // The paths in it count from where the study stands.
+    // Its paths are relative to the place of the study.
     let again = read("s.toml", &first.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
     assert_eq!(again.resolved(), first.resolved());
     assert_eq!((again.configurations, again.metrics), (first.configurations, first.metrics));
 }
 
-/// The study with metrics that are divided by something and with a warm-up.
+/// The study with divided metrics and with a warm-up.
 fn divided() -> String {
     let metrics = [
         "of = \"capacity\"\nper = \"deploy.application_nodes\"\n",
@@ -209,7 +209,7 @@ fn a_metric_may_be_divided_by_a_figure_or_by_a_key_of_the_plan() {
 
 #[test]
 fn what_is_left_to_its_default_is_not_in_the_resolved_study_and_the_rest_is() {
-    // A study that was begun before there were these keys goes on only if it reads as it did then.
+    // A study that was begun before these keys existed can continue only if it still reads the same.
     let before = study(GOOD).resolved();
     assert!(!before.contains("warm_up") && !before.contains("per ="), "{before}");
     assert_eq!(study(GOOD).warm_up_blocks, 0);
@@ -223,7 +223,7 @@ fn what_is_left_to_its_default_is_not_in_the_resolved_study_and_the_rest_is() {
         ("per = \"host_cpu\"", "per = \"driver_cpu\""),
         ("per = \"host_cpu\"\n", ""),
     ] {
-        // The last one would be a metric that is there already, were it not of something else.
+        // The last one would equal an existing metric, if it did not have another divisor.
         let changed = divided().replacen("of = \"throughput\"\nper", "of = \"goodput\"\nper", 1);
         assert!(changed.contains(from), "{from}");
         assert_ne!(study(&changed.replacen(from, to, 1)).resolved(), study(&changed).resolved(), "{to}");
@@ -259,7 +259,8 @@ fn only_some_levels_can_be_left() {
     assert_eq!((s.baseline.as_slice(), s.controlled()), (&[Some(1), Some(0)][..], 0));
 }
 
-/// What is changed in a good study, what it is changed to, and the key and the beginning of what is allowed that are told.
+/// Cases of a change in a valid study: the old and new text, the refused key, and the beginning of the
+/// allowed values.
 fn refuses(cases: &[(&str, &str, &str, &str)]) {
     for (from, to, key, allowed) in cases {
         assert!(GOOD.contains(from), "{from}");
@@ -384,7 +385,7 @@ fn a_metric_is_of_a_load_and_a_level_sets_a_key_of_one() {
     assert!(keys.contains(&"loads[1].load.rate"), "{keys:?}");
     let again = read("s.toml", &first.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
     assert_eq!(again.resolved(), first.resolved());
-    // Without a load it is of each that has it, and so is what is asked of it.
+    // Without a load, the metric and its crossings are those of each load that has them.
     let all = ["users", "visitors"].map(str::to_owned);
     let each = first.with_loads(|_| all.to_vec());
     let expected = ["visitors/throughput", "users/response_p99 of Get", "visitors/response_p99 of Get"];

@@ -1,4 +1,4 @@
-//! Several loads in a plan: what each has of its own, what all share, and what does not go together.
+//! Several loads in a plan: their own keys, the shared ones, and conflicts.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl WorkloadKeys for Shop {
 
 impl WorkloadSettings for ShopPlan {}
 
-/// A workload that loads any target.
+/// A workload for any target.
 struct Script;
 
 impl WorkloadKeys for Script {

@@ -1,28 +1,28 @@
-//! What a number of passes among a number of trials says about the pass probability.
+//! Bounds of a pass probability, from the number of passes among a number of trials.
 
 /// One-sided confidence of the bounds.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Halvings of the range in which a bound lies: more than a double can tell apart.
+/// Halvings of the range of a bound: more than the precision of a double.
 const HALVINGS: u32 = 60;
 
-/// With 95 % confidence the pass probability is at least this: the exact (Clopper-Pearson) lower bound.
+/// Exact (Clopper-Pearson) lower bound of the pass probability, with 95 % confidence.
 #[must_use]
 pub fn at_least(passed: u32, trials: u32) -> f64 {
     if passed == 0 {
         return 0.0;
     }
-    // The probability of so many passes or more rises with the pass probability.
+    // The probability of `passed` passes or more rises with the pass probability.
     cross(|p| tail(passed, trials, p))
 }
 
-/// With 95 % confidence the pass probability is below this: the exact upper bound.
+/// Exact (Clopper-Pearson) upper bound of the pass probability, with 95 % confidence.
 #[must_use]
 pub fn below(passed: u32, trials: u32) -> f64 {
     1.0 - at_least(trials.saturating_sub(passed), trials)
 }
 
-/// Where a rising function of a probability reaches the error that the confidence leaves.
+/// The probability at which a rising function reaches the error that the confidence leaves.
 pub(crate) fn cross(rising: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -37,7 +37,7 @@ fn tail(least: u32, trials: u32, p: f64) -> f64 {
     number(&vec![p; trials as usize])[least.min(trials + 1) as usize..].iter().sum()
 }
 
-/// Probability of each number of passes, 0 to all, of trials with these pass probabilities.
+/// Probability of each number of passes, from 0 to all, in trials with these pass probabilities.
 #[must_use]
 pub fn number(pass: &[f64]) -> Vec<f64> {
     let mut of = vec![0.0; pass.len() + 2];

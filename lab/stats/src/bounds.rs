@@ -1,34 +1,35 @@
-//! Bounds of a closed system: the most and the least throughput, and the shortest and the longest response time, that so
-//! many users can have, from nothing but what an operation needs of each resource.
+//! Bounds of a closed system: the range of throughput and response time for a number of users, from the
+//! demand of an operation on each resource alone.
 //!
-//! A user thinks, starts an operation, waits for its answer, and thinks again; each resource works on one operation at a
-//! time. One that works on several counts as a single one that is so many times as fast. That is better than what there is,
-//! so upper bounds of throughput hold for it and lower ones do not. Times are in any one unit, rates are per that unit.
+//! A user thinks, starts an operation, waits for its answer, and thinks again; each resource works on one
+//! operation at a time. A resource with k servers counts as a single one that is k times as fast. That is
+//! better than the real one, so upper bounds of throughput hold for it and lower ones do not. Times are in
+//! any one unit, rates are per that unit.
 
 use std::num::NonZeroU32;
 
-/// A closed system, by what its operations need and how long its users think.
+/// A closed system: demands of its operations and think time of its users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Closed {
-    /// Time that an operation needs of all resources together.
+    /// Demand of an operation on all resources together.
     total: f64,
-    /// Time that it needs of the resource it needs longest.
+    /// Demand on the resource with the largest demand.
     largest: f64,
-    /// Mean over the resources that it needs at all.
+    /// Mean demand over the resources with any demand.
     mean: f64,
     think: f64,
 }
 
-/// From the least to the most that a figure can be.
+/// Range of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// It is not less.
+    /// The lower bound.
     pub least: f64,
-    /// It is not more.
+    /// The upper bound.
     pub most: f64,
 }
 
-/// What a number of users can have.
+/// Bounds for a number of users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Operations per unit of time.
@@ -38,8 +39,9 @@ pub struct Bounds {
 }
 
 impl Closed {
-    /// `demands` are the time that an operation needs of each resource, all its visits together; `think` is the time between
-    /// an answer and the next operation. `None` when nothing is needed, or a time makes no sense.
+    /// `demands` are the times that an operation needs of each resource, all its visits together; `think` is
+    /// the time between an answer and the next operation. `None` if all demands are zero, or a time is
+    /// negative or not finite.
     #[must_use]
     pub fn new(demands: &[f64], think: f64) -> Option<Self> {
         let makes_sense = |time: &f64| time.is_finite() && *time >= 0.0;
@@ -50,22 +52,23 @@ impl Closed {
         sensible.then_some(Closed { total, largest, mean, think })
     }
 
-    /// The throughput that no number of users exceeds: `1 / Dmax`, at which the resource needed longest has no pause.
+    /// The throughput that no number of users exceeds: `1 / Dmax`, at which the resource with the largest
+    /// demand is always busy.
     #[must_use]
     pub fn saturation(&self) -> f64 {
         1.0 / self.largest
     }
 
-    /// The number of users at which the two asymptotes of throughput meet: `N* = (D + Z) / Dmax`. From there on some user has
-    /// to wait for another.
+    /// The number of users at which the two asymptotes of throughput meet: `N* = (D + Z) / Dmax`. From there
+    /// on some user has to wait for another.
     #[must_use]
     pub fn knee(&self) -> f64 {
         (self.total + self.think) / self.largest
     }
 
-    /// Asymptotic bounds (Muntz and Wong 1974; Denning and Buzen 1978). At best nobody waits until a resource is full:
-    /// `X <= min(1 / Dmax, N / (D + Z))`. At worst everybody waits for all others: `X >= N / (N D + Z)`. Hence
-    /// `max(D, N Dmax - Z) <= R <= N D`.
+    /// Asymptotic bounds (Muntz and Wong 1974; Denning and Buzen 1978). At best no operation waits until a
+    /// resource is full: `X <= min(1 / Dmax, N / (D + Z))`. At worst every operation waits for all others: `X
+    /// >= N / (N D + Z)`. Hence `max(D, N Dmax - Z) <= R <= N D`.
     #[must_use]
     pub fn asymptotic(&self, users: NonZeroU32) -> Bounds {
         let n = f64::from(users.get());
@@ -74,12 +77,15 @@ impl Closed {
         self.of(n, Range { least, most })
     }
 
-    /// Bounds of balanced jobs (Zahorjan, Sevcik, Eager and Galler 1982), with think time as in Lazowska, Zahorjan, Graham
-    /// and Sevcik (1984): the same work spread evenly over the resources is at least as fast, and made of resources that are
-    /// all needed as long as the longest at most as fast. With Davg the mean demand,
-    /// `N / (D + Z + (N - 1) Dmax / (1 + Z / (N D))) <= X <= min(1 / Dmax, N / (D + Z + (N - 1) Davg / (1 + Z / D)))`.
-    /// They lie within the asymptotic bounds, and need more: queues with a product form, as they have where times scatter
-    /// exponentially or where those present share a resource evenly.
+    /// Bounds of balanced jobs (Zahorjan, Sevcik, Eager and Galler 1982), with think time as in Lazowska,
+    /// Zahorjan, Graham and Sevcik (1984).
+    ///
+    /// The same work spread evenly over the resources is at least as fast, and made of resources that all
+    /// have the largest demand at most as fast. With Davg the mean demand, `N / (D + Z + (N - 1) Dmax / (1 +
+    /// Z / (N D))) <= X <= min(1 / Dmax, N / (D + Z + (N - 1) Davg / (1 + Z / D)))`.
+    ///
+    /// They lie within the asymptotic bounds, and assume more: queues with a product form, as with
+    /// exponentially distributed service times or with resources shared evenly by all present.
     #[must_use]
     pub fn balanced(&self, users: NonZeroU32) -> Bounds {
         let n = f64::from(users.get());
@@ -89,7 +95,7 @@ impl Closed {
         self.of(n, Range { least, most: self.saturation().min(most) })
     }
 
-    /// With the response times that follow: `R = N / X - Z`.
+    /// Adds the response times that follow: `R = N / X - Z`.
     fn of(&self, n: f64, throughput: Range) -> Bounds {
         let response =
             Range { least: n / throughput.most - self.think, most: n / throughput.least - self.think };
@@ -120,7 +126,8 @@ mod tests {
         throughput
     }
 
-    /// Throughput of one resource with several servers, by the chances of each number of operations at it.
+    /// Throughput of one resource with several servers, by the probability of each number of operations at
+    /// it.
     fn of_several_servers(servers: u32, demand: f64, think: f64, users: u32) -> f64 {
         let busy = |n: u32| f64::from(n.min(servers));
         let (mut chance, mut all, mut working) = (1.0, 1.0, 0.0);
@@ -136,7 +143,7 @@ mod tests {
         (found - expected).abs() <= 1e-9 * expected.abs().max(1e-9)
     }
 
-    /// `range` holds `value`, but for rounding.
+    /// Whether `range` holds `value`, up to rounding.
     fn holds(range: Range, value: f64) -> bool {
         range.least <= value * (1.0 + 1e-9) && value <= range.most * (1.0 + 1e-9)
     }
@@ -177,7 +184,7 @@ mod tests {
     fn evenly_spread_work_leaves_nothing_open() {
         let closed = Closed::new(&[2.0, 2.0, 2.0, 0.0], 0.0).unwrap();
         for n in [1, 2, 10, 500] {
-            // N / (D + (N - 1) D / K), and what is not needed at all changes nothing.
+            // N / (D + (N - 1) D / K); a demand of zero changes nothing.
             let known = f64::from(n) / (6.0 + f64::from(n - 1) * 2.0);
             let Range { least, most } = closed.balanced(users(n)).throughput;
             assert!(close(least, known) && close(most, known), "{n}: {least} to {most} is not {known}");

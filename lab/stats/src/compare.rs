@@ -1,11 +1,12 @@
-//! Is the candidate better than the baseline, by how much, and how sure is that?
+//! Comparison of a candidate with a baseline: direction, size and certainty of the difference.
 //!
-//! The unit is the *pair*: both figures come from one block, in which baseline and candidate ran one shortly after the
-//! other. What a machine's neighbours did to both cancels in their ratio; figures taken far apart in time differ even when
-//! a thing is compared with itself. How often that is, and what pairs make of it, is in `docs/reference/comparison.md`.
+//! The unit is the *pair*: both figures come from one block, in which baseline and candidate ran one shortly
+//! after the other. Effects of a machine's neighbours on both cancel in their ratio; figures taken far apart
+//! in time differ even in a comparison of a thing with itself. `docs/reference/comparison.md` has the rate of
+//! such differences, without and with pairs.
 //!
-//! Four findings: better, worse, equivalent within a margin that is stated before, and undecided. "No significant
-//! difference" is not among them: it says nothing about whether there is one.
+//! Four findings: better, worse, equivalent within a margin stated before, and undecided. "No significant
+//! difference" is not among them: it does not say whether there is one.
 
 mod believed;
 mod bootstrap;
@@ -21,18 +22,19 @@ use crate::rank::{self, Confidence};
 
 /// Fewest pairs that can give a 95 % interval.
 pub const FEWEST_PAIRS: usize = 6;
-/// Largest p-value, after Holm, that goes with "better" or "worse", and below which a control differs from itself.
+/// Largest p-value, after Holm's correction, for "better" or "worse", and below which a control differs from
+/// itself.
 pub const SIGNIFICANCE: f64 = 0.05;
-/// Looks in a row at which an interval is narrow enough before no more pairs are made. At one look it may be narrow by luck:
-/// then 92.4 % of the intervals hold the truth in the worst case instead of 95 %, after two in a row 93.1 %
-/// (`cargo xtask simulate compare`).
+/// Looks in a row at which an interval is narrow enough before no more pairs are made. At one look it may be
+/// narrow by luck: then 92.4 % of the intervals hold the truth in the worst case instead of 95 %, after two
+/// in a row 93.1 % (`cargo xtask simulate compare`).
 pub const NARROW_LOOKS: usize = 2;
-/// From so many pairs on their scatter says something about how many are needed.
+/// Fewest pairs whose scatter is used to plan the number of pairs.
 const FEWEST_TO_PLAN: usize = 5;
-/// A standard normal draw is below this four times in five: the power that is planned with.
+/// Standard normal quantile of the power used in planning: 80 %.
 const POWER: f64 = 0.84;
 
-/// Which way is better.
+/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// More is better: throughput, capacity.
@@ -41,24 +43,24 @@ pub enum Direction {
     Lower,
 }
 
-/// What a comparison found. "Better" and "worse" are the candidate's, by the direction of the metric.
+/// Finding of a comparison. "Better" and "worse" are the candidate's, by the direction of the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Finding {
-    /// By more than the margin, and not by chance.
+    /// Better by more than the margin, and not by chance.
     Better,
-    /// By more than the margin, and not by chance.
+    /// Worse by more than the margin, and not by chance.
     Worse,
-    /// Different by less than the margin, surely.
+    /// Certainly different by less than the margin.
     Equivalent,
-    /// Nothing of these can be said yet.
+    /// None of these is certain yet.
     Undecided,
 }
 
 impl Finding {
-    /// All four, worst first.
+    /// All findings, worst first.
     pub const ALL: [Finding; 4] = [Finding::Worse, Finding::Undecided, Finding::Equivalent, Finding::Better];
 
-    /// As people and files read it.
+    /// The word in texts and files.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -80,8 +82,9 @@ impl Finding {
     }
 }
 
-/// The two figures of one block, in the same unit. A figure that is missing is not a number. Pairs with such a figure, or
-/// with one below zero, are not used. Zero is a figure: nothing against something is the largest difference there is.
+/// The two figures of one block, in the same unit. A missing figure is NaN. Pairs with a missing or negative
+/// figure are not used. Zero is a valid figure: zero against a positive figure is the largest difference
+/// there is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     /// Of the baseline.
@@ -91,19 +94,20 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// `candidate` beside `baseline`.
+    /// A pair of figures.
     #[must_use]
     pub const fn new(baseline: f64, candidate: f64) -> Self {
         Pair { baseline, candidate }
     }
 
-    /// Candidate over baseline, when both figures can be used: infinite over a baseline of zero, and one where both are zero.
+    /// Candidate over baseline, if both figures are usable: infinite over a baseline of zero, and one if both
+    /// are zero.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         self.log_ratio().map(f64::exp)
     }
 
-    /// ln(candidate / baseline), when both figures can be used.
+    /// `ln(candidate / baseline)`, if both figures are usable.
     fn log_ratio(&self) -> Option<f64> {
         let usable = |figure: f64| figure.is_finite() && figure >= 0.0;
         if !(usable(self.baseline) && usable(self.candidate)) {
@@ -115,45 +119,46 @@ impl Pair {
     }
 }
 
-/// One metric of candidate and baseline, compared.
+/// Comparison of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// Pairs used.
     pub pairs: usize,
     /// Pairs left out because a figure was missing or negative.
     pub excluded: usize,
-    /// Candidate over baseline: the Hodges-Lehmann estimate of the log ratios, as a ratio. Not a number without pairs.
+    /// Candidate over baseline: the Hodges-Lehmann estimate of the log ratios, as a ratio. NaN without pairs.
     pub ratio: f64,
     /// The plain median of the ratios.
     pub median_ratio: f64,
-    /// Lower end of the 95 % interval of the ratio; not a number below [`FEWEST_PAIRS`].
+    /// Lower end of the 95 % interval of the ratio; NaN below [`FEWEST_PAIRS`].
     pub low: f64,
-    /// Upper end of the 95 % interval of the ratio; not a number below [`FEWEST_PAIRS`].
+    /// Upper end of the 95 % interval of the ratio; NaN below [`FEWEST_PAIRS`].
     pub high: f64,
-    /// Lower end of the 90 % interval, by which equivalence is judged; not a number below 5 pairs.
+    /// Lower end of the 90 % interval, by which equivalence is judged; NaN below 5 pairs.
     pub low_90: f64,
     /// Upper end of the 90 % interval.
     pub high_90: f64,
-    /// Wilcoxon's signed-rank test, two-sided; 1 without pairs.
+    /// p-value of Wilcoxon's signed-rank test, two-sided; 1 without pairs.
     pub p: f64,
-    /// The same after [`judge`] corrected it for the number of metrics; equal to `p` before.
+    /// The p-value corrected by [`judge`] for the number of metrics; equal to `p` before.
     pub p_holm: f64,
     /// Ratios from 1 / (1 + margin) to 1 + margin count as no practical difference.
     pub margin: f64,
-    /// Ratios within this, as a share, may be the place's noise and so are neither better nor worse; zero where it is not
-    /// known. It takes nothing to be equivalent: a noisy place does not make things alike. Counts from [`judge`] on.
+    /// Noise floor as a share: ratios within it may be noise of the place and so are neither better nor
+    /// worse. Zero if unknown. It has no effect on equivalence: a noisy place does not make things alike. Set
+    /// by [`judge`].
     pub floor: f64,
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
-    /// Standard deviation of the logarithms of the ratios; not a number below two pairs, or where a figure is zero.
+    /// Standard deviation of the logarithms of the ratios; NaN below two pairs, or if a figure is zero.
     pub scatter: f64,
-    /// When undecided, with 5 or more pairs: roughly how many pairs would decide, for one metric alone or, after [`judge`], for
-    /// as many as were judged together.
+    /// Approximate number of pairs that would decide, when undecided with 5 or more pairs: for this metric
+    /// alone or, after [`judge`], for all metrics judged together.
     pub pairs_needed: Option<u32>,
 }
 
-/// Compares one metric. `margin` is a share: 0.01 is 1 %. A margin that is negative or no number counts as zero, with
-/// which nothing can be equivalent.
+/// Compares one metric. `margin` is a share: 0.01 is 1 %. A negative margin or NaN counts as zero, with which
+/// nothing can be equivalent.
 #[must_use]
 pub fn compare(pairs: &[Pair], direction: Direction, margin: f64) -> Comparison {
     let logs: Vec<f64> = pairs.iter().filter_map(Pair::log_ratio).collect();
@@ -186,17 +191,18 @@ pub fn compare(pairs: &[Pair], direction: Direction, margin: f64) -> Comparison 
     compared
 }
 
-/// Fewest pairs with which one of so many metrics that are judged together can be found better or worse: the smallest
-/// p-value of n pairs is 2^(1 - n), and Holm multiplies the smallest of a family by the number of its metrics.
+/// Fewest pairs with which one of `metrics` metrics judged together can be found better or worse: the
+/// smallest p-value of n pairs is 2^(1 - n), and Holm multiplies the smallest of a family by the number of
+/// its metrics.
 #[must_use]
 pub fn fewest_to_decide(metrics: usize) -> usize {
     let pairs = (1.0 + (metrics.max(1) as f64 / SIGNIFICANCE).log2()).ceil();
     (pairs as usize).max(FEWEST_PAIRS)
 }
 
-/// Corrects the p-values of metrics that are reported together, by Holm, and finds again. Without this one of twenty
-/// metrics that did not change would be found better or worse. Equivalence is not corrected: each such claim rests on
-/// its own interval. Metrics without any pair are no part of the family.
+/// Corrects the p-values of metrics that are reported together, by Holm, and repeats the findings. Without
+/// the correction, one of twenty unchanged metrics would be found better or worse. Equivalence is not
+/// corrected: each such claim rests on its own interval. Metrics without pairs are not part of the family.
 pub fn judge(family: &mut [(Direction, Comparison)]) {
     let mut order: Vec<usize> = (0..family.len()).filter(|at| family[*at].1.pairs > 0).collect();
     order.sort_by(|a, b| family[*a].1.p.total_cmp(&family[*b].1.p));
@@ -213,8 +219,8 @@ pub fn judge(family: &mut [(Direction, Comparison)]) {
     }
 }
 
-/// How far from one the ratio of a thing to itself may be here: the further end of its 95 % interval, as a share. Nothing
-/// below that is told from noise. Not a number below [`FEWEST_PAIRS`].
+/// Noise floor of a comparison of a thing with itself: the distance from one of the further end of its 95 %
+/// interval, as a share. Smaller differences cannot be distinguished from noise. NaN below [`FEWEST_PAIRS`].
 #[must_use]
 pub fn noise_floor(aa: &[Pair]) -> f64 {
     let control = compare(aa, Direction::Higher, 0.0);
@@ -224,7 +230,7 @@ pub fn noise_floor(aa: &[Pair]) -> f64 {
     }
 }
 
-/// Does an interval of ratios lie wholly on one side of all that differ from one by at most `share`?
+/// Whether an interval of ratios lies wholly on one side of all that differ from one by at most `share`.
 #[must_use]
 pub fn is_beyond((low, high): (f64, f64), share: f64) -> bool {
     let (least, most) = around_one(share);
@@ -236,8 +242,8 @@ fn around_one(share: f64) -> (f64, f64) {
     (1.0 / (1.0 + share), 1.0 + share)
 }
 
-/// Finds by intervals, margin, noise floor and corrected p-value. Comparisons with not-a-number are false, so that too
-/// few pairs are undecided by themselves.
+/// Sets the finding by intervals, margin, noise floor and corrected p-value. Comparisons with NaN are false,
+/// so too few pairs are undecided without a special case.
 fn conclude(compared: &mut Comparison, direction: Direction) {
     let (least, most) = around_one(compared.margin.max(compared.floor));
     let (same_from, same_to) = around_one(compared.margin);
@@ -251,24 +257,26 @@ fn conclude(compared: &mut Comparison, direction: Direction) {
     } else if sure && compared.high < least {
         less
     } else if !compared.low.is_nan() && compared.low_90 > same_from && compared.high_90 < same_to {
-        // Five pairs have a 90 % interval; that so few find nothing holds for equivalence too.
+        // Five pairs have a 90 % interval; the rule of fewest pairs holds for equivalence too.
         Finding::Equivalent
     } else {
         Finding::Undecided
     };
 }
 
-/// Standard deviation; not a number below two values, or where one is infinite.
+/// Standard deviation; NaN below two values, or if one is infinite.
 fn deviation(logs: &[f64]) -> f64 {
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt()
 }
 
-/// How many pairs would place the ratio on one side of the margin four times in five, if ratio and scatter of the logarithms
-/// stay as they are: from the distance of the ratio to the margin, or the margin itself where that is larger. A ratio within
-/// the margin is on its way to "equivalent", which is not corrected for the number of `metrics`; one beyond it to "better"
-/// or "worse", which is, and which the noise floor has to make room for: interval and floor shrink with the root of the pairs,
-/// which is reckoned without a reserve.
+/// Number of pairs that would place the ratio on one side of the margin four times in five, if ratio and
+/// scatter of the logarithms stay as they are.
+///
+/// It follows from the distance of the ratio to the margin, or from the margin itself if that is larger. A
+/// ratio within the margin tends to "equivalent", which is not corrected for the number of `metrics`; one
+/// beyond it tends to "better" or "worse", which is corrected and must also exceed the noise floor. Interval
+/// and floor shrink with the root of the number of pairs; no reserve is added.
 fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
     if compared.finding != Finding::Undecided {
         return None;
@@ -286,7 +294,7 @@ fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
         let reach = (compared.high / compared.low).ln() / 2.0 + compared.floor.ln_1p();
         wanted = wanted.max(compared.pairs as f64 * (reach / compared.ratio.ln()).powi(2));
     }
-    // As many as there are did not decide, whatever their scatter says.
+    // The present number of pairs did not decide, even if their scatter implies it.
     let least = (compared.pairs + 1).max(fewest_to_decide(metrics));
     Some((wanted.ceil() as u32).max(u32::try_from(least).unwrap_or(u32::MAX)))
 }

@@ -1,74 +1,76 @@
-//! Was there an episode: a stretch of a series that lies apart from the rest?
+//! Episodes: stretches of a series that lie apart from the rest.
 //!
-//! A straight line sees a series that rises or falls. It does not see one that goes up and comes down again, and it
-//! hardly sees a step near an end. Here every stretch of batch means is held against all the others; the stretch that
-//! differs most decides, by a limit set so high that the best of many stretches of noise seldom reaches it.
+//! A straight line shows a series that rises or falls. It does not show one that goes up and comes down
+//! again, and hardly shows a step near an end. Here every stretch of batch means is held against all the
+//! others; the stretch that differs most decides, by a limit so high that the best of many stretches of noise
+//! seldom reaches it.
 //!
-//! MSER-5, the usual rule for where a steady state begins, was tried in its place: it names a beginning in the second half
-//! of more than a fifth of all windows of a minute in which there is nothing but noise (tested below).
+//! MSER-5, the usual rule for the beginning of a steady state, does not serve: it places the beginning in the
+//! second half of more than a fifth of all windows of a minute with pure noise (tested below).
 
 use barograph_model::Share;
 
 use crate::steady::{means_of, widening};
 
-/// An episode that moves the mean of the window by no more than this part is none: the same that a drift is allowed.
+/// Largest shift of the window's mean that is not an episode: that allowed for a drift.
 pub const SHIFT_ALLOWED: Share = crate::steady::DRIFT_ALLOWED;
 
-/// Fewer values than this show no episode.
+/// Fewest values that can show an episode.
 pub const FEWEST_VALUES: usize = 8;
 
-/// The contrast between a stretch and the rest, in standard errors, that counts as certain. Of noise, the best of all
-/// stretches reaches it in fewer than one window of a hundred (tested below); a single one would need 2.6 for that.
+/// Contrast between a stretch and the rest, in standard errors, that counts as certain. In noise, the best of
+/// all stretches reaches it in fewer than one window of a hundred (tested below); a single stretch would need
+/// 2.6 for that.
 const CERTAIN: f64 = 7.0;
 
-/// Sides that differ by less, as a part of the mean, differ by how their figures are rounded.
+/// Smallest difference of the sides, as a part of the mean, that is not due to rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// Values per batch worth having before there are more batches.
 const BATCH_VALUES: usize = 4;
 
-/// Batches at the least and at the most.
+/// Least and greatest number of batches.
 const BATCHES: (usize, usize) = (8, 20);
 
-/// How the noise of a series grows with its level, which decides on which scale a stretch is held against the rest.
+/// Growth of the noise of a series with its level, which decides the scale of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// It hardly does, as with counts per second of a load that stays: differences are taken.
+    /// Hardly any growth, as with counts per second of a constant load: differences are taken.
     Even,
-    /// In proportion, as with response times, which are products of what is asked for and how long the queues are: ratios are
-    /// taken. Differences would hide a stretch behind the noise that it brings along: six times as long with a swing of 15 %
-    /// swings by as much as everything took before.
+    /// Growth in proportion, as with response times, which are products of demand and queue length: ratios
+    /// are taken. Differences would hide a stretch behind its own noise: six times as long with a swing of 15
+    /// % swings by as much as the mean before.
     Proportional,
 }
 
 /// The stretch that differs most from the rest of its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
-    /// Where it begins, as a part of the window.
+    /// Begin, as a part of the window.
     pub from: f64,
-    /// Where it ends, as a part of the window.
+    /// End, as a part of the window.
     pub to: f64,
     /// Its mean, in the unit of the series.
     pub mean: f64,
     /// The mean of the rest.
     pub rest: f64,
-    /// The difference of the two in standard errors.
+    /// Difference of the two in standard errors.
     pub contrast: f64,
-    /// By which part the smaller of the two moves the mean of the window.
+    /// Shift of the window's mean by the smaller of the two, as a part.
     pub shift: f64,
 }
 
 impl Episode {
-    /// Certain, and large enough to matter. `floor` is the move of the mean, in the unit of the series, below which nobody
-    /// needs to care.
+    /// Whether the episode is certain, and large enough to matter. `floor` is the largest shift of the mean,
+    /// in the unit of the series, that never matters.
     #[must_use]
     pub fn counts(&self, floor: f64) -> bool {
         let moved = self.shift * self.window_mean();
         self.contrast > CERTAIN && self.shift > SHIFT_ALLOWED.get() && moved > floor
     }
 
-    /// It begins with the window. A stretch that lasts to the end of the window is never named: the part before it differs
-    /// from it as much, and that part is named instead, since which of two parts is the unusual one cannot be told.
+    /// Whether it begins with the window. A stretch up to the end of the window is never reported: the part
+    /// before it differs from it as much and is reported instead, since either part may be the unusual one.
     #[must_use]
     pub fn is_the_beginning(&self) -> bool {
         self.from <= 0.0
@@ -80,8 +82,8 @@ impl Episode {
     }
 }
 
-/// The stretch that differs most; `None` of fewer than [`FEWEST_VALUES`] values, or when their mean is not above zero. Ratios
-/// need values above zero: where a batch has none, differences are taken.
+/// The stretch that differs most; `None` with fewer than [`FEWEST_VALUES`] values, or if their mean is not
+/// above zero. Ratios need values above zero: if a batch has none, differences are taken.
 #[must_use]
 pub fn episode(values: &[f64], noise: Noise) -> Option<Episode> {
     if values.len() < FEWEST_VALUES {
@@ -104,8 +106,8 @@ pub fn episode(values: &[f64], noise: Noise) -> Option<Episode> {
     }
     let (mut best, mut most) = ((0, 1), -1.0);
     for from in 0..count {
-        // Not up to the end: such a stretch has the contrast of the beginning that it leaves, and the last digits of the two
-        // would decide which is named.
+        // Not up to the end: such a stretch has the contrast of the beginning that it leaves, and rounding
+        // would decide between the two.
         for to in from + 1..count {
             let (inside, outside) = ((to - from) as f64, (count - (to - from)) as f64);
             let off: f64 = sums[to] - sums[from];
@@ -157,9 +159,10 @@ fn contrast(values: &[f64], (from, to): (usize, usize), between: f64) -> f64 {
     }
 }
 
-/// The batches that an edge of the stretch runs through: of the two beside it the one that fits worse. Such a batch is partly
-/// of the stretch and partly of the rest, so what it is off by is no noise, and counted as noise it would hide the stretch. How
-/// far neighbours resemble each other is taken from all batches, because without these the rest looks too even.
+/// Batches cut by an edge of the stretch: of the two beside each edge the one that fits worse. Such a batch
+/// belongs partly to the stretch and partly to the rest, so its deviation is not noise, and counted as noise
+/// it would hide the stretch. The resemblance of neighbours is taken from all batches, because without these
+/// the rest looks too even.
 fn straddling(residuals: &[f64], edges: &[usize]) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     for edge in edges.iter().filter(|edge| **edge > 0) {
@@ -187,7 +190,7 @@ mod tests {
         (0..RUNS).filter(|seed| episode(&series(*seed), noise).is_some_and(|e| e.counts(0.0))).count()
     }
 
-    /// Values around 100 whose noise is a factor, as is the shape.
+    /// Values around 100 with noise and shape as factors.
     fn in_proportion(seed: u64, length: usize, noise: (f64, f64), factor: fn(f64) -> f64) -> Vec<f64> {
         let values = shaped(seed, length, noise, |_| 0.0);
         let at = |i: usize| i as f64 / length as f64;
@@ -206,7 +209,8 @@ mod tests {
         }
     }
 
-    /// What takes twenty times as long swings twenty times as much, too: differences miss a fifth of such stretches.
+    /// A stretch twenty times as long also swings twenty times as much: differences miss a fifth of such
+    /// stretches.
     #[test]
     fn noise_that_a_stretch_brings_along_does_not_hide_it() {
         let long = |x: f64| if (0.3..0.63).contains(&x) { 20.0 } else { 1.0 };
@@ -214,7 +218,7 @@ mod tests {
         let (even, proportional) = (count(series, Noise::Even), count(series, Noise::Proportional));
         assert!(even < RUNS as usize * 9 / 10, "{even} of {RUNS}");
         assert!(proportional > RUNS as usize * 99 / 100, "{proportional} of {RUNS}");
-        // Ratios of nothing are none.
+        // Ratios of zeros do not exist.
         let none: Vec<f64> = (0..60).map(|i| if i < 20 { 0.0 } else { 5.0 }).collect();
         assert_eq!(episode(&none, Noise::Proportional), episode(&none, Noise::Even));
     }
@@ -251,7 +255,7 @@ mod tests {
         assert_eq!(straddling(&[0.1, 0.2, 0.0], &[0, 1]), [1]);
     }
 
-    /// A step is told from its beginning, whatever the last digits of sums are.
+    /// A step is reported by its beginning, regardless of rounding.
     #[test]
     fn a_stretch_to_the_end_is_told_by_what_comes_before_it() {
         for at in 1..20 {
@@ -282,7 +286,8 @@ mod tests {
         assert!(!even.counts(0.0) && even.contrast == 0.0);
     }
 
-    /// Where the rest has the smallest estimated error of its mean, in batches of five values.
+    /// MSER-5: the cut after which the rest has the smallest estimated error of its mean, in batches of five
+    /// values.
     fn mser_5(values: &[f64]) -> (usize, usize) {
         let batches: Vec<f64> = values.chunks_exact(5).map(|c| c.iter().sum::<f64>() / 5.0).collect();
         let error = |cut: usize| {

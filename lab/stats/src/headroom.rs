@@ -1,23 +1,24 @@
-//! How far a load can grow until a resource is used up: the utilisation law, use = rate x demand, turned round.
+//! Headroom: the growth of a load until a resource is used up, by the utilisation law (use = rate x demand)
+//! solved for the rate.
 //!
-//! What an operation needs of a resource is taken to stay as it is, so use grows in proportion to the load. The level that
-//! follows is an upper bound in two ways: queueing makes response times fail before a resource is full, and what nobody
-//! measured may end it sooner.
+//! The demand of an operation is assumed constant, so use grows in proportion to the load. The resulting
+//! level is an upper bound in two ways: queueing makes response times fail before a resource is full, and a
+//! resource that was not measured may be exhausted sooner.
 
-/// A resource with a limit, as it was used at one level of load.
+/// Use of a limited resource at one level of load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Use {
-    /// What is used without any load: memory and files have that, cores hardly.
+    /// Use without any load: memory and files have some, cores hardly any.
     pub idle: f64,
-    /// What was used at the level.
+    /// Use at the level.
     pub used: f64,
-    /// All there is of it.
+    /// The limit.
     pub limit: f64,
 }
 
 impl Use {
-    /// The level at which nothing is left of it, when so much was used at `level`. `None` where the load used nothing of it,
-    /// or where a figure makes no sense.
+    /// The level at which the resource is used up, given this use at `level`. `None` if the load used none of
+    /// it, or if a figure is invalid.
     #[must_use]
     pub fn used_up_at(&self, level: f64) -> Option<f64> {
         let grown = self.used - self.idle;
@@ -36,7 +37,7 @@ mod tests {
     fn by_hand() {
         let of = |idle, used, limit| Use { idle, used, limit }.used_up_at(1_000.0);
         assert_eq!(of(0.0, 1.0, 4.0), Some(4_000.0));
-        // 100 of 900 that are left for the load: nine times as much fits.
+        // The load uses 100 of the 900 left for it: nine times as much fits.
         assert_eq!(of(100.0, 200.0, 1_000.0), Some(9_000.0));
         assert_eq!(of(0.0, 4.0, 4.0), Some(1_000.0));
     }

@@ -1,22 +1,23 @@
-//! Do the slices of a window hold the same mixture? Pearson's chi-square between slices, held against the one within.
+//! Test for equal mixtures in the slices of a window: Pearson's chi-square between slices, relative to the
+//! one within slices.
 //!
-//! Counts of operations are not independent draws: a session does its steps in order, and many users do the same when
-//! something happens that all of them see. So the plain test calls every busy window uneven. How much more than by chance the
-//! blocks *within* a slice differ is measured, and the difference *between* slices has to stand out from that. Besides, it has to
-//! be large: with a million operations a thousandth of them is certain and says nothing.
+//! Counts of operations are not independent draws: a session does its steps in order, and many users react to
+//! the same event. The plain test would therefore find every busy window uneven. Here the dispersion
+//! *between* slices has to exceed the dispersion of blocks *within* slices. It also has to be large: with a
+//! million operations a difference of a thousandth is certain and irrelevant.
 
-/// Kinds that are seen more rarely than this in all are put together.
+/// Kinds with fewer counts than this in all are pooled.
 const FEWEST_OF_A_KIND: u64 = 15;
 
-/// Chance alone exceeds this many standard deviations once in two thousand windows.
+/// Standard deviations that chance alone exceeds once in two thousand windows.
 const CERTAIN: f64 = 3.29;
 
-/// How unlike the slices are.
+/// Difference between the slices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unlike {
     /// The slice that differs most from the others, by its number.
     pub slice: usize,
-    /// Which part of it would have to be of another kind to be like the others, 0 to 1 (total variation).
+    /// Part of it that would have to be of another kind to match the others, 0 to 1 (total variation).
     pub distance: f64,
     /// The kind that differs most, by its number among those given; `None` for all rare ones together.
     pub kind: Option<usize>,
@@ -24,20 +25,20 @@ pub struct Unlike {
     pub share: f64,
     /// Its share in the others.
     pub share_of_others: f64,
-    /// The difference between slices in standard deviations of what chance makes, given the unevenness within slices.
+    /// The difference between slices in standard deviations of chance, given the unevenness within slices.
     pub deviations: f64,
 }
 
 impl Unlike {
-    /// More than chance makes.
+    /// Whether it exceeds chance.
     #[must_use]
     pub fn certain(&self) -> bool {
         self.deviations > CERTAIN
     }
 }
 
-/// Compares slices. `blocks` are counts by kind, in order of time; each slice has `per_slice` of them. `None` when there are
-/// fewer than two slices of two blocks, or fewer than two kinds often enough to be compared.
+/// Compares slices. `blocks` are counts by kind, in order of time; each slice has `per_slice` of them. `None`
+/// if there are fewer than two slices of two blocks, or fewer than two kinds frequent enough to be compared.
 #[must_use]
 pub fn unlike(blocks: &[Vec<u64>], per_slice: usize) -> Option<Unlike> {
     if per_slice < 2 || blocks.len() < 2 * per_slice {
@@ -52,17 +53,17 @@ pub fn unlike(blocks: &[Vec<u64>], per_slice: usize) -> Option<Unlike> {
         blocks.chunks_exact(per_slice).zip(&slices).map(|(blocks, slice)| chi_square(blocks, slice)).sum();
     let freedom = ((slices.len() - 1) * (kinds - 1)) as f64;
     let freedom_within = (slices.len() * (per_slice - 1) * (kinds - 1)) as f64;
-    // Evener than chance is chance.
+    // Less dispersion than by chance counts as chance.
     let dispersion = (within / freedom_within * resemblance(&blocks, &slices)).max(1.0);
     let deviations = deviations(between / freedom / dispersion, freedom, freedom_within);
     Some(Unlike { deviations, ..largest(&slices, &all, &names) })
 }
 
-/// The numbers of kinds, and how often each was seen, by block.
+/// Numbers of kinds, and their counts by block.
 type Pooled = (Vec<Option<usize>>, Vec<Vec<u64>>);
 
-/// Puts rare kinds together in the last, where they are not too rare together. With each kind comes its number; `None` is
-/// the rare ones. Nothing when fewer than two kinds are left.
+/// Pools rare kinds in one last kind, unless it is too rare itself. The numbers identify the kinds; `None` is
+/// the pool. `None` if fewer than two kinds are left.
 fn pooled(blocks: &[Vec<u64>]) -> Option<Pooled> {
     let all = sum(blocks);
     let (often, rare): (Vec<usize>, Vec<usize>) =
@@ -88,10 +89,10 @@ fn sum<B: AsRef<[u64]>>(blocks: &[B]) -> Vec<u64> {
     all
 }
 
-/// By how much the sums of neighbouring blocks differ more than their own differences say, because what happens in one goes on
-/// in the next: in a window of 15 s a block is a second long, and users who do the same do it for several. 1 where neighbours
-/// know nothing of each other. Blocks are compared with their own slice, which takes some of the resemblance away: for few
-/// blocks about one part in their number, which is added.
+/// Factor by which sums of neighbouring blocks vary more than their differences imply, because activity
+/// carries over: in a window of 15 s a block is a second long, and users who act together do so for several.
+/// 1 if neighbours are independent. Blocks are compared with their own slice, which hides some of the
+/// resemblance: for few blocks about one part in their number, which is added.
 fn resemblance(blocks: &[Vec<u64>], slices: &[Vec<u64>]) -> f64 {
     let per_slice = blocks.len() / slices.len();
     let (mut squares, mut neighbours) = (0.0, 0.0);
@@ -118,7 +119,7 @@ fn total(counts: &[u64]) -> f64 {
     counts.iter().sum::<u64>() as f64
 }
 
-/// Pearson's statistic of `rows` against the shares of `all`; kinds and rows without a count add nothing.
+/// Pearson's statistic of `rows` against the shares of `all`; kinds and rows without counts add nothing.
 fn chi_square<B: AsRef<[u64]>>(rows: &[B], all: &[u64]) -> f64 {
     let whole = total(all);
     let mut statistic = 0.0;

@@ -1,30 +1,31 @@
-//! What one slice of a run recorded: histograms of response and service time per operation, outcomes, start lag.
+//! Recording of one slice of a run: histograms of response and service time per operation, outcomes, start
+//! lag.
 
 use barograph_model::{Counters, MOST_FURTHER_LIMITS, Nanos, Outcome, TimeLimit, TimeLimits};
 
 /// Counts of times in microseconds, 1 microsecond to [`HIGHEST_MICROS`], three significant digits.
 pub type Histogram = hdrhistogram::Histogram<u32>;
 
-/// The longest time a histogram tells apart; longer ones are counted as this. In microseconds: 120 s.
+/// Highest time of a histogram, in microseconds: 120 s. Longer times are counted as this.
 pub const HIGHEST_MICROS: u64 = 120_000_000;
 
-/// An empty histogram with the bounds every histogram of a run has, so that any two can be merged.
+/// An empty histogram with the bounds of all histograms of a run, so that any two can be merged.
 #[must_use]
 pub fn histogram() -> Histogram {
     Histogram::new_with_bounds(1, HIGHEST_MICROS, 3)
         .expect("1, 120 s and 3 digits are bounds the library takes")
 }
 
-/// What one operation did in an interval.
+/// Recording of one operation in an interval.
 #[derive(Clone, Debug)]
 pub struct OpStats {
-    /// End minus intended start, of every operation that ended (whatever its outcome, cancelled ones left out).
+    /// End minus intended start, of every operation that ended (with any outcome except cancelled).
     pub response: Histogram,
     /// End minus actual start, of the same operations.
     pub service: Histogram,
-    /// How many ended how, by [`Outcome::index`].
+    /// Counts of outcomes, by [`Outcome::index`].
     pub outcomes: [u64; Outcome::ALL.len()],
-    /// Operations whose response time was over the first limit of it.
+    /// Operations whose response time exceeded their first limit.
     pub over_limit: u64,
     /// Operations over each of the further limits, in their order.
     pub over_further: [u64; MOST_FURTHER_LIMITS],
@@ -32,17 +33,17 @@ pub struct OpStats {
     pub good_in_time: u64,
     /// Requests sent by these operations.
     pub requests: u64,
-    /// Sum of response times in seconds, exact: means come of it, which a histogram would round.
+    /// Exact sum of response times in seconds: means come from it, since a histogram would round them.
     pub response_sum_s: f64,
-    /// Sum of service times in seconds, exact (Little's law needs the mean without rounding).
+    /// Exact sum of service times in seconds (Little's law needs the mean without rounding).
     pub service_sum_s: f64,
-    /// Seconds that cancelled operations were in progress. They are not operations that ended, but they were in flight,
-    /// so Little's law must know of them.
+    /// Time that cancelled operations were in progress, in seconds. They did not end, but they were in
+    /// flight, which Little's law has to count.
     pub cancelled_sum_s: f64,
 }
 
 impl OpStats {
-    /// Nothing recorded yet.
+    /// An empty recording.
     #[must_use]
     pub fn new() -> Self {
         OpStats {
@@ -59,7 +60,7 @@ impl OpStats {
         }
     }
 
-    /// Operations that ended, cancelled ones left out.
+    /// Operations that ended, without cancelled ones.
     #[must_use]
     pub fn count(&self) -> u64 {
         Outcome::ALL.iter().filter(|o| **o != Outcome::Cancelled).map(|o| self.outcomes[o.index()]).sum()
@@ -71,7 +72,7 @@ impl OpStats {
         Outcome::ALL.iter().filter(|o| o.is_failure()).map(|o| self.outcomes[o.index()]).sum()
     }
 
-    /// Operations over one of the limits against which they were held; 0 for a limit that is not among them.
+    /// Operations over one of their limits; 0 for a limit that is not among `limits`.
     #[must_use]
     pub fn over(&self, limit: TimeLimit, limits: &TimeLimits) -> u64 {
         if limits.response.map(TimeLimit::Response) == Some(limit) {
@@ -81,7 +82,7 @@ impl OpStats {
         place.map_or(0, |place| self.over_further[place])
     }
 
-    /// Adds what `other` recorded.
+    /// Adds another recording.
     pub fn add(&mut self, other: &OpStats) {
         self.response.add(&other.response).expect("all histograms have the same bounds");
         self.service.add(&other.service).expect("all histograms have the same bounds");
@@ -106,7 +107,7 @@ impl Default for OpStats {
     }
 }
 
-/// What the engine recorded between two instants. Times count from the start of the load.
+/// Recording of the engine between two instants. Times count from the start of the load.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// Start.
@@ -115,28 +116,29 @@ pub struct Interval {
     pub to: Nanos,
     /// Per operation, by operation index. An operation belongs to the interval in which it ended.
     pub ops: Vec<OpStats>,
-    /// What operations that ended added to the workload's counters.
+    /// Additions of ended operations to the workload's counters.
     pub counters: Counters,
-    /// Actual start minus intended start, of every operation that had to wait for its intended start. Those that follow
-    /// an answer at once cannot be late and would only dilute the figure.
+    /// Actual start minus intended start, of every operation that had to wait for its intended start.
+    /// Operations that follow an answer at once cannot be late and would only dilute the figure.
     pub lag: Histogram,
     /// Operations started.
     pub starts: u64,
     /// Arrivals that found no free user and waited for one (open loop). Their wait is part of their response time.
     pub late: u64,
-    /// Arrivals that found no room to wait either, and never started (open loop).
+    /// Arrivals that found no room to wait and never started (open loop).
     pub dropped: u64,
-    /// Beats that passed while an operation was still in progress, left out as the pace says.
+    /// Beats that passed while an operation was still in progress, and were left out according to the pace.
     pub skipped: u64,
     /// Users active at the end of the interval.
     pub users: u32,
-    /// Integral of operations in progress over time, in operation-seconds; divided by the length: mean in flight.
+    /// Integral of operations in progress over time, in operation-seconds; divided by the length: mean in
+    /// flight.
     pub in_flight_s: f64,
-    /// How long the operations in progress at the end had been in progress by then, all of them together, less the same of
-    /// those in progress at the start; in seconds. What the integral above has of operations that do not end in this interval,
-    /// or did not start in it, so that Little's law holds to the last digit however short the interval.
+    /// Total age of the operations in progress at the end, less the total age of those in progress at the
+    /// start, in seconds. It is the part of the integral above that comes from operations that do not end in
+    /// this interval, or did not start in it. With it Little's law holds exactly, however short the interval.
     pub aged_s: f64,
-    /// CPU seconds the driver's workers used (all of them together).
+    /// CPU seconds of the driver's workers together.
     pub worker_cpu_s: f64,
     /// CPU seconds of the busiest single worker.
     pub busiest_worker_cpu_s: f64,
@@ -170,7 +172,7 @@ impl Interval {
         (self.to - self.from).as_secs_f64()
     }
 
-    /// Adds what another worker recorded in the same slice of time.
+    /// Adds the recording of another worker for the same slice of time.
     pub fn add_worker(&mut self, other: &Interval) {
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
@@ -190,8 +192,8 @@ impl Interval {
         self.busiest_worker_cpu_s += later.busiest_worker_cpu_s;
     }
 
-    /// Intervals of several loads over the same time as one that has the operations of all, those of the first load first.
-    /// It has no counters: those of different workloads count different things.
+    /// Joins intervals of several loads over the same time into one with the operations of all, those of the
+    /// first load first. It has no counters: those of different workloads count different things.
     #[must_use]
     pub fn beside(all: &[Interval]) -> Interval {
         let mut joint = Interval::new(0);
@@ -207,7 +209,7 @@ impl Interval {
         joint
     }
 
-    /// One interval out of successive ones; `None` of nothing.
+    /// Joins successive intervals into one; `None` without intervals.
     #[must_use]
     pub fn joined<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Option<Interval> {
         let mut all = intervals.into_iter();

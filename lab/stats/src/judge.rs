@@ -1,8 +1,8 @@
-//! Holds a measured window against the rules of its profile: *passed* and *valid*, kept apart.
+//! Judgement of a measured window by the rules of its profile: *passed* and *valid*, kept apart.
 //!
-//! How a rule is judged stands in `rules`. An operation whose share is required and that did not happen, though by chance it
-//! would have, cannot pass, and a window in which nothing judged happened passes nothing. Whether the measurement can be
-//! believed at all is asked in `checks`.
+//! `rules` judges the rules. An operation whose share is required and that is missing, more than by chance,
+//! cannot pass, and a window without judged operations passes nothing. `checks` decides whether the
+//! measurement is valid at all.
 
 mod checks;
 mod driver;
@@ -24,12 +24,12 @@ use crate::Part;
 use crate::interval::{Histogram, Interval};
 use crate::measure::measured;
 
-/// Everything that is known about a measured window.
+/// All facts about a measured window.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowInput<'a> {
     /// The whole window as one interval.
     pub joined: &'a Interval,
-    /// The intervals (seconds) the window consists of, in order.
+    /// The intervals (seconds) of the window, in order.
     pub parts: &'a [Part],
     /// The rules.
     pub profile: &'a Profile,
@@ -37,52 +37,52 @@ pub struct WindowInput<'a> {
     pub ops: &'a [OpSpec],
     /// Measures of the workload.
     pub measures: &'a [MeasureSpec],
-    /// The load that was asked for.
+    /// The requested load.
     pub offered: Offered,
-    /// The number of operations after which the load is over; `None` for a window of a load that goes on. Such a load has no
-    /// steady state, and is all of its length.
+    /// Number of operations after which the load ends; `None` for a window of a continuing load. A load that
+    /// ends has no steady state, and the window is all of its length.
     pub operations: Option<u64>,
-    /// How it came, in an open loop.
+    /// The arrivals, in an open loop.
     pub open: Option<&'a OpenLoop>,
-    /// What users do and how fast; `None` where nobody says.
+    /// Behaviours of the users and their pace; `None` if unknown.
     pub behaviours: Option<&'a Behaviours>,
-    /// What the host did meanwhile; `None` where there is none, as in simulated time.
+    /// Use of the host during the window; `None` without a host, as in simulated time.
     pub host: Option<&'a host::HostUse>,
-    /// How often a control command changed the load in the window.
+    /// Changes of the load by control commands in the window.
     pub level_changes: u32,
-    /// For how long users have spread over their sessions when the window begins: since many of them came, or came out of a
-    /// queue. `None` where a window is not made again, and its rules hold as they are.
+    /// Time that users have had to spread over their sessions when the window begins: since many of them
+    /// came, or came out of a queue. `None` if windows are not repeated, and the rules hold as they are.
     pub spread_for: Option<Nanos>,
-    /// What the driver may use before it counts as the limit.
+    /// Limits of the driver.
     pub driver: DriverLimits,
-    /// Seconds the wall clock went on during the window minus seconds of the monotonic clock.
+    /// Seconds of the wall clock during the window minus seconds of the monotonic clock.
     pub clock_jump_s: f64,
 }
 
-/// Beyond these figures the driver, not the target, may have been the limit.
+/// Figures beyond which the driver, not the target, may have been the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriverLimits {
-    /// The p99 of start lag may be this part of the tightest response-time limit of the profile.
+    /// Largest p99 of start lag, as a part of the tightest response-time limit of the profile.
     pub lag_of_limit: Share,
-    /// The busiest worker may use this part of a core; `None` where operations are work of the worker itself.
+    /// Largest use of a core by the busiest worker; `None` if the worker itself does the operations.
     pub busiest_worker: Option<Share>,
 }
 
 impl Default for DriverLimits {
-    /// Start lag up to 5 % of the tightest limit (100 ms of 2 s), since start lag is part of response time and more
-    /// than that would move verdicts. A worker up to 95 % of a core: at 100 % it has a queue of its own.
+    /// Start lag up to 5 % of the tightest limit (100 ms of 2 s), since start lag is part of response time
+    /// and more would change verdicts. A worker up to 95 % of a core: at 100 % it has a queue of its own.
     fn default() -> Self {
         DriverLimits { lag_of_limit: Share::percent(5.0), busiest_worker: Some(Share::percent(95.0)) }
     }
 }
 
-/// The quantile that is shown where no rule names another.
+/// The quantile shown when no rule names another.
 const SHOWN: f64 = 0.99;
 
 /// Judges one measured window.
 ///
 /// # Panics
-/// When `joined` and `ops` do not have the same number of operations: they describe one workload.
+/// If `joined` and `ops` differ in their number of operations: they describe one workload.
 #[must_use]
 pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
     assert_eq!(input.joined.ops.len(), input.ops.len(), "one workload, one number of operations");
@@ -159,7 +159,8 @@ fn op_verdict(input: &WindowInput<'_>, judged: &Judged<'_>, rules: &[RuleVerdict
     }
 }
 
-/// Which rules of an operation hold: the first of response time, of the mix and of failures, and all further ones.
+/// Whether the rules of an operation hold: the first of response time, of the mix and of failures, and all
+/// further ones.
 struct Kept {
     time: bool,
     mix: bool,
@@ -196,7 +197,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// 0 where nothing ended, as quantiles are.
+/// Mean in milliseconds; 0 if no operation ended, like quantiles.
 fn mean_ms(sum_s: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum_s * 1e3 / count as f64 }
 }

@@ -1,6 +1,6 @@
-//! Samples into statements: histograms, window judgement, validity checks and the capacity search.
+//! Statistics of samples: histograms, window judgement, validity checks and the capacity search.
 //!
-//! Pure code. It does not know where samples come from, reads no clock and writes nothing.
+//! Pure code. It is independent of the source of samples, reads no clock and writes nothing.
 
 pub mod binomial;
 pub mod bounds;

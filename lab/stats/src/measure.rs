@@ -10,7 +10,7 @@ pub(crate) fn measured(measures: &[MeasureSpec], window: &Interval) -> Vec<Measu
     measures.iter().map(|spec| Measured { spec: *spec, value: value(&spec.formula, window) }).collect()
 }
 
-/// `None` where it would be divided by nothing.
+/// Value of a formula; `None` if it would divide by zero.
 fn value(formula: &Formula, window: &Interval) -> Option<f64> {
     let per = match formula.per {
         Per::Second => window.seconds(),
@@ -28,7 +28,7 @@ fn of(amount: Amount, window: &Interval) -> u64 {
     }
 }
 
-/// Of one operation, or of all.
+/// Sum of a count over one operation, or over all.
 fn sum(window: &Interval, op: Option<OpId>, count: impl Fn(&OpStats) -> u64) -> u64 {
     match op {
         Some(op) => window.ops.get(op.index()).map_or(0, count),

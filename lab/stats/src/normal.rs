@@ -1,8 +1,8 @@
-//! The normal distribution, as far as tests and intervals need it.
+//! The normal distribution, for tests and intervals.
 
 use std::f64::consts::PI;
 
-/// Below this the series is exact to the last digits and short; above, the continued fraction is.
+/// Argument up to which the series is exact to the last digits and short; above, the continued fraction is.
 const SERIES_UP_TO: f64 = 4.0;
 /// Terms that either form needs at [`SERIES_UP_TO`], with some to spare.
 const TERMS: u32 = 120;
@@ -25,7 +25,7 @@ pub(crate) fn above(z: f64) -> f64 {
     density / fraction
 }
 
-/// Halvings of a range of 80: more than a double can tell apart.
+/// Halvings of a range of 80: more than the precision of a double.
 const HALVINGS: u32 = 64;
 
 /// The value that a standard normal draw exceeds with probability `p`.

@@ -1,13 +1,13 @@
-//! What a pace amounts to on the average: means of distributions of time, by adding up over the normal curve.
+//! Mean times of a pace: means of distributions of time, by summation over the normal curve.
 
 use barograph_model::Distribution;
 
-/// The normal curve is added up from minus to plus so many standard deviations …
+/// Standard deviations to either side over which the normal curve is summed …
 const REACH: f64 = 8.0;
-/// … in so many steps. The error is far below a millionth.
+/// … and the number of steps. The error is far below a millionth.
 const STEPS: u32 = 4_000;
 
-/// The mean of what is drawn, in seconds, with cuts as they are made.
+/// The mean of the drawn times, in seconds, with the same cuts as in drawing.
 pub(crate) fn mean_s(times: &Distribution) -> f64 {
     match times {
         Distribution::Constant(time) => time.as_secs_f64(),
@@ -38,7 +38,7 @@ fn over_normal(f: impl Fn(f64) -> f64) -> f64 {
     (0..STEPS).map(|i| -REACH + (f64::from(i) + 0.5) * width).map(|z| f(z) * density(z) * width).sum()
 }
 
-/// Draws lie evenly between neighbours.
+/// Mean of draws that lie evenly between neighbouring values.
 fn between_neighbours(values: impl Iterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.collect();
     match values.as_slice() {

@@ -1,10 +1,10 @@
-//! What a judged window needs of each of its intervals: a few numbers instead of the interval's histograms.
+//! Summary of an interval for the judgement of its window: a few numbers instead of histograms.
 
 use barograph_model::{OpId, Outcome, Profile};
 
 use crate::interval::{Interval, OpStats};
 
-/// One interval of a window, summed up. A window of an hour holds thousands of these.
+/// Summary of one interval of a window. A window of an hour has thousands of these.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     /// Length in seconds.
@@ -23,21 +23,21 @@ pub struct Part {
     pub users: u32,
     /// Operations that started.
     pub starts: u64,
-    /// What each operation did, by operation index.
+    /// Figures by operation index.
     pub ops: Vec<PartOp>,
 }
 
 /// One operation in one interval of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PartOp {
-    /// How many ended how, by [`Outcome::index`].
+    /// Counts of outcomes, by [`Outcome::index`].
     pub outcomes: [u64; Outcome::ALL.len()],
     /// Sum of their service times in seconds.
     pub service_sum_s: f64,
 }
 
 impl PartOp {
-    /// Operations that ended, cancelled ones left out.
+    /// Operations that ended, without cancelled ones.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.outcomes.iter().sum::<u64>() - self.outcomes[Outcome::Cancelled.index()]
@@ -49,7 +49,7 @@ impl PartOp {
 }
 
 impl Part {
-    /// Sums an interval up under the rules of its profile.
+    /// Sums up an interval under the rules of its profile.
     #[must_use]
     pub fn of(interval: &Interval, profile: &Profile) -> Self {
         let is_limited = |op: usize| profile.response_limit(OpId(op as u8)).is_some();
@@ -70,13 +70,13 @@ impl Part {
         }
     }
 
-    /// Mean response time in seconds of the operations whose response time is judged.
+    /// Mean response time in seconds of the operations with judged response times.
     #[must_use]
     pub fn mean_response_s(&self) -> Option<f64> {
         (self.timed > 0).then(|| self.timed_sum_s / self.timed as f64)
     }
 
-    /// Operations in progress on the average.
+    /// Mean number of operations in progress.
     #[must_use]
     pub fn in_flight(&self) -> f64 {
         if self.seconds > 0.0 { self.in_flight_s / self.seconds } else { 0.0 }

@@ -14,8 +14,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// `servers` with a mean service time of `service`, and `rate` arrivals per unit of time. `None` when that is not
-    /// below saturation, or makes no sense.
+    /// `servers` with a mean service time of `service`, and `rate` arrivals per unit of time. `None` if the
+    /// load is not below saturation, or an argument is invalid.
     #[must_use]
     pub fn new(servers: u32, service: f64, rate: f64) -> Option<Self> {
         let busy = rate * service;
@@ -35,12 +35,12 @@ impl Queue {
         self.waits
     }
 
-    /// How fast a queue is worked off: spare servers over the service time.
+    /// Rate at which a queue is worked off: spare servers over the service time.
     fn spare(&self) -> f64 {
         (f64::from(self.servers) - self.busy) / self.service
     }
 
-    /// Mean wait, those that do not wait included.
+    /// Mean wait, including arrivals that do not wait.
     #[must_use]
     pub fn wait(&self) -> f64 {
         self.waits / self.spare()
@@ -58,24 +58,24 @@ impl Queue {
         ((self.waits / (1.0 - quantile)).ln() / self.spare()).max(0.0)
     }
 
-    /// Mean wait when times between arrivals and service times scatter otherwise, given the squares of their coefficients
-    /// of variation (Allen and Cunneen; an approximation, exact where both are one).
+    /// Mean wait for other distributions of interarrival and service times, given the squares of their
+    /// coefficients of variation (Allen and Cunneen; an approximation, exact where both are one).
     #[must_use]
     pub fn wait_scattered(&self, arrivals_cv2: f64, service_cv2: f64) -> f64 {
         self.wait() * (arrivals_cv2 + service_cv2) / 2.0
     }
 }
 
-/// Probability that an arrival waits when `busy` of `servers` are busy on average. By the recurrence of Erlang's B, which
-/// stays between 0 and 1 where powers and factorials would overflow.
+/// Probability that an arrival waits when `busy` of `servers` are busy on average. Uses the recurrence of
+/// Erlang's B, which stays between 0 and 1 where powers and factorials would overflow.
 fn erlang_c(servers: u32, busy: f64) -> f64 {
     let lost = (1..=servers).fold(1.0, |lost, k| busy * lost / (f64::from(k) + busy * lost));
     let count = f64::from(servers);
     count * lost / (count - busy * (1.0 - lost))
 }
 
-/// The response time of one server (M/M/1) that a `quantile` of operations, 0 to 1, does not exceed.
-/// `None` when it is not below saturation.
+/// The response time of one server (M/M/1) that a `quantile` of operations, 0 to 1, does not exceed. `None`
+/// if the load is not below saturation.
 #[must_use]
 pub fn response_quantile_of_one(service: f64, rate: f64, quantile: f64) -> Option<f64> {
     Some(-Queue::new(1, service, rate)?.response() * (1.0 - quantile).ln())

@@ -1,27 +1,30 @@
-//! Wilcoxon's signed ranks: a test, an estimate and an interval for paired differences that need no normal noise.
+//! Wilcoxon's signed ranks: a test, an estimate and an interval for paired differences, without the
+//! assumption of normal noise.
 //!
-//! What is asked for is only that differences scatter symmetrically around their centre. The three belong together: the
-//! interval holds exactly the centres that the test does not reject at its level, and the estimate is the centre that
-//! it finds least wrong (Hodges and Lehmann: the median of the means of all pairs of differences, Walsh averages).
+//! The only assumption is that differences scatter symmetrically around their centre. The three belong
+//! together: the interval holds exactly the centres that the test does not reject at its level, and the
+//! estimate is the centre that the test rejects least (Hodges and Lehmann: the median of the means of all
+//! pairs of differences, Walsh averages).
 //!
-//! Up to [`EXACT_UP_TO`] differences the null distribution is counted out; above, it is taken as normal with a
-//! correction for continuity. *Ties*: differences of equal size share their mean rank, and the distribution is counted
-//! out for the ranks as they are, so the test stays exact. *Zeros*: a difference of nothing says nothing about the sign
-//! and is left out of the test, as Wilcoxon did; estimate and interval keep it. With ties or zeros the interval, whose
-//! bounds are those without ties, is a little wider than the test.
+//! Up to [`EXACT_UP_TO`] differences the null distribution is counted out; above, it is taken as normal with
+//! a correction for continuity. *Ties*: differences of equal size share their mean rank, and the distribution
+//! is counted out for these ranks, so the test stays exact. *Zeros*: a zero difference says nothing about the
+//! sign and is left out of the test, as Wilcoxon did; estimate and interval keep it. With ties or zeros the
+//! interval, whose bounds are those without ties, is a little wider than the test.
 
 use crate::normal;
 
-/// Up to so many differences the null distribution is counted out.
+/// Most differences for which the null distribution is counted out.
 pub const EXACT_UP_TO: usize = 25;
 
-/// Differences of logarithms that are closer than this are equal: ratios like 11/10 and 22/20 differ in last digits.
+/// Distance below which differences of logarithms are equal: ratios like 11/10 and 22/20 differ in last
+/// digits.
 const SAME: f64 = 1e-12;
 
-/// How sure an interval is.
+/// Confidence of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confidence {
-    /// 90 %: its ends are two one-sided tests at 5 %, what a claim of equivalence needs.
+    /// 90 %: its ends are two one-sided tests at 5 %, as required for a claim of equivalence.
     P90,
     /// 95 %.
     P95,
@@ -37,7 +40,7 @@ impl Confidence {
         }
     }
 
-    /// The standard normal value with that much above it.
+    /// Standard normal quantile with the tail probability above it.
     pub(crate) const fn z(self) -> f64 {
         match self {
             Confidence::P90 => 1.644_853_626_951_472_2,
@@ -46,7 +49,7 @@ impl Confidence {
     }
 }
 
-/// What the signed-rank test says about differences.
+/// Result of the signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignedRank {
     /// Differences that are not zero.
@@ -55,11 +58,12 @@ pub struct SignedRank {
     pub positive: f64,
     /// Sum of the ranks of the negative ones.
     pub negative: f64,
-    /// Probability of ranks at least as one-sided if nothing is different, two-sided; 1 when nothing is left to test.
+    /// Two-sided p-value: the probability of ranks at least as one-sided under no difference; 1 without
+    /// differences to test.
     pub p: f64,
 }
 
-/// The test. What is not a number makes no sense here and must have been left out; infinite differences are the largest.
+/// Performs the test. NaN is not allowed and must be left out before; infinite differences are the largest.
 #[must_use]
 pub fn signed_rank(differences: &[f64]) -> SignedRank {
     let mut sizes: Vec<(f64, bool)> =
@@ -73,7 +77,8 @@ pub fn signed_rank(differences: &[f64]) -> SignedRank {
         let ways = ways_to_sum(&doubled, smaller);
         ways.iter().sum::<f64>() / 2f64.powi(i32::try_from(sizes.len()).unwrap_or(i32::MAX))
     } else {
-        // Half of a rank, in doubled ranks one, for continuity. The variance from the ranks as they are holds ties.
+        // Continuity correction of half a rank, which is one in doubled ranks. The variance of the actual
+        // ranks accounts for ties.
         let variance = doubled.iter().map(|rank| (*rank as f64).powi(2)).sum::<f64>() / 4.0;
         normal::above((total as f64 / 2.0 - smaller as f64 - 1.0) / variance.sqrt())
     };
@@ -97,7 +102,7 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     ranks
 }
 
-/// In how many of the ways to give signs the positive `ranks` sum to 0, 1, ... `most`.
+/// Number of sign assignments in which the positive `ranks` sum to 0, 1, ... `most`.
 fn ways_to_sum(ranks: &[usize], most: usize) -> Vec<f64> {
     let mut ways = vec![0.0; most + 1];
     ways[0] = 1.0;
@@ -109,8 +114,8 @@ fn ways_to_sum(ranks: &[usize], most: usize) -> Vec<f64> {
     ways
 }
 
-/// Walsh averages: the means of all pairs of differences, each with itself too, in rising order. Their number is
-/// n (n + 1) / 2, so a thousand differences make half a million.
+/// Walsh averages: the means of all pairs of differences, each with itself too, in rising order. Their number
+/// is n (n + 1) / 2, so a thousand differences make half a million.
 #[must_use]
 pub fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     let mut averages = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
@@ -121,8 +126,8 @@ pub fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// The median of values in rising order; not a number when there are none. Of the Walsh averages it is the estimate
-/// of Hodges and Lehmann.
+/// The median of values in rising order; NaN without values. Of Walsh averages it is the estimate of Hodges
+/// and Lehmann.
 #[must_use]
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
@@ -133,12 +138,12 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The mean of two values. One that is infinite upwards and one downwards cancel out.
+/// The mean of two values; opposite infinities give zero.
 fn middle(one: f64, other: f64) -> f64 {
     if one == -other { 0.0 } else { f64::midpoint(one, other) }
 }
 
-/// The median of values in any order; not a number when there are none.
+/// The median of values in any order; NaN without values.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -146,16 +151,16 @@ pub fn median(values: &[f64]) -> f64 {
     median_of_sorted(&sorted)
 }
 
-/// The interval for the centre of `n` differences from their Walsh averages in rising order: the k-th from either end.
-/// `None` when so few cannot be that sure: below 5 for 90 %, below 6 for 95 %.
+/// The interval for the centre of `n` differences from their Walsh averages in rising order: the k-th from
+/// either end. `None` with too few differences: below 5 for 90 %, below 6 for 95 %.
 #[must_use]
 pub fn interval(walsh: &[f64], n: usize, confidence: Confidence) -> Option<(f64, f64)> {
     let k = place(n, confidence)?;
     Some((*walsh.get(k - 1)?, *walsh.get(walsh.len().checked_sub(k)?)?))
 }
 
-/// The 95 % interval of a median from values in rising order that need not scatter evenly: the k-th from either end, which
-/// the median lies beyond as rarely as so many coins fall alike. `None` below six values.
+/// The 95 % interval of a median, from values in rising order that need not scatter evenly: the k-th from
+/// either end, by the sign test. `None` below six values.
 #[must_use]
 pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let n = sorted.len();
@@ -163,10 +168,10 @@ pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     (k > 0).then(|| (sorted[k - 1], sorted[n - k]))
 }
 
-/// Up to so many coins their chances are counted out; the number of ways to throw many more has no place in a number.
+/// Most coins for which probabilities are counted out; the number of outcomes of many more overflows.
 const COINS: usize = 1_000;
 
-/// The largest k of which k - 1 heads or fewer of `n` coins are at most as likely as an end of the interval may be.
+/// The largest k for which k - 1 heads or fewer of `n` coins are at most as likely as a tail of the interval.
 fn coins(n: usize) -> usize {
     let mut way = 0.5f64.powi(n as i32);
     let mut sum = 0.0;
@@ -183,8 +188,8 @@ fn normal_coins(n: f64) -> usize {
     ((n + 1.0 - Confidence::P95.z() * n.sqrt()) / 2.0).floor() as usize
 }
 
-/// Which Walsh average from either end bounds the interval, counted from one: the largest k with a probability of at
-/// most the tail for a rank sum of k - 1 or less.
+/// Position of the Walsh average, from either end and counted from one, that bounds the interval: the largest
+/// k for which a rank sum of k - 1 or less has at most the probability of a tail.
 fn place(n: usize, confidence: Confidence) -> Option<usize> {
     if n <= EXACT_UP_TO {
         let ranks: Vec<usize> = (1..=n).collect();
@@ -202,7 +207,7 @@ fn place(n: usize, confidence: Confidence) -> Option<usize> {
     Some(k as usize).filter(|k| *k > 0)
 }
 
-/// Mean and variance of the rank sum of `n` differences when nothing is different.
+/// Mean and variance of the rank sum of `n` differences under no difference.
 fn moments(n: f64) -> (f64, f64) {
     (n * (n + 1.0) / 4.0, n * (n + 1.0) * (2.0 * n + 1.0) / 24.0)
 }

@@ -1,7 +1,7 @@
-//! What more of something gives: speed-up, the serial part, the universal scalability law, and knees.
+//! Scaling: speed-up, the serial part, the universal scalability law, and knees.
 //!
-//! *More* may be cores, nodes, users or tiles: `n`. What it gives is a rate: `x`. A fit says what its formula would do
-//! beyond the data, not what a system will; nothing here looks further than twice the largest `n` measured.
+//! *More* may be cores, nodes, users or tiles: `n`. The result is a rate: `x`. A fit describes its formula
+//! beyond the data, not the system; nothing here extrapolates further than twice the largest `n` measured.
 
 mod knee;
 mod least_squares;
@@ -9,12 +9,12 @@ pub mod usl;
 
 pub use knee::{Knee, knee};
 
-/// One measurement: with `n` of something the rate was `x`. Several measurements of the same `n` are several points.
+/// One measurement: the rate `x` with `n` units. Several measurements of the same `n` are several points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// How many: cores, nodes, users, tiles. Above zero.
+    /// Number of units: cores, nodes, users, tiles. Above zero.
     pub n: f64,
-    /// The rate it gave, in any unit.
+    /// The rate, in any unit.
     pub x: f64,
 }
 
@@ -30,29 +30,29 @@ impl Point {
     }
 }
 
-/// Points that can be used, by rising `n`.
+/// Usable points, by rising `n`.
 fn usable(points: &[Point]) -> Vec<Point> {
     let mut usable: Vec<Point> = points.iter().copied().filter(Point::usable).collect();
     usable.sort_by(|a, b| a.n.total_cmp(&b.n));
     usable
 }
 
-/// How many different `n` there are among sorted points.
+/// Number of different `n` among sorted points.
 fn levels(sorted: &[Point]) -> usize {
     sorted.len().min(1) + sorted.windows(2).filter(|two| two[0].n < two[1].n).count()
 }
 
-/// How one point compares with the smallest `n`.
+/// Comparison of one point with the smallest `n`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speedup {
-    /// How many.
+    /// Number of units.
     pub n: f64,
     /// Rate over the rate of one. Without a point at one, the rate of one is that of the smallest `n`, divided by it.
     pub speedup: f64,
     /// Speed-up per unit: 1 is linear.
     pub efficiency: f64,
-    /// The serial part that would explain this speed-up alone (Karp and Flatt). Where it rises with `n`, overhead grows;
-    /// where it stays, there is a serial part. Absent at the smallest `n`.
+    /// The serial part that alone would explain this speed-up (Karp and Flatt). If it rises with `n`,
+    /// overhead grows; if it stays, there is a serial part. Absent at the smallest `n`.
     pub karp_flatt: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ pub fn speedup(points: &[Point]) -> Vec<Speedup> {
     let one = base.iter().sum::<f64>() / base.len() as f64 / first.n;
     let row = |point: &Point| {
         let speedup = point.x / one;
-        // In multiples of the smallest n, so that it says the same about 2, 4, 8 as about 1, 2, 4.
+        // In multiples of the smallest n, so that 2, 4, 8 give the same as 1, 2, 4.
         let (times, gain) = (point.n / first.n, speedup / first.n);
         let serial = (1.0 / gain - 1.0 / times) / (1.0 - 1.0 / times);
         Speedup {
@@ -79,16 +79,16 @@ pub fn speedup(points: &[Point]) -> Vec<Speedup> {
     sorted.iter().map(row).collect()
 }
 
-/// Amdahl's law, fitted.
+/// Fit of Amdahl's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amdahl {
     /// The serial part, 0 to 1.
     pub serial: f64,
-    /// Standard error of the serial part; not a number when there are as many points as figures to fit.
+    /// Standard error of the serial part; NaN if there are only as many points as parameters.
     pub serial_error: f64,
-    /// Rate of one, as fitted.
+    /// Fitted rate of one.
     pub gamma: f64,
-    /// The largest speed-up, with any number: 1 / serial. Absent without a serial part.
+    /// The largest speed-up with any number: 1 / serial. Absent without a serial part.
     pub limit: Option<f64>,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     proptest! {
-        /// What Amdahl's law makes, Karp and Flatt read back at every n.
+        /// Karp and Flatt recover the serial part of Amdahl's law at every n.
         #[test]
         fn karp_flatt_reads_amdahl(serial in 0.0f64..1.0, n in 2.0f64..100.0, rate in 0.1f64..1e6) {
             let found = speedup(&points(&[(1.0, rate), (n, rate / (serial + (1.0 - serial) / n))]));

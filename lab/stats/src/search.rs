@@ -1,9 +1,10 @@
-//! Looks for the highest level that passes: pure state machines, fed with the outcomes of trials. A level counts users,
-//! or starts per second.
+//! Searches for the highest level that passes: pure state machines, fed with the outcomes of trials. A level
+//! counts users, or starts per second.
 //!
-//! [`Search`] is one of several methods behind one face: `posterior` says how sure it is, `bisect` halves a bracket,
-//! `findmax` follows the rules of Weathervane, `staircase` goes up step by step. What each makes of trials that pass or
-//! fail partly by luck is measured by `cargo xtask simulate search` and stated in `docs/reference/search.md`.
+//! [`Search`] is one of several methods behind one interface: `posterior` states its certainty, `bisect`
+//! halves a bracket, `findmax` follows the rules of Weathervane, `staircase` goes up step by step. `cargo
+//! xtask simulate search` measures each with trials that pass or fail partly by luck;
+//! `docs/reference/search.md` has the results.
 
 mod answer;
 mod bisect;
@@ -24,50 +25,50 @@ pub use prior::Prior;
 pub use so_far::{EdgeSoFar, SoFar};
 use staircase::Staircase;
 
-/// How the first ramp ended.
+/// End of the first ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RampEnd {
-    /// The target gave way: the level that is told with it is the most that it carried.
+    /// The target gave way: the given level is the most that it carried.
     GaveWay,
-    /// There was no more load to add.
+    /// The highest level was reached.
     Reached,
 }
 
-/// Why a trial is made.
+/// Purpose of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// A step of a ramp that the search makes of trials.
     Ramp,
-    /// To find out where the edge is.
+    /// Finding the edge.
     Search,
-    /// To confirm a level, or to try one with the length of window that confirms.
+    /// Confirming a level, or trying one with the length of a confirming window.
     Confirm,
-    /// An earlier level once more, to see whether the target is still what it was.
+    /// Repeating an earlier level, to see whether the target has changed.
     Repeat,
 }
 
-/// What the search wants next.
+/// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Hold this level, judge a window, and tell the result.
+    /// Hold this level, judge a window, and report the result with [`Search::tell`].
     Trial {
         /// The level to hold.
         level: u32,
-        /// What for; decides the length of the window.
+        /// The purpose; decides the length of the window.
         purpose: Purpose,
     },
     /// The search is over. The curve of an estimate is left out here: [`Search::answer`] has it.
     Done(Answer),
 }
 
-/// What a trial showed.
+/// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observed {
-    /// Pass, fail, or not to be believed.
+    /// Pass, fail, or invalid.
     pub result: TrialResult,
     /// Logarithm of the judged quantile over its limit, of the operation nearest to its limit: below zero within it.
     pub margin: Option<f64>,
-    /// Share of the operations with a limit that kept it, 0 to 1.
+    /// Share of the operations with a limit that met it, 0 to 1.
     pub in_time: Option<f64>,
     /// Operations per second that ended well.
     pub throughput: Option<f64>,
@@ -81,16 +82,16 @@ impl From<TrialResult> for Observed {
     }
 }
 
-/// One trial that was told.
+/// A trial and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// The level held.
     pub level: u32,
-    /// What for.
+    /// The purpose.
     pub purpose: Purpose,
-    /// What came out.
+    /// The result.
     pub result: TrialResult,
-    /// How far from the limit, as in [`Observed::margin`].
+    /// Distance from the limit, as in [`Observed::margin`].
     pub margin: Option<f64>,
 }
 
@@ -100,25 +101,26 @@ impl Trial {
     }
 }
 
-/// What every method can do.
+/// A search method.
 trait Method {
-    /// The first ramp ended, and says `at` of the capacity. Has no effect after the first trial.
+    /// Takes the end of the first ramp, which estimates the capacity as `at`. Has no effect after the first
+    /// trial.
     fn ramp_ended(&mut self, at: u32, how: RampEnd);
-    /// What to do next. Says the same until a result is told.
+    /// The next step; constant until a result is reported.
     fn next(&self) -> Step;
     /// Takes the result of a trial at `level`.
     fn tell(&mut self, level: u32, observed: &Observed);
-    /// The trials told so far, in order.
+    /// The trials so far, in order.
     fn trials(&self) -> &[Trial];
-    /// The answer as far as it is known, without a curve.
+    /// The answer so far, without a curve.
     fn answer(&self) -> Answer;
-    /// Pass probabilities around the edge, where the method has beliefs about them. They cost as much as many trials.
+    /// Pass probabilities around the edge, if the method estimates them. They cost as much as many trials.
     fn curve(&self) -> Vec<PassPoint> {
         Vec::new()
     }
 }
 
-/// A search: ask [`Search::next`], make the trial, [`Search::tell`], until it is done.
+/// A search: follow [`Search::next`], make the trial, report it with [`Search::tell`], until it is done.
 #[derive(Clone, Debug)]
 pub struct Search(Looking);
 
@@ -133,8 +135,8 @@ enum Looking {
 impl Search {
     /// A search by the method of the bounds.
     ///
-    /// Bounds that make no sense are mended rather than refused, since plans are checked elsewhere: level zero becomes
-    /// one, and a maximum below the minimum becomes the minimum.
+    /// Invalid bounds are corrected rather than refused, since plans are checked elsewhere: level zero
+    /// becomes one, and a maximum below the minimum becomes the minimum.
     #[must_use]
     pub fn new(bounds: SearchBounds) -> Self {
         let min = bounds.min.max(1);
@@ -147,7 +149,8 @@ impl Search {
         })
     }
 
-    /// A search by posterior that starts from `prior`, whatever method the bounds name. Only simulations choose one.
+    /// A search by posterior that starts from `prior`, with any method of the bounds. Only simulations choose
+    /// one.
     #[must_use]
     pub fn believing(bounds: SearchBounds, prior: Prior) -> Self {
         Search(Looking::Posterior(Box::new(Posterior::new(bounds, prior))))
@@ -171,31 +174,32 @@ impl Search {
         }
     }
 
-    /// The first ramp ended, and says `at` of the capacity. Has no effect after the first trial.
+    /// Takes the end of the first ramp, which estimates the capacity as `at`. Has no effect after the first
+    /// trial.
     pub fn ramp_ended(&mut self, at: u32, how: RampEnd) {
         if self.trials().is_empty() {
             self.method_mut().ramp_ended(at, how);
         }
     }
 
-    /// What to do next. Says the same until a result is told.
+    /// The next step; constant until a result is reported.
     #[must_use]
     pub fn next(&self) -> Step {
         self.method().next()
     }
 
-    /// Tells the result of a trial at `level`; normally the one [`Search::next`] asked for.
+    /// Takes the result of a trial at `level`; normally the one requested by [`Search::next`].
     pub fn tell(&mut self, level: u32, observed: impl Into<Observed>) {
         self.method_mut().tell(level, &observed.into());
     }
 
-    /// The trials told so far, in order.
+    /// The trials so far, in order.
     #[must_use]
     pub fn trials(&self) -> &[Trial] {
         self.method().trials()
     }
 
-    /// The answer as far as it is known: what is returned when the search is over, or was interrupted.
+    /// The answer so far: the result if the search is over, or was interrupted.
     #[must_use]
     pub fn answer(&self) -> Answer {
         let mut answer = self.method().answer();

@@ -1,19 +1,19 @@
-//! Is a series steady? A straight line is fitted through batch means; its drift over the window decides.
+//! Steadiness of a series: a straight line is fitted through batch means; its drift over the window decides.
 //!
-//! Neighbouring seconds of a run resemble each other, so a fit over single seconds believes itself too much and
-//! calls noise a trend. Three things guard against that: means of batches instead of seconds, an interval widened by
-//! what resemblance is left between batches, and a drift that must be large as well as certain.
+//! Neighbouring seconds of a run resemble each other, so a fit over single seconds overstates its certainty
+//! and takes noise for a trend. Three measures prevent that: means of batches instead of seconds, an interval
+//! widened by the resemblance left between batches, and a drift that must be large as well as certain.
 
 use barograph_model::Share;
 
-/// A fitted drift smaller than this part of the mean is steady however certain it is: a window that is a little
+/// Largest fitted drift, as a part of the mean, that is steady at any certainty: a window that is a little
 /// uneven says the same about a limit as an even one.
 pub const DRIFT_ALLOWED: Share = Share::percent(10.0);
 
-/// Fewer values than this cannot show whether a series is steady.
+/// Fewest values that can show whether a series is steady.
 pub const FEWEST_VALUES: usize = 4;
 
-/// More batches than this make the fit no better, and shorter batches resemble each other more.
+/// Most batches; more make the fit no better, and shorter batches resemble each other more.
 const MOST_BATCHES: usize = 20;
 
 /// Values per batch worth having before their number is raised: resemblance between seconds fades within a few.
@@ -28,7 +28,7 @@ const T_99: [f64; MOST_BATCHES - 2] = [
     2.921, 2.898, 2.878,
 ];
 
-/// How much a series rises or falls from the start of the window to its end, along the fitted line, as a part of its
+/// Rise or fall of a series from the start of the window to its end, along the fitted line, as a part of its
 /// mean: 0.2 is a rise by a fifth, -0.2 a fall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
@@ -49,22 +49,22 @@ impl Drift {
         self.relative * self.mean
     }
 
-    /// Does the 99 % interval include "no drift"?
+    /// Whether the 99 % interval includes "no drift".
     #[must_use]
     pub fn uncertain(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
     }
 
-    /// Steady: the drift is small, or it cannot be told from none. `floor` is the drift, in the unit of the series,
-    /// below which nobody needs to care.
+    /// Whether the drift is small, or cannot be distinguished from none. `floor` is the largest drift, in the
+    /// unit of the series, that never matters.
     #[must_use]
     pub fn steady(&self, floor: f64) -> bool {
         self.relative.abs() <= DRIFT_ALLOWED.get() || self.uncertain() || self.absolute().abs() <= floor
     }
 }
 
-/// Fits the drift of values taken at equal distances; `None` when there are fewer than [`FEWEST_VALUES`], or when
-/// their mean is not above zero (rates and times always are).
+/// Fits the drift of values taken at equal distances; `None` with fewer than [`FEWEST_VALUES`], or if their
+/// mean is not above zero (rates and times always are).
 #[must_use]
 pub fn drift(values: &[f64]) -> Option<Drift> {
     if values.len() < FEWEST_VALUES {
@@ -96,7 +96,7 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
     })
 }
 
-/// The mean of values taken at equal distances, and how far it may be off at 99 %; `None` of fewer than
+/// The mean of values taken at equal distances, and its possible error at 99 %; `None` with fewer than
 /// [`FEWEST_VALUES`].
 #[must_use]
 pub fn mean_within(values: &[f64]) -> Option<(f64, f64)> {
@@ -119,7 +119,7 @@ fn batch_means(values: &[f64]) -> Vec<f64> {
     means_of(values, (values.len() / BATCH_VALUES).clamp(few, MOST_BATCHES))
 }
 
-/// Means of so many batches.
+/// Means of `count` batches.
 pub(crate) fn means_of(values: &[f64], count: usize) -> Vec<f64> {
     let edge = |i: usize| i * values.len() / count;
     (0..count)
@@ -130,8 +130,9 @@ pub(crate) fn means_of(values: &[f64], count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// By how much resemblance between neighbouring batches widens the error of a slope. The estimate from few residuals
-/// is itself rough and too low (fitting a line takes some of it away), so a little is added and it stops at 0.8.
+/// Factor by which resemblance between neighbouring batches widens the error of a slope. The estimate from
+/// few residuals is rough and too low (fitting a line takes some of it away), so a little is added and it
+/// stops at 0.8.
 pub(crate) fn widening(residuals: &[f64], squares: f64) -> f64 {
     if squares <= 0.0 {
         return 1.0;
@@ -150,8 +151,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Values around 100 in which each keeps `memory` of the deviation of the one before, with a shape over the window laid
-    /// on them.
+    /// Values around 100 in which each keeps `memory` of the deviation of the previous one, multiplied by a
+    /// shape over the window.
     pub(crate) fn shaped(
         seed: u64,
         length: usize,

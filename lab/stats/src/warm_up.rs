@@ -1,15 +1,15 @@
-//! How much of the beginning of a series to leave out: MSER-5.
+//! Length of the warm-up of a series, by MSER-5.
 //!
-//! Means of five values each are cut from the front until what remains has the smallest standard error. Cutting more than
-//! half means that the series never settled.
+//! Means of five values each are cut from the front until the rest has the smallest standard error. Cutting
+//! more than half means that the series never settled.
 
 /// Values per mean.
 const BATCH: usize = 5;
 /// Fewest means, and fewest that must remain.
 const FEWEST: usize = 4;
 
-/// How many values to leave out in front. `None` when that would be more than half (the series did not settle), or when
-/// there are too few values to say.
+/// Number of values to leave out in front. `None` if that would be more than half (the series did not
+/// settle), or with too few values.
 #[must_use]
 pub fn cut(values: &[f64]) -> Option<usize> {
     let means: Vec<f64> =

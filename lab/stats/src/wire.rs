@@ -1,7 +1,9 @@
-//! The bytes of an interval, for its way from a driver to the harness: whole histograms, so that merging loses nothing.
+//! Encoding of an interval for its way from a driver to the harness: whole histograms, so that merging loses
+//! nothing.
 //!
-//! Numbers are little-endian. Histograms are in HdrHistogram's own second form, which is big-endian and says its length.
-//! The bytes come from another process, perhaps on another machine: whatever is wrong with them is an error.
+//! Numbers are little-endian. Histograms are in HdrHistogram's own second form, which is big-endian and
+//! contains its length. The bytes come from another process, perhaps on another machine: any fault in them is
+//! an error.
 
 use std::sync::OnceLock;
 
@@ -10,27 +12,27 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use crate::interval::{Histogram, Interval, OpStats, histogram};
 
-/// First byte of an interval. Another form gets another number.
+/// First byte of an interval: the version of the encoding.
 const FORM: u8 = 6;
 
 /// Bytes of a histogram before its counts.
 const HEAD: usize = 40;
 
-/// Where in the head the length of the counts stands.
+/// Position of the length of the counts in the head.
 const LENGTH: std::ops::Range<usize> = 4..8;
 
-/// Bytes that are no interval.
+/// Bytes that are not a valid interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct Damaged {
-    /// What is wrong.
+    /// The fault.
     pub what: &'static str,
-    /// Where, counted from the first byte of the interval.
+    /// Its position, counted from the first byte of the interval.
     pub at: usize,
 }
 
 impl Interval {
-    /// Appends the bytes of this interval.
+    /// Appends the encoding of this interval.
     pub fn write_to(&self, bytes: &mut Vec<u8>) {
         let mut writer = Writer { bytes, histograms: V2Serializer::new() };
         writer.bytes.push(FORM);
@@ -51,10 +53,10 @@ impl Interval {
         }
     }
 
-    /// Reads an interval that fills all of `bytes`. It has `ops` operations, no more and no fewer.
+    /// Decodes an interval that fills all of `bytes` and has exactly `ops` operations.
     ///
     /// # Errors
-    /// When the bytes are not exactly that.
+    /// If the bytes are anything else.
     pub fn read_from(bytes: &[u8], ops: usize) -> Result<Interval, Damaged> {
         let mut reader = Reader { bytes, at: 0 };
         if reader.take(1)? != [FORM] {
@@ -156,7 +158,7 @@ impl<'b> Reader<'b> {
         Ok(all)
     }
 
-    /// Seconds of something: a number, and not below zero.
+    /// Reads seconds that are finite and not negative.
     fn fraction(&mut self) -> Result<f64, Damaged> {
         match self.difference()? {
             number if number >= 0.0 => Ok(number),
@@ -164,7 +166,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Seconds more or less: any number.
+    /// Reads seconds of either sign.
     fn difference(&mut self) -> Result<f64, Damaged> {
         let number = f64::from_le_bytes(self.eight()?);
         number.is_finite().then_some(number).ok_or_else(|| self.damaged("a sum of seconds that is none"))
@@ -194,7 +196,7 @@ impl<'b> Reader<'b> {
     fn histogram(&mut self) -> Result<Histogram, Damaged> {
         let begins = self.at;
         let (head, expected) = (self.take(HEAD)?, &shape().head);
-        // Bounds of somebody else's could ask for any amount of memory.
+        // Other bounds could request any amount of memory.
         if head[..LENGTH.start] != expected[..LENGTH.start] || head[LENGTH.end..] != expected[LENGTH.end..] {
             return Err(Damaged { what: "a histogram of another kind", at: begins });
         }
@@ -209,7 +211,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// What every histogram of a run begins with, and how many counts it has.
+/// Head of every histogram of a run, and its number of counts.
 struct Shape {
     head: Vec<u8>,
     places: u64,
@@ -225,8 +227,8 @@ fn shape() -> &'static Shape {
     })
 }
 
-/// Walks through counts as they are written: a count, or how many places without one follow, below zero. The library that
-/// reads them takes numbers as they come and may count beyond what numbers hold, so they are looked at first.
+/// Checks encoded counts: each is a count or, if negative, a number of places without one. The library that
+/// reads them does not check numbers and may overflow, so they are checked first.
 fn are_counts(bytes: &[u8]) -> Result<(), &'static str> {
     let (mut at, mut place) = (0, 0_u64);
     while at < bytes.len() {
@@ -367,7 +369,7 @@ mod tests {
         fn an_interval_comes_back_as_it_was(interval in interval()) {
             let bytes = bytes_of(&interval);
             let read = Interval::read_from(&bytes, interval.ops.len()).unwrap();
-            // Written again it is the same to the bit, sums of seconds included.
+            // Encoded again it is identical, sums of seconds included.
             prop_assert_eq!(&bytes_of(&read), &bytes);
             prop_assert_eq!(&read.lag, &interval.lag);
             prop_assert_eq!(read.counters, interval.counters);
@@ -397,7 +399,7 @@ mod tests {
         #[test]
         fn noise_is_no_interval(noise in prop::collection::vec(any::<u8>(), 0..300), counts in prop::collection::vec(any::<u8>(), 0..60)) {
             prop_assert!(Interval::read_from(&noise, 1).is_err());
-            // Noise where only counts are looked at.
+            // Noise where counts are checked.
             let mut bytes = bytes_of(&Interval::new(0));
             let at = bytes.len() - 9 - HEAD;
             bytes.truncate(at + HEAD);

@@ -1,6 +1,7 @@
-//! The statistics of runs: figures of one block make a pair, pairs make a finding, and all findings are judged together.
+//! Statistics of runs: figures of one block make a pair, pairs make a finding, and all findings are judged
+//! together.
 //!
-//! Both a study and `barograph compare` use them.
+//! Used by both studies and `barograph compare`.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use barograph_stats::rank::{median, signed_rank};
 use crate::figures::{of, pairs};
 use crate::{CONTROL, bounds, places};
 
-/// Configurations, and what each is held against.
+/// Configurations with their baselines.
 pub(crate) struct Sides {
-    /// Names; the control is the last, where there is one.
+    /// Names; the control, if any, is the last.
     names: Vec<String>,
-    /// By place: the place of the baseline, which is its own for a baseline.
+    /// By index: the index of the baseline, which is its own for a baseline.
     baselines: Vec<usize>,
 }
 
@@ -42,7 +43,7 @@ impl Sides {
         &self.names
     }
 
-    /// Name of the configuration that this place is held against.
+    /// Name of the baseline of the configuration at this index.
     pub(crate) fn baseline_of(&self, place: usize) -> &str {
         &self.names[self.baselines[place]]
     }
@@ -51,12 +52,12 @@ impl Sides {
         self.names[place] == CONTROL
     }
 
-    /// Every place that is held against another, the control too.
+    /// Index of every configuration with a baseline, including the control.
     fn candidates(&self) -> impl Iterator<Item = usize> {
         (0..self.names.len()).filter(|place| self.baselines[*place] != *place)
     }
 
-    /// Every place that is held against another, compared.
+    /// Every configuration compared with its baseline.
     pub(crate) fn compared(&self, runs: &[RunEnded], metric: &Compare) -> Vec<(usize, Comparison)> {
         let compared = |place: usize| {
             let pairs = pairs(runs, self.baseline_of(place), &self.names[place], &metric.label);
@@ -72,17 +73,17 @@ impl Sides {
     }
 }
 
-/// A metric, as far as its statistics go.
+/// A metric, as far as needed for statistics.
 pub(crate) struct Compare {
     /// Key of its figures.
     pub(crate) label: String,
-    /// What people read.
+    /// Its name for people.
     pub(crate) name: String,
     pub(crate) unit: String,
     pub(crate) more_is_better: bool,
     /// Difference without practical interest, relative.
     pub(crate) margin: f64,
-    /// Its figures may be lower bounds.
+    /// Whether its figures may be lower bounds.
     pub(crate) is_capacity: bool,
 }
 
@@ -103,7 +104,8 @@ impl Compare {
     }
 }
 
-/// All metrics, judged as one family; the control is a family of its own, since what it claims is that nothing differs.
+/// All metrics, judged as one family; the control is a family of its own, since it claims that nothing
+/// differs.
 pub(crate) fn metrics(sides: &Sides, metrics: &[Compare], runs: &[RunEnded]) -> Vec<KeptMetric> {
     let floors: Vec<Option<f64>> = metrics.iter().map(|metric| sides.floor(runs, metric)).collect();
     let judged = judged(sides, (metrics, &floors), runs);
@@ -130,7 +132,7 @@ pub(crate) fn metrics(sides: &Sides, metrics: &[Compare], runs: &[RunEnded]) -> 
     .collect()
 }
 
-/// What was found, by the places of metric and configuration.
+/// The findings, by the indices of metric and configuration.
 fn judged(
     sides: &Sides,
     (metrics, floors): (&[Compare], &[Option<f64>]),
@@ -140,7 +142,7 @@ fn judged(
     for (at, metric) in metrics.iter().enumerate() {
         for (place, mut comparison) in sides.compared(runs, metric) {
             let is_control = sides.is_control(place);
-            // The control is what the floor is from.
+            // The floor itself comes from the control.
             comparison.floor = if is_control { 0.0 } else { floors[at].unwrap_or(0.0) };
             let of = if is_control { &mut control } else { &mut family };
             of.push(((at, place), (metric.direction(), comparison)));
@@ -163,7 +165,7 @@ fn ratios(pairs: &[Pair]) -> Vec<f64> {
     pairs.iter().filter_map(Pair::ratio).filter(|ratio| ratio.is_finite()).collect()
 }
 
-/// A row that is held against nothing.
+/// A row without a comparison.
 fn row(name: &str, baseline: &str, figures: &[f64]) -> KeptRow {
     KeptRow {
         configuration: name.to_owned(),
@@ -186,8 +188,8 @@ fn row(name: &str, baseline: &str, figures: &[f64]) -> KeptRow {
     }
 }
 
-/// Did the candidate break a rule where its baseline kept all? In some run, if the baseline broke none, or in more blocks than
-/// chance explains.
+/// Whether the candidate broke rules that its baseline kept: in any run, if the baseline broke none, or in
+/// more blocks than chance explains.
 pub(crate) fn breaks_rules(runs: &[RunEnded], baseline: &str, candidate: &str) -> bool {
     let broken = |name: &str| -> BTreeMap<u32, bool> {
         let valid = runs.iter().filter(|run| run.valid && run.started.configuration == name);

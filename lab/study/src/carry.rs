@@ -1,4 +1,4 @@
-//! A study from where it is to its end: one run after the other, each entered before it begins and when it has ended.
+//! Execution of a study to its end: one run after the other, with entries before and after each.
 
 use std::fs::File;
 
@@ -9,43 +9,44 @@ use barograph_stats::compare::NARROW_LOOKS;
 use crate::conclude::widest;
 use crate::{Next, Progress, places};
 
-/// A run that is wanted.
+/// A requested run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Number of the block, from 1.
     pub block: u32,
-    /// Place of the configuration among those of the study; that of the control is its own configuration's.
+    /// Index of the configuration in the study; for the control, that of its own configuration.
     pub configuration: usize,
     /// Its name in the study.
     pub name: String,
-    /// How often this was tried in this block, from 1.
+    /// Number of the try within this block, from 1.
     pub attempt: u32,
-    /// It is of a block of warm-up, and not judged.
+    /// Whether it belongs to a block of warm-up, and is not judged.
     pub warm_up: bool,
 }
 
-/// What became of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
-    /// It came to an end, good or bad.
+    /// It ended, with success or not.
     Ended(Box<RunEnded>),
-    /// Somebody stopped the study; if in a run, that run counts as not made.
+    /// The study was stopped; a run in progress counts as not made.
     Stopped(Option<Box<RunEnded>>),
 }
 
-/// Who makes runs.
+/// Makes the runs of a study.
 pub trait Runner {
-    /// Why a study cannot go on.
+    /// Error that ends a study.
     type Error: From<RecordError>;
 
-    /// The name of the next run; it is entered before the run begins, so that what a kill leaves can be found.
+    /// The name of the next run; it is recorded before the run begins, so that the remains of a killed one
+    /// can be found.
     fn name(&mut self) -> String;
 
-    /// Makes a run. `left` is what is still to do, this run included.
+    /// Makes a run. `left` are the remaining runs, including this one.
     fn run(&mut self, wanted: &Wanted, started: RunStarted, left: &Progress) -> Result<Made, Self::Error>;
 }
 
-/// Carries a study out to its end, or until somebody stops it; says which.
+/// Executes a study to its end, or until it is stopped; returns which.
 pub fn carry_out<R: Runner>(
     study: &Study,
     progress: &mut Progress,
@@ -86,8 +87,8 @@ pub fn carry_out<R: Runner>(
     }
 }
 
-/// Was every interval narrow enough at the last looks, of which there is one after each block? Without a width that is sought
-/// it is.
+/// Whether every interval was narrow enough at the last looks, one after each block. True if no width is
+/// requested.
 fn narrow_enough(study: &Study, progress: &Progress) -> bool {
     let Some(width) = study.repeats.width else { return true };
     let mut runs = progress.ended().to_vec();

@@ -1,4 +1,4 @@
-//! Records of runs, compared: a study of two configurations whose runs are there already. Like is held against like, pair
+//! Comparison of records: a study of two configurations with existing runs. Like is compared with like, pair
 //! by pair.
 
 mod figures;
@@ -20,16 +20,16 @@ use within::{Inside, within};
 /// The two configurations.
 const SIDES: [&str; 2] = ["baseline", "candidate"];
 
-/// How runs are to be compared.
+/// Settings of a comparison of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareRuns {
-    /// Keys in which the two sides may differ; a key stands for all below it.
+    /// Keys in which the two sides may differ; a key includes all below it.
     pub allow: Vec<String>,
-    /// Share of a difference that does not count.
+    /// Largest difference, as a share, that does not count.
     pub margin: f64,
 }
 
-/// Why runs cannot be compared.
+/// Reason why runs cannot be compared.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotComparable {
@@ -59,10 +59,10 @@ pub enum NotComparable {
         /// Runs of the candidate.
         candidates: usize,
     },
-    /// No pair has two runs that can be believed.
+    /// No pair has two valid runs.
     #[error("compare runs of which no pair can be used:\n  {}", .why.join("\n  "))]
     NothingToBelieve {
-        /// What is wrong, run by run.
+        /// The faults, by run.
         why: Vec<String>,
     },
 }
@@ -79,11 +79,11 @@ fn keys(differences: &[Difference]) -> String {
 }
 
 impl CompareRuns {
-    /// Compares runs in the order given: the first with the first, and so on. Pairs with a run that cannot be believed are
+    /// Compares runs in the given order: the first with the first, and so on. Pairs with an invalid run are
     /// left out, and named.
     ///
     /// # Errors
-    /// When the runs are different experiments, make no pairs, or none can be believed.
+    /// If the runs are different experiments, make no pairs, or none is valid.
     pub fn compare(&self, baseline: &[Run], candidate: &[Run]) -> Result<Compared, NotComparable> {
         if baseline.len() != candidate.len() || baseline.is_empty() {
             return Err(NotComparable::Numbers { baselines: baseline.len(), candidates: candidate.len() });
@@ -119,7 +119,8 @@ impl CompareRuns {
         Ok(compared)
     }
 
-    /// The two of a pair may differ in what is allowed; the runs of one side, in their seed.
+    /// Checks likeness: the two of a pair may differ in the allowed keys; the runs of one side, in their
+    /// seed.
     fn like(&self, baseline: &[Run], candidate: &[Run]) -> Result<(), NotComparable> {
         let seed = vec!["seed".to_owned()];
         let mut held: Vec<(&Run, &Run, &Vec<String>)> =
@@ -194,7 +195,7 @@ impl CompareRuns {
     }
 }
 
-/// A run as one of a study.
+/// A run in the form of a study's.
 fn ended(run: &Run, (block, side): (u32, &str), figures: &[RunFigure]) -> RunEnded {
     let verdict = run.verdict();
     let bound = verdict.and_then(|verdict| verdict.search.as_ref()).filter(|search| search.at_least);
@@ -248,14 +249,14 @@ fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
-/// Of one search a side: what each believes about its capacity. Of several, the pairs say more than any search knows: how
-/// one start of a target differs from the next.
+/// For one search per side: the posterior of each about its capacity. For several, the pairs show more than
+/// any search: the variation between starts of a target.
 fn believed(pairs: &[(&Run, &Run)]) -> Option<(Believed, Believed)> {
     let [(one, other)] = pairs else { return None };
     Some((one.believed_capacity()?, other.believed_capacity()?))
 }
 
-/// Each figure once, in the order in which runs offer them.
+/// Each figure once, in the order of the runs.
 fn distinct(sides: &[[Vec<RunFigure>; 2]]) -> Vec<&RunFigure> {
     let mut all: Vec<&RunFigure> = Vec::new();
     for figure in sides.iter().flatten().flatten() {
@@ -270,7 +271,7 @@ fn names(runs: &[Run]) -> String {
     runs.iter().map(|run| run.header.id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Why a run has no figures that count.
+/// Reason why a run has no valid figures.
 fn unusable(run: &Run) -> Option<String> {
     let id = &run.header.id;
     match run.verdict() {
@@ -316,7 +317,7 @@ fn warnings(pairs: &[(&Run, &Run)]) -> Vec<String> {
     said
 }
 
-/// One run a side: what their insides say.
+/// Compares one run per side by the scatter within them.
 fn inside(one: &Run, other: &Run, compared: &mut Compared) {
     let insides = |run: &Run| run.each_load().iter().map(Inside::of).collect::<Vec<_>>();
     let (insides_one, insides_other) = (insides(one), insides(other));

@@ -1,4 +1,4 @@
-//! From figures to statements: comparisons with the baseline, the noise floor, and what was left out.
+//! Conclusions from figures: comparisons with the baseline, the noise floor, and exclusions.
 
 use barograph_record::{CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptRun, RunEnded};
 use barograph_spec::study::Study;
@@ -10,22 +10,22 @@ use crate::percentiles::percentiles;
 use crate::scaling::scalings;
 use crate::{Progress, bounds, measured, sentences};
 
-/// What the conclusions say of the study besides its figures.
+/// Facts about the study besides its figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// Name of the study.
     pub id: &'a str,
-    /// When it began, as RFC 3339 in UTC.
+    /// Its begin, as RFC 3339 in UTC.
     pub started_at: &'a str,
     /// Version of the program.
     pub tool: &'a str,
-    /// The command that does it again.
+    /// The command that repeats it.
     pub repeat: &'a str,
-    /// Every run that was wanted has been made.
+    /// Whether every requested run has been made.
     pub complete: bool,
 }
 
-/// What follows from the runs so far.
+/// The conclusions from the runs so far.
 #[must_use]
 pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclusions {
     let runs = progress.ended();
@@ -60,15 +60,15 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
     conclusions
 }
 
-/// Can the conclusions be believed: was everything run, and does the control not differ from itself?
+/// Whether the conclusions are valid: everything was run, and the control does not differ from itself.
 #[must_use]
 pub fn believable(conclusions: &Conclusions) -> bool {
     conclusions.configurations.iter().all(|c| c.valid > 0)
         && sentences::control_differs(conclusions).is_none()
 }
 
-/// Width of the widest 95 % interval of the first metric's ratios, relative; `None` while one of them is not known. That of
-/// the control counts where there is nothing else.
+/// Width of the widest 95 % interval of the first metric's ratios, relative; `None` while one of them is
+/// unknown. Without other comparisons that of the control counts.
 pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
     let sides = Sides::of(study);
     let compared = sides.compared(runs, &Compare::of(study.metrics.first()?));
@@ -104,7 +104,7 @@ fn configurations(study: &Study, sides: &Sides, progress: &Progress) -> Vec<Kept
     sides.names().iter().enumerate().map(kept).collect()
 }
 
-/// CPU time taken away from the valid ones: the median run, and the one that lost most.
+/// CPU time stolen from the valid runs: in the median run, and in the one that lost most.
 fn stolen(runs: &[&RunEnded]) -> Option<(f64, f64)> {
     let shares: Vec<f64> = runs.iter().filter(|run| run.valid).filter_map(|run| run.stolen).collect();
     (!shares.is_empty()).then(|| (median(&shares), shares.iter().copied().fold(0.0, f64::max)))
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::figures::made;
 
-    /// Two versions and twelve blocks; what `change` makes of each run, the new version's or the other's.
+    /// Two versions and twelve blocks; `change` edits each run, with true for the new version.
     fn versions(change: impl Fn(&mut RunEnded, bool)) -> Conclusions {
         let text = "question = \"q\"\nplan = \"p.toml\"\nrepeats = 12\ncontrol = false\n[[factor]]\nname = \"version\"\nlevels = \
                     [{ name = \"old\", set = { seed = 1 } }, { name = \"new\", set = { seed = 2 } }]\n[[metric]]\nof = \
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(said.metrics[1].sentences, [told]);
     }
 
-    /// One broken rule is one too many where the baseline broke none; where it did, chance is asked.
+    /// One broken rule counts if the baseline broke none; otherwise chance is considered.
     #[test]
     fn rules_that_the_baseline_kept_are_told_from_those_that_both_break() {
         for (of_new, of_old, expected) in [

@@ -1,4 +1,4 @@
-//! "How many at limit L": between which levels of a numeric factor a metric passes a limit, and where.
+//! Crossings: the levels of a numeric factor between which a metric passes a limit.
 
 use barograph_record::{KeptCrossing, RunEnded};
 use barograph_spec::study::{Crossing, Study};
@@ -7,7 +7,8 @@ use barograph_stats::rank::median;
 
 use crate::figures::{ByBlock, of};
 
-/// The line through `points` (number, figure), which rise in number, first meets `limit` here. `None` when it does not.
+/// The number at which the line through `points` (number, figure), in rising order, first meets `limit`.
+/// `None` if it does not.
 #[must_use]
 pub(crate) fn meets(points: &[(f64, f64)], limit: f64) -> Option<f64> {
     if let Some((n, _)) = points.iter().find(|(_, figure)| *figure == limit) {
@@ -23,8 +24,8 @@ fn between(pair: &[(f64, f64)], limit: f64) -> Option<f64> {
     passes.then(|| from + (limit - low) / (high - low) * (to - from))
 }
 
-/// Configurations that differ in one numeric factor only, from its lowest level to its highest: their numbers and places;
-/// and what the others are set to.
+/// Configurations that differ in one numeric factor only, from its lowest level to its highest: their numbers
+/// and indices; and the levels of the other factors.
 pub(crate) fn rows_of(study: &Study, factor: usize) -> Vec<(String, Vec<(f64, usize)>)> {
     type Row = (Vec<usize>, String, Vec<(f64, usize)>);
     let mut rows: Vec<Row> = Vec::new();
@@ -51,14 +52,15 @@ pub(crate) fn rows_of(study: &Study, factor: usize) -> Vec<(String, Vec<(f64, us
         .collect()
 }
 
-/// The median of the figures in drawn blocks; those without a figure are left out.
+/// The median of the figures in the drawn blocks; those without a figure are left out.
 pub(crate) fn median_of(figures: &ByBlock, blocks: &[u32], drawn: &[usize]) -> Option<f64> {
     let drawn: Vec<f64> = drawn.iter().filter_map(|at| figures.get(&blocks[*at]).copied()).collect();
     (!drawn.is_empty()).then(|| median(&drawn))
 }
 
-/// A resampling that never reaches the limit says that it lies outside of what was run. With more of them than one end of a
-/// 95 % interval leaves out, an interval of the others would end too soon.
+/// Least share of resamplings that must reach the limit. One that never does places it outside of the tested
+/// range. If more do not than one end of a 95 % interval leaves out, an interval of the others would be too
+/// short.
 pub(crate) const LEAST_REACHED: f64 = 0.975;
 
 /// Blocks with at least one figure.
@@ -69,7 +71,7 @@ pub(crate) fn blocks_of(all: &[ByBlock]) -> Vec<u32> {
     blocks
 }
 
-/// Where a metric reaches the limit, for each combination of the other factors.
+/// The crossings of a metric, for each combination of the other factors.
 pub(crate) fn crossings(study: &Study, runs: &[RunEnded]) -> Vec<KeptCrossing> {
     let all = study.crossings.iter();
     all.flat_map(|asked| rows_of(study, asked.factor).into_iter().map(move |row| (asked, row)))
@@ -138,7 +140,8 @@ metric = "response_p99 of Get"
 limit = 40
 "#;
 
-    /// The crossing of 40 ms: 10 ms with one user, 20 with two, and with four 41 in so many blocks and 39 in the others.
+    /// The crossing of 40 ms: 10 ms with one user, 20 with two, and with four 41 in `above` blocks and 39 in
+    /// the others.
     fn crossed(blocks: u32, above: u32) -> KeptCrossing {
         let study = read("s.toml", STUDY).unwrap_or_else(|refused| panic!("{refused}"));
         let figures = |block: u32| [10.0, 20.0, if block <= above { 41.0 } else { 39.0 }];
@@ -162,8 +165,8 @@ limit = 40
         assert!(six.low <= six.at.unwrap() && six.at.unwrap() <= six.high && six.reached == 1.0, "{six:?}");
     }
 
-    /// Of 13 figures above the limit and 7 below it one resampling in nineteen has a median below it: the number may lie
-    /// above all that was run, and an interval of the other resamplings would not say so.
+    /// Of 13 figures above the limit and 7 below it one resampling in nineteen has a median below it: the
+    /// number may lie above the tested range, and an interval of the other resamplings would not show that.
     #[test]
     fn a_limit_that_resamplings_do_not_reach_has_no_interval() {
         let found = crossed(20, 13);
@@ -182,7 +185,7 @@ limit = 40
         assert_eq!(meets(&points, 20.0), Some(100.0));
         assert_eq!(meets(&points, 240.0), Some(400.0));
         assert_eq!((meets(&points, 10.0), meets(&points, 300.0), meets(&[], 1.0)), (None, None, None));
-        // It counts where the line is met first, also from above.
+        // The first meeting counts, also from above.
         assert_eq!(meets(&[(1.0, 10.0), (2.0, 0.0), (3.0, 10.0)], 5.0), Some(1.5));
         assert_eq!(meets(&[(1.0, f64::NAN), (2.0, 4.0)], 2.0), None);
     }

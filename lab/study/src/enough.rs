@@ -1,18 +1,18 @@
-//! Are there enough blocks to find anything? Said before hours are spent, and again with the answers.
+//! Check for enough blocks to find anything, before the study and with its answers.
 
 use barograph_record::{Conclusions, KeptFinding};
 use barograph_spec::study::Study;
 use barograph_stats::compare::fewest_to_decide;
 
-/// Why this study cannot find any configuration better or worse, however different they are: its comparisons are judged
-/// together, and its blocks are fewer than that takes. `None` where they are enough.
+/// Reason why this study cannot find any configuration better or worse, however different they are: its
+/// comparisons are judged together, and need more blocks. `None` if it has enough.
 #[must_use]
 pub fn too_few_blocks(study: &Study) -> Option<String> {
     let candidates = study.configurations.iter().enumerate();
     let candidates =
         candidates.filter(|(at, c)| study.baseline_of(c).is_some_and(|base| base != *at)).count();
     let comparisons = candidates * study.metrics.len();
-    // Without anything else to compare it is the control that may differ from itself.
+    // Without other comparisons the control itself may be found to differ.
     let judged = if comparisons == 0 { study.metrics.len() } else { comparisons };
     let (least, blocks) = (fewest_to_decide(judged), study.repeats.blocks);
     ((blocks as usize) < least).then(|| {
@@ -23,7 +23,7 @@ pub fn too_few_blocks(study: &Study) -> Option<String> {
     })
 }
 
-/// The same of a study that was carried out, by its pairs.
+/// The same for a completed study, by its pairs.
 pub(crate) fn too_few_pairs(conclusions: &Conclusions) -> Option<String> {
     let rows = conclusions.metrics.iter().flat_map(|metric| &metric.rows);
     let compared: Vec<u32> = rows
@@ -31,7 +31,7 @@ pub(crate) fn too_few_pairs(conclusions: &Conclusions) -> Option<String> {
         .map(|row| row.pairs)
         .collect();
     let least = fewest_to_decide(compared.len());
-    // One with enough of them can be found, and then Holm asks for less of the others.
+    // One with enough of them can be found, and then Holm requires less of the others.
     let most = *compared.iter().max()?;
     ((most as usize) < least).then(|| {
         format!(
@@ -46,7 +46,7 @@ pub(crate) fn too_few_pairs(conclusions: &Conclusions) -> Option<String> {
 mod tests {
     use super::too_few_blocks;
 
-    /// The fewest blocks with which a study of so many levels and metrics can find anything.
+    /// The fewest blocks with which a study of these levels and metrics can find anything.
     fn least(levels: u32, metrics: &[&str]) -> u32 {
         let levels: Vec<String> =
             (1..=levels).map(|n| format!("{{ name = \"{n}\", set = {{ seed = {n} }} }}")).collect();

@@ -1,4 +1,4 @@
-//! The figures of a study by block: what is paired, and what a median is taken of.
+//! The figures of a study by block, for pairs and medians.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use barograph_record::RunEnded;
 use barograph_record::{Figure, RunStarted};
 use barograph_stats::compare::Pair;
 
-/// The figure of each block in which there is one.
+/// Figures by block.
 pub(crate) type ByBlock = BTreeMap<u32, f64>;
 
 /// The figures of a metric of a configuration.
@@ -16,8 +16,7 @@ pub(crate) fn of(runs: &[RunEnded], configuration: &str, label: &str) -> ByBlock
     usable.filter_map(|run| Some((run.started.block, run.figure(label)?))).collect()
 }
 
-/// Both figures of every block that has a run of each; one that was not measured is not a number, which is counted as
-/// excluded.
+/// Both figures of every block with a run of each; a missing one is NaN, which is counted as excluded.
 pub(crate) fn pairs(runs: &[RunEnded], baseline: &str, candidate: &str, label: &str) -> Vec<Pair> {
     let blocks = |name: &str| {
         let usable = runs.iter().filter(|run| run.valid && run.started.configuration == name);

@@ -1,11 +1,11 @@
-//! A study: which configuration is run when, what is done already, and what follows from the figures.
+//! Studies: schedule, progress, execution and conclusions.
 //!
-//! Every *block* holds each configuration once, in an order of its own that follows from the seed, so that whatever
-//! happens to the machine meanwhile happens to all of them ([`schedule`]). What comes next follows from the entries of
-//! `study.jsonl` alone ([`progress`]), so an interrupted or killed study goes on exactly where it was. Figures of one
-//! block make a pair, and pairs are what is compared ([`conclude()`]).
+//! Every *block* holds each configuration once, in an order that follows from the seed, so that disturbances
+//! of the machine affect all of them ([`schedule`]). The next step follows from the entries of `study.jsonl`
+//! alone ([`progress`]), so an interrupted or killed study continues exactly from its state. Figures of one
+//! block make a pair, and pairs are compared ([`conclude()`]).
 //!
-//! This crate makes no runs: [`carry_out`] is handed somebody who does.
+//! This crate makes no runs: [`carry_out`] takes a [`Runner`].
 
 mod analysis;
 mod bounds;
@@ -31,7 +31,7 @@ pub use measured::figure;
 pub use progress::{Next, Progress};
 pub use schedule::Schedule;
 
-/// The names of everything that is run in a block: the configurations, and the control last.
+/// The names of all runs of a block: the configurations, and the control last.
 #[must_use]
 pub fn places(study: &barograph_spec::study::Study) -> Vec<String> {
     let names = study.configurations.iter().map(|configuration| configuration.name.clone());

@@ -1,15 +1,15 @@
-//! The figure of one run for a metric of the study: as it was measured, or divided by another of the same run.
+//! The figure of one run for a metric of the study: measured, or divided by another of the same run.
 
 use barograph_model::Metric;
 use barograph_model::words::listed;
 use barograph_record::RunEnded;
 use barograph_spec::study::{Divisor, MetricPlan, Study};
 
-/// The figure of a run. `measured` is asked for what the run measured, `planned` for numbers of its plan as resolved.
+/// The figure of a run. `measured` returns measured figures, `planned` numbers of its resolved plan.
 ///
 /// # Errors
 ///
-/// Why there is no figure: something was not measured, or what it would be divided by is no number above 0.
+/// The reason for a missing figure: it was not measured, or its divisor is not above 0.
 pub fn figure(
     metric: &MetricPlan,
     measured: impl Fn(Metric, Option<&str>) -> Option<f64>,
@@ -34,24 +34,25 @@ pub fn figure(
     Err(format!("{name} is {divisor}, and nothing can be divided by it"))
 }
 
-/// Operations beyond a quantile, at the least, for it not to be the time of a few.
+/// Fewest operations beyond a quantile, so that it is not the time of a few.
 const FEWEST_BEYOND: f64 = 5.0;
 
-/// One sentence per metric and reason why valid runs have no figure of it, and one per quantile of too few operations.
+/// One sentence per metric and reason for missing figures of valid runs, and one per quantile of too few
+/// operations.
 pub(crate) fn warnings(study: &Study, runs: &[RunEnded]) -> Vec<String> {
     let valid: Vec<&RunEnded> = runs.iter().filter(|run| run.valid).collect();
     let missing = study.metrics.iter().flat_map(|metric| warnings_of(metric, &valid));
     missing.chain(study.metrics.iter().filter_map(|metric| few_of(metric, &valid))).collect()
 }
 
-/// Runs in which a quantile has hardly any operation beyond it. Runs that do not say how many ended are passed over.
+/// Runs with hardly any operation beyond a quantile. Runs without the number of operations are ignored.
 fn few_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Option<String> {
     let operation = metric.operation_of_run()?;
     let is_judged = metric.metric == Metric::ResponseJudged;
     let beyond = |run: &&RunEnded| {
         let times = run.times.iter().find(|times| times.op == operation)?;
         let quantile = if is_judged { times.quantile } else { metric.metric.quantile() }?;
-        // A hair is allowed: 1 - 0.99 is not exact in binary.
+        // Rounding is allowed: 1 - 0.99 is not exact in binary.
         let is_few = times.count as f64 * (1.0 - quantile) < FEWEST_BEYOND - 1e-6;
         is_few.then_some(times.count)
     };
@@ -68,7 +69,7 @@ fn few_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Option<String> {
 }
 
 fn warnings_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Vec<String> {
-    // By reason: how many runs, and of which configurations.
+    // Number of runs and their configurations, by reason.
     let mut found: Vec<(&str, usize, Vec<&str>)> = Vec::new();
     for run in valid {
         let Some(missing) = run.missing.iter().find(|missing| missing.metric == metric.label) else {
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use crate::figures::made;
 
-    /// A valid run in which so many of Get ended, judged by p99.
+    /// A valid run in which `count` operations Get ended, judged by p99.
     fn with(count: u64) -> RunEnded {
         let times = KeptTimes {
             op: "Get".to_owned(),
@@ -133,7 +134,7 @@ mod tests {
         }
         assert!(said("response_p99", &[2, 7]).unwrap().contains("took longer: 2 to 7 ended."));
         assert_eq!(said("response_mean", &[2]), None);
-        // Who does not say how many ended is not warned of.
+        // Without the number of operations there is no warning.
         let silent = made(1, "size 1", ("throughput", 1.0));
         let of_get = metric("of = \"response_p99\"\noperation = \"Get\"");
         assert_eq!(few_of(&of_get, &[&silent]), None);
@@ -145,7 +146,8 @@ mod tests {
         study.metrics.remove(0)
     }
 
-    /// 600 operations/s with half a core of the host, on three nodes; p99 of Get is 12 ms. The driver was not looked at.
+    /// 600 operations/s with half a core of the host, on three nodes; p99 of Get is 12 ms. The driver was not
+    /// measured.
     fn found(lines: &str) -> Result<f64, String> {
         let measured = |metric: Metric, operation: Option<&str>| match (metric, operation) {
             (Metric::Throughput, None) => Some(600.0),

@@ -1,4 +1,4 @@
-//! Response times by percentile: what runs of a configuration have in common, at each quantile.
+//! Response times by percentile: the median over the runs of a configuration, at each quantile.
 
 use barograph_record::{KeptLine, KeptPercentiles, KeptQuantile, KeptTimes, RunEnded, longer_at};
 use barograph_spec::study::{Study, of_load};
@@ -6,7 +6,8 @@ use barograph_stats::rank::{median_interval, median_of_sorted};
 
 use crate::places;
 
-/// For each operation that a metric is of, a line per configuration, baselines first: where there are many, not all are drawn.
+/// For each operation of a metric, a line per configuration, baselines first; the number of drawn lines is
+/// limited.
 pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentiles> {
     let is_no_baseline = |(at, _): &(usize, String)| {
         study
@@ -27,7 +28,7 @@ pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentil
 fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<KeptLine> {
     let valid = runs.iter().filter(|run| run.valid && run.started.configuration == name);
     let times: Vec<&KeptTimes> = valid.filter_map(|run| run.times.iter().find(|of| of.op == op)).collect();
-    // Beyond that it would be other runs at each quantile.
+    // Beyond that each quantile would come from other runs.
     let all_reach = times.iter().map(|of| of.ms.len()).min()?;
     Some(KeptLine {
         configuration: name.to_owned(),
@@ -67,7 +68,7 @@ of = "response_p99"
 operation = "Get"
 "#;
 
-    /// A run whose times are 10, 20, 30 ... times `slow`, as many as said.
+    /// A run whose times are 10, 20, 30 ... times `slow`, `places` of them.
     fn timed(block: u32, configuration: &str, (slow, places): (f64, usize)) -> RunEnded {
         let times = KeptTimes {
             op: "Get".to_owned(),
@@ -96,7 +97,7 @@ operation = "Get"
             .map(|block| timed(block, "size 1", (f64::from(block), if block == 3 { 11 } else { 12 })))
             .collect();
         runs.extend((1..=5).map(|block| timed(block, "size 2", (f64::from(block), 12))));
-        // Neither not valid nor without times.
+        // An invalid run, and one without times.
         runs.push(RunEnded { valid: false, ..timed(8, "size 1", (1e6, 12)) });
         runs.push(made(9, "size 1", ("throughput", 1.0)));
         let all = percentiles(&study, &runs);

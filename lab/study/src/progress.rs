@@ -1,4 +1,4 @@
-//! What is done, and what comes next: both follow from the entries of a study and nothing else.
+//! Progress of a study: finished runs and the next one, both from its entries alone.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use barograph_spec::study::{Repeats, Study};
 
 use crate::{Schedule, places};
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Clone, Debug)]
 pub struct Progress {
     schedule: Schedule,
@@ -19,31 +19,31 @@ pub struct Progress {
     ended: Vec<RunEnded>,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A run.
     Run {
         /// Number of the block, from 1.
         block: u32,
-        /// Place of the configuration in [`places`].
+        /// Index of the configuration in [`places`].
         place: usize,
-        /// How often it was tried in this block, from 1.
+        /// Number of the try within this block, from 1.
         attempt: u32,
-        /// It is of a block of warm-up, which have numbers of their own.
+        /// Whether it belongs to a block of warm-up, which have numbers of their own.
         warm_up: bool,
     },
-    /// All blocks that were asked for are whole, and a width is sought: are the intervals narrow enough?
+    /// All requested blocks are whole, and a width is requested: check the intervals.
     Width {
         /// Whole blocks.
         blocks: u32,
     },
-    /// Nothing.
+    /// Nothing is left.
     Done,
 }
 
 impl Progress {
-    /// Of a study with these entries.
+    /// The progress of a study with these entries.
     #[must_use]
     pub fn new(study: &Study, entries: &[StudyEntry]) -> Self {
         let places = places(study);
@@ -64,7 +64,7 @@ impl Progress {
         progress
     }
 
-    /// One more run came to its end. One that was stopped from outside counts as not made.
+    /// Adds a run that ended. One that was stopped from outside counts as not made.
     pub fn add(&mut self, ended: RunEnded) {
         if !ended.interrupted {
             let of_its_kind = if ended.started.warm_up { &mut self.warmed_up } else { &mut self.ended };
@@ -72,21 +72,20 @@ impl Progress {
         }
     }
 
-    /// Runs that came to their end, without those of the warm-up.
+    /// Runs that ended, without those of the warm-up.
     #[must_use]
     pub fn ended(&self) -> &[RunEnded] {
         &self.ended
     }
 
-    /// Runs of the warm-up that came to their end; nothing is concluded from them.
+    /// Runs of the warm-up that ended; they are not used in conclusions.
     #[must_use]
     pub fn warmed_up(&self) -> &[RunEnded] {
         &self.warmed_up
     }
 
-    /// What comes next. First the warm-up, whose runs are made once, whatever becomes of them. After it, a run that cannot be
-    /// used is tried again when the others of its block have been made, so that what disturbed it has some time to pass, and
-    /// it still is of its block.
+    /// The next step. First the warm-up, whose runs are made once, with any result. After it, an unusable run
+    /// is repeated after the others of its block, so that a disturbance may pass, and within its block.
     #[must_use]
     pub fn next(&self) -> Next {
         if let Some((block, place)) = self.next_of_warm_up() {
@@ -108,7 +107,7 @@ impl Progress {
         }
     }
 
-    /// What comes next when the intervals are not narrow enough after `blocks` blocks.
+    /// The next step if the intervals are not narrow enough after `blocks` blocks.
     #[must_use]
     pub fn further(&self, blocks: u32) -> Next {
         match self.next_of(blocks + 1) {
@@ -117,7 +116,7 @@ impl Progress {
         }
     }
 
-    /// Blocks in which nothing is left to do.
+    /// Blocks without remaining runs.
     #[must_use]
     pub fn whole_blocks(&self) -> u32 {
         (1..=self.repeats.most).take_while(|block| self.next_of(*block).is_none()).count() as u32
@@ -139,26 +138,26 @@ impl Progress {
         let untried = order.iter().find(|place| tries[place].0 == 0);
         let failed = || {
             let again = |place: &&usize| !tries[place].1 && tries[place].0 <= self.again;
-            // Those that were tried least often first, so that nothing is tried twice in a row while others wait.
+            // Fewest tries first, so that nothing is tried twice in a row while others wait.
             order.iter().filter(again).min_by_key(|place| tries[place].0)
         };
         untried.or_else(failed).map(|place| (*place, tries[place].0 + 1))
     }
 
-    /// How often a configuration was tried in a block, and whether one of them can be used.
+    /// Number of tries of a configuration in a block, and whether one of them is usable.
     fn tries(&self, block: u32, name: &str) -> (u32, bool) {
         let of_it = self.ended.iter().filter(|r| r.started.block == block && r.started.configuration == name);
         of_it.fold((0, false), |(tried, valid), run| (tried + 1, valid || run.valid))
     }
 
-    /// Seconds that are left at the most, were nothing to fail: runs that are still to be made, each as long as those of its
-    /// configuration took, or `expected` (by place) where none has been made.
+    /// Longest remaining time in seconds without further failures: each remaining run takes as long as those
+    /// of its configuration, or `expected` (by index) before the first.
     #[must_use]
     pub fn seconds_left(&self, expected: &[f64]) -> f64 {
         (0..self.places.len()).map(|place| self.left(place) as f64 * self.took(place, expected)).sum()
     }
 
-    /// The same without one run of the configuration of this name: what comes after it.
+    /// The same without one run of the configuration of this name: the time after it.
     #[must_use]
     pub fn seconds_after(&self, name: &str, expected: &[f64]) -> f64 {
         let this = self.places.iter().position(|place| place == name);
@@ -166,14 +165,14 @@ impl Progress {
         (self.seconds_left(expected) - this.map_or(0.0, |place| self.took(place, expected))).max(0.0)
     }
 
-    /// Runs there are in all, those that were made included, were nothing more to fail.
+    /// Total number of runs, including those made, without further failures.
     #[must_use]
     pub fn runs(&self) -> usize {
         let left: usize = (0..self.places.len()).map(|place| self.left(place)).sum();
         self.warmed_up.len() + self.ended.len() + left
     }
 
-    /// Runs of the configuration at this place that are still to be made, were nothing to fail.
+    /// Remaining runs of the configuration at this index, without further failures.
     fn left(&self, place: usize) -> usize {
         let warmed_up = self.made(place).filter(|run| run.started.warm_up).count();
         let made = (1..=self.repeats.blocks).filter(|block| {
@@ -184,7 +183,7 @@ impl Progress {
         all.saturating_sub(made.count() + warmed_up)
     }
 
-    /// Seconds that a run of the configuration at this place takes.
+    /// Seconds per run of the configuration at this index.
     fn took(&self, place: usize, expected: &[f64]) -> f64 {
         let seconds: Vec<f64> = self.made(place).map(|run| run.seconds).filter(|s| s.is_finite()).collect();
         match seconds.len() {
@@ -193,7 +192,7 @@ impl Progress {
         }
     }
 
-    /// Runs of the configuration at this place, those of the warm-up too.
+    /// Runs made of the configuration at this index, including the warm-up.
     fn made(&self, place: usize) -> impl Iterator<Item = &RunEnded> {
         let all = self.warmed_up.iter().chain(&self.ended);
         all.filter(move |run| run.started.configuration == self.places[place])

@@ -1,5 +1,5 @@
-//! Speed by size: speed-up and efficiency over the smallest size, with intervals by resampling blocks, and the universal
-//! scalability law where there are enough sizes for it.
+//! Speed by size: speed-up and efficiency relative to the smallest size, with intervals by resampling blocks,
+//! and the universal scalability law with enough sizes for it.
 
 use barograph_record::{
     KeptAmdahl, KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded,
@@ -13,16 +13,17 @@ use crate::bounds::is_bound;
 use crate::crossing::{blocks_of, median_of, rows_of};
 use crate::figures::{ByBlock, of};
 
-/// Sizes that the universal scalability law wants: it has three figures to fit, and only a fourth size can contradict it.
+/// Fewest sizes for the universal scalability law: it has three parameters, and only a fourth size can
+/// contradict it.
 const FEWEST_SIZES: usize = 4;
 
 /// Pieces of the band beside the fitted curve.
 const PIECES: u32 = 24;
 
-/// The curve is drawn a little beyond the largest size; further out nothing is known.
+/// End of the drawn curve, as a multiple of the largest size; further out nothing is known.
 const BEYOND: f64 = 1.08;
 
-/// For every metric that is a speed, and every factor that is a size.
+/// Scalings for every metric that is a speed, and every factor that is a size.
 pub(crate) fn scalings(study: &Study, runs: &[RunEnded]) -> Vec<KeptScaling> {
     let sizes = study.factors.iter().enumerate().filter(|(_, factor)| factor.is_numeric());
     let sizes: Vec<usize> = sizes.map(|(at, _)| at).collect();
@@ -67,7 +68,7 @@ fn scaling(
     })
 }
 
-/// Would the median be another one if the figures of these blocks, which are lower bounds, were higher?
+/// Whether the median would change if the figures of these blocks, which are lower bounds, were higher.
 fn is_open(figures: &ByBlock, at_least: &[u32]) -> bool {
     let raised =
         |(block, figure): (&u32, &f64)| if at_least.contains(block) { f64::INFINITY } else { *figure };
@@ -76,7 +77,7 @@ fn is_open(figures: &ByBlock, at_least: &[u32]) -> bool {
     median(&highest) != median(&as_found)
 }
 
-/// Why there is no law of speeds that are partly lower bounds.
+/// Explanation of the missing law of speeds that are partly lower bounds.
 fn without_law(metric: &str) -> KeptScaling {
     let no_fit = format!(
         "No law of growth is fitted, since the {metric} of some sizes is only known to be at least what was found."
@@ -84,8 +85,8 @@ fn without_law(metric: &str) -> KeptScaling {
     KeptScaling { no_fit, ..KeptScaling::default() }
 }
 
-/// The medians of all sizes, and what they are over that of the smallest. Those of `bounded` sizes are lower bounds: they have
-/// no upper end, and no serial part follows from any of them.
+/// The medians of all sizes, and their ratios to that of the smallest. Those of `bounded` sizes are lower
+/// bounds: they have no upper end, and no serial part follows from them.
 fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
     let median_of_all = |figures: &ByBlock| median(&figures.values().copied().collect::<Vec<_>>());
     let medians: Vec<Point> = sizes.iter().map(|(n, f)| Point::new(*n, median_of_all(f))).collect();
@@ -113,7 +114,7 @@ fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
     medians.iter().zip(sizes).map(point).collect()
 }
 
-/// The interval of the speed-up of one size over the smallest. None for the smallest, which is its own measure, nor where
+/// The interval of the speed-up of one size relative to the smallest. `None` for the smallest itself, and if
 /// either is only a bound.
 fn speedup_within(
     (n, figures): (f64, &ByBlock),
@@ -123,14 +124,14 @@ fn speedup_within(
     if n == smallest || bounded.contains(&n) || bounded.contains(&smallest) {
         return KeptInterval::default();
     }
-    // A block without both says nothing of what one is over the other there.
+    // A block without both has no ratio.
     let blocks: Vec<u32> = figures.keys().filter(|block| of_smallest.contains_key(block)).copied().collect();
     within(resampled_interval(blocks.len(), |drawn| {
         Some(median_of(figures, &blocks, drawn)? / median_of(of_smallest, &blocks, drawn)?)
     }))
 }
 
-/// The law through the sizes with its bands and a knee, or why there is none.
+/// The law through the sizes with its bands and a knee, or the reason for its absence.
 fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
     let (points, blocks) = evened(sizes);
     let without = |no_fit: String| KeptScaling { no_fit, ..KeptScaling::default() };
@@ -147,9 +148,9 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
     let (first, last) = (sizes[0].0, sizes[sizes.len() - 1].0 * BEYOND);
     let at: Vec<f64> =
         (0..=PIECES).map(|i| first + (last - first) * f64::from(i) / f64::from(PIECES)).collect();
-    // What the blocks have in common was taken out: as many figures as there are blocks, but for the mean of all.
+    // Removed parameters: the effects of blocks, one for each except for the mean of all.
     let taken = blocks.saturating_sub(1);
-    // What few blocks leave over says too little of how far they scatter: of one block it is a single figure.
+    // The residuals of few blocks do not determine the scatter: of one block there is a single figure.
     let bands = (blocks >= FEWEST_PAIRS).then(|| usl::bands(&points, &at, taken)).flatten();
     let curve = bands.iter().flat_map(|bands| &bands.curve);
     KeptScaling {
@@ -173,11 +174,11 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
     }
 }
 
-/// Amdahl's law through `points`, which are those of one block after the other.
+/// Amdahl's law through `points`, ordered by block.
 fn by_amdahl(points: &[Point], blocks: usize) -> Option<KeptAmdahl> {
     let found = amdahl(points)?;
     let sizes = points.len() / blocks;
-    // Least squares of points go by the means of each size, where all sizes have equally many.
+    // Least squares of points depend on the means of each size, if all sizes have equally many.
     let mean_of = |drawn: &[usize], size: usize| {
         let of_size = drawn.iter().map(|block| points[block * sizes + size].x);
         Point::new(points[size].n, of_size.sum::<f64>() / drawn.len() as f64)
@@ -193,8 +194,8 @@ fn within(found: Option<Resampled>) -> KeptInterval {
     found.map_or_else(KeptInterval::default, |found| KeptInterval { low: found.low, high: found.high })
 }
 
-/// The figures of blocks that have all sizes, without what a block has in common, and the number of those blocks. What raises
-/// or lowers a whole block says nothing about sizes, and taken for noise it would hide what does.
+/// The figures of blocks that have all sizes, without the effects of blocks, and the number of those blocks.
+/// Effects on a whole block say nothing about sizes, and would hide the effects of sizes as noise.
 fn evened(sizes: &[(f64, ByBlock)]) -> (Vec<Point>, usize) {
     let Some((_, of_first)) = sizes.first() else { return (Vec::new(), 0) };
     let usable =
@@ -215,12 +216,13 @@ fn evened(sizes: &[(f64, ByBlock)]) -> (Vec<Point>, usize) {
 
 #[cfg(test)]
 mod tests {
+    use barograph_record::SearchBound;
     use barograph_spec::study::read;
 
     use super::*;
     use crate::figures::made;
 
-    /// Figures by the law, with a mood of each block of up to 30 % and a noise of 1 %.
+    /// Figures by the law, with an effect of each block of up to 30 % and a noise of 1 %.
     fn sizes(of: &[f64], blocks: u32) -> Vec<(f64, ByBlock)> {
         let law = |n: f64| 100.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
         let noise = |seed: f64| (seed * 12.9898).sin() * 43_758.545_3;
@@ -246,7 +248,7 @@ mod tests {
         );
     }
 
-    /// Of five figures the median is the third, whatever the two above it are.
+    /// Of five figures the median is the third for any two above it.
     #[test]
     fn a_median_is_a_bound_where_one_at_or_below_it_is() {
         let figures: ByBlock = (1..=5).map(|block| (block, f64::from(block))).collect();
@@ -280,7 +282,7 @@ of = "capacity"
                 .collect();
             let highest = |run: &&mut RunEnded| run.started.configuration == study.configurations[2].name;
             for run in runs.iter_mut().filter(highest).filter(|run| run.started.block <= bounded) {
-                run.at_least = Some("the highest level".to_owned());
+                run.at_least = Some(SearchBound::Fail);
             }
             scalings(&study, &runs).remove(0)
         };
@@ -301,7 +303,7 @@ of = "capacity"
         assert_eq!(ends, [true, true, false]);
     }
 
-    /// From six blocks on: those of fewer hardly ever reach as far as they would have to.
+    /// From six blocks on: those of fewer hardly ever reach as far as they should.
     #[test]
     fn few_blocks_have_a_law_and_no_intervals() {
         for (blocks, known) in [(1, false), (5, false), (6, true)] {
@@ -334,7 +336,8 @@ of = "capacity"
         assert!(points_of(&torn, &[]).iter().all(|point| point.x > 0.0));
     }
 
-    /// Moods of up to 30 % are the same for all sizes of a block; the serial part and its interval are free of them.
+    /// Effects of up to 30 % are equal for all sizes of a block; the serial part and its interval are free of
+    /// them.
     #[test]
     fn a_serial_part_of_few_sizes_has_its_interval() {
         let of_blocks = |blocks: u32, law: fn(f64) -> f64| {

@@ -1,7 +1,7 @@
-//! The order of runs: blocks that hold every configuration once, each shuffled by the study's seed.
+//! The order of runs: blocks of all configurations, each shuffled by the study's seed.
 
-/// Which configuration is run when. A pure function of the seed and the number of configurations, and of nothing else, so
-/// that the same seed gives the same order in every version of this program.
+/// Order of the configurations by block. A pure function of the seed and the number of configurations only,
+/// so that a seed gives the same order in every version of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     seed: u64,
@@ -9,20 +9,21 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Of so many configurations, the control included.
+    /// A schedule of `places` configurations, including the control.
     #[must_use]
     pub fn new(seed: u64, places: usize) -> Self {
         Schedule { seed, places }
     }
 
-    /// The order within a block of warm-up, numbered from 1. It is that of a judged block from the far end of their numbers,
-    /// where no study comes to, so that judged blocks have their order whether there is a warm-up or not.
+    /// The order within a block of warm-up, numbered from 1. It is that of a judged block at the far end of
+    /// their numbers, which no study reaches, so that the order of judged blocks does not depend on the
+    /// warm-up.
     #[must_use]
     pub fn warm_up(&self, number: u32) -> Vec<usize> {
         self.block(u32::MAX - number)
     }
 
-    /// The order within a block, numbered from 1: places of configurations.
+    /// The order within a block, numbered from 1: indices of configurations.
     #[must_use]
     pub fn block(&self, number: u32) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.places).collect();
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_order_of_a_seed_never_changes() {
-        // Reckoned by another program; studies that were begun with an older version go on by them.
+        // Computed by another program; studies begun with an older version depend on them.
         let blocks = |seed, places| (1..).map(move |block| Schedule::new(seed, places).block(block));
         let golden: [[usize; 4]; 6] =
             [[3, 1, 0, 2], [2, 1, 0, 3], [1, 3, 0, 2], [3, 2, 0, 1], [0, 3, 1, 2], [2, 0, 3, 1]];

@@ -10,18 +10,18 @@ use barograph_stats::compare::{SIGNIFICANCE, is_beyond};
 use crate::crossing::LEAST_REACHED;
 use crate::enough::too_few_pairs;
 
-/// Fewest pairs of which a 95 % interval can be had.
+/// Fewest pairs with a 95 % interval.
 const FEWEST_PAIRS: u32 = barograph_stats::compare::FEWEST_PAIRS as u32;
 
-/// Share of dropped runs from which on the rest may be a selection.
+/// Least share of dropped runs with which the rest may be a selection.
 const MANY_DROPPED: f64 = 0.2;
 
-/// One sentence per comparison, to its metric and with all others; one per configuration that broke rules, crossing and
-/// scaling.
+/// Writes one sentence per comparison, to its metric and with all others; one per configuration that broke
+/// rules, per crossing and per scaling.
 pub(crate) fn answer(conclusions: &mut Conclusions) {
     for metric in &mut conclusions.metrics {
         let compared = |row: &&KeptRow| row.finding != KeptFinding::Baseline;
-        // The control is told of where there is nothing else.
+        // The control is described only without other comparisons.
         let is_alone = metric.rows.iter().filter(compared).all(|row| row.control);
         let rows = metric.rows.iter().filter(compared).filter(|row| is_alone || !row.control);
         let told: Vec<(KeptFinding, String)> =
@@ -101,7 +101,7 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     }
 }
 
-/// The noise floor, where nothing else keeps this from being found: it is beyond the margin, and not by chance.
+/// The noise floor, if it alone prevents a finding: the ratio is beyond the margin, and not by chance.
 fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
     if row.finding != KeptFinding::Undecided {
         return None;
@@ -111,8 +111,8 @@ fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
     (row.p_holm < SIGNIFICANCE && beyond(metric.margin)).then_some(floor)
 }
 
-/// Is this undecided though neither chance nor margin nor noise keeps it from being found? Then the smaller of the two may be
-/// larger than it was found to be.
+/// Whether a comparison is undecided though neither chance nor margin nor noise prevents a finding. Then the
+/// smaller figure is a bound and may be larger.
 fn would_be_found(metric: &KeptMetric, row: &KeptRow) -> bool {
     let least = metric.noise_floor.filter(|_| !row.control).unwrap_or(0.0).max(metric.margin);
     row.p_holm < SIGNIFICANCE && is_beyond((row.low, row.high), least)
@@ -217,7 +217,7 @@ fn scaling(scaling: &KeptScaling) -> String {
     text
 }
 
-/// The serial part by Amdahl's law, and where it ends growth.
+/// The serial part by Amdahl's law, and the end of growth by it.
 fn by_amdahl(law: &KeptAmdahl, KeptScaling { factor, metric, .. }: &KeptScaling) -> String {
     let percent = |share: f64| share * 100.0;
     let KeptInterval { low, high } = law.within;
@@ -233,7 +233,7 @@ fn by_amdahl(law: &KeptAmdahl, KeptScaling { factor, metric, .. }: &KeptScaling)
     format!("By Amdahl's law {serial:.1} % of the work is done one at a time{interval}{limit}.")
 }
 
-/// An interval in brackets; nothing where it is not known.
+/// An interval in brackets; empty if unknown.
 fn within(interval: &KeptInterval, digits: usize) -> String {
     let KeptInterval { low, high } = interval;
     if !(low.is_finite() && high.is_finite()) {
@@ -249,7 +249,8 @@ pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric,
     differing.next()
 }
 
-/// That a control does not differ is not yet that it is the same: with few pairs, or much noise, it can hardly differ.
+/// Warns that a control without difference is not proven the same: with few pairs, or much noise, it can
+/// hardly differ.
 fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
     let shown =
         |metric: &&KeptMetric| metric.rows.iter().all(|r| !r.control || r.finding == KeptFinding::Equivalent);
@@ -264,7 +265,7 @@ fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
     })
 }
 
-/// Which comparisons have too few pairs, and what follows: for all of them, or for some.
+/// Comparisons with too few pairs, and the consequence: for all of them, or for some.
 fn few_pairs(conclusions: &Conclusions) -> Vec<String> {
     let rows = || conclusions.metrics.iter().flat_map(|metric| &metric.rows);
     let compared = || rows().filter(|row| row.finding != KeptFinding::Baseline);
@@ -299,7 +300,7 @@ fn few_pairs(conclusions: &Conclusions) -> Vec<String> {
     some.into_iter().chain(floor).chain(too_few_pairs(conclusions)).collect()
 }
 
-/// What makes the answers weaker than they look.
+/// Facts that make the answers weaker than they look.
 pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
     let mut all = Vec::new();
     if !conclusions.complete {

@@ -1,9 +1,9 @@
-//! Made-up studies: the order of runs, going on after an interrupt, and conclusions with a planted effect.
+//! Made-up studies: order of runs, continuation after an interrupt, conclusions with a planted effect.
 
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, Figure, KeptFinding, KeptRun, MissingFigure, RecordError, RunEnded, RunStarted, StudyEntry,
-    append_to_study,
+    Conclusions, Figure, KeptFinding, KeptRun, MissingFigure, RecordError, RunEnded, RunStarted, SearchBound,
+    StudyEntry, append_to_study,
 };
 use barograph_spec::study::{Study, read};
 use barograph_study::{About, CONTROL, Made, Progress, Runner, Wanted, carry_out, conclude, figure, places};
@@ -38,7 +38,7 @@ fn study(text: &str) -> Study {
     read("s.toml", text).unwrap_or_else(|refused| panic!("{refused}"))
 }
 
-/// A number between -1 and 1 that looks like chance.
+/// A pseudo-random number between -1 and 1.
 fn noise(block: u32, salt: u64) -> f64 {
     let mut z = (u64::from(block) << 20) ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -46,14 +46,14 @@ fn noise(block: u32, salt: u64) -> f64 {
     (z >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
-/// Makes runs in no time: each size is a little slower than linear, each block has a mood of its own of 30 %, and every run
-/// a noise of 1 %. In a warm-up everything takes twice as long.
+/// Makes instant runs: each size is a little slower than linear, each block has an effect of up to 30 %, and
+/// every run a noise of 1 %. In a warm-up everything takes twice as long.
 struct MadeUp {
     names: u32,
     made: Vec<Wanted>,
-    /// The study is stopped instead of this run.
+    /// Index of the run at which the study is stopped.
     stop_at: Option<usize>,
-    /// Runs of this name in this block cannot be used, this often.
+    /// Name and block of runs that are unusable, and how many.
     spoilt: Option<(&'static str, u32, u32)>,
 }
 
@@ -104,7 +104,7 @@ impl Runner for MadeUp {
     }
 }
 
-/// Carries out as much as it can in a folder, with whatever is there already.
+/// Executes a study in a folder as far as possible, from its present state.
 fn carry(study: &Study, folder: &std::path::Path, runner: &mut MadeUp) -> (bool, Progress) {
     let entries: Vec<StudyEntry> = std::fs::read_to_string(folder.join("study.jsonl"))
         .unwrap_or_default()
@@ -143,7 +143,7 @@ fn every_block_holds_every_configuration_and_the_control_once() {
     assert!(firsts.len() > 1, "the order differs from block to block");
 }
 
-/// The study after so many blocks of warm-up.
+/// The study after `blocks` blocks of warm-up.
 fn warmed_up(blocks: u32) -> String {
     STUDY.replace("repeats = 12", &format!("repeats = 12\nwarm_up_blocks = {blocks}"))
 }
@@ -226,7 +226,7 @@ proptest! {
         let both: Vec<_> = first.made.into_iter().chain(second.made).collect();
         prop_assert_eq!(both, straight.made);
         let (mut stopped, mut expected) = (concluded(&study, &progress), concluded(&study, &expected));
-        // Runs of a process that was begun anew have other names.
+        // Runs of a restarted process have other names.
         stopped.excluded.iter_mut().chain(&mut expected.excluded).for_each(|run| run.run.clear());
         stopped.runs.iter_mut().chain(&mut expected.runs).for_each(|run| run.run.clear());
         prop_assert_eq!(format!("{stopped:?}"), format!("{expected:?}"));
@@ -286,7 +286,7 @@ fn a_killed_run_counts_as_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = MadeUp { stop_at: Some(5), ..MadeUp::new() };
     carry(&study, folder.path(), &mut first);
-    // The run that a kill broke off began and never ended, and its line may be cut.
+    // The run broken off by a kill began and never ended, and its line may be cut.
     let path = folder.path().join("study.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let kept = text.replace("{\"kind\":\"interrupted\"}\n", "");
@@ -319,7 +319,7 @@ fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
     assert_eq!(control.finding, KeptFinding::Equivalent, "{control:?}");
     assert!(conclude::believable(&said) && said.warnings.is_empty(), "{:?}", said.warnings);
     assert_eq!(said.metrics[1].rows[1].finding, KeptFinding::Worse, "longer response times are worse");
-    // Twice the size takes 20 ms, the smallest 10 ms: 15 ms are met at 1.5.
+    // Twice the size takes 20 ms, the smallest 10 ms: 15 ms are reached at 1.5.
     let crossing = &said.crossings[0];
     assert!((crossing.at.unwrap() - 1.5).abs() < 0.02 && crossing.reached > 0.999, "{crossing:?}");
     assert!(crossing.low <= crossing.at.unwrap() && crossing.at.unwrap() <= crossing.high);
@@ -371,14 +371,14 @@ fn a_control_that_differs_from_itself_is_told_and_nothing_is_believed() {
     );
 }
 
-/// What is concluded where every run has this figure, and where it is a bound only: that all are equivalent, and nothing.
+/// Findings with this figure in every run, and with bounds only: all equivalent, and undecided.
 fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusions; 2] {
     let said = |bound: Option<&str>| {
         let mut bounded = Progress::new(study, &[]);
         for run in progress.ended() {
             let mut run = run.clone();
             run.figures[0] = figure.clone();
-            run.at_least = bound.map(str::to_owned);
+            run.at_least = bound.map(|words| SearchBound::Words { words: words.to_owned() });
             bounded.add(run);
         }
         concluded(study, &bounded)
@@ -390,7 +390,7 @@ fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusion
     [exact, bounded]
 }
 
-/// Every search ends at the highest level allowed, so all capacities are 500: that says nothing about them.
+/// Every search ends at the highest level allowed, so all capacities are 500, a lower bound only.
 #[test]
 fn capacities_that_are_only_a_bound_are_not_the_same() {
     let text = STUDY.replace("throughput", "capacity");
@@ -398,7 +398,7 @@ fn capacities_that_are_only_a_bound_are_not_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
     let [exact, bounded] = as_bounds(&study, &progress, &Figure::new("capacity", 500.0));
-    // As text, because what is not known is no number.
+    // As text, because NaN differs from itself.
     assert_eq!(
         format!("{:?}", bounded.metrics[1]),
         format!("{:?}", exact.metrics[1]),
@@ -535,7 +535,7 @@ fn so_many_comparisons_want_more_pairs_than_there_are() {
     );
 }
 
-/// What is said of a configuration with few pairs is not said of the others.
+/// Notes on a configuration with few pairs do not appear on the others.
 #[test]
 fn a_control_with_few_pairs_hides_nothing_and_is_told() {
     let study = study(STUDY);
@@ -552,7 +552,7 @@ fn a_control_with_few_pairs_hides_nothing_and_is_told() {
     assert!(warned("The noise floor of throughput and "), "{:?}", said.warnings);
 }
 
-/// With one configuration that lost a run nothing is said of those that lost none.
+/// One configuration that lost a run has no effect on those that lost none.
 #[test]
 fn one_configuration_with_enough_pairs_can_be_found() {
     let eight = study(&STUDY.replace("repeats = 12", "repeats = 8"));

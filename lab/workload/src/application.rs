@@ -1,4 +1,4 @@
-//! The seam to the application of a workload: the parts it is made of, its data sets, and whether its data are right.
+//! The seam to the application of a workload: its parts, its data sets, and its data checks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,93 +13,96 @@ use crate::topology::Topology;
 
 /// An application that a workload can deploy.
 pub trait Application: Send + Sync {
-    /// The data sets that are filled on this machine before the application is deployed on one of them; `None` when it starts
-    /// without data.
+    /// Data sets that are filled on this machine before the application is deployed on one of them; `None` if
+    /// it starts without data.
     fn data_sets(&self) -> Option<&dyn DataSets> {
         None
     }
 
-    /// The parts the application is made of, as the plan wants it. `data` is there if it has data sets.
+    /// Parts of the application for a plan. `data` is set if it has data sets.
     fn topology(&self, plan: &Plan, data: Option<&DataSet>) -> Topology;
 
-    /// The most tables of open files that hold the application's connections. The limit of open files holds for each.
+    /// Largest number of tables of open files that hold the application's connections. The limit of open
+    /// files holds for each.
     fn tables(&self, _plan: &Plan) -> usize {
         1
     }
 
-    /// A job of the topology; `None` for a part that is not one of its jobs. `words` are the values of its part, with the
-    /// addresses of other parts in them.
+    /// Unit of a job of the topology; `None` if the part is not one of its jobs. `words` are the values of
+    /// the part, with addresses of other parts filled in.
     fn job_unit(&self, part: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Option<Unit> {
         let _ = (part, words, job);
         None
     }
 
-    /// Whether the application answers at all addresses of `url`, which is that of [`crate::LoadJob`], through everything in
-    /// front of it. An error says what came instead.
+    /// Checks that the application answers at all addresses of `url`, in the form of [`crate::LoadJob`],
+    /// through everything in front of it. An error describes the wrong answer.
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
 
-    /// What the application at `url` stands on, as it says itself; nothing when it does not say.
+    /// Asks the application at `url` for its tiers; empty if it does not report them.
     fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
         let _ = url;
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Facts of its own for the disclosure of a run that deploys it, by section.
+    /// Facts for the disclosure of a run that deploys the application, by section.
     fn disclose(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// Whether the data are still right; `None` when there is nothing to check. `url` is the one the load went to. Awaited when
-    /// there is no load, and called before to see whether there is something to await: nothing may happen until then.
+    /// Checks that the data are still right; `None` if there is nothing to check. `url` is that of the load.
+    /// The future is awaited after the load, but the function may be called earlier to see whether there is a
+    /// check: it must not act before the first poll.
     fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
         let _ = url;
         None
     }
 }
 
-/// The data sets of an application: folders on this machine, each filled once and used by many runs.
+/// Data sets of an application: folders on this machine, each filled once and used by many runs.
 pub trait DataSets: Send + Sync {
-    /// The sizes they come in.
+    /// Available sizes.
     fn sizes(&self) -> Vec<SizeInfo>;
 
-    /// The size for a plan that names none and deploys the application; `None` where it does not depend on the machine.
+    /// Size for a plan that names none and deploys the application; `None` if it does not depend on the
+    /// machine.
     fn usual_size(&self, _plan: &Plan, _machine: &Machine) -> Option<UsualSize> {
         None
     }
 
-    /// The data set a plan asks for; an error names the key, the value and what is allowed.
+    /// Data set of a plan; an error names the key, the value and what is allowed.
     fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal>;
 
     /// Whether the data set in this folder is complete.
     fn is_filled(&self, dir: &Path) -> bool;
 
-    /// The job that fills a data set in a folder, or finds it filled.
+    /// Job that fills a data set in a folder, or finds it filled.
     fn fill_unit(&self, data: &DataSet, dir: &Path, job: &Job<'_>) -> Unit;
 
-    /// Reads a line the fill job printed; `None` when it means nothing.
+    /// Parses a line printed by the fill job; `None` if it has no meaning.
     fn fill_line(&self, line: &str) -> Option<FillLine>;
 
-    /// The small files that say what a data set is; copied into the record.
+    /// Small files that describe a data set, for the record.
     fn describing_files(&self, dir: &Path) -> Vec<PathBuf>;
 }
 
-/// What a check knows of this machine.
+/// Facts about this machine for a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Files a process of ours may have open; a thread with a table of its own as many again.
+    /// Limit of open files of a process; a thread with a table of its own has the same limit.
     pub open_files: u64,
-    /// Bytes free where the data go; `None` where that is not known.
+    /// Free bytes at the folder of the data; `None` if unknown.
     pub free_bytes: Option<u64>,
-    /// Bytes of memory; `None` where that is not known.
+    /// Bytes of memory; `None` if unknown.
     pub memory_bytes: Option<u64>,
-    /// Cores this process may use.
+    /// Number of cores that this process may use.
     pub cores: usize,
 }
 
-/// A size that follows from the machine.
+/// A size derived from the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsualSize {
-    /// Its name in plans.
+    /// Name in plans.
     pub name: &'static str,
     /// The reason, in a sentence without its full stop.
     pub why: String,
@@ -108,73 +111,73 @@ pub struct UsualSize {
 /// A size of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeInfo {
-    /// Its name in plans.
+    /// Name in plans.
     pub name: &'static str,
-    /// Most users it admits.
+    /// Largest number of users it admits.
     pub max_users: u32,
 }
 
-/// The data a plan asks for, resolved.
+/// Data set of a plan, with everything resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSet {
     /// Name of the size.
     pub size: String,
-    /// Most users it admits.
+    /// Largest number of users it admits.
     pub max_users: u32,
-    /// Factors against the published size.
+    /// Factors relative to the published size.
     pub factors: Vec<(&'static str, f64)>,
-    /// Equal only when the data are equal; names the folder.
+    /// Identity of the data and name of the folder: equal stamps mean equal data.
     pub stamp: String,
-    /// What filling it will take from the disk, roughly, in bytes.
+    /// Approximate bytes on disk after filling.
     pub bytes: u64,
 }
 
 impl DataSet {
-    /// The folder of this data set among others.
+    /// Returns the folder of this data set, below the folder of all.
     #[must_use]
     pub fn dir_in(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{}-{}", self.size, self.stamp))
     }
 }
 
-/// What a unit is made for.
+/// Purpose of a unit.
 pub struct Job<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The data set of an application that has them.
+    /// The data set, if the application has them.
     pub data: Option<&'a DataSet>,
-    /// Where the unit's log goes.
+    /// Path of the unit's log.
     pub log: PathBuf,
 }
 
 /// A line of the fill job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FillLine {
-    /// How far it is.
+    /// Progress of the fill.
     Progress(FillProgress),
-    /// It is done.
+    /// Result of the fill.
     Filled(Box<Fill>),
 }
 
-/// Takes the progress of a fill, from any thread. Returns at once.
+/// Takes the progress of a fill, on any thread. Must return at once.
 pub type OnProgress = Arc<dyn Fn(FillProgress) + Send + Sync>;
 
-/// How far a fill is.
+/// Progress of a fill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FillProgress {
-    /// What it is doing, in a word or two.
+    /// Current stage, in a word or two.
     pub stage: String,
-    /// How much of the stage is done.
+    /// Completed amount of the stage.
     pub done: u64,
-    /// How much of the stage there is.
+    /// Total amount of the stage.
     pub total: u64,
 }
 
-/// What the data checks found.
+/// Result of the data checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Nothing wrong.
+    /// Whether nothing is wrong.
     pub ok: bool,
-    /// What is wrong, or what was looked at, in sentences.
+    /// Defects, or the subjects of the checks, in sentences.
     pub findings: Vec<String>,
 }

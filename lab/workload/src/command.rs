@@ -1,4 +1,4 @@
-//! The seam to commands of one line: a target under load without a plan file.
+//! The seam to load commands: a target under load with one line, without a plan file.
 
 use std::sync::Arc;
 
@@ -8,52 +8,52 @@ use clap::{ArgMatches, Command};
 use crate::typed::{Limit, TypedRule};
 use crate::{CommandError, Workload};
 
-/// A command of one line, as in `barograph http URL`. How much load, for how long and what is shown are options that the
-/// program adds to every such command.
+/// A load command, as in `barograph http URL`. Amount and duration of the load and the output are options
+/// that the program adds to every such command.
 pub trait LoadCommand: Sync {
-    /// Its name, what it is about, and the arguments that only it has.
+    /// Name, description, and arguments of the command.
     fn arguments(&self) -> Command;
 
-    /// What it calls a request.
+    /// Name of a request.
     fn request(&self) -> Noun;
 
-    /// The load that was typed. `typed` has the values of [`Self::arguments`].
+    /// Returns the typed load. `typed` has the values of [`Self::arguments`].
     ///
     /// # Errors
-    /// Arguments that are not possible, and files that cannot be read.
+    /// If arguments are impossible, or files cannot be read.
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError>;
 }
 
 /// A noun, as in `request` and `requests`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noun {
-    /// Of one.
+    /// Singular.
     pub one: &'static str,
-    /// Of several.
+    /// Plural.
     pub several: &'static str,
 }
 
-/// Options of every load command, as far as a workload depends on them.
+/// Options of every load command that matter to a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadOptions {
     /// `--users`.
     pub users: Option<u32>,
-    /// `--rate`: starts per second of an open loop; `None` in a closed one.
+    /// `--rate`: starts per second of an open loop; `None` for a closed loop.
     pub rate: Option<Level>,
     /// `--search`.
     pub search: bool,
-    /// The rules of `--qos`, or the usual one of a search.
+    /// Rules of `--qos`, or the default one of a search.
     pub rules: Vec<TypedRule>,
     /// `--errors`: the largest share of failed operations.
     pub errors: Share,
-    /// `--think`: the pause of a user after an answer.
+    /// `--think`: pause of a user after an answer.
     pub think: Option<Nanos>,
-    /// `--timeout`: the longest time for an answer.
+    /// `--timeout`: longest time for an answer.
     pub timeout: Nanos,
 }
 
 impl LoadOptions {
-    /// The first limit of response time.
+    /// Returns the first limit of response time.
     #[must_use]
     pub fn limit(&self) -> Option<Limit> {
         self.rules.iter().find_map(|rule| match rule {
@@ -62,7 +62,7 @@ impl LoadOptions {
         })
     }
 
-    /// The users that were typed, else the usual number for this kind of load.
+    /// Returns the typed number of users, or else the default for this kind of load.
     #[must_use]
     pub fn users_or(&self, usual: UsualUsers) -> u32 {
         self.users.unwrap_or(match (self.rate, self.search) {
@@ -73,28 +73,28 @@ impl LoadOptions {
     }
 }
 
-/// Users of a command without `--users`.
+/// Default numbers of users, for a command without `--users`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsualUsers {
-    /// Of a closed loop.
+    /// Users of a closed loop.
     pub fixed: u32,
-    /// Of a search at the most.
+    /// Largest number of users in a search.
     pub searched: u32,
-    /// Of an open loop at the most: the bound on operations in flight.
+    /// Largest number of users in an open loop: the bound on operations in flight.
     pub in_flight: u32,
 }
 
-/// A load that was typed.
+/// A load as typed.
 pub struct TypedLoad {
-    /// What is loaded, as in `GET http://127.0.0.1:8080/`.
+    /// Title of the load, as in `GET http://127.0.0.1:8080/`.
     pub title: String,
     /// `target.url` of the plan.
     pub url: String,
-    /// Users of a closed loop; at the most those of a search, or those in flight in an open loop.
+    /// Users of a closed loop; for a search or an open loop, the largest number.
     pub users: u32,
     /// Keys of the workload, a line of TOML each, as in `store.size = "small"`.
     pub keys: Vec<String>,
-    /// The workload; `None` for the one of the plan.
+    /// The workload; `None` for that of the plan.
     pub workload: Option<Arc<dyn Workload>>,
 }
 

@@ -1,4 +1,4 @@
-//! Errors of commands that a workload declares.
+//! Errors of commands declared by a workload.
 
 use std::error::Error;
 
@@ -7,34 +7,34 @@ use barograph_record::ExitCode;
 /// The cause of a [`CommandError`].
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// A command could not do its work.
+/// Failure of a command.
 #[derive(Debug)]
 pub struct CommandError {
-    /// How the program ends.
+    /// Exit code of the program.
     pub exit: ExitCode,
-    /// Why.
+    /// The cause.
     pub why: Cause,
 }
 
 impl CommandError {
-    /// An error with the exit code that says whose side it was on.
+    /// Makes an error with an exit code, which names the side at fault.
     pub fn new(exit: ExitCode, why: impl Into<Cause>) -> Self {
         CommandError { exit, why: why.into() }
     }
 
-    /// What the user can mend.
+    /// Makes an error that the user can fix.
     pub fn refused(why: impl Into<Cause>) -> Self {
         CommandError::new(ExitCode::Refused, why)
     }
 
-    /// The same error as the cause of another: `what` was attempted.
+    /// Wraps this error as the cause of another; `what` names the attempt.
     #[must_use]
     pub fn while_doing(self, what: impl Into<String>) -> Self {
         CommandError::new(self.exit, Attempt { what: what.into(), why: self.why })
     }
 }
 
-/// What was attempted, with its cause.
+/// A failed attempt with its cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 struct Attempt {

@@ -1,8 +1,9 @@
-//! The seam to workloads: operations, rules, load, the application with its data, parts and checks, and commands.
+//! The seam to workloads: operations, rules, load, the application with its data, parts and checks, and
+//! commands.
 //!
-//! A workload is one folder in `workloads/` that implements [`Workload`], and [`Application`] if it can deploy what it
-//! loads. It may have a command of one line ([`LoadCommand`]) and programs ([`Program`]). The list of them is
-//! [`Workloads`]; nothing else knows their names.
+//! A workload is a folder in `workloads/` that implements [`Workload`], and [`Application`] if it can deploy
+//! its target. It may have a load command ([`LoadCommand`]) and programs ([`Program`]). [`Workloads`] is the
+//! list of them; nothing else knows their names.
 
 mod application;
 mod command;

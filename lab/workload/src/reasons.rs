@@ -1,4 +1,5 @@
-//! What failed operations saw, for people: the first few different reasons of each operation, and how often each came.
+//! Reasons for failed operations, for users: the first few distinct reasons of each operation, and their
+//! counts.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,13 +8,13 @@ use barograph_model::{OpId, OpSpec, Outcome, words};
 
 use crate::FailureReason;
 
-/// Different reasons kept for each operation.
+/// Distinct reasons kept for each operation.
 const MOST: usize = 5;
 
-/// Bytes of an answer that are kept as an example.
+/// Bytes of an answer kept as an example.
 const EXCERPT: usize = 160;
 
-/// Why operations failed. Workers share it, and touch it only when something fails.
+/// Reasons of failed operations. Workers share it, and lock it only when an operation fails.
 #[derive(Debug, Default)]
 pub struct Reasons {
     by_op: Vec<OfOperation>,
@@ -25,21 +26,21 @@ struct OfOperation {
     beyond: u64,
 }
 
-/// One way of failing.
+/// A reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    /// What the engine counted it as.
+    /// Outcome counted by the engine.
     pub outcome: Outcome,
-    /// What was wrong, as in `status 500`.
+    /// Defect, as in `status 500`.
     pub why: String,
-    /// How often it came.
+    /// Number of occurrences.
     pub count: u64,
-    /// The beginning of the answer of the first time; empty if there was none.
+    /// Beginning of the first answer; empty if there was none.
     pub first: String,
 }
 
 impl fmt::Display for Reason {
-    /// As in `status 500 (1,234 times), first: the answer`.
+    /// Formats as in `status 500 (1,234 times), first: the answer`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let times =
             if self.count == 1 { "once".to_owned() } else { format!("{} times", words::count(self.count)) };
@@ -49,19 +50,19 @@ impl fmt::Display for Reason {
 }
 
 impl Reasons {
-    /// An empty collection, to be handed to the workload and read when the run is over.
+    /// Returns an empty collection, to be passed to the workload and read after the run.
     #[must_use]
     pub fn shared() -> Arc<Mutex<Reasons>> {
         Arc::default()
     }
 
-    /// The reasons of an operation, in the order they first came.
+    /// Returns the reasons of an operation, in the order of their first occurrence.
     #[must_use]
     pub fn of(&self, op: OpId) -> &[Reason] {
         self.by_op.get(op.index()).map_or(&[], |of| &of.kept)
     }
 
-    /// Failures of an operation for yet other reasons.
+    /// Returns the failures of an operation for further reasons.
     #[must_use]
     pub fn beyond(&self, op: OpId) -> u64 {
         self.by_op.get(op.index()).map_or(0, |of| of.beyond)
@@ -69,11 +70,11 @@ impl Reasons {
 
     /// Counts one failure.
     pub fn note(shared: &Mutex<Reasons>, op: OpId, failure: &Failure<'_>) {
-        // A worker that panicked here has left nothing half done that a count could not bear.
+        // A panic here leaves counts at most slightly wrong.
         shared.lock().unwrap_or_else(PoisonError::into_inner).add(op, failure);
     }
 
-    /// The reasons of all operations, by name.
+    /// Returns the reasons of all operations, by name.
     #[must_use]
     pub fn by_name(&self, ops: &[OpSpec]) -> Vec<FailureReason> {
         let of = |i: usize| OpId(u8::try_from(i).expect("operations are numbered in eight bits"));
@@ -112,15 +113,15 @@ impl Reason {
 
 /// One failure.
 pub struct Failure<'a> {
-    /// What the engine counts it as.
+    /// Outcome counted by the engine.
     pub outcome: Outcome,
-    /// What is wrong, as in `status 500`.
+    /// Defect, as in `status 500`.
     pub why: String,
-    /// The body or message that was looked at.
+    /// The examined body or message.
     pub seen: &'a [u8],
 }
 
-/// The beginning of an answer, on one line.
+/// Beginning of an answer, on one line.
 fn excerpt(seen: &[u8]) -> String {
     let end = seen.len().min(EXCERPT);
     let text = String::from_utf8_lossy(&seen[..end]);

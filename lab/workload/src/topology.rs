@@ -1,4 +1,4 @@
-//! Of which parts an application is made: services and jobs, where each is, and what it needs first.
+//! Topology of an application: its services and jobs, their hosts, and their needs.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,51 +9,52 @@ use barograph_record::{KeptPart, KeptTopology};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Cores, TierLimits};
 
-/// Everything that is deployed for one run.
+/// The whole deployment of an application.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// The parts, in the order in which people think of them: from the users to the stores.
+    /// The parts, from the users to the stores.
     pub parts: Vec<Part>,
-    /// The parts that the load goes to, in the order of their addresses in the URL; or the address that moves between such
-    /// parts.
+    /// Parts that receive the load, in the order of their addresses in the URL; or the address that moves
+    /// between such parts.
     pub fronts: Vec<String>,
     /// An address that moves between hosts.
     pub floating: Option<Floating>,
-    /// How clients speak to it, as the first word of a URL: `http`, `redis`.
+    /// Scheme of the URL: `http`, `redis`.
     pub scheme: &'static str,
     /// Folders and files of this machine that hosts must see.
     pub shared: Vec<PathBuf>,
-    /// Files that every host sees, in the site's common folder.
+    /// Files for every host, in the site's common folder.
     pub files: Vec<SiteFile>,
     /// Settings of the services.
     pub flavour: Flavour,
-    /// What a job loads into stores from a data set, where a later run may begin with it.
+    /// Data that a job loads into stores from a data set, if later runs may start with them.
     pub stored: Option<Stored>,
 }
 
-/// What a job leaves in stores: everything in the folders of some services and in some folders of the site.
+/// Result of a load job: everything in the folders of some services and in some folders of the site.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// The part that is the job.
+    /// Name of the job's part.
     pub job: String,
-    /// The parts whose folders have it. Parts that need them are made from them.
+    /// Parts whose folders hold the data. Parts that need them are created from them.
     pub services: Vec<String>,
-    /// Folders of the whole site, by their names below it. Their files are only ever replaced, never written into.
+    /// Folders of the site, by their names within it. Their files are only ever replaced, never written into.
     pub folders: Vec<&'static str>,
-    /// Equal only when the same data set, loaded into the same products, leaves the same.
+    /// Form of the data in the stores: equal only if the same data set, loaded into the same products, gives
+    /// the same result.
     pub form: String,
 }
 
-/// An address that moves between hosts, and goes by a name as parts do.
+/// An address that moves between hosts, and has a name as parts do.
 #[derive(Clone, Debug)]
 pub struct Floating {
-    /// Its name.
+    /// Name of the address.
     pub name: String,
-    /// The part that has it first, with the ports that clients find there.
+    /// Part that has it first, with the ports for clients.
     pub first: String,
 }
 
-/// What the parts of a tier may use, as a plan has it; `None` where it says nothing of the tier.
+/// Limits for the parts of a tier from a plan; `None` if the plan does not limit the tier.
 #[must_use]
 pub fn limits_of(limits: Option<&TierLimits>) -> Limits {
     let Some(limits) = limits else { return Limits::default() };
@@ -64,51 +65,51 @@ pub fn limits_of(limits: Option<&TierLimits>) -> Limits {
     }
 }
 
-/// A file that every host sees.
+/// A file for every host.
 #[derive(Clone, Debug)]
 pub struct SiteFile {
-    /// Its name, for [`Value::SiteFile`].
+    /// Name for [`Value::SiteFile`].
     pub name: &'static str,
-    /// What is in it.
+    /// Content of the file.
     pub bytes: Vec<u8>,
     /// Permission bits.
     pub mode: u32,
 }
 
-/// One part.
+/// A part.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its name: its tier and a number.
+    /// Name: its tier and a number.
     pub name: String,
-    /// The tier it belongs to.
+    /// Tier of the part.
     pub tier: &'static str,
-    /// Where it runs.
+    /// Host of the part.
     pub host: String,
-    /// It is one process of the application itself, not a service beside it.
+    /// Whether it is a process of the application itself, not a service beside it.
     pub node: bool,
-    /// What it is.
+    /// Work of the part.
     pub work: Work,
     /// Parts that must be ready before it starts.
     pub needs: Vec<String>,
-    /// Parts that it talks to while it works, for the picture.
+    /// Parts that it connects to, for the diagram.
     pub uses: Vec<String>,
-    /// Words for its configuration.
+    /// Values for its configuration.
     pub values: Vec<(&'static str, Value)>,
-    /// What it may use.
+    /// Limits of its resources.
     pub limits: Limits,
 }
 
-/// What a part does.
+/// Work of a part.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
-    /// It serves as long as the run goes on.
+    /// Serves for the whole run.
     Service(&'static Service),
-    /// It does something once, as [`crate::Application::job_unit`] says, on this machine.
+    /// Does one job, given by [`crate::Application::job_unit`], on this machine.
     Job,
 }
 
 impl Work {
-    /// The product's name, as people write it; `job` for what is done once.
+    /// Returns the product's name for users; `job` for a job.
     #[must_use]
     pub fn title(self) -> String {
         match self {
@@ -118,52 +119,52 @@ impl Work {
     }
 }
 
-/// A word for the configuration of a part.
+/// A value in the configuration of a part.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// As it is.
+    /// A literal text.
     Text(String),
-    /// The folder of the part itself and a name below it.
+    /// A path in the folder of the part itself.
     Folder(&'static str),
-    /// A folder of the whole site and a name below it, as a `file://` URL; every host may write there.
+    /// A path in a folder of the site, as a `file://` URL; every host may write there.
     SiteFolder(&'static str),
     /// The path of a [`SiteFile`].
     SiteFile(&'static str),
-    /// One text for each of some parts, with something between: in it, `{name}`, `{address}`, `{port}` and `{url}` are
-    /// those of the part.
+    /// A text for each of several parts, with a separator; `{name}`, `{address}`, `{port}` and `{url}` in it
+    /// are those of the part.
     Each {
         /// The parts.
         of: Vec<String>,
         /// The text.
         pattern: &'static str,
-        /// What stands between two.
+        /// Separator.
         between: &'static str,
     },
 }
 
 impl Value {
-    /// The URL of a part.
+    /// Returns the URL of a part as a value.
     #[must_use]
     pub fn url_of(part: &str) -> Self {
         Value::Each { of: vec![part.to_owned()], pattern: "{url}", between: "" }
     }
 }
 
-/// Where a part answers.
+/// Address of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its host's address.
+    /// Address of its host.
     pub address: IpAddr,
     /// Its ports, by name.
     pub ports: BTreeMap<String, u16>,
-    /// Where clients find it.
+    /// URL for clients.
     pub url: String,
     /// The port for clients; 0 for a job.
     pub port: u16,
 }
 
 impl Endpoint {
-    /// Address and port for clients.
+    /// Returns address and port for clients.
     #[must_use]
     pub fn socket(&self) -> SocketAddr {
         SocketAddr::new(self.address, self.port)
@@ -171,7 +172,7 @@ impl Endpoint {
 }
 
 impl Topology {
-    /// Nothing at all.
+    /// Returns a topology without parts.
     #[must_use]
     pub fn empty() -> Self {
         Topology {
@@ -186,8 +187,8 @@ impl Topology {
         }
     }
 
-    /// The same under other names, so that it can stand beside others: parts as `NAME-PART`, hosts, unless they are shared,
-    /// as `PREFIX-HOST`.
+    /// Renames everything, for a place beside other topologies: parts become `NAME-PART`, and hosts, unless
+    /// shared, `PREFIX-HOST`.
     #[must_use]
     pub fn apart(mut self, name: &str, host_prefix: Option<&str>) -> Self {
         let begin = |with: &str, of: &mut String| *of = format!("{with}-{of}");
@@ -210,7 +211,8 @@ impl Topology {
         self
     }
 
-    /// What would be deployed, as a record has it; where and how quickly is not known before.
+    /// Returns the deployment in the form of the record, before it is made; addresses and start times are
+    /// unknown.
     #[must_use]
     pub fn outline(&self, platform: &str) -> KeptTopology {
         let part = |part: &Part| KeptPart {
@@ -235,7 +237,7 @@ impl Topology {
     }
 }
 
-/// Every service of parts, once.
+/// Returns every service of the parts once.
 #[must_use]
 pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Service> {
     let mut all: Vec<&'static Service> = Vec::new();
@@ -249,7 +251,7 @@ pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Servi
     all
 }
 
-/// The hosts of parts, each once. What its parts may use together is what the host may.
+/// Returns the hosts of the parts, each once. The limits of a host are the sum of those of its parts.
 #[must_use]
 pub fn hosts<'p>(parts: &(impl Iterator<Item = &'p Part> + Clone)) -> Vec<HostSpec> {
     let mut hosts: Vec<HostSpec> = Vec::new();
@@ -264,7 +266,7 @@ pub fn hosts<'p>(parts: &(impl Iterator<Item = &'p Part> + Clone)) -> Vec<HostSp
     hosts
 }
 
-/// The sum of what parts may use; without a limit as soon as one of them has none.
+/// Sum of the parts' limits; unlimited if one of them is.
 fn together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Limits {
     Limits {
         cpus: parts.clone().map(|part| part.limits.cpus).sum(),
@@ -273,7 +275,7 @@ fn together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Limits {
     }
 }
 
-/// Every core that one of them may run on; all as soon as one of them may run on all.
+/// Cores that any of the parts may run on; all cores if one of them may run on all.
 fn cores_together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<usize> {
     if parts.clone().any(|part| part.limits.cpu_set.is_empty()) {
         return Vec::new();
@@ -282,8 +284,8 @@ fn cores_together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<usiz
     all.numbers().to_vec()
 }
 
-/// The words of a part, now that everybody's place is known. `site_folder` and `folder` are those of the site and of the
-/// part.
+/// Fills in the values of a part once all addresses are known. `site_folder` and `folder` are those of the
+/// site and of the part.
 #[must_use]
 pub fn words(
     part: &Part,

@@ -1,4 +1,4 @@
-//! Values as they are typed: spans of time, shares, limits.
+//! Parsing of typed values: spans of time, shares, limits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,11 +12,11 @@ pub struct Limit {
     pub quantile: Share,
     /// The quantile as typed, in per cent.
     pub percent: f64,
-    /// Response time within which it must lie.
+    /// Longest response time at the quantile.
     pub limit: Nanos,
 }
 
-/// A rule as it is typed.
+/// A rule as typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TypedRule {
     /// `p99<250ms`: response time at a quantile.
@@ -30,7 +30,7 @@ pub enum TypedRule {
 }
 
 impl TypedRule {
-    /// The rule of an operation; a rate is that of the whole load.
+    /// Returns the rule for an operation; a rate applies to the whole load.
     #[must_use]
     pub fn of(self, op: OpId) -> Rule {
         let at_most = |limit: Nanos| Bound::AtMost(limit.as_secs_f64() * 1e3);
@@ -82,7 +82,7 @@ impl FromStr for TypedRule {
     }
 }
 
-/// `10s`, `250ms`, `1m30s`, `1.5h`; a number alone means seconds.
+/// Parses `10s`, `250ms`, `1m30s`, `1.5h`; a plain number means seconds.
 pub fn span(text: &str) -> Result<Nanos, String> {
     const ALLOWED: &str = "a time is written 10s, 250ms, 1m30s or 2h; a number alone means seconds";
     let wrong = || ALLOWED.to_owned();
@@ -111,7 +111,7 @@ pub fn span(text: &str) -> Result<Nanos, String> {
     if text.is_empty() { Err(wrong()) } else { Ok(sum) }
 }
 
-/// A time in whole seconds: plans count them so.
+/// Parses a time in whole seconds, the unit of plans.
 pub fn seconds(text: &str) -> Result<Nanos, String> {
     let time = span(text)?;
     if time.0.is_multiple_of(1_000_000_000) {
@@ -121,20 +121,20 @@ pub fn seconds(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// A time in whole seconds, at least one.
+/// Parses a time in whole seconds, at least one.
 pub fn whole_seconds(text: &str) -> Result<Nanos, String> {
     let time = seconds(text)?;
     if time == Nanos::ZERO { Err("at least 1s is needed".to_owned()) } else { Ok(time) }
 }
 
-/// At most a year: more is a slip of the finger.
+/// Limits a span to a year, to catch typing errors.
 fn nanos(number: f64, factor: f64) -> Option<Nanos> {
     const YEAR: f64 = 366.0 * 86_400e9;
     let nanos = number * factor;
     (nanos.is_finite() && (0.0..=YEAR).contains(&nanos)).then(|| Nanos(nanos.round() as u64))
 }
 
-/// `1%`, `0.1 %`.
+/// Parses `1%`, `0.1 %`.
 pub fn share(text: &str) -> Result<Share, String> {
     let wrong = || "a share is written as a percentage from 0% to 100%, as in 1% or 0.1%".to_owned();
     let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;

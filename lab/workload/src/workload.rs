@@ -1,4 +1,4 @@
-//! The seam to workloads: everything a run must know about one.
+//! The seam to workloads: everything a run needs from one.
 
 use std::error::Error;
 use std::fmt;
@@ -17,95 +17,96 @@ use serde_json::{Map, Value};
 use crate::application::{Application, DataSet, OnProgress};
 use crate::{LoadCommand, Program, Verb};
 
-/// A workload: what its users do, and how.
+/// A workload: the operations of its users, and how they are done.
 pub trait Workload: Send + Sync {
-    /// Its name in plans.
+    /// Name in plans.
     fn name(&self) -> &'static str;
 
-    /// Raised with every change that can move results.
+    /// Version, raised with every change that can move results.
     fn version(&self) -> u32;
 
-    /// Its operations, by index.
+    /// Operations, by index.
     fn ops(&self) -> &[OpSpec];
 
-    /// Names of its counters, by index: at most [`barograph_model::MOST_COUNTERS`]. Its users add to them by
+    /// Names of its counters, by index: at most [`barograph_model::MOST_COUNTERS`]. Users add to them with
     /// [`barograph_engine::Turn::add`].
     fn counters(&self) -> &[&'static str] {
         &[]
     }
 
-    /// Figures of its own that every measured window gets. Those that studies may name are in
-    /// [`WorkloadKeys::measures`], too.
+    /// Further figures of every measured window. Those for studies are in [`WorkloadKeys::measures`], too.
     fn measures(&self) -> &[MeasureSpec] {
         &[]
     }
 
-    /// The operation that happens exactly once in a session.
+    /// Operation that occurs exactly once in a session.
     fn session_op(&self) -> Option<&str> {
         None
     }
 
-    /// Names of its profiles; the first is the default, and there is one.
+    /// Names of its profiles, at least one; the first is the default.
     fn profiles(&self) -> Vec<&str>;
 
-    /// The rules and derived figures of a profile.
+    /// Rules and derived figures of a profile.
     fn profile(&self, name: &str) -> Option<Profile>;
 
-    /// What users of a profile do.
+    /// Behaviours of the users of a profile.
     fn behaviours(&self, profile: &str) -> Option<Behaviours>;
 
-    /// The application that it can deploy as its target; `None` when it loads any target at a URL.
+    /// Application that it can deploy as its target; `None` if it loads any target at a URL.
     fn application(&self) -> Option<&dyn Application> {
         None
     }
 
-    /// Where its target answers, when the plan does not say and nothing is deployed.
+    /// Default URL of the target, if the plan names none and nothing is deployed.
     fn target(&self) -> Option<&str> {
         None
     }
 
-    /// Most connections that `users` hold open. `kept` is never [`Connections::Auto`]. Grows with `users`.
+    /// Largest number of connections held open by `users`. `kept` is never [`Connections::Auto`]. Grows with
+    /// `users`.
     fn connections(&self, users: u32, kept: Connections) -> u64;
 
-    /// Whether operations block their thread, as those of an embedded database do: then each user is a thread
-    /// ([`barograph_engine::runnable_threads`]), the load is a closed loop, and what a worker uses of its core is no
-    /// limit of the driver.
+    /// Whether operations block their thread, as those of an embedded database do. Then each user is a thread
+    /// ([`barograph_engine::runnable_threads`]), the load is a closed loop, and CPU use of a worker is not
+    /// limited.
     fn operations_block(&self) -> bool {
         false
     }
 
-    /// A sentence that every verdict on its loads ends with.
+    /// Final sentence of every verdict on its loads.
     fn notice(&self) -> Option<&'static str> {
         None
     }
 
-    /// Its own limit on the time of an operation; the smaller of it and `driver.timeout_s` holds.
+    /// Limit on the time of an operation; the smaller of it and `driver.timeout_s` applies.
     fn timeout(&self) -> Option<Nanos> {
         None
     }
 
-    /// How long the target may hold an answer on purpose; `None` when it never does.
+    /// Longest time that the target may hold an answer on purpose; `None` if it never does.
     fn longest_wait(&self) -> Option<Nanos> {
         None
     }
 
-    /// Settings of the plan that this workload does not allow.
+    /// Refusals of settings that this workload does not allow.
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
         let _ = plan;
         Vec::new()
     }
 
-    /// Its operations, users and mix in lines for people; `None` when they are the same in all plans.
+    /// Operations, users and mix in lines for the user; `None` if they are the same in all plans.
     fn explain(&self) -> Option<String> {
         None
     }
 
-    /// Facts of its own for the disclosure of a run, by section.
+    /// Facts for the disclosure of a run, by section.
     fn disclose(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// Files that it is made of, for drivers on other hosts. [`WorkloadFactory::of_files`] takes them there in this order.
+    /// Files of the workload, for drivers on other hosts. [`WorkloadFactory::of_files`] takes them there in
+    /// this order.
     ///
     /// # Errors
     /// [`LoadError::ReadFile`].
@@ -113,9 +114,9 @@ pub trait Workload: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Fills the target through its address; `None` when there is nothing to fill. Called once for each load, by the harness
-    /// alone, when the target answers and before any load begins. The run may be stopped meanwhile: then the future is dropped,
-    /// and what it began on other threads must end.
+    /// Fills the target through its address; `None` if there is nothing to fill. Called once for each load,
+    /// by the harness alone, when the target answers and before any load begins. If the run is stopped
+    /// meanwhile, the future is dropped, and its work on other threads must end.
     fn prepare<'a>(
         &'a self,
         job: &'a LoadJob<'a>,
@@ -125,33 +126,35 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// The load of a checked plan. Names are resolved and certificates read here, before the clock starts.
+    /// Prepares the load of a checked plan. Names are resolved and certificates read here, before the clock
+    /// starts.
     ///
     /// # Errors
-    /// [`LoadError::Refused`] for what the user can mend, [`LoadError::Unreachable`] for a target that does not answer.
+    /// [`LoadError::Refused`] for mistakes of the user, [`LoadError::Unreachable`] for a target that does not
+    /// answer.
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError>;
 
-    /// The first few reasons for which operations of its loads failed, by operation.
+    /// First few reasons for failed operations of its loads, by operation.
     fn failure_reasons(&self) -> Vec<FailureReason> {
         Vec::new()
     }
 }
 
-/// A file with its path on the host of the harness. The path is a name: the file may not exist elsewhere.
+/// A file with its path on the host of the harness. The path is a name: the file need not exist elsewhere.
 pub type SentFile = (PathBuf, Arc<[u8]>);
 
 /// Target and plan of a load.
 pub struct LoadJob<'a> {
-    /// Where the target answers: what `target.url` says, else [`Workload::target`], else that of the application that was
-    /// deployed: `SCHEME://ADDRESS:PORT`, and `SCHEME://ADDRESS:PORT,ADDRESS:PORT` where its topology has several fronts.
+    /// URL of the target: `target.url`, else [`Workload::target`], else that of the deployed application:
+    /// `SCHEME://ADDRESS:PORT`, or `SCHEME://ADDRESS:PORT,ADDRESS:PORT` if its topology has several fronts.
     pub url: &'a str,
     /// The plan, with nothing left open.
     pub plan: &'a Plan,
-    /// The data of the application, where the run deploys it.
+    /// Data set of the application, if the run deploys it.
     pub data: Option<&'a DataSet>,
 }
 
-/// A load could not be made.
+/// Failure to prepare a load.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The plan asks for something impossible.
@@ -160,36 +163,36 @@ pub enum LoadError {
     /// The target does not answer.
     #[error("reach the target `{url}`")]
     Unreachable {
-        /// Where it should answer.
+        /// URL of the target.
         url: String,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn Error + Send + Sync>,
     },
     /// The target could not be filled.
     #[error("fill the target `{url}`")]
     Fill {
-        /// Where it answers.
+        /// URL of the target.
         url: String,
-        /// Why not.
+        /// The cause.
         #[source]
         why: Box<dyn Error + Send + Sync>,
     },
-    /// A file that the workload is made of cannot be read.
+    /// A file of the workload cannot be read.
     #[error("read `{}`", path.display())]
     ReadFile {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// The load needs the data of an application, and there are none.
+    /// The load needs the data set of an application, and there is none.
     #[error("find the data of an application that is not deployed")]
     NoData,
 }
 
-/// A reason for which an operation failed.
+/// A reason for failed operations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailureReason {
     /// The operation.
@@ -198,14 +201,14 @@ pub struct FailureReason {
     pub outcome: &'static str,
     /// The reason in words.
     pub why: String,
-    /// Operations that failed for it.
+    /// Number of operations that failed for this reason.
     pub count: u64,
-    /// The beginning of the first such answer.
+    /// Beginning of the first such answer.
     pub answer: String,
 }
 
 impl fmt::Display for FailureReason {
-    /// As in `Home refused: status 503 (12 times; it began: Service Unavailable)`.
+    /// Formats as in `Home refused: status 503 (12 times; it began: Service Unavailable)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {} ({} times", self.operation, self.outcome, self.why, count(self.count))?;
         if !self.answer.is_empty() {
@@ -215,43 +218,43 @@ impl fmt::Display for FailureReason {
     }
 }
 
-/// Makes the workload that a plan names, and reads its keys.
+/// Makes the workload of a plan, and reads its keys.
 pub trait WorkloadFactory: WorkloadKeys {
     /// Description in one line.
     fn about(&self) -> &'static str;
 
-    /// How to find or make the files it needs, in a line; `None` when it needs none.
+    /// Advice on finding or making the required files, in a line; `None` if it needs none.
     fn hint(&self) -> Option<&'static str> {
         None
     }
 
-    /// The workload for plans that name it and nothing else; `None` when it needs a file.
+    /// Workload for plans that name it and nothing else; `None` if it needs a file.
     fn built_in(&self) -> Option<&dyn Workload> {
         None
     }
 
-    /// Its command of one line.
+    /// Load command of the workload.
     fn load_command(&self) -> Option<&dyn LoadCommand> {
         None
     }
 
-    /// Its program that does this.
+    /// Program of the workload for a verb.
     fn program(&self, verb: Verb) -> Option<&dyn Program> {
         let _ = verb;
         None
     }
 
-    /// The workload of a plan.
+    /// Makes the workload of a plan.
     ///
     /// # Errors
-    /// Settings of the plan that are not possible.
+    /// If settings of the plan are impossible.
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused>;
 
-    /// The workload of a plan on the host of a driver, from the files that [`Workload::files`] gave on the host of the
-    /// harness.
+    /// Makes the workload of a plan on the host of a driver, from the files that [`Workload::files`] returned
+    /// on the host of the harness.
     ///
     /// # Errors
-    /// Files that are missing or not possible.
+    /// If files are missing or invalid.
     fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
         let _ = files;
         self.of_plan(plan)

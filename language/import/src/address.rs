@@ -1,6 +1,6 @@
-//! Addresses of requests over HTTP.
+//! URLs of requests over HTTP.
 
-/// An address taken apart; what cannot stand in a request line is percent-encoded.
+/// A parsed URL; characters not allowed in a request line are percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// Scheme, host and port.
@@ -10,7 +10,7 @@ pub(crate) struct Address {
     pub(crate) query: Option<String>,
 }
 
-/// Takes an address over HTTP apart; user, password and fragment are left out.
+/// Parses an HTTP URL; user, password and fragment are dropped.
 pub(crate) fn address(text: &str) -> Option<Address> {
     let url = url::Url::parse(text.trim()).ok()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');

@@ -1,4 +1,4 @@
-//! A scenario in the making: what an importer found, before it is written as text.
+//! Drafts of scenarios: the findings of an importer, before they are printed.
 
 /// A text with named values in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(crate) struct Text(pub(crate) Vec<Piece>);
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// As it is.
+    /// Literal text.
     Fixed(String),
     /// The value of this name.
     Value(String),
@@ -22,7 +22,7 @@ impl Text {
         Text(vec![Piece::Value(name.into())])
     }
 
-    /// Appends a fixed text; neighbours are one.
+    /// Appends a fixed text; neighbours are joined.
     pub(crate) fn push(&mut self, text: &str) {
         match self.0.last_mut() {
             _ if text.is_empty() => {}
@@ -41,7 +41,7 @@ impl Text {
         }
     }
 
-    /// The same with another name for a value.
+    /// Renames a value.
     pub(crate) fn renamed(mut self, old: &str, new: &str) -> Text {
         for piece in &mut self.0 {
             if *piece == Piece::Value(old.to_owned()) {
@@ -55,19 +55,19 @@ impl Text {
 /// A JSON document with named values in it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {
-    /// Null, a truth or a number, as it is written in JSON.
+    /// Null, a boolean or a number, in its JSON notation.
     Plain(String),
     /// A text.
     Text(Text),
-    /// A value that is written without quotes: a number.
+    /// A value written without quotes: a number.
     Bare(String),
     /// A list.
     List(Vec<Json>),
-    /// Members in their order.
+    /// Members in order.
     Object(Vec<(String, Json)>),
 }
 
-/// What a request carries.
+/// Body of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Body {
     Json(Json),
@@ -84,7 +84,7 @@ pub(crate) struct Part {
     pub(crate) media_type: Option<String>,
 }
 
-/// Where a kept value is found in an answer.
+/// Location of a kept value in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum From {
     /// A JSON pointer.
@@ -109,22 +109,22 @@ pub(crate) struct Socket {
     pub(crate) protocols: Vec<String>,
 }
 
-/// One request and what is expected of its answer.
+/// One request and the expectations of its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Exchange {
     pub(crate) method: String,
-    /// It opens a WebSocket, and has no method.
+    /// Set if it opens a WebSocket; it then has no method.
     pub(crate) socket: Option<Socket>,
     pub(crate) path: Text,
     pub(crate) query: Vec<(String, Text)>,
     pub(crate) headers: Vec<(String, Text)>,
     pub(crate) body: Option<Body>,
     pub(crate) keep: Vec<Keep>,
-    /// Statuses that are right; every 2xx where there is none.
+    /// Expected statuses; every 2xx if empty.
     pub(crate) statuses: Vec<u16>,
-    /// Runs side by side with the exchange before it.
+    /// Whether it runs side by side with the previous exchange.
     pub(crate) beside: bool,
-    /// What a person should look at.
+    /// Points to be checked by the user.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct Operation {
     pub(crate) exchanges: Vec<Exchange>,
 }
 
-/// How a value is made that no answer gives.
+/// Generator of a value that no answer gives.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Made {
     /// A whole number in this range.
@@ -145,18 +145,18 @@ pub(crate) enum Made {
     Number { min: f64, max: f64 },
     /// One of these.
     Choice(Vec<String>),
-    /// A random name that is never used twice.
+    /// A random name that is never repeated.
     Uuid,
     /// A value to be filled in by hand, with its description.
     Secret(String),
 }
 
-/// How long users think between two operations.
+/// Think time between two operations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Think {
-    /// Exponential with this mean in seconds: nothing is known.
+    /// Exponential with this mean in seconds, without any knowledge.
     Guess(f64),
-    /// As recorded, in seconds, in rising order.
+    /// Recorded, in seconds, in rising order.
     Recorded(Vec<f64>),
 }
 
@@ -164,11 +164,11 @@ pub(crate) enum Think {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) about: String,
-    /// What a person should know or do, a sentence each.
+    /// Notes for the user, a sentence each.
     pub(crate) remarks: Vec<String>,
     pub(crate) url: String,
     pub(crate) values: Vec<(String, Made)>,
-    /// In the order in which a user does them.
+    /// Operations, in a user's order.
     pub(crate) operations: Vec<Operation>,
     pub(crate) think: Think,
 }

@@ -1,5 +1,5 @@
-//! A first scenario from a recording of a browser (HAR 1.2): one operation per page, with the exchanges that belonged to
-//! it, the values that came out of earlier answers, and the pauses the person made.
+//! A first scenario from a recording of a browser (HAR 1.2): one operation per page with its exchanges, the
+//! values from earlier answers, and the person's pauses.
 
 mod links;
 mod record;
@@ -12,19 +12,19 @@ use crate::{Assets, ImportError, name};
 use links::Links;
 use record::{Entry, Recording};
 
-/// A request that begins so long after everything of its page has ended was caused by the person, not by the page.
+/// Pause after the last exchange of a page from which on a request belongs to a new action of the person.
 const PAUSE_MS: f64 = 1_000.0;
 
-/// A longer pause is no thinking; recordings that were put together have some of years.
+/// Longest pause that counts as think time; merged recordings have some of years.
 const LONGEST_PAUSE_MS: f64 = 3_600_000.0;
 
-/// What a scenario holds at the most.
+/// Most operations of a scenario.
 const MOST_OPERATIONS: usize = 256;
 
-/// What an operation holds at the most; a page of more becomes several.
+/// Most exchanges of an operation; a page with more becomes several.
 const MOST_EXCHANGES: usize = 64;
 
-/// Users think so long where the recording shows no pause.
+/// Mean think time if the recording has no pauses.
 const THINK_S: f64 = 1.0;
 
 /// Reads a recording.
@@ -56,7 +56,7 @@ pub(crate) fn draft(text: &str, assets: Assets) -> Result<Draft, ImportError> {
     Ok(draft)
 }
 
-/// The origin of most requests; of equals the first.
+/// The origin of most requests; the first of several.
 fn main_origin(entries: &[Entry]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     entries.iter().for_each(|entry| *counts.entry(&entry.address.origin).or_default() += 1);
@@ -65,7 +65,7 @@ fn main_origin(entries: &[Entry]) -> Option<String> {
     first.map(|entry| entry.address.origin.clone())
 }
 
-/// Pictures, styles, fonts and scripts: what a cache in front of a service gives.
+/// Whether an entry is a picture, style, font or script, usually answered by a cache in front of a service.
 fn is_asset(entry: &Entry) -> bool {
     const ENDINGS: [&str; 14] = [
         "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "woff", "woff2", "ttf",
@@ -82,7 +82,7 @@ fn is_asset(entry: &Entry) -> bool {
         || ending.is_some_and(|e| ENDINGS.contains(&e.as_str()))
 }
 
-/// What belongs together: requests of one page without a pause between them.
+/// Groups the requests of one page without a pause between them.
 fn grouped(entries: &[Entry]) -> Vec<Vec<&Entry>> {
     let mut groups: Vec<Vec<&Entry>> = Vec::new();
     let mut end = f64::MIN;
@@ -104,7 +104,7 @@ fn think(groups: &[&[&Entry]]) -> Think {
     let end = |group: &[&Entry]| group.iter().map(|entry| entry.to).fold(f64::MIN, f64::max);
     let pause = |pair: &[&[&Entry]]| (pair[1][0].from - end(pair[0])).max(0.0);
     let pauses = groups.windows(2).map(pause).filter(|pause| *pause <= LONGEST_PAUSE_MS);
-    // To a hundredth of a second: nobody thinks more precisely.
+    // To a hundredth of a second: think times are not more precise.
     let mut pauses: Vec<f64> = pauses.map(|pause| (pause / 10.0).round() / 100.0).collect();
     pauses.sort_by(f64::total_cmp);
     if pauses.is_empty() { Think::Guess(THINK_S) } else { Think::Recorded(pauses) }
@@ -125,7 +125,7 @@ fn operations(recording: &Recording, groups: &[&[&Entry]], draft: &mut Draft) {
                 request::exchange(entry, &mut links)
             };
             let uses_this_group = links.take_latest().is_some_and(|latest| latest >= start);
-            // The first one is the page; what it causes runs side by side where the browser did so.
+            // The first one is the page; its further requests run side by side if the browser sent them so.
             exchange.beside = i > 1 && entry.from < group[i - 1].to && !uses_this_group;
             links.learn(places.len(), entry, &resource(&entry.address.path));
             places.push((draft.operations.len(), i));
@@ -158,17 +158,17 @@ fn operations(recording: &Recording, groups: &[&[&Entry]], draft: &mut Draft) {
     }
 }
 
-/// Parts of a path that are no ids.
+/// Parts of a path that are not ids.
 fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && !part.chars().any(|c| c.is_ascii_digit()))
 }
 
-/// What the last part of a path that is not an id names.
+/// The name of the last part of a path that is not an id.
 fn resource(path: &str) -> String {
     names(path).next_back().map_or_else(String::new, |part| name::singular(&name::value(part)))
 }
 
-/// The parts of a path that name something.
+/// The named parts of a path.
 fn named_by(path: &str) -> String {
     let parts: Vec<&str> = names(path).collect();
     if parts.is_empty() { "home".to_owned() } else { parts.join(" ") }

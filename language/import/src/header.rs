@@ -1,6 +1,6 @@
-//! Headers of requests: which of them a scenario may have.
+//! Headers of requests, and those allowed in a scenario.
 
-/// Headers of the connection, which follow from it and from the body.
+/// Headers that follow from the connection and from the body.
 const OF_CONNECTION: [&str; 11] = [
     "connection",
     "content-length",
@@ -15,12 +15,12 @@ const OF_CONNECTION: [&str; 11] = [
     "upgrade",
 ];
 
-/// May a scenario write a header of this name?
+/// Whether a scenario may contain a header of this name.
 pub(crate) fn is_written(name: &str) -> bool {
     is_token(name) && !OF_CONNECTION.iter().any(|of_connection| name.eq_ignore_ascii_case(of_connection))
 }
 
-/// Letters, digits and some signs: a method or the name of a header.
+/// Whether a text is a token, as methods and names of headers are.
 pub(crate) fn is_token(text: &str) -> bool {
     let sign = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(sign)

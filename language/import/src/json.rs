@@ -1,4 +1,4 @@
-//! JSON documents as they stand in a text: members in their order, numbers digit by digit.
+//! JSON documents as written: members in order, numbers digit by digit.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, from_str};
 
 use crate::draft::{Json, Piece, Text};
 
-/// Deepest document that is taken apart.
+/// Deepest document parsed.
 const DEEPEST: usize = 64;
 
-/// Deepest document that is written as a value of TOML, whose readers bound the depth too.
+/// Deepest document written as a TOML value, whose parsers limit the depth too.
 const DEEPEST_IN_TOML: usize = 24;
 
-/// A document; `None` where the text is none or is too deep.
+/// Parses a document; `None` if it is malformed or too deep.
 pub(crate) fn read(text: &str) -> Option<Json> {
     from_str::<&RawValue>(text).ok().and_then(|whole| document(whole.get(), DEEPEST))
 }
@@ -36,7 +36,7 @@ fn document(text: &str, depth: usize) -> Option<Json> {
     })
 }
 
-/// Members of an object, also those whose name comes again.
+/// Members of an object, including repeated names.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -73,8 +73,8 @@ pub(crate) fn of_value(value: &Value) -> Json {
     }
 }
 
-/// Does a document that is written in TOML come out as it went in? TOML has no null, no name twice, and writes numbers
-/// its own way.
+/// Whether a document survives in TOML unchanged. TOML has no null and no repeated names, and writes numbers
+/// in its own way.
 pub(crate) fn fits_toml(document: &Json) -> bool {
     matches!(document, Json::Object(_) | Json::List(_)) && fits(document, DEEPEST_IN_TOML)
 }
@@ -104,7 +104,7 @@ fn is_same_in_toml(plain: &str) -> bool {
     }
 }
 
-/// The document as compact JSON; names of values stand where they are used.
+/// The document as compact JSON, with the values in their places.
 pub(crate) fn text(document: &Json) -> Text {
     let mut out = Text::default();
     write(document, &mut out);

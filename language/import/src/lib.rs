@@ -1,7 +1,7 @@
 //! Makes a first scenario from an OpenAPI document, from a HAR recording or for one URL.
 //!
-//! Text goes in, text comes out: a scenario that a person reads, edits and runs. What an importer cannot know, and what
-//! it leaves out, it says in comments. Nothing here does I/O; files beside a document are read by the caller.
+//! Input and output are text: a scenario to be read, edited and run. Comments in it list unknowns and
+//! omissions. The crate does no I/O; the caller reads files beside a document.
 
 mod address;
 mod draft;
@@ -19,13 +19,13 @@ use draft::{Draft, Exchange, Operation, Text, Think};
 /// Pictures, styles, fonts and scripts of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assets {
-    /// They are requests like all others.
+    /// Keep them like all other requests.
     Keep,
     /// Leave them out: caches answer them in front of most services.
     LeaveOut,
 }
 
-/// A document that no scenario can be made from.
+/// Reason why a document gives no scenario.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -35,31 +35,30 @@ pub enum ImportError {
     /// The document is neither OpenAPI 3 nor Swagger 2.0.
     #[error("find `openapi: 3...` or `swagger: 2.0` in the document; it says {0}")]
     NotOpenApi(String),
-    /// The document describes no call.
+    /// The document describes no calls.
     #[error("find a call in the document: `paths` names none")]
     NoCalls,
-    /// What `paths` names is not there.
+    /// References in `paths` lead nowhere.
     #[error("find a call in the document: `paths` names what was not found: {0}")]
     LostCalls(String),
     /// The text is not a HAR recording.
     #[error("read the recording as HAR 1.2; browsers write it as \"save all as HAR\"")]
     NotHar(#[source] serde_json::Error),
-    /// The text is JSON, but no HAR recording.
+    /// The text is JSON, but not a HAR recording.
     #[error("find `log.entries` in the recording; browsers write it as \"save all as HAR\"")]
     NoEntries,
-    /// The recording holds no request that can be repeated.
+    /// The recording has no repeatable request.
     #[error("find a request over HTTP in the recording that is no asset")]
     NoRequests,
-    /// The URL is not one of a request.
+    /// The URL is invalid.
     #[error("read `{0}` as http://HOST[:PORT][/PATH] or https://...")]
     NotAUrl(String),
 }
 
-/// Reads the text of a file beside a document, by its path from the document's folder.
+/// Reader of files beside a document, by their path from the document's folder.
 pub type Files<'f> = &'f dyn Fn(&str) -> std::io::Result<String>;
 
-/// The text of a file: UTF-8, or UTF-16 where a byte order mark says so. The mark is left out, and what is no text is
-/// replaced.
+/// Decodes a file: UTF-8, or UTF-16 by its byte order mark. The mark is dropped, and invalid text replaced.
 #[must_use]
 pub fn text(bytes: &[u8]) -> String {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -74,10 +73,10 @@ pub fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// A scenario from a document of OpenAPI 3 or Swagger 2.0, in JSON or YAML. `url` replaces the host that it names.
+/// A scenario from a document of OpenAPI 3 or Swagger 2.0, in JSON or YAML. `url` replaces the host in it.
 ///
 /// # Errors
-/// What is wrong with the document.
+/// The fault in the document.
 pub fn from_openapi(text: &str, url: Option<&str>, files: Files<'_>) -> Result<String, ImportError> {
     let (document, lost) = openapi::read(text, files)?;
     let mut draft = openapi::draft(&document, url).map_err(|why| match &lost {
@@ -91,7 +90,7 @@ pub fn from_openapi(text: &str, url: Option<&str>, files: Files<'_>) -> Result<S
 /// A scenario from a HAR 1.2 recording. `url` replaces the origin of its requests.
 ///
 /// # Errors
-/// What is wrong with the recording.
+/// The fault in the recording.
 pub fn from_har(text: &str, assets: Assets, url: Option<&str>) -> Result<String, ImportError> {
     let mut draft = har::draft(text, assets)?;
     if let Some(url) = url {
@@ -100,10 +99,10 @@ pub fn from_har(text: &str, assets: Assets, url: Option<&str>) -> Result<String,
     Ok(print::print(&draft))
 }
 
-/// A scenario that asks for one URL.
+/// A scenario that requests one URL.
 ///
 /// # Errors
-/// The URL is not one.
+/// If the URL is invalid.
 pub fn from_url(url: &str) -> Result<String, ImportError> {
     let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let has_host = host.is_some_and(|host| !host.starts_with(['/', '?', '#']));
@@ -130,7 +129,7 @@ pub fn from_url(url: &str) -> Result<String, ImportError> {
     Ok(print::print(&draft))
 }
 
-/// The first few of a list, and how many there are beside them.
+/// The first few of a list, and the number of the others.
 fn named(all: &[String]) -> String {
     const NAMED: usize = 5;
     let more = all.len().saturating_sub(NAMED);

@@ -1,6 +1,6 @@
-//! Media types: how a body of each is written.
+//! Media types and the notation of their bodies.
 
-/// A way to write a body.
+/// Notation of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Json,
@@ -8,7 +8,7 @@ pub(crate) enum Kind {
     Multipart,
     /// Any other text.
     Text,
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     Binary,
 }
 
@@ -17,14 +17,14 @@ pub(crate) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
 }
 
-/// A parameter of a media type, as `boundary`.
+/// A parameter of a media type, such as `boundary`.
 pub(crate) fn parameter<'t>(media_type: &'t str, name: &str) -> Option<&'t str> {
     let parameters = media_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let mut found = parameters.filter(|(key, _)| key.trim().eq_ignore_ascii_case(name));
     found.next().map(|(_, value)| value.trim().trim_matches('"'))
 }
 
-/// How a body of this type is written.
+/// The notation of a body of this type.
 pub(crate) fn kind(media_type: &str) -> Kind {
     let essence = essence(media_type);
     let (family, member) = essence.split_once('/').unwrap_or((&essence, ""));
@@ -46,7 +46,7 @@ pub(crate) fn kind(media_type: &str) -> Kind {
     }
 }
 
-/// The type that is sent where a document allows a range of them.
+/// A type for a document that allows a range.
 pub(crate) fn one_of_range(media_type: &str) -> &str {
     match media_type.trim() {
         "*/*" | "application/*" => "application/json",

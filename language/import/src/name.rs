@@ -1,4 +1,4 @@
-//! Names for operations and values, made from whatever a document calls them.
+//! Names for operations and values, derived from those in a document.
 
 /// Words of an identifier, a path or a title, in lower case.
 pub(crate) fn words(text: &str) -> Vec<String> {
@@ -18,7 +18,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `GetNextBid`; a letter first.
+/// A name such as `GetNextBid`, beginning with a letter.
 pub(crate) fn operation(text: &str) -> String {
     const MOST_WORDS: usize = 8;
     let capital = |word: &String| format!("{}{}", word[..1].to_ascii_uppercase(), &word[1..]);
@@ -26,13 +26,13 @@ pub(crate) fn operation(text: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("Op{name}") }
 }
 
-/// `auction_id`; a letter first.
+/// A name such as `auction_id`, beginning with a letter.
 pub(crate) fn value(text: &str) -> String {
     let name = words(text).join("_");
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("v_{name}") }
 }
 
-/// Words that stand for something else where a scenario names values.
+/// Words with another meaning among a scenario's names of values.
 const TAKEN: [&str; 12] = [
     "and",
     "or",
@@ -48,7 +48,7 @@ const TAKEN: [&str; 12] = [
     "activities",
 ];
 
-/// The name as one that a value may have.
+/// Makes a valid name of a value.
 pub(crate) fn free(name: &str) -> String {
     if TAKEN.contains(&name) { format!("{name}_value") } else { name.to_owned() }
 }

@@ -1,5 +1,5 @@
-//! A first scenario from an OpenAPI document: one operation per call, in an order in which each finds the ids it needs
-//! in earlier answers.
+//! A first scenario from an OpenAPI document: one operation per call, in an order in which each finds the ids
+//! it needs in earlier answers.
 
 mod body;
 mod bounds;
@@ -28,13 +28,13 @@ use parameter::{InQuery, Worth};
 use schema::Schemas;
 use security::Credential;
 
-/// What a scenario holds at the most.
+/// Most operations of a scenario.
 const MOST_OPERATIONS: usize = 256;
 
-/// Users think so long between two operations, as long as nobody says otherwise.
+/// Default think time between two operations, in seconds.
 const THINK_S: f64 = 1.0;
 
-/// Reads a document. `url` replaces the host that it names.
+/// Converts a document. `url` replaces the host in it.
 pub(crate) fn draft(document: &Value, url: Option<&str>) -> Result<Draft, ImportError> {
     let schemas = Schemas { document };
     let (mut calls, left_out) = calls::calls(schemas);
@@ -82,7 +82,7 @@ pub(crate) fn draft(document: &Value, url: Option<&str>) -> Result<Draft, Import
     Ok(draft)
 }
 
-/// How many parts all paths begin with alike.
+/// Number of leading parts common to all paths.
 fn shared(calls: &[Call<'_>]) -> usize {
     let parts = |path: &'_ str| {
         path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>()
@@ -113,20 +113,20 @@ fn say_what_to_do(steps: &[Step<'_>], draft: &mut Draft) {
     }
 }
 
-/// A scenario that is being written.
+/// A scenario being written.
 struct Writing<'a> {
     schemas: Schemas<'a>,
-    /// How many parts all paths begin with alike.
+    /// Number of leading parts common to all paths.
     shared: usize,
-    /// Values that answers give.
+    /// Values in answers.
     givers: &'a BTreeMap<String, (usize, From)>,
-    /// Those of them that are used.
+    /// Those in use.
     used: BTreeSet<String>,
     draft: Draft,
 }
 
 impl<'a> Writing<'a> {
-    /// The operation of one call. `base` goes before its path; `elsewhere` is its origin, where it is another.
+    /// The operation of one call. `base` is the prefix of its path; `elsewhere` its origin, if it differs.
     fn operation(&mut self, step: &Step<'a>, (base, elsewhere): &(String, Option<String>)) -> Operation {
         let call = step.call;
         let used = RefCell::default();
@@ -168,7 +168,7 @@ impl<'a> Writing<'a> {
         name::unique(&name::operation(&id.map_or_else(by_path, str::to_owned)), taken)
     }
 
-    /// The path with values in place of its parameters.
+    /// The path with values for its parameters.
     fn path(
         &mut self,
         (base, step): (&str, &Step<'a>),
@@ -264,7 +264,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// What a parameter is, before its style.
+    /// The value of a parameter, before its style is applied.
     fn value(&mut self, parameter: &Parameter<'a>, maker: &mut Maker<'a, '_>) -> Json {
         match parameter::worth(self.schemas, parameter, maker) {
             Worth::Known(name) => Json::Bare(name),
@@ -273,7 +273,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// The name of a value that is made: the same for the same making.
+    /// The name of a generated value; equal generators share it.
     fn declare(&mut self, name: &str, made: Made) -> String {
         let name = name::free(name);
         let values = &mut self.draft.values;
@@ -289,14 +289,14 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// The name of a value that an earlier answer gave, which is used now.
+/// The name of a value from an earlier answer, marked as used.
 fn used_name(step: &Step<'_>, known_as: &str, used: &RefCell<BTreeSet<String>>) -> Option<String> {
     let name = step.known.get(known_as)?;
     used.borrow_mut().insert(name.clone());
     Some(name.clone())
 }
 
-/// All cookies of a request stand in one header.
+/// Adds a cookie: all cookies of a request are in one header.
 fn add_cookie(exchange: &mut Exchange, cookie: Text) {
     match exchange.headers.iter_mut().find(|(name, _)| name == "cookie") {
         Some((_, cookies)) => {
@@ -307,7 +307,7 @@ fn add_cookie(exchange: &mut Exchange, cookie: Text) {
     }
 }
 
-/// A path as a name, without the first `shared` parts that all paths have.
+/// A path as a name, without the first `shared` parts common to all paths.
 fn short(path: &str, shared: usize) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty()).skip(shared);
     let said: Vec<String> = parts

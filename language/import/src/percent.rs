@@ -1,11 +1,11 @@
-//! Percent signs of addresses and forms.
+//! Percent-encoding of URLs and forms.
 
-/// Without percent signs; a text that is none then stays as it is.
+/// Decodes a text; it stays unchanged if the result is not UTF-8.
 pub(crate) fn decoded(text: &str) -> String {
     decode(text, false).unwrap_or_else(|| text.to_owned())
 }
 
-/// A name or value of a query or a form; `None` where it is no text.
+/// Decodes a name or value of a query or a form; `None` if the result is not UTF-8.
 pub(crate) fn decoded_query(text: &str) -> Option<String> {
     decode(text, true)
 }
@@ -32,17 +32,17 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
 }
 
-/// An address as it can stand in a request line: what is allowed there stays, anything else is encoded.
+/// Encodes a URL for a request line: allowed characters stay.
 pub(crate) fn in_line(text: &str) -> String {
     encoded(text, |byte| byte.is_ascii_graphic() && byte != b'#')
 }
 
-/// One part of a path, with nothing in it that divides paths.
+/// Encodes one part of a path, including separators.
 pub(crate) fn segment(text: &str) -> String {
     encoded(text, |byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte))
 }
 
-/// One value in a query whose divisions are written already.
+/// Encodes one value in a query whose separators are already written.
 pub(crate) fn value(text: &str) -> String {
     encoded(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }

@@ -1,5 +1,5 @@
-//! Writes a draft as a scenario that a person reads: remarks first, then target, values, operations in their order, and
-//! what follows what.
+//! Prints a draft as a scenario for people: remarks first, then target, values, operations in their order,
+//! and transitions.
 
 use crate::draft::{
     Body, Draft, Exchange, From, Json, Keep, Made, Operation, Part, Piece, Socket, Text, Think,
@@ -9,10 +9,10 @@ use crate::json;
 /// Longest line of a remark.
 const LINE: usize = 100;
 
-/// Longest list of recorded pauses: more says nothing new.
+/// Longest list of recorded pauses: more adds nothing.
 const MOST_PAUSES: usize = 50;
 
-/// Shortest unit of thinking that is written, in seconds.
+/// Shortest think time written, in seconds.
 const LEAST_S: f64 = 0.01;
 
 /// The whole file.
@@ -93,7 +93,7 @@ fn operation(out: &mut String, operation: &Operation) {
     }
 }
 
-/// The group of each exchange, as it is written; none for one that stands alone.
+/// The group of each exchange; `None` for a single one.
 fn groups(exchanges: &[Exchange]) -> Vec<Option<String>> {
     let mut number = 0;
     let mut groups = Vec::with_capacity(exchanges.len());
@@ -142,7 +142,7 @@ fn exchange(out: &mut String, exchange: &Exchange, group: Option<String>) {
     }
 }
 
-/// A table on one line. A name that is there several times has a list of values.
+/// A table on one line. A repeated name has a list of values.
 fn pairs(pairs: &[(String, Text)]) -> String {
     table(pairs.iter().map(|(name, text)| (name.as_str(), quoted(&template(text)))))
 }
@@ -162,7 +162,7 @@ fn table<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     format!("{{ {} }}", entries.into_iter().map(entry).collect::<Vec<_>>().join(", "))
 }
 
-/// A body that TOML can hold is written as what it is, any other as text with its type among the headers.
+/// Prints a body that TOML can hold as a value, any other as text with its type among the headers.
 fn body_line(body: &Body, headers: &mut Vec<(String, Text)>) -> String {
     match body {
         Body::Json(document) if json::fits_toml(document) => format!("json = {}", in_toml(document)),
@@ -192,7 +192,7 @@ fn part(part: &Part) -> String {
     if more.is_empty() { text } else { format!("{{ text = {text}, {} }}", more.join(", ")) }
 }
 
-/// As an inline value of TOML.
+/// Prints as an inline value of TOML.
 fn in_toml(document: &Json) -> String {
     match document {
         Json::Plain(plain) => plain.clone(),
@@ -215,7 +215,7 @@ fn keep(keep: &Keep) -> String {
     }
 }
 
-/// With names in braces, and braces of its own doubled.
+/// Prints with names in braces, and literal braces doubled.
 fn template(text: &Text) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Fixed(text) => braces(text),
@@ -232,7 +232,7 @@ fn list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }
 
-/// A text in quotes. JSON escapes are TOML escapes, but for the one character that JSON leaves as it is.
+/// A text in quotes. JSON escapes are TOML escapes, except for one character that JSON leaves unescaped.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -242,7 +242,7 @@ fn key(name: &str) -> String {
     if bare { name.to_owned() } else { quoted(name) }
 }
 
-/// Each operation once, in order; then the session ends and begins anew.
+/// Each operation once, in order; then the session ends and starts again.
 fn behaviour(out: &mut String, draft: &Draft) {
     let Some(first) = draft.operations.first() else { return };
     line(out, "\n# Edit: what follows what. Shares are written { A = 0.7, B = 0.3 }.\n[behaviours.main]");

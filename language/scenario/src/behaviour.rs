@@ -1,4 +1,4 @@
-//! What follows what where a table is not enough: choosers and scripts.
+//! Choosers and scripts: transitions that a table cannot express.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use crate::{Condition, DrawId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScriptId(pub u8);
 
-/// The source of a script. Which engine runs it is not this crate's business; it may choose and compute, never do I/O.
+/// The source of a script. The engine that runs it is outside of this crate; a script may choose and compute,
+/// never do I/O.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// As written in the scenario.
+    /// The path in the scenario.
     pub path: PathBuf,
     /// The text.
     pub source: Arc<str>,
@@ -21,27 +22,27 @@ pub struct Script {
 /// A function of a script. It sees the user's values by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Which script.
+    /// The script.
     pub script: ScriptId,
-    /// Which function of it.
+    /// The function.
     pub function: Box<str>,
 }
 
-/// How to answer a question that a behaviour asks about a user.
+/// A rule that answers a behaviour's question about a user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chooser {
     /// The index of the first condition that holds; their number when none does.
     When {
-        /// To make first, where their places are empty.
+        /// Draws to make first, where their places are empty.
         draws: Vec<DrawId>,
-        /// One for each branch but the last.
+        /// One condition for each branch but the last.
         conditions: Vec<Condition>,
     },
-    /// Whatever the function says: the index of a branch.
+    /// The result of a function: the index of a branch.
     Script {
         /// The function.
         call: Call,
-        /// How many branches there are; an answer of this or more is an error.
+        /// Number of branches; an answer of this or more is an error.
         branches: usize,
     },
 }

@@ -6,13 +6,13 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataId(pub u8);
 
-/// Largest file. Its texts are kept in memory, and their ends are counted in 32 bits.
+/// Largest file in bytes. Its texts are kept in memory, and their ends are counted in 32 bits.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 
-/// Most columns; one picks a few, and cells are numbered in 32 bits.
+/// Most columns. Scenarios use a few, and cells are numbered in 32 bits.
 const MOST_COLUMNS: usize = 256;
 
-/// A data file, read.
+/// The contents of a data file.
 #[derive(PartialEq)]
 pub struct Data {
     /// Its name in the scenario.
@@ -20,7 +20,7 @@ pub struct Data {
     /// Names of its columns.
     pub columns: Vec<Box<str>>,
     texts: Box<str>,
-    /// Where each cell ends in `texts`, row by row.
+    /// End of each cell in `texts`, row by row.
     ends: Box<[u32]>,
 }
 
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Data {
 }
 
 impl Data {
-    /// How many rows there are; at least one.
+    /// Number of rows; at least one.
     #[must_use]
     pub fn rows(&self) -> u32 {
         (self.ends.len() / self.columns.len()) as u32
@@ -40,7 +40,7 @@ impl Data {
     /// A cell; the row is taken modulo the number of rows.
     ///
     /// # Panics
-    /// When there is no such column; columns come from the same scenario.
+    /// If there is no such column; columns come from the same scenario.
     #[must_use]
     pub fn cell(&self, row: u32, column: u16) -> &str {
         assert!(usize::from(column) < self.columns.len(), "columns come from the same scenario");
@@ -50,24 +50,25 @@ impl Data {
     }
 }
 
-/// How a data file is written.
+/// Format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// Cells of a row are apart by this; where it is not given, by what stands in the head.
+    /// Cells of a row separated by this character, or by the separator found in the head.
     Csv(Option<char>),
     JsonLines,
     Lines,
 }
 
 impl Format {
+    /// Formats with their names in a scenario.
     pub(crate) const WORDS: [(&'static str, Format); 3] =
         [("csv", Format::Csv(None)), ("jsonl", Format::JsonLines), ("lines", Format::Lines)];
 }
 
-/// What may stand between the cells of a CSV file; the first one that its head has does.
+/// Possible separators of a CSV file; the first one in its head is used.
 pub(crate) const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
-/// What is wrong with a data file, and in which of its lines.
+/// A fault in a data file, with its line.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fault {
     pub(crate) line: usize,
@@ -125,7 +126,7 @@ impl Rows {
     }
 }
 
-/// The first of the usual separators that the head has outside of quotes.
+/// The first of the usual separators in the head, outside of quotes.
 fn guessed(text: &str) -> char {
     let head = text.trim_start_matches(['\r', '\n']).lines().next().unwrap_or_default();
     // Every other part is inside of quotes.
@@ -133,7 +134,7 @@ fn guessed(text: &str) -> char {
     SEPARATORS.into_iter().find(outside).unwrap_or(',')
 }
 
-/// Values apart by a separator, with a head, as in RFC 4180.
+/// Parses separated values with a head, as in RFC 4180.
 fn csv(text: &str, separator: char, rows: &mut Rows) -> Result<(), Fault> {
     let mut rest = text;
     let mut line = 1;
@@ -156,7 +157,7 @@ fn csv(text: &str, separator: char, rows: &mut Rows) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes one record off the text.
+/// Splits one record off the text.
 fn csv_record<'a>(
     text: &'a str,
     separator: char,
@@ -200,7 +201,7 @@ fn csv_record<'a>(
     }
 }
 
-/// One JSON object per line; the first one names the columns.
+/// Parses one JSON object per line; the first one names the columns.
 fn json_lines(text: &str, rows: &mut Rows) -> Result<(), Fault> {
     for (i, text) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = i + 1;

@@ -1,4 +1,4 @@
-//! Values that are drawn: rows picked from data files, and generated values.
+//! Drawn values: rows picked from data files, and generated values.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use crate::{Call, DataId, Place, Source, Template};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DrawId(pub u16);
 
-/// A value that is drawn.
+/// A drawn value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draw {
     /// Its name in the scenario.
     pub name: &'static str,
-    /// How often it is drawn.
+    /// Frequency of the draw.
     pub per: Per,
-    /// Where it is put: a value, or the number of a row.
+    /// Its place, for a value or the number of a row.
     pub place: Place,
-    /// What is drawn.
+    /// Its source.
     pub what: Drawn,
 }
 
-/// How often a value is drawn anew.
+/// Frequency of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Per {
     /// Once for each exchange that uses it.
@@ -37,7 +37,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// Every one with its word in a scenario.
+    /// Every variant with its word in a scenario.
     pub const WORDS: [(&'static str, Per); 5] = [
         ("exchange", Per::Exchange),
         ("operation", Per::Operation),
@@ -47,7 +47,7 @@ impl Per {
     ];
 }
 
-/// What is drawn.
+/// Source of a drawn value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawn {
     /// The number of a row, as [`Value::Integer`](crate::Value::Integer).
@@ -56,55 +56,55 @@ pub enum Drawn {
     Generated(Generator),
 }
 
-/// How a row is picked. None of them needs users to speak with each other, so that a seed repeats all picks whatever
-/// the number of workers.
+/// Method of picking a row. None needs communication between users, so that a seed repeats all picks with any
+/// number of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// The n-th draw of user u takes row u + n, from the beginning again at the end.
     Sequential,
-    /// Any row, all alike.
+    /// A random row, uniformly.
     Random,
-    /// User u has row u for itself; there are no more users than rows.
+    /// User u has row u alone; there are no more users than rows.
     Unique,
 }
 
 impl Pick {
-    /// Every one with its word in a scenario.
+    /// Every variant with its word in a scenario.
     pub const WORDS: [(&'static str, Pick); 3] =
         [("sequential", Pick::Sequential), ("random", Pick::Random), ("unique", Pick::Unique)];
 }
 
-/// How a value is generated.
+/// Generator of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
     /// The n-th draw of a user is `start + n * step`, wrapping at the ends of 64 bits.
     Sequence {
         /// The first.
         start: i64,
-        /// From one to the next.
+        /// The increment.
         step: i64,
     },
     /// The user's number, counted from `first`.
     UserId {
-        /// What user 0 has.
+        /// The number of user 0.
         first: i64,
     },
     /// A random UUID of version 4.
     Uuid,
-    /// A whole number, all alike, both ends included.
+    /// A random whole number, uniformly, both ends included.
     RandomInt {
         /// Smallest.
         min: i64,
         /// Largest.
         max: i64,
     },
-    /// A number with so many digits behind the point, all alike.
+    /// A random number with a fixed number of decimals, uniformly.
     RandomFloat {
         /// Smallest.
         min: f64,
         /// Largest.
         max: f64,
-        /// Digits behind the point.
+        /// Digits after the point.
         decimals: u32,
     },
     /// One of several texts.
@@ -114,34 +114,34 @@ pub enum Generator {
         /// Running sums of their shares, the last being 1.
         up_to: Arc<[f64]>,
     },
-    /// So many characters of an alphabet, all alike.
+    /// Random characters of an alphabet, uniformly.
     RandomString {
-        /// How many.
+        /// Number of characters.
         length: u32,
-        /// Which.
+        /// The alphabet.
         alphabet: Arc<[char]>,
     },
-    /// A number from `first` on, the smaller the more often: the k-th of `keys` in proportion to k to the power of
-    /// minus `exponent`.
+    /// A number from `first` on, smaller ones more often: the k-th of `keys` in proportion to k to the power
+    /// of minus `exponent`.
     Zipf {
-        /// How many numbers.
+        /// Number of keys.
         keys: u64,
-        /// How uneven.
+        /// The exponent; larger ones are more uneven.
         exponent: f64,
         /// The most frequent one.
         first: i64,
     },
     /// The time of day.
     Timestamp(TimeFormat),
-    /// Put together from other values, which are drawn before.
+    /// A text composed of other values, which are drawn before.
     Template(Template),
-    /// Any item of a list, all alike; absent when the list is.
+    /// A random item of a list, uniformly; absent if the list is.
     Item(Source),
-    /// What a function says.
+    /// The result of a function.
     Script(Call),
 }
 
-/// How a time of day is written.
+/// Format of a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeFormat {
     /// Seconds since 1970.
@@ -153,7 +153,7 @@ pub enum TimeFormat {
 }
 
 impl TimeFormat {
-    /// Every one with its word in a scenario.
+    /// Every variant with its word in a scenario.
     pub const WORDS: [(&'static str, TimeFormat); 3] = [
         ("unix_s", TimeFormat::UnixSeconds),
         ("unix_ms", TimeFormat::UnixMillis),

@@ -2,7 +2,7 @@
 
 use crate::{Source, Values, View};
 
-/// Deepest nesting of brackets and `not`; nobody reads more, and the parser stays within its stack.
+/// Deepest nesting of brackets and `not`; more is unreadable, and the parser stays within its stack.
 const DEEPEST: u32 = 32;
 
 /// A compiled condition.
@@ -10,32 +10,32 @@ const DEEPEST: u32 = 32;
 pub enum Condition {
     /// `true` or `false`.
     Always(bool),
-    /// Is there a value, and if it is a text or a list, is it not empty?
+    /// Whether there is a value that is not an empty text or list.
     Has(Source),
     /// A comparison.
     Compare(Operand, Relation, Operand),
-    /// The contrary.
+    /// The negation of a condition.
     Not(Box<Condition>),
-    /// All hold.
+    /// All conditions hold.
     All(Vec<Condition>),
-    /// One holds.
+    /// At least one condition holds.
     Any(Vec<Condition>),
 }
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// A number as written.
+    /// A literal number.
     Number(f64),
-    /// A text as written.
+    /// A literal text.
     Text(Box<str>),
     /// A value.
     Value(Source),
-    /// Items of a list, bytes of a text.
+    /// Number of items of a list, or of bytes of a text.
     Length(Source),
 }
 
-/// How two operands are compared.
+/// Relation of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `==`
@@ -53,7 +53,8 @@ pub enum Relation {
 }
 
 impl Condition {
-    /// Reads a condition; the error says what is wrong and where. `find` resolves names, and refuses unknown ones.
+    /// Parses a condition; the error gives the fault and its position. `find` resolves names, and refuses
+    /// unknown ones.
     pub(crate) fn parse(text: &str, find: &mut dyn FnMut(&str) -> Option<Source>) -> Result<Self, String> {
         let mut parser = Parser { text, at: 0, depth: 0, find };
         let condition = parser.any()?;
@@ -64,7 +65,7 @@ impl Condition {
         Ok(condition)
     }
 
-    /// Does it hold?
+    /// Whether the condition holds.
     pub fn holds(&self, values: &impl Values) -> bool {
         match self {
             Condition::Always(answer) => *answer,
@@ -91,8 +92,8 @@ impl Operand {
 }
 
 impl Relation {
-    /// Two texts that both say numbers compare as numbers, as do a number and a text that says one; two other texts
-    /// byte by byte. Everything else, an absent value above all, is unequal and nothing more.
+    /// Two texts that are numbers compare as numbers, and so do a number and a text that is one; two other
+    /// texts compare byte by byte. All other pairs, above all those with an absent value, are only unequal.
     fn holds(self, left: View<'_>, right: View<'_>) -> bool {
         let order = match (left.number(), right.number()) {
             (Some(a), Some(b)) => a.partial_cmp(&b),
@@ -221,7 +222,7 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self, token: &str) -> Result<Source, String> {
-        // An unknown name is refused by `find`; this stands in for it until the refusals are shown.
+        // An unknown name is refused by `find`; this replaces it until the refusals are shown.
         let stand_in = Source::BuiltIn(crate::BuiltIn::User);
         if token.is_empty() { Err(self.wrong("a name")) } else { Ok((self.find)(token).unwrap_or(stand_in)) }
     }
@@ -231,7 +232,7 @@ impl<'a> Parser<'a> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// Letters, digits and the signs that names and numbers may have in them.
+    /// Reads letters, digits and the signs of names and numbers.
     fn token(&mut self) -> &'a str {
         self.space();
         let rest = &self.text[self.at..];

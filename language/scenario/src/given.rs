@@ -1,4 +1,4 @@
-//! What the user wrote, with its lines, and what is refused of it.
+//! The scenario as written, with its lines, and its refusals.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -22,14 +22,14 @@ pub(crate) enum Plain {
     Integer(i64),
     Number(f64),
     Flag(bool),
-    /// A date, or a number too large for this machine: no key takes it.
+    /// A date, or a number out of range: no key takes it.
     Other(String),
     List(Vec<Node>),
     Table(Vec<(String, Node)>),
 }
 
 impl Plain {
-    /// What it is, in the words of a refusal.
+    /// Its kind, in the words of a refusal.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Plain::Text(_) => "a text",
@@ -41,7 +41,7 @@ impl Plain {
         }
     }
 
-    /// The entries of a table; none of anything else.
+    /// The entries of a table; empty for anything else.
     pub(crate) fn entries(&self) -> &[(String, Node)] {
         if let Plain::Table(entries) = self { entries } else { &[] }
     }
@@ -52,7 +52,7 @@ impl Plain {
     }
 }
 
-/// Where a key stands.
+/// Position of a key.
 #[derive(Clone, Debug)]
 pub(crate) struct At {
     pub(crate) key: String,
@@ -71,14 +71,14 @@ impl At {
     }
 }
 
-/// A value that was taken, and where it stands.
+/// A taken value and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Got<T> {
     pub(crate) value: T,
     pub(crate) at: At,
 }
 
-/// The file that is read: its refusals, and its keys with every default filled in.
+/// The file being read: its refusals, and its keys with every default filled in.
 pub(crate) struct Given {
     name: String,
     refusals: RefCell<Vec<Refusal>>,
@@ -86,7 +86,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Reads the text. Fails when it is not TOML.
+    /// Parses the text. Fails if it is not TOML.
     pub(crate) fn parse(name: &str, text: &str) -> Result<(Self, Plain), Refused> {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|e| {
@@ -102,7 +102,7 @@ impl Given {
         Ok((given, lines.table(table.get_ref())))
     }
 
-    /// Refuses what stands at `at`.
+    /// Refuses the value at `at`.
     pub(crate) fn refuse(&self, at: &At, value: impl Display, allowed: &str, remedy: &str) {
         self.refusals.borrow_mut().push(Refusal {
             place: format!("{}:{}", self.name, at.line),
@@ -113,7 +113,7 @@ impl Given {
         });
     }
 
-    /// Refuses a name that nothing has, and proposes one that something has.
+    /// Refuses an unknown name, and proposes the nearest known one.
     pub(crate) fn refuse_name<'n>(
         &self,
         at: &At,
@@ -146,7 +146,7 @@ impl Given {
     }
 }
 
-/// Long values say enough by their beginning.
+/// A long value, shortened to its beginning.
 fn shortened(value: &str) -> String {
     const MOST: usize = 200;
     if value.chars().count() <= MOST {
@@ -155,14 +155,14 @@ fn shortened(value: &str) -> String {
     format!("{} ...", value.chars().take(MOST).collect::<String>())
 }
 
-/// The known name that was most likely meant.
+/// The known name nearest to an unknown one.
 pub(crate) fn nearest(name: &str, known: &[&str]) -> Option<String> {
     let near = known.iter().map(|k| (strsim::damerau_levenshtein(k, name), *k)).min()?;
-    // A third of the letters wrong is another word.
+    // With a third of the letters wrong it is another word.
     (near.0 <= name.chars().count().div_ceil(3)).then(|| format!("did you mean `{}`?", near.1))
 }
 
-/// Where lines begin.
+/// Positions at which lines begin.
 struct Lines(Vec<usize>);
 
 impl Lines {

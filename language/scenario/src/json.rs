@@ -1,9 +1,9 @@
-//! JSON pointers, found in the bytes of a document without building the document.
+//! JSON pointers, resolved in the bytes of a document without a parse of the whole.
 //!
-//! Only as much of the document is read as the pointer needs: a fault behind it goes unnoticed. Whoever must know that
-//! a whole body is sound checks it against a schema.
+//! The document is read only as far as the pointer needs: a fault behind that goes unnoticed. A schema check
+//! validates a whole body.
 
-/// Deepest place a pointer may lead to.
+/// Greatest depth of a pointer.
 const DEEPEST: usize = 32;
 
 /// A compiled JSON pointer, in which `*` stands for every element of an array.
@@ -13,14 +13,14 @@ pub struct Pointer(Vec<Step>);
 /// One step of a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A member of an object, or the element of an array if the text is a number.
+    /// To a member of an object, or to an element of an array if the text is a number.
     To(Box<str>, Option<usize>),
-    /// Every element of an array.
+    /// To every element of an array.
     Each,
 }
 
 impl Pointer {
-    /// Reads a pointer such as `/items/0/id` or `/items/*/id`; the error says what is wrong with it.
+    /// Parses a pointer such as `/items/0/id` or `/items/*/id`; the error names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Ok(Pointer(Vec::new()));
@@ -33,7 +33,7 @@ impl Pointer {
         Ok(Pointer(steps))
     }
 
-    /// Does it lead to several places?
+    /// Whether it leads to several places.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.0.contains(&Step::Each)
@@ -50,7 +50,7 @@ impl Pointer {
         found
     }
 
-    /// Shows the JSON text of every place it leads to, until `take` says no.
+    /// Calls `take` with the JSON text of every place it leads to, until that returns false.
     pub fn visit<'a>(&self, document: &'a [u8], take: &mut dyn FnMut(&'a [u8]) -> bool) {
         let mut cursor = Cursor { bytes: without_mark(document), at: 0 };
         cursor.walk(&self.0, take);
@@ -58,7 +58,7 @@ impl Pointer {
 }
 
 impl std::fmt::Display for Pointer {
-    /// As it is written in a scenario.
+    /// Writes the form used in scenarios.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.iter().try_for_each(|step| match step {
             Step::To(name, _) => write!(f, "/{}", name.replace('~', "~0").replace('/', "~1")),
@@ -67,7 +67,7 @@ impl std::fmt::Display for Pointer {
     }
 }
 
-/// A JSON document without a byte order mark before it, which readers of JSON pass over.
+/// A JSON document without a leading byte order mark, which JSON parsers ignore.
 #[must_use]
 pub fn without_mark(document: &[u8]) -> &[u8] {
     document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document)
@@ -82,8 +82,8 @@ fn step(text: &str) -> Step {
     Step::To(text.replace("~1", "/").replace("~0", "~").into(), index)
 }
 
-/// Appends what a JSON text says: a text without its quotes, anything else as it is written; `None` for null and for a
-/// text that is not sound.
+/// Appends the value of a JSON text: a string without its quotes, anything else unchanged; `None` for null
+/// and for malformed text.
 pub fn say(json: &[u8], out: &mut String) -> Option<()> {
     match json {
         b"null" => None,
@@ -107,7 +107,7 @@ struct Cursor<'a> {
     at: usize,
 }
 
-/// Go on, or the visitor has enough, or the text is not JSON.
+/// Continuation of a walk; `None` if the visitor has enough, or the text is not JSON.
 type Going = Option<()>;
 
 impl<'a> Cursor<'a> {
@@ -188,7 +188,7 @@ impl<'a> Cursor<'a> {
         self.eat(byte).then_some(())
     }
 
-    /// Leaves a text behind; the cursor is at its quote.
+    /// Skips a string; the cursor is at its quote.
     fn string(&mut self) -> Going {
         self.must_eat(b'"')?;
         loop {
@@ -202,7 +202,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Leaves a whole value behind, without looking closer than its brackets and quotes.
+    /// Skips a whole value, looking only at its brackets and quotes.
     fn skip(&mut self) -> Going {
         let mut depth = 0_u32;
         loop {
@@ -234,7 +234,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Is this JSON text, quotes included, the key?
+/// Whether this JSON text, quotes included, is the key.
 fn same_text(json: &[u8], key: &str) -> bool {
     match json {
         [b'"', inside @ .., b'"'] if !inside.contains(&b'\\') => inside == key.as_bytes(),

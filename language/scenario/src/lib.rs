@@ -1,10 +1,10 @@
 //! The scenario language: users as small programs in a file, read, checked and compiled.
 //!
-//! A scenario says what users of any HTTP service do: operations of one or more exchanges, the values that go into
-//! them and come out of them, what must hold of the answers, and which operation follows which at what pace. Text goes
-//! in, a checked [`Scenario`] comes out, or every [`Refusal`](barograph_model::Refusal) at once with file, line and key.
-//! The language itself is described in docs/scenario.md. Nothing here does I/O: files that a scenario names are read
-//! through a function that [`read`] is handed.
+//! A scenario describes users of any HTTP service: operations of one or more exchanges, the values sent and
+//! extracted, the checks of answers, and the order and pace of operations. [`read`] turns text into a checked
+//! [`Scenario`], or into all [`Refusal`](barograph_model::Refusal)s at once with file, line and key.
+//! The language itself is described in docs/scenario.md. This crate does no I/O: files named in a scenario
+//! are read through a function passed to [`read`].
 //!
 //! # The compiled form
 //!
@@ -15,9 +15,9 @@
 //! **For the engine**: [`Scenario::behaviours`], [`Scenario::operations`] (names), [`Scenario::rules`].
 //! A `ChooserId` is an index into [`Scenario::choosers`], an `OpId` into [`Scenario::operations`].
 //!
-//! **Where values live.** A [`Source`] says where a value is read: a [`Place`], a column of the data row whose number
-//! is kept in a place, or a [`BuiltIn`]. A place is a slot in one of four arrays by its [`Life`]; [`Scenario::slots`]
-//! says how long each array is:
+//! **Where values live.** A [`Source`] is the origin of a value: a [`Place`], a column of the data row whose
+//! number is kept in a place, or a [`BuiltIn`]. A place is a slot in one of four arrays by its [`Life`];
+//! [`Scenario::slots`] gives the length of each array:
 //!
 //! | life | one array per | cleared when |
 //! |---|---|---|
@@ -26,9 +26,9 @@
 //! | `Activity` | activity of a user | the activity ends; the main one's never |
 //! | `Operation` | operation in progress | the operation ends |
 //!
-//! Only one operation of an activity runs at a time, but activities of a user interleave: that is why the values of an
-//! operation are in an array of its own. Values are [`Value`]s; whoever keeps them shows them as [`View`]s through the
-//! trait [`Values`], which is all that templates and conditions ask for.
+//! Only one operation of an activity runs at a time, but activities of a user interleave, so the values of an
+//! operation are in an array of its own. Values are [`Value`]s; their owner shows them as [`View`]s through
+//! the trait [`Values`], which is all that templates and conditions ask for.
 //!
 //! **Doing an operation** ([`Operation`]), in order:
 //!
@@ -38,12 +38,14 @@
 //!    order, those [`Per::Exchange`] always, the others where their place is empty; leave the rest out unless `when`
 //!    holds; render; send.
 //! 3. `Template::fixed` gives the bytes of a template without placeholders, so that what is constant is prepared once.
-//!    A template that asks for an absent value cannot be rendered: nothing is sent, and the operation is `WrongAnswer`.
+//!    A template with an absent value cannot be rendered: nothing is sent, and the operation is
+//!    `WrongAnswer`.
 //! 4. Judge the answer: a `wait` whose status is listed in `wait.expired` makes the operation `Expired`; a status
 //!    outside `check.status` makes it `Refused`; any other broken check, and a required extraction that finds nothing,
 //!    makes it `WrongAnswer`. The first bad exchange ends the operation. Otherwise put extracted values in their places.
-//! 5. Do what is asked beside ([`Beside`]), its draws first: `start` only after a good operation; `stop_others`, `end`
-//!    and `reset` after any, when their conditions hold; the built-in `outcome` is already this operation's.
+//! 5. Apply the requests to the engine ([`Beside`]), its draws first: `start` only after a good operation;
+//!    `stop_others`, `end` and `reset` after any, when their conditions hold; the built-in `outcome` is
+//!    already this operation's.
 //!
 //! **Activities.** `Turn::argument` is a number, the argument of a started behaviour is a text. So the executor keeps a
 //! frame per activity (argument text, behaviour, `Activity` slots) and passes the frame's number; frame 0 is the main
@@ -60,7 +62,7 @@
 //! **Scripts** choose and compute, never do I/O: [`Script`] holds source and path, [`Call`] names a function. Values are
 //! visible to a script by name through [`Scenario::names`].
 //!
-//! **What needs the world**: [`Generator::Timestamp`] needs the time of day and is given it by the executor's owner.
+//! **Time of day**: [`Generator::Timestamp`] needs it, and the executor's owner provides it.
 
 mod behaviour;
 mod check;
@@ -96,7 +98,7 @@ pub use operation::{
     StreamId, Wait, Where,
 };
 pub use pattern::{Pattern, Schema};
-pub use read::{Files, MOST_BODY, read, statuses};
+pub use read::{Files, MOST_BODY, MOST_REDIRECTS, read, statuses};
 pub use scenario::Scenario;
 pub use target::{Connections, Protocol, Target, Tls, Url};
 pub use template::{Escape, Segment, Template};

@@ -1,4 +1,4 @@
-//! A scenario of one operation, made from what a command line says.
+//! A scenario of one operation, made from a command line.
 
 use barograph_model::Refused;
 
@@ -6,12 +6,12 @@ use crate::given::Plain;
 use crate::resolved::inline;
 use crate::{Scenario, read};
 
-/// One request, again and again.
+/// One request, repeated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Minimal<'a> {
-    /// The address with path and query.
+    /// The URL with path and query.
     pub url: &'a str,
-    /// The method; GET, or POST with a body, where it is not given.
+    /// The method; by default GET, or POST with a body.
     pub method: Option<&'a str>,
     /// Names and values.
     pub headers: &'a [(String, String)],
@@ -21,10 +21,10 @@ pub struct Minimal<'a> {
     pub qos: Option<&'a str>,
 }
 
-/// Makes a scenario of one operation called after its method.
+/// Makes a scenario of one operation, named after its method.
 ///
 /// # Errors
-/// What cannot be, as in a file; the file is called `http`.
+/// All refusals, as for a file; the file is called `http`.
 pub fn minimal(what: &Minimal<'_>) -> Result<Scenario, Refused> {
     let (base, path) = split(what.url);
     let text = |text: &str| inline(&Plain::Text(text.to_owned()));
@@ -59,7 +59,7 @@ pub fn minimal(what: &Minimal<'_>) -> Result<Scenario, Refused> {
     read("http", &toml, &|_| Err(std::io::Error::other("a command line names no files")))
 }
 
-/// Scheme and host, and the rest with a slash before it; what is behind `#` is never sent.
+/// Splits a URL into scheme and host, and the rest with a slash before it; a fragment is dropped.
 fn split(url: &str) -> (&str, String) {
     let host = url.find("://").map_or(0, |at| at + 3);
     let end = url[host..].find(['/', '?', '#']).map_or(url.len(), |at| host + at);

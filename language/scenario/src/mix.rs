@@ -1,15 +1,15 @@
-//! The shares of operations that a behaviour's transitions lead to in the long run.
+//! Stationary shares of operations under a behaviour's transitions.
 
 use barograph_model::{Behaviour, Next, OpId, Share};
 
-/// Rounds of the power iteration. Half of each round stays where it is, so that cycles settle too; slow chains (a
-/// session of a thousand operations) are within a millionth well before.
+/// Most rounds of the power iteration. Half of each round stays in place, so that cycles converge too; slow
+/// chains (a session of a thousand operations) are within a millionth well before.
 const MOST_ROUNDS: usize = 20_000;
 
-/// A round that moves less than this has arrived.
+/// Largest change of a round that counts as convergence.
 const STILL: f64 = 1e-12;
 
-/// Expected share of each of `operations` operations; `None` where a chooser decides.
+/// Expected share of each of `operations` operations; `None` with choosers.
 pub(crate) fn stationary(behaviour: &Behaviour, operations: usize) -> Option<Vec<Share>> {
     let mut edges: Vec<Vec<(OpId, f64)>> = Vec::with_capacity(operations);
     for next in &behaviour.next {
@@ -62,7 +62,7 @@ mod tests {
         // Login, then on average four searches, then logout: 1/6, 4/6, 1/6.
         let session = vec![op(1), vector(&[(1, 0.75), (2, 0.25)]), Some(Next::EndSession { first: OpId(0) })];
         assert_eq!(mix(0, session).unwrap(), [0.166667, 0.666667, 0.166667]);
-        // What happens once only has no share in the long run.
+        // An operation that happens only once has no share in the long run.
         assert_eq!(mix(0, vec![op(1), op(1)]).unwrap(), [0.0, 1.0]);
         let chooser =
             Next::Choose { chooser: barograph_model::ChooserId(0), branches: vec![Next::Op(OpId(0))] };

@@ -1,4 +1,4 @@
-//! Operations in compiled form: groups of exchanges, what is taken from answers, what happens beside.
+//! Operations in compiled form: groups of exchanges, extractions, effects on activities.
 
 use std::sync::Arc;
 
@@ -15,77 +15,77 @@ pub struct StreamId(pub u8);
 pub struct Operation {
     /// The name in records and reports.
     pub name: &'static str,
-    /// One sentence: what the user does.
+    /// One sentence about the user's action.
     pub about: &'static str,
-    /// One after the other, or one of them where `order` says which.
+    /// Groups of exchanges, done one after the other, or one of them according to `order`.
     pub groups: Vec<Group>,
-    /// Which group is done; all where it says nothing. Files say nothing.
+    /// Choice of one group; `None` for all. Always `None` from files.
     pub order: Option<Order>,
-    /// What is asked of the engine once it has ended.
+    /// Requests to the engine after the end.
     pub beside: Beside,
 }
 
-/// The order in which a user does one thing of several.
+/// Order in which a user chooses one group of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In turn, the first one first.
+    /// In turn, beginning with the first one.
     InTurn,
-    /// At random, each with the same chance.
+    /// At random, uniformly.
     Random,
 }
 
-/// Exchanges that run side by side; one where nothing is said.
+/// Exchanges that run side by side; by default a single one.
 pub type Group = Vec<Exchange>;
 
-/// What an operation asks of the engine.
+/// Requests of an operation to the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beside {
-    /// To draw first, where their places are empty, in this order.
+    /// Draws to make first, where their places are empty, in this order.
     pub draws: Vec<DrawId>,
-    /// After a good operation: start an activity.
+    /// Starts an activity, after a good operation.
     pub start: Option<Start>,
-    /// End all other activities of the user.
+    /// Ends all other activities of the user, if it holds.
     pub stop_others: Option<Condition>,
-    /// End this activity.
+    /// Ends this activity, if it holds.
     pub end: Option<Condition>,
-    /// Start the user over.
+    /// Resets the user, if it holds.
     pub reset: Option<Condition>,
 }
 
 /// An activity to start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
-    /// What it does.
+    /// Its behaviour.
     pub behaviour: BehaviourId,
     /// Its built-in `argument`.
     pub argument: Template,
-    /// Not when the user has so many activities of this behaviour.
+    /// Most activities of this behaviour that the user may have.
     pub at_most: u32,
-    /// Only when this holds.
+    /// Condition of the start.
     pub when: Option<Condition>,
 }
 
 /// One exchange with the target, or one step of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
-    /// Left out unless this holds; asked for each item of `for_each`.
+    /// Condition of the exchange; evaluated for each item of `for_each`.
     pub when: Option<Condition>,
-    /// Once per item of a list.
+    /// Repetition over a list.
     pub for_each: Option<ForEach>,
-    /// To draw before each repetition, in this order: always or where the place is empty.
+    /// Draws to make before each repetition, in this order: always, or where the place is empty.
     pub draws: Vec<DrawId>,
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// Said of an exchange in which the target answers when it has something to say.
+    /// Set if the target answers only when it has news.
     pub wait: Option<Wait>,
-    /// What to keep of the answer.
+    /// Values to keep from the answer.
     pub extract: Vec<Extract>,
-    /// What must hold of the answer.
+    /// Checks of the answer.
     pub check: Check,
 }
 
 impl Exchange {
-    /// Does anything look at the body of the answer? If not, counting its bytes is enough.
+    /// Whether the body of the answer is used. If not, counting its bytes is enough.
     #[must_use]
     pub fn reads_body(&self) -> bool {
         let from_body = |e: &Extract| matches!(e.from, Where::Json(_) | Where::Regex { .. } | Where::Body);
@@ -98,29 +98,29 @@ impl Exchange {
 pub struct ForEach {
     /// The list; a single text counts as a list of one.
     pub list: Source,
-    /// Where each item is put.
+    /// Place of the current item.
     pub item: Place,
-    /// Items beyond this many are left out.
+    /// Most items; the rest is left out.
     pub at_most: u32,
-    /// Are the repetitions done side by side, or one after the other?
+    /// Whether the repetitions run side by side, instead of one after the other.
     pub side_by_side: bool,
 }
 
-/// What is known about a wait.
+/// Properties of a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wait {
-    /// The target ends a wait that ran out with one of these statuses.
+    /// Statuses with which the target ends a wait that ran out.
     pub expired: Vec<u16>,
 }
 
-/// What an exchange does.
+/// Action of an exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A request and its whole answer.
     Request(Request),
     /// A request whose answer is a stream of events. Judged by its head.
     SseOpen(StreamId, Request),
-    /// Wait for the next event, of this name if one is given; others are passed over.
+    /// Waits for the next event, of this name if one is given; others are skipped.
     SseNext(StreamId, Option<Box<str>>),
     /// Close the stream.
     SseClose(StreamId),
@@ -139,12 +139,12 @@ pub enum Action {
 pub struct Request {
     /// The method, a token.
     pub method: &'static str,
-    /// 0 for the target; else one of the further origins that a command line has.
+    /// Origin: 0 for the target, or the number of a further origin of a command line.
     pub origin: u16,
     /// Path and query, beginning with a slash; the target's base path goes before it.
     pub target: Template,
-    /// Headers, those of the target included; never those that belong to the
-    /// connection. `host` only where the scenario sets it.
+    /// Headers, including those of the target, without those of the connection. `host` only if the scenario
+    /// sets it.
     pub headers: Vec<Header>,
     /// The body.
     pub body: Option<Body>,
@@ -159,7 +159,7 @@ pub struct Header {
     pub value: Template,
 }
 
-/// A body. Its content type stands among the headers.
+/// A body. Its content type is one of the headers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// Text, JSON or a form.
@@ -173,19 +173,19 @@ pub enum Body {
 pub struct Extract {
     /// Its name.
     pub name: &'static str,
-    /// Where it is put.
+    /// Its place.
     pub place: Place,
-    /// Where it is found.
+    /// Its location in the answer.
     pub from: Where,
-    /// Not finding it is a wrong answer.
+    /// Whether a missing value is a wrong answer.
     pub required: bool,
-    /// Kept when it is not found; without one the place becomes empty.
+    /// Value if none is found; without a default the place becomes empty.
     pub default: Option<Box<str>>,
-    /// All that is found, at most so many, becomes a list; `None` keeps the first.
+    /// Most items of a list of all values found; `None` keeps only the first value.
     pub list: Option<u32>,
 }
 
-/// Where in an answer a value is found.
+/// Location of a value in an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Where {
     /// In the JSON body.
@@ -194,7 +194,7 @@ pub enum Where {
     Regex {
         /// The expression.
         pattern: Pattern,
-        /// The number of the group that is kept; 0 is the whole match.
+        /// Number of the group to keep; 0 is the whole match.
         group: usize,
     },
     /// The value of a header, by its name in lower case.

@@ -1,10 +1,10 @@
-//! Regular expressions and JSON schemas, compiled once and comparable by what they were made from.
+//! Regular expressions and JSON schemas, compiled once and compared by their sources.
 
 use std::fmt;
 
 use regex::bytes::Regex;
 
-/// Most memory one compiled expression may take. Ten times what sensible ones need.
+/// Most memory of one compiled expression, in bytes. Ten times as much as sensible ones need.
 const MOST_BYTES: usize = 1 << 20;
 
 /// A regular expression over bytes; matching takes linear time.
@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 1 << 20;
 pub struct Pattern(Regex);
 
 impl Pattern {
-    /// Compiles an expression; the error says what is wrong with it.
+    /// Compiles an expression; the error names the fault.
     pub fn new(text: &str) -> Result<Self, String> {
         let built = regex::bytes::RegexBuilder::new(text).size_limit(MOST_BYTES).build();
         built.map(Pattern).map_err(|e| {
@@ -47,7 +47,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Compiles a schema; the error says what is wrong with it.
+    /// Compiles a schema; the error names the fault.
     pub fn new(text: &[u8]) -> Result<Self, String> {
         let text: serde_json::Value =
             serde_json::from_slice(crate::without_mark(text)).map_err(|e| format!("not JSON: {e}"))?;
@@ -55,7 +55,7 @@ impl Schema {
         Ok(Schema { text, validator })
     }
 
-    /// Does the document fit?
+    /// Whether the document fits.
     #[must_use]
     pub fn fits(&self, document: &serde_json::Value) -> bool {
         self.validator.is_valid(document)

@@ -1,4 +1,4 @@
-//! The small texts in which limits, shares and spans of time are written.
+//! Notation of limits, shares and spans of time.
 
 use barograph_model::{Nanos, Share};
 
@@ -9,13 +9,13 @@ const UNITS: [(&str, f64); 6] =
 /// Longest span: a day. No user pauses longer, and sums of spans stay far from overflow.
 pub(crate) const LONGEST: Nanos = Nanos::from_secs(86_400);
 
-/// What a span of time is written like.
+/// Notation of a span of time, for refusals.
 pub(crate) const SPAN: &str = "a number with a unit (ns, us, ms, s, min, h), at most a day, as in \"250 ms\"";
 
-/// What a share is written like.
+/// Notation of a share, for refusals.
 pub(crate) const SHARE: &str = "a percentage as in \"0.5 %\", or a number from 0 to 1";
 
-/// Reads a span of time.
+/// Parses a span of time.
 pub(crate) fn span(text: &str) -> Option<Nanos> {
     let text = text.trim();
     let (unit, scale) = UNITS.iter().find(|(unit, _)| text.ends_with(unit))?;
@@ -24,7 +24,7 @@ pub(crate) fn span(text: &str) -> Option<Nanos> {
     (nanos.is_finite() && nanos <= LONGEST.0 as f64).then_some(Nanos(nanos.round() as u64))
 }
 
-/// Reads a share.
+/// Parses a share.
 pub(crate) fn share(text: &str) -> Option<Share> {
     let text = text.trim();
     let share = match text.strip_suffix('%') {
@@ -34,7 +34,7 @@ pub(crate) fn share(text: &str) -> Option<Share> {
     Share::new(share).ok()
 }
 
-/// Reads a limit such as `p99 < 250 ms`.
+/// Parses a limit such as `p99 < 250 ms`.
 pub(crate) fn limit(text: &str) -> Option<(Share, Nanos)> {
     let (quantile, limit) = text.split_once('<')?;
     let quantile = hundredths(quantile.trim().strip_prefix('p')?)?;
@@ -43,13 +43,13 @@ pub(crate) fn limit(text: &str) -> Option<(Share, Nanos)> {
     (quantile.get() > 0.0 && quantile.get() < 1.0 && limit > Nanos::ZERO).then_some((quantile, limit))
 }
 
-/// A hundredth of a plain number, as exact as if it had been written so: 99.9 is 0.999 and nothing beside it.
+/// A hundredth of a plain number, with the exact decimals: 99.9 gives 0.999.
 fn hundredths(text: &str) -> Option<f64> {
     number(text)?;
     format!("{}e-2", text.trim()).parse().ok()
 }
 
-/// A plain number that is not negative.
+/// Parses a plain number that is not negative.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');

@@ -1,20 +1,20 @@
-//! Writes a scenario with every default filled in: keys in the order of the file, values as they were written.
+//! Prints a scenario with every default filled in: keys in the order of the file, values as written.
 
 use std::fmt::Write as _;
 
 use crate::given::Plain;
 
-/// A step of the way to a value.
+/// A step of the path to a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Key {
     Name(String),
     Element(usize),
 }
 
-/// Values with the ways to them.
+/// Values with their paths.
 pub(crate) type Kept = Vec<(Vec<Key>, Plain)>;
 
-/// What is printed: tables with headers, lists of tables with double headers, and values on one line.
+/// A node of the output: tables with headers, lists of tables with double headers, and values on one line.
 enum Tree<'k> {
     Leaf(&'k Plain),
     Table(Vec<(&'k str, Tree<'k>)>),
@@ -22,7 +22,7 @@ enum Tree<'k> {
 }
 
 impl<'k> Tree<'k> {
-    /// An empty one of the kind that has `key` in it.
+    /// An empty node of the kind that contains `key`.
     fn around(key: &Key) -> Self {
         match key {
             Key::Name(_) => Tree::Table(Vec::new()),
@@ -88,7 +88,7 @@ fn table(path: &str, entries: &[(&str, Tree<'_>)], out: &mut String) {
 }
 
 fn header(path: &str, (open, close): (&str, &str), inner: &[(&str, Tree<'_>)], out: &mut String) {
-    // A table that holds tables only needs no header of its own, an element of a list always does.
+    // A table of only tables needs no header of its own, an element of a list always does.
     if open == "[[" || inner.iter().any(|(_, tree)| matches!(tree, Tree::Leaf(_))) {
         writeln!(out, "\n{open}{path}{close}").expect("writing to memory cannot fail");
     }
@@ -118,7 +118,7 @@ pub(crate) fn inline(plain: &Plain) -> String {
     }
 }
 
-/// A key, in quotes where TOML wants them.
+/// A key, quoted if TOML requires it.
 pub(crate) fn quoted_key(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }

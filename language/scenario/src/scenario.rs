@@ -1,4 +1,4 @@
-//! The whole of a checked scenario.
+//! A checked scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use barograph_model::{Behaviours, OpSpec, Profile, QosRule, Rule, Share, TimeLim
 
 use crate::{Chooser, Data, Draw, Drawn, Operation, Pick, Script, Slots, Source, Target};
 
-/// A checked scenario: everything by number, nothing left to look up. The crate's page says how it is executed.
+/// A checked scenario: all names are resolved to numbers. The crate's page describes its execution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What it is called: the path it was read from.
+    /// Its name: the path it was read from.
     pub name: String,
     /// One sentence.
     pub about: String,
-    /// Where requests go, and how.
+    /// The target and its options.
     pub target: Target,
     /// Data files, shared by all users.
     pub data: Vec<Arc<Data>>,
@@ -22,11 +22,11 @@ pub struct Scenario {
     pub draws: Vec<Draw>,
     /// Scripts.
     pub scripts: Vec<Script>,
-    /// By `OpId`.
+    /// Operations, by `OpId`.
     pub operations: Vec<Operation>,
-    /// What users do; number 0 is `main`.
+    /// Behaviours; number 0 is `main`.
     pub behaviours: Behaviours,
-    /// By `ChooserId`.
+    /// Choosers, by `ChooserId`.
     pub choosers: Vec<Chooser>,
     /// Names of streams, by `StreamId`.
     pub streams: Vec<&'static str>,
@@ -34,11 +34,12 @@ pub struct Scenario {
     pub rules: Vec<QosRule>,
     /// Limits of response times beside the first of an operation.
     pub further: Vec<Rule>,
-    /// How many values of each life a user has.
+    /// Number of values of each lifetime.
     pub slots: Slots,
-    /// Every name and where its value is read.
+    /// Every name with its source.
     pub names: BTreeMap<&'static str, Source>,
-    /// Expected shares of the main behaviour's operations, by `OpId`, where its transitions say them: for information.
+    /// Expected shares of the main behaviour's operations, by `OpId`, if its transitions determine them: for
+    /// information.
     pub mix: Option<Vec<Share>>,
     /// The scenario with every default filled in, as text that reads back to the same scenario.
     pub resolved: String,
@@ -65,7 +66,7 @@ impl Scenario {
         self.profile("").time_limits(self.operations.len())
     }
 
-    /// The most users that data picked once per user can tell apart; `None` when there is no such data.
+    /// The most users for which data picked once per user suffice; `None` without such data.
     #[must_use]
     pub fn most_users(&self) -> Option<u32> {
         let rows = self.draws.iter().filter_map(|draw| match draw.what {

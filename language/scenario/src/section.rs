@@ -1,4 +1,5 @@
-//! The typed taking of keys: every refusal is collected, every value is kept for the resolved text.
+//! Typed access to the keys of a table: every refusal is collected, every value is kept for the resolved
+//! text.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +15,7 @@ pub(crate) struct Section<'g> {
     pub(crate) at: At,
     path: Vec<Key>,
     left: Vec<(String, Node)>,
-    /// Keys that were there when they were asked for, with their lines.
+    /// Keys that were present when taken, with their lines.
     taken: Vec<(&'static str, usize)>,
     known: Vec<&'static str>,
 }
@@ -27,7 +28,7 @@ impl<'g> Section<'g> {
         Section { given, at, path: Vec::new(), left, taken: Vec::new(), known: Vec::new() }
     }
 
-    /// A table inside a value that has been kept as it is written: what is taken here is not kept again.
+    /// A table inside a value that has been kept as written: values taken here are not kept again.
     pub(crate) fn inside(given: &'g Given, table: &Got<Plain>) -> Self {
         let left = table.value.entries().to_vec();
         Section { given, at: table.at.clone(), path: Vec::new(), left, taken: Vec::new(), known: Vec::new() }
@@ -51,7 +52,7 @@ impl<'g> Section<'g> {
         self.given.keep(self.path(key), plain);
     }
 
-    /// The value of a key, as it is written and not yet kept.
+    /// Takes the value of a key, as written and not yet kept.
     fn take(&mut self, key: &'static str) -> Option<Got<Plain>> {
         self.known.push(key);
         let index = self.left.iter().position(|(name, _)| name == key)?;
@@ -60,14 +61,14 @@ impl<'g> Section<'g> {
         Some(Got { at: self.at(&name, node.line), value: node.plain })
     }
 
-    /// A value of any kind, kept as it is written.
+    /// Takes a value of any kind, kept as written.
     pub(crate) fn any(&mut self, key: &'static str) -> Option<Got<Plain>> {
         let got = self.take(key)?;
         self.keep(key, got.value.clone());
         Some(got)
     }
 
-    /// A value that `read` understands, kept as it is written; refused when it does not.
+    /// Takes a value that `read` accepts, kept as written; refuses any other.
     fn typed<T>(
         &mut self,
         key: &'static str,
@@ -137,7 +138,7 @@ impl<'g> Section<'g> {
         default
     }
 
-    /// One word out of several, where it is given.
+    /// One word out of several, if given.
     pub(crate) fn word_if<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         let got = self.text(key)?;
         let found = words.iter().find(|w| w.0 == got.value).map(|w| w.1);
@@ -157,7 +158,7 @@ impl<'g> Section<'g> {
         got.value
     }
 
-    /// A whole number, where it is given.
+    /// A whole number, if given.
     pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<i64>) -> Option<Got<i64>> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
         let read = |p: &Plain| match p {
@@ -187,12 +188,12 @@ impl<'g> Section<'g> {
         })
     }
 
-    /// A share, where it is given.
+    /// A share, if given.
     pub(crate) fn share(&mut self, key: &'static str) -> Option<Got<Share>> {
         self.typed(key, qos::SHARE, as_share)
     }
 
-    /// A share with a default that is written as `text`.
+    /// A share with the default `text`.
     pub(crate) fn share_or(&mut self, key: &'static str, text: &'static str) -> Share {
         let got = self.share(key);
         got.map(|g| g.value).unwrap_or_else(|| {
@@ -201,12 +202,12 @@ impl<'g> Section<'g> {
         })
     }
 
-    /// A span of time, where it is given.
+    /// A span of time, if given.
     pub(crate) fn span(&mut self, key: &'static str) -> Option<Got<Nanos>> {
         self.typed(key, qos::SPAN, |p| if let Plain::Text(text) = p { qos::span(text) } else { None })
     }
 
-    /// A span of time with a default that is written as `text`.
+    /// A span of time with the default `text`.
     pub(crate) fn span_or(&mut self, key: &'static str, text: &'static str) -> Nanos {
         let got = self.span(key);
         got.map(|g| g.value).unwrap_or_else(|| {
@@ -215,13 +216,13 @@ impl<'g> Section<'g> {
         })
     }
 
-    /// A table, where it is given.
+    /// A table, if given.
     pub(crate) fn section(&mut self, key: &'static str) -> Option<Section<'g>> {
         let got = self.take(key)?;
         self.open(got, self.path(key))
     }
 
-    /// A table, empty where it is not given.
+    /// A table, empty by default.
     pub(crate) fn section_or_empty(&mut self, key: &'static str) -> Section<'g> {
         self.section(key).unwrap_or_else(|| {
             let value = Plain::Table(Vec::new());
@@ -230,7 +231,7 @@ impl<'g> Section<'g> {
         })
     }
 
-    /// The keys that are left, as they are written.
+    /// The remaining keys, as written.
     pub(crate) fn left(&self) -> &[(String, Node)] {
         &self.left
     }
@@ -277,35 +278,35 @@ impl<'g> Section<'g> {
         Some(Section { given: self.given, at: got.at, path, left, taken: Vec::new(), known: Vec::new() })
     }
 
-    /// Is the key there and not taken yet?
+    /// Whether the key exists and is not taken yet.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.left.iter().any(|(name, _)| name == key)
     }
 
-    /// Was the key there when it was asked for?
+    /// Whether the key existed when it was taken.
     pub(crate) fn was_given(&self, key: &str) -> bool {
         self.taken.iter().any(|taken| taken.0 == key)
     }
 
-    /// Where a key stands, or would stand.
+    /// The position of a key, or of its absence.
     pub(crate) fn at_key(&self, key: &str) -> At {
         let taken = self.taken.iter().find(|taken| taken.0 == key).map(|taken| taken.1);
         let left = self.left.iter().find(|(name, _)| name == key).map(|(_, node)| node.line);
         self.at(key, taken.or(left).unwrap_or(self.at.line))
     }
 
-    /// Is the key there, not taken yet, and a table?
+    /// Whether the key exists, is not taken yet, and is a table.
     pub(crate) fn has_table(&self, key: &str) -> bool {
         self.left.iter().any(|(name, node)| name == key && matches!(node.plain, Plain::Table(_)))
     }
 
-    /// Is the key there, not taken yet, and a table with this entry? Case does not matter.
+    /// Whether the key exists, is not taken yet, and is a table with this entry, ignoring case.
     pub(crate) fn has_entry(&self, key: &str, entry: &str) -> bool {
         let table = self.left.iter().find(|(name, _)| name == key).map(|(_, node)| node.plain.entries());
         table.unwrap_or_default().iter().any(|(name, _)| name.eq_ignore_ascii_case(entry))
     }
 
-    /// Every key that is left with its value, kept as it is written.
+    /// Takes all remaining keys with their values, kept as written.
     pub(crate) fn rest(&mut self) -> Vec<(String, Got<Plain>)> {
         let mut found = Vec::new();
         for (name, node) in std::mem::take(&mut self.left) {
@@ -315,7 +316,7 @@ impl<'g> Section<'g> {
         found
     }
 
-    /// Refuses every key that nobody asked for.
+    /// Refuses all remaining keys.
     pub(crate) fn finish(self) {
         for (name, node) in &self.left {
             let at = self.at(name, node.line);

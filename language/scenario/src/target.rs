@@ -1,4 +1,4 @@
-//! Where requests go, and how.
+//! The target and its options.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,30 +9,30 @@ use barograph_model::secret::SecretFile;
 
 use crate::Header;
 
-/// Where requests go, and how.
+/// The target and its options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// The address; a scenario may leave it to whoever runs it.
+    /// The address; a scenario may leave it to the command line.
     pub url: Option<Url>,
-    /// Headers of every request that does not set them itself; already among each request's headers.
+    /// Headers of every request that does not set them itself; already included in each request's headers.
     pub headers: Vec<Header>,
-    /// Which HTTP is spoken.
+    /// HTTP version.
     pub protocol: Protocol,
-    /// How connections are shared.
+    /// Sharing of connections.
     pub connections: Connections,
-    /// What is believed about the peer when the address begins with https.
+    /// Trust in the peer for addresses that begin with https.
     pub tls: Tls,
     /// Connect to this socket file instead of the address; the address still names the host.
     pub unix_socket: Option<PathBuf>,
     /// Local addresses to connect from, in turn; empty lets the system choose.
     pub source_addresses: Vec<IpAddr>,
-    /// Making a connection may take this long.
+    /// Time limit of a connection attempt.
     pub connect_timeout: Nanos,
-    /// An operation may take this long; the plan's limit alone holds where it is not given.
+    /// Time limit of an operation; by default the plan's limit alone holds.
     pub timeout: Option<Nanos>,
-    /// Are cookies kept until the session ends, and sent?
+    /// Whether cookies are kept until the session ends, and sent.
     pub cookies: bool,
-    /// The most redirects that a request follows. Files leave it at 0: they extract the `location` header.
+    /// Most redirects that a request follows. Files leave it at 0: they extract the `location` header.
     pub redirects: u8,
 }
 
@@ -45,12 +45,12 @@ pub struct Url {
     pub host: String,
     /// The port.
     pub port: u16,
-    /// What goes before every path: empty, or beginning with a slash and not ending in one.
+    /// Prefix of every path: empty, or beginning with a slash and not ending in one.
     pub base: String,
 }
 
 impl Url {
-    /// Reads an address; the error says what is wrong with it.
+    /// Parses an address; the error names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (tls, rest) = match text.split_once("://") {
             Some(("http", rest)) => (false, rest),
@@ -90,7 +90,7 @@ impl Url {
         Ok(Url { tls, host: host.to_owned(), port, base: base.trim_end_matches('/').to_owned() })
     }
 
-    /// The value of the `host` header: without the port where it is the scheme's own.
+    /// The value of the `host` header: without the port if it is the scheme's own.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
@@ -99,7 +99,7 @@ impl Url {
     }
 }
 
-/// Which HTTP is spoken.
+/// HTTP version of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
@@ -110,25 +110,25 @@ pub enum Protocol {
     Http2,
 }
 
-/// How connections are shared.
+/// Sharing of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// Each user has its own, at most so many.
+    /// Own connections of each user, at most this many.
     PerUser(u32),
-    /// The users of a worker share so many.
+    /// Connections shared by the users of a worker, this many.
     Pool(u32),
-    /// Every request has a new one.
+    /// A new connection for every request.
     New,
 }
 
-/// What is believed about the peer.
+/// Trust in the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// Take any certificate.
     pub trust_anyone: bool,
     /// Certificates of authorities to trust instead of the system's, as PEM.
     pub authorities: Option<Arc<[u8]>>,
-    /// The name to ask for and to verify, if it is not the address's host.
+    /// The name requested and verified, if it is not the address's host.
     pub server_name: Option<String>,
     /// A client certificate and its key, as PEM.
     pub identity: Option<(SecretFile, SecretFile)>,

@@ -1,24 +1,24 @@
-//! Texts with `{name}` in them, compiled to segments and rendered without an allocation beyond the outgoing buffer.
+//! Texts with `{name}`, compiled to segments and rendered without an allocation beyond the outgoing buffer.
 
 use std::io::Write as _;
 
 use crate::{Source, Values, View};
 
-/// How a value is written into its surroundings.
+/// Escaping of a value for its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// As it is.
+    /// No escaping.
     Raw,
-    /// As a part of an address that is written already, such as a link from an answer: only what cannot stand in a
-    /// request line is percent-encoded, so that no value can begin another request.
+    /// Part of a complete address, such as a link from an answer: only characters that cannot occur in a
+    /// request line are percent-encoded, so that no value can begin another request.
     Link,
-    /// As a segment of a path: everything but unreserved characters percent-encoded.
+    /// Segment of a path: everything but unreserved characters percent-encoded.
     Path,
-    /// As a name or value of a query or a form: like a path, and a space is a plus sign.
+    /// Name or value of a query or a form: like a path, with a plus sign for a space.
     Query,
-    /// Inside a JSON text.
+    /// Content of a JSON string.
     Json,
-    /// In a header: control characters become spaces, so that no value can begin another header.
+    /// Value of a header: control characters become spaces, so that no value can begin another header.
     Header,
 }
 
@@ -44,13 +44,13 @@ impl Template {
         builder.finish()
     }
 
-    /// The pieces, to be joined with others into a prepared request.
+    /// The segments, for joining with others into a prepared request.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
 
-    /// The whole text, if it is always the same.
+    /// The whole text, if it is constant.
     #[must_use]
     pub fn fixed(&self) -> Option<&[u8]> {
         match self.0.as_slice() {
@@ -60,7 +60,7 @@ impl Template {
         }
     }
 
-    /// Appends the text. `Err` names the first value that is absent, or is a list; what was appended before it stays.
+    /// Appends the text. `Err` names the first value that is absent or a list; text appended before it stays.
     pub fn render(&self, values: &impl Values, out: &mut Vec<u8>) -> Result<(), Source> {
         for segment in &self.0 {
             match segment {
@@ -83,7 +83,7 @@ fn write(view: View<'_>, escape: Escape, out: &mut Vec<u8>) -> Option<()> {
 }
 
 impl Escape {
-    /// What `{name:raw}` is written like in these surroundings.
+    /// The escaping of `{name:raw}` in these surroundings.
     fn raw(self) -> Self {
         match self {
             Escape::Path | Escape::Query | Escape::Link => Escape::Link,
@@ -92,7 +92,7 @@ impl Escape {
         }
     }
 
-    /// Appends `text` in this way.
+    /// Appends `text` with this escaping.
     pub fn write(self, text: &str, out: &mut Vec<u8>) {
         const HEX: &[u8; 16] = b"0123456789ABCDEF";
         if self == Escape::Raw {
@@ -118,7 +118,7 @@ impl Escape {
     }
 }
 
-/// How the parts of a text are written.
+/// Escaping of the parts of a text.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
     literals: Escape,
@@ -126,18 +126,18 @@ pub(crate) struct How {
 }
 
 impl How {
-    /// Literal parts as they stand in the scenario, values escaped: a path or a header is written as it is sent.
+    /// Literal parts unchanged, values escaped: paths and headers are written as sent.
     pub(crate) fn values(values: Escape) -> Self {
         How { literals: Escape::Raw, values }
     }
 
-    /// Both escaped: a query's value or a JSON text is written as it is meant.
+    /// Both escaped: a query's value or a JSON text is written unescaped.
     pub(crate) fn whole(escape: Escape) -> Self {
         How { literals: escape, values: escape }
     }
 }
 
-/// Puts a template together.
+/// Builds a template.
 #[derive(Default)]
 pub(crate) struct Builder {
     done: Vec<Segment>,
@@ -145,7 +145,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.literal.extend_from_slice(bytes);
     }
@@ -178,7 +178,7 @@ impl Builder {
         for part in parts(text)? {
             match part {
                 Part::Literal(literal) => how.literals.write(literal, &mut self.literal),
-                // Names that do not exist have been refused by `find`.
+                // Unknown names have been refused by `find`.
                 Part::Name { name, raw } => {
                     let escape = if raw { how.values.raw() } else { how.values };
                     find(name).into_iter().for_each(|source| self.value(source, escape));
@@ -197,14 +197,14 @@ impl Builder {
     }
 }
 
-/// A piece of a text as it is written.
+/// A piece of a text as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part<'a> {
     Literal(&'a str),
     Name { name: &'a str, raw: bool },
 }
 
-/// Takes a text with placeholders apart. `{{` and `}}` stand for braces.
+/// Splits a text with placeholders. `{{` and `}}` stand for braces.
 pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -235,7 +235,7 @@ pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     Ok(found)
 }
 
-/// Is this a name, or a name and a column?
+/// Whether this is a name, or a name and a column.
 fn is_reference(text: &str) -> bool {
     let word = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     text.split_once('.').map_or(word(text), |(name, column)| word(name) && word(column))

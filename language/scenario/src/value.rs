@@ -1,22 +1,22 @@
-//! Values of a user: where they live, how they are kept and how they are shown.
+//! Values of a user: their lifetime, storage and views.
 
 use crate::DataId;
 
-/// How long a value lives, and with what.
+/// Lifetime of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Life {
-    /// With the operation in progress.
+    /// The operation in progress.
     Operation,
-    /// With the activity.
+    /// The activity.
     Activity,
-    /// With the user's session; all activities see it.
+    /// The user's session; visible to all activities.
     Session,
-    /// With the user; all activities see it.
+    /// The user; visible to all activities.
     User,
 }
 
 impl Life {
-    /// Every life, shortest first, with its word in a scenario.
+    /// Every lifetime, shortest first, with its word in a scenario.
     pub const WORDS: [(&'static str, Life); 4] = [
         ("operation", Life::Operation),
         ("activity", Life::Activity),
@@ -25,16 +25,16 @@ impl Life {
     ];
 }
 
-/// A slot in the array of its life.
+/// A slot in the array of its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Which array.
+    /// The array.
     pub life: Life,
     /// Index in it.
     pub slot: u16,
 }
 
-/// How many slots each life needs.
+/// Number of slots of each lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
     /// Per operation in progress.
@@ -48,7 +48,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// One more slot of this life.
+    /// Adds a slot of this lifetime.
     pub(crate) fn add(&mut self, life: Life) -> Place {
         let count = match life {
             Life::Operation => &mut self.operation,
@@ -63,7 +63,7 @@ impl Slots {
     }
 }
 
-/// What the executor knows without being told.
+/// Values provided by the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BuiltIn {
     /// `user`: the user's number over all workers, from 0.
@@ -72,9 +72,9 @@ pub enum BuiltIn {
     Argument,
     /// `status`: status of the last answer of this operation, 0 before any.
     Status,
-    /// `outcome`: how this activity's last operation ended, in the words of `Outcome::name`.
+    /// `outcome`: the outcome of this activity's last operation, in the words of `Outcome::name`.
     Outcome,
-    /// `activities`: how many activities the user has beside the main one.
+    /// `activities`: the number of the user's activities beside the main one.
     Activities,
 }
 
@@ -89,31 +89,31 @@ impl BuiltIn {
     ];
 }
 
-/// Where a named value is read.
+/// Source of a named value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// From a place.
+    /// A place.
     Slot(Place),
-    /// From a data file: this column of the row whose number is in the place.
+    /// A data file: this column of the row whose number is in the place.
     Column {
-        /// Which file.
+        /// The file.
         data: DataId,
-        /// Which column of it.
+        /// The column.
         column: u16,
-        /// Where the number of the picked row is.
+        /// The place of the row's number.
         row: Place,
     },
-    /// From the executor.
+    /// The executor.
     BuiltIn(BuiltIn),
 }
 
-/// A value as it is kept.
+/// A stored value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
-    /// There is none.
+    /// No value.
     #[default]
     Absent,
-    /// A text; numbers of an answer are kept as they were written.
+    /// A text; numbers from an answer keep their notation.
     Text(Box<str>),
     /// A whole number.
     Integer(i64),
@@ -124,7 +124,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// As it is shown to templates and conditions.
+    /// The view for templates and conditions.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         match self {
@@ -137,10 +137,10 @@ impl Value {
     }
 }
 
-/// A value as it is shown.
+/// A view of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum View<'a> {
-    /// There is none.
+    /// No value.
     Absent,
     /// A text.
     Text(&'a str),
@@ -153,7 +153,7 @@ pub enum View<'a> {
 }
 
 impl View<'_> {
-    /// The number that this is or that its text says.
+    /// The number, or the number that the text denotes.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -165,7 +165,7 @@ impl View<'_> {
         }
     }
 
-    /// Items of a list, bytes of a text, 0 where there is nothing.
+    /// Number of items of a list or of bytes of a text; 0 without a value.
     #[must_use]
     pub fn length(&self) -> usize {
         match self {
@@ -177,7 +177,7 @@ impl View<'_> {
     }
 }
 
-/// Whoever keeps a user's values and shows them by where they live.
+/// Storage of a user's values.
 pub trait Values {
     /// The value at `source`.
     fn view(&self, source: Source) -> View<'_>;

@@ -1,4 +1,4 @@
-//! What is compiled is what was written: requests as bytes, draws in order, rules and groups.
+//! The compiled form matches the text: requests as bytes, draws in order, rules and groups.
 
 use std::io;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use barograph_model::{Nanos, OpId, Rule, Share, TimeLimit};
 use barograph_scenario::{Action, Body, DrawId, Per, Request, Scenario, Source, Values, View, read};
 
-/// Every value is the name it was found by.
+/// Values that equal their names.
 struct ByName<'s>(&'s Scenario);
 
 impl Values for ByName<'_> {

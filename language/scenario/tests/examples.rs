@@ -1,4 +1,5 @@
-//! The examples in `scenarios/`: they are read, say what they mean, and read back from their resolved text.
+//! The examples in `scenarios/`: they are read, have the expected meaning, and read back from their resolved
+//! text.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,7 @@ fn the_shop_has_data_draws_choosers_and_groups() {
     assert_eq!(s.data[0].cell(3, 1), "with \"quotes\"");
     assert_eq!(s.data[1].cell(2, 0), "garden table");
 
-    // The order number is made of another value, which is drawn before it.
+    // The order number is composed of another value, which is drawn before it.
     let Action::Request(_) = &s.operations[4].groups[0][0].action else { panic!("a request") };
     let draws: Vec<&str> =
         s.operations[4].groups[0][0].draws.iter().map(|d| s.draws[usize::from(d.0)].name).collect();

@@ -1,7 +1,7 @@
-//! Whatever is written, reading it ends: with a scenario that reads back from its resolved text, or with refusals.
+//! Reading of any text ends: with a scenario that reads back from its resolved text, or with refusals.
 //!
-//! Three ways for a bounded time: arbitrary text, examples with lines and letters changed, and the corpus of files that
-//! are worth trying again. A file that once made trouble goes into the corpus.
+//! Three ways for a bounded time: arbitrary text, examples with lines and letters changed, and the corpus of
+//! files worth a repetition. Files that failed once go into the corpus.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn file(path: &Path) -> io::Result<Vec<u8>> {
     std::fs::read(here("../../scenarios").join(path)).or(Ok(b"a,b\n1,2\n".to_vec()))
 }
 
-/// Reads; what is refused says where, what is accepted reads back.
+/// Reads a text; refusals have a place, an accepted scenario reads back.
 fn try_it(text: &str) -> Option<Scenario> {
     match read("fuzz", text, &file) {
         Ok(scenario) => {

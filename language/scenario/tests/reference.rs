@@ -1,4 +1,4 @@
-//! The page that describes the language: its blocks are one scenario, and every key that it shows is accepted.
+//! The reference page of the language: its blocks are one scenario, and every key in it is accepted.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Files that cannot be: every one is refused with the line, the key, what is allowed and what to do, all at once.
+//! Invalid files: each is refused with the line, the key, the allowed values and a remedy, all at once.
 
 use std::io;
 use std::path::Path;

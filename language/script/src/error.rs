@@ -1,15 +1,15 @@
-//! What can be wrong with a script, with the file, the line and the function it is wrong in.
+//! Errors of scripts, with file, line and function.
 
 use std::fmt;
 
-/// Where something is wrong.
+/// Position of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file, as it was named when it was compiled.
+    /// The name of the file, as given at compilation.
     pub file: String,
-    /// The line, counted from 1, where it is known.
+    /// The line, counted from 1, if known.
     pub line: Option<u32>,
-    /// The function, where it is in one.
+    /// The function, if inside one.
     pub function: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A bound that a call ran into.
+/// A bound exceeded by a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Too many loop turns and calls.
@@ -47,7 +47,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What failed.
+/// Error of a script.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -57,53 +57,53 @@ pub enum ScriptError {
     /// The text is not a script of functions.
     #[error("read {place}: {problem}")]
     Read {
-        /// Where.
+        /// The position.
         place: Place,
-        /// What is wrong and what would be right.
+        /// The fault and the expected form.
         problem: String,
     },
     /// No function has that name.
     #[error("find function `{name}` in {file}; it has: {known}")]
     Unknown {
-        /// The name asked for.
+        /// The name.
         name: String,
-        /// The file it was asked of.
+        /// The file.
         file: String,
-        /// The functions there are, joined by commas.
+        /// The existing functions, joined by commas.
         known: String,
     },
-    /// A call threw.
+    /// A call threw an exception.
     #[error("run {place}: {problem}")]
     Threw {
-        /// Where.
+        /// The position.
         place: Place,
-        /// What was thrown.
+        /// The exception.
         problem: String,
     },
-    /// A call ran into a bound and was ended.
+    /// A call exceeded a bound and was ended.
     #[error("run {place}: {bound}")]
     Bound {
-        /// Where.
+        /// The position.
         place: Place,
-        /// Which bound.
+        /// The bound.
         bound: Bound,
     },
-    /// A value of a user cannot be handed over.
+    /// A user's value cannot be passed.
     #[error("hand `{value}` to {place}: {problem}")]
     Hand {
-        /// Where to.
+        /// The position.
         place: Place,
         /// The name of the value.
         value: String,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
-    /// A function ended well, with something that is of no use.
+    /// A function returned an unusable value.
     #[error("use what {place} returned: {problem}")]
     Answer {
-        /// Where.
+        /// The position.
         place: Place,
-        /// What came and what is allowed.
+        /// The value and the allowed ones.
         problem: String,
     },
 }

@@ -1,13 +1,13 @@
-//! What the engine throws, as errors with file, line and function.
+//! Exceptions of the engine, as errors with file, line and function.
 
 use rquickjs::{Ctx, Exception, Value};
 
 use crate::error::{Bound, Place, ScriptError};
 
-/// Characters of a thrown text that are shown.
+/// Most characters shown of a thrown text.
 const SHOWN: usize = 200;
 
-/// What was thrown.
+/// A thrown exception.
 pub(crate) struct Fault {
     pub(crate) line: Option<u32>,
     pub(crate) problem: String,
@@ -15,7 +15,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// Takes the pending exception of a realm. `spent` says that the engine ended the call for its steps.
+    /// Takes the pending exception of a realm. `spent` if the engine ended the call for its steps.
     pub(crate) fn take(ctx: &Ctx<'_>, file: &str, spent: bool) -> Self {
         let mut fault = Self::read(&ctx.catch(), file);
         if spent {
@@ -27,7 +27,7 @@ impl Fault {
     fn read(thrown: &Value<'_>, file: &str) -> Self {
         let Some(exception) = thrown.as_object().and_then(|object| Exception::from_object(object.clone()))
         else {
-            // Without memory left for an error the engine throws null.
+            // Without memory for an error the engine throws null.
             let bound = thrown.is_null().then_some(Bound::Memory);
             return Self { line: None, problem: not_an_error(thrown), bound };
         };

@@ -1,11 +1,12 @@
-//! Runs the small functions of a scenario: they choose and make values, within bounds, and touch nothing.
+//! Executes the small functions of a scenario: they choose and make values, within bounds and without side
+//! effects.
 //!
-//! A script is a file of JavaScript functions and nothing else. The parameters of a function are names of a user's
-//! values, and the host reads just those. A function is pure: it sees no file, no socket, no clock and no earlier
-//! call, and `Math.random` follows the stream that the host hands in, so the same user and the same seed give the
-//! same answer in whatever worker and order.
+//! A script is a file of JavaScript functions and nothing else. The parameters of a function are names of a
+//! user's values, and the host reads only those. A function is pure: it has no access to files, sockets,
+//! clocks and earlier calls, and `Math.random` follows the host's stream, so the same user and the same seed
+//! give the same answer in any worker and order.
 //!
-//! One [`Scripts`] belongs to one worker and serves all of its users. Why QuickJS, and what it costs:
+//! One [`Scripts`] belongs to one worker and serves all of its users. The choice of QuickJS, and its costs:
 //! `docs/decisions/0005-script-engine.md`.
 
 mod bounds;

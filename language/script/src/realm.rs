@@ -1,4 +1,4 @@
-//! The engine of one worker: bounded, and with nothing in it that reaches the world.
+//! The engine of one worker: bounded, and without access to the world.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +8,8 @@ use rquickjs::{Context, Ctx, Exception, Function, Runtime, Value};
 
 use crate::bounds::Bounds;
 
-/// Globals that stay: arithmetic, texts, lists, patterns. A new version of the engine adds nothing by itself.
+/// Globals that are kept: arithmetic, texts, lists, patterns. A new version of the engine adds nothing by
+/// itself.
 const KEEP: &[&str] = &[
     "undefined",
     "NaN",
@@ -39,31 +40,33 @@ const KEEP: &[&str] = &[
     "decodeURIComponent",
 ];
 
+/// Script that removes the left-out parts from a realm.
 const STRIP: &str = include_str!("strip.js");
+/// Script that makes a realm unchangeable.
 const LOCKDOWN: &str = include_str!("lockdown.js");
 
-/// What the call in progress may still use.
+/// Remaining budget of the call in progress.
 pub(crate) struct Budget {
     bounds: Bounds,
     slices_left: Cell<u32>,
-    /// Where the numbers of this call have got to; none while a function may not draw.
+    /// State of this call's random numbers; `None` while a function may not draw.
     stream: Cell<Option<u64>>,
 }
 
 impl Budget {
-    /// Begins a call. Its random numbers all follow from `seed`.
+    /// Begins a call, whose random numbers all follow from `seed`.
     pub(crate) fn begin(&self, seed: Option<u64>) {
         self.slices_left.set(self.bounds.slices());
         self.stream.set(seed);
     }
 
-    /// Begins work of our own, which ends by itself and is longer than a call.
+    /// Begins work of this crate, which ends by itself and is longer than a call.
     pub(crate) fn begin_own(&self) {
         self.slices_left.set(u32::MAX);
         self.stream.set(None);
     }
 
-    /// Whether the call was ended for its steps.
+    /// Whether the call ended for lack of steps.
     pub(crate) fn is_spent(&self) -> bool {
         self.slices_left.get() == 0
     }
@@ -75,7 +78,7 @@ impl Budget {
         left == 0
     }
 
-    /// The next random number in [0, 1), by splitmix64: one word of state is all that a call needs.
+    /// The next random number in [0, 1), by splitmix64: a call needs only one word of state.
     fn draw(&self) -> Option<f64> {
         let state = self.stream.get()?.wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.stream.set(Some(state));
@@ -86,7 +89,7 @@ impl Budget {
     }
 }
 
-/// 2^53: so many steps has the grid of doubles in [0, 1) that is drawn from.
+/// 2^53: number of steps of the grid of doubles in [0, 1) for draws.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The seed of a call's numbers from one number in [0, 1) of the user's stream.
@@ -105,10 +108,10 @@ pub(crate) fn engine(bounds: Bounds) -> rquickjs::Result<(Runtime, Rc<Budget>)> 
     Ok((runtime, budget))
 }
 
-/// Takes what the engine holds now as its rest, and bounds what calls may add.
+/// Records the engine's present memory as its rest, and bounds the additions of calls.
 ///
-/// The engine collects cycles when it holds half as much again as after the last collection. Twice the rest is
-/// beyond that point, so a call never fails for the cycles of calls before it.
+/// The engine collects cycles when it holds half as much again as after the last collection. Twice the rest
+/// is beyond that point, so a call never fails for the cycles of calls before it.
 pub(crate) fn bound_memory(runtime: &Runtime, bounds: Bounds) {
     runtime.run_gc();
     let rest = usize::try_from(runtime.memory_usage().malloc_size).unwrap_or(0);
@@ -137,7 +140,7 @@ pub(crate) fn evaluate<'js>(ctx: &Ctx<'js>, file: &str, text: &str) -> rquickjs:
     ctx.eval_with_options(text, options)
 }
 
-/// Takes everything out of a realm that is not needed, and freezes the rest with the functions of the script.
+/// Removes everything unneeded from a realm, and freezes the rest with the functions of the script.
 pub(crate) fn lock(ctx: &Ctx<'_>, budget: &Rc<Budget>, names: &[&str]) -> rquickjs::Result<()> {
     let lockdown: Function = evaluate(ctx, "lockdown.js", LOCKDOWN)?.get()?;
     let budget = Rc::clone(budget);

@@ -14,9 +14,10 @@ use crate::values::{LARGEST_EXACT, Made, Scalar, Values};
 
 /// The functions of one file, compiled for one worker.
 ///
-/// Not `Send`: a worker compiles its own. Users share it, which is sound because no call leaves anything behind.
+/// Not `Send`: a worker compiles its own. Users share it, which is sound because no call leaves anything
+/// behind.
 pub struct Scripts {
-    // Functions go before the engine that owns their memory.
+    // Functions are dropped before the engine that owns their memory.
     functions: Vec<Compiled>,
     context: Context,
     budget: Rc<Budget>,
@@ -35,15 +36,15 @@ impl Scripts {
     /// Compiles the text of a file. `file` is its name in messages.
     ///
     /// # Errors
-    /// When the text is not JavaScript, holds anything but functions with plain parameters, or does not keep
-    /// within `bounds` while it is read.
+    /// If the text is not JavaScript, holds anything but functions with plain parameters, or exceeds `bounds`
+    /// during compilation.
     pub fn compile(file: &str, source: &str, bounds: Bounds) -> Result<Self, ScriptError> {
         source::screen(source).map_err(|misplaced| refused(file, misplaced))?;
         let start = |error: rquickjs::Error| ScriptError::Start(error.to_string());
         let (runtime, budget) = realm::engine(bounds).map_err(start)?;
         let pieces = {
             let reading = realm::realm(&runtime).map_err(start)?;
-            // Only from here does text of others run.
+            // Foreign text runs only from here on.
             realm::bound_memory(&runtime, bounds);
             reading.with(|ctx| read(&ctx, &budget, file, source))?
         };
@@ -60,12 +61,12 @@ impl Scripts {
         self.functions.iter().map(|compiled| (&*compiled.name, &*compiled.parameters, compiled.line))
     }
 
-    /// Asks a function which branch to take, counted from 0. It draws no random numbers.
+    /// Calls a function to choose a branch, counted from 0. It draws no random numbers.
     ///
-    /// How many branches there are is the caller's to check.
+    /// The caller checks the number of branches.
     ///
     /// # Errors
-    /// When there is no such function, it throws, it runs into a bound, or its answer is not a whole number from
+    /// If there is no such function, it throws, it exceeds a bound, or its answer is not a whole number from
     /// 0 up.
     pub fn call_choose(&self, name: &str, values: &dyn Values) -> Result<usize, ScriptError> {
         let compiled = self.find(name)?;
@@ -80,14 +81,14 @@ impl Scripts {
         })
     }
 
-    /// Asks a function for a value. Its `Math.random` follows from one number of `rng`, which gives numbers in
-    /// [0, 1).
+    /// Calls a function for a value. Its `Math.random` follows from one number of `rng`, which gives numbers
+    /// in [0, 1).
     ///
-    /// Exactly one number is taken, however many the function draws: a change of the script leaves the rest of
-    /// the user's stream as it was.
+    /// Exactly one number is taken, however many the function draws: a change of the script leaves the rest
+    /// of the user's stream unchanged.
     ///
     /// # Errors
-    /// When there is no such function, it throws, it runs into a bound, or its answer is not a text, a finite
+    /// If there is no such function, it throws, it exceeds a bound, or its answer is not a text, a finite
     /// number or a flag.
     pub fn call_value(
         &self,
@@ -107,7 +108,7 @@ impl Scripts {
     }
 
     fn find(&self, name: &str) -> Result<&Compiled, ScriptError> {
-        // A script has few functions: a look along the list is faster than a hash.
+        // A script has few functions: a scan of the list is faster than a hash.
         self.functions.iter().find(|compiled| compiled.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.functions.iter().map(|compiled| &*compiled.name).collect();
             ScriptError::Unknown { name: name.to_owned(), file: self.file.clone(), known: known.join(", ") }
@@ -149,8 +150,8 @@ impl Scripts {
     }
 }
 
-/// Lets a realm of its own read the file, and finds the functions. The realm is thrown away with all that the file
-/// may have done in it.
+/// Evaluates the file in a realm of its own, and finds the functions. The realm is thrown away with all
+/// effects of the file.
 fn read(ctx: &Ctx<'_>, budget: &Budget, file: &str, text: &str) -> Result<Vec<Piece>, ScriptError> {
     budget.begin(None);
     let fault = |_| Fault::take(ctx, file, budget.is_spent()).of_file(file);
@@ -177,7 +178,8 @@ fn refused(file: &str, misplaced: Misplaced) -> ScriptError {
     ScriptError::Read { place, problem: misplaced.problem }
 }
 
-/// Defines each function on its own in a realm that is then locked: it sees the others, and nothing around it.
+/// Defines each function on its own in a realm that is then locked: it sees the others, and nothing around
+/// it.
 fn define(
     ctx: &Ctx<'_>,
     budget: &Rc<Budget>,
@@ -224,7 +226,7 @@ fn hand(args: &mut Args<'_>, value: Option<Scalar<'_>>) -> Result<(), String> {
     handed.map_err(|_| Bound::Memory.to_string())
 }
 
-/// An answer as a value, if it is one.
+/// A value from an answer, if it is one.
 fn made(answer: &Value<'_>) -> Option<Made> {
     match answer.type_of() {
         Type::Bool => answer.as_bool().map(Made::Flag),

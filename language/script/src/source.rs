@@ -1,4 +1,4 @@
-//! The text of a script: which lines belong to functions, and that nothing stands between them.
+//! Structure of a script's text: the lines of its functions, with nothing between them.
 
 /// One function of a script.
 #[derive(Debug)]
@@ -6,22 +6,22 @@ pub(crate) struct Piece {
     pub(crate) name: String,
     /// From `function` to its closing brace.
     pub(crate) text: String,
-    /// The line it begins in, counted from 1.
+    /// Its first line, counted from 1.
     pub(crate) line: u32,
     /// Names of values, in order.
     pub(crate) parameters: Vec<String>,
 }
 
-/// What is wrong with a text, and where.
+/// A fault in a text, with its position.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Misplaced {
     pub(crate) line: u32,
     pub(crate) problem: String,
 }
 
-/// Finds where each function stands in `source`, in the order of the file.
+/// Finds each function in `source`, in the order of the file.
 ///
-/// `found` are names and texts as the engine gives them back, so no grammar is repeated here.
+/// `found` are names and texts as returned by the engine, so no grammar is repeated here.
 pub(crate) fn pieces(source: &str, found: Vec<(String, String)>) -> Result<Vec<Piece>, Misplaced> {
     let mut rest = source.to_owned().into_bytes();
     let mut pieces = Vec::with_capacity(found.len());
@@ -30,7 +30,7 @@ pub(crate) fn pieces(source: &str, found: Vec<(String, String)>) -> Result<Vec<P
             return Err(Misplaced { line: 1, problem: format!("`{name}` is not defined by this file") });
         };
         let line = line_at(source, at);
-        // Line ends stay, so that what is left keeps its line numbers.
+        // Line ends stay, so that the rest keeps its line numbers.
         for byte in rest[at..at + text.len()].iter_mut().filter(|byte| **byte != b'\n') {
             *byte = b' ';
         }
@@ -42,16 +42,17 @@ pub(crate) fn pieces(source: &str, found: Vec<(String, String)>) -> Result<Vec<P
     Ok(pieces)
 }
 
-/// Words that need promises or modules. The engine has neither, and aborts when such code runs. Neither word can be
-/// written in another way where it has that meaning, so looking for it is enough; comments and texts pay for that.
+/// Words that need promises or modules. The engine has neither, and aborts on such code. Neither word can be
+/// escaped where it has that meaning, so a search for it suffices; comments and texts are refused as well.
 const REFUSED: [&str; 2] = ["async", "import"];
 
-/// Whether a word is a number of any length, such as `10n`. One operation on those may take seconds unseen.
+/// Whether a word is a number of any length, such as `10n`. One operation on those may take seconds without a
+/// check.
 fn is_big(word: &str) -> bool {
     word.starts_with(|sign: char| sign.is_ascii_digit()) && word.ends_with('n')
 }
 
-/// Refuses text that must not even be read by the engine.
+/// Refuses text that the engine must not even read.
 pub(crate) fn screen(source: &str) -> Result<(), Misplaced> {
     for (number, line) in source.lines().enumerate() {
         let mut words = line.split(|sign: char| !(sign.is_alphanumeric() || sign == '_' || sign == '$'));
@@ -90,8 +91,8 @@ fn parameters(name: &str, text: &str) -> Result<Vec<String>, String> {
     if names.iter().all(is_plain) { Ok(names.into_iter().map(str::to_owned).collect()) } else { Err(plain) }
 }
 
-/// Refuses anything but space and comments. State beside functions would outlive a call, and then the answer for
-/// one user would depend on who was served before.
+/// Refuses anything but space and comments. State beside functions would outlive a call, and then the answer
+/// for one user would depend on earlier users.
 fn nothing_between(rest: &str) -> Result<(), Misplaced> {
     let mut left = rest;
     loop {

@@ -1,6 +1,6 @@
-//! What goes into a function and what comes out of it: single values, read one by one and never copied whole.
+//! Arguments and results of functions: single values, read one by one and never copied whole.
 
-/// One value of a user, as a function sees it.
+/// One value of a user, as passed to a function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'a> {
     /// A yes or no.
@@ -15,13 +15,13 @@ pub enum Scalar<'a> {
 
 /// The named values of one user.
 ///
-/// Only the parameters a function names are asked for, once per call and in their order.
+/// Only a function's parameters are read, once per call and in their order.
 pub trait Values {
-    /// The value of that name, or `None` when this user has none: the function then sees `undefined`.
+    /// The value of that name, or `None` if this user has none: the function then sees `undefined`.
     fn value(&self, name: &str) -> Option<Scalar<'_>>;
 }
 
-/// What a function made.
+/// Result of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
     /// A yes or no.

@@ -1,4 +1,4 @@
-//! Scripts that do not end, that eat memory, and that try to get out: each is ended by its bound.
+//! Scripts that do not end, that exhaust memory, and that try to escape: each is ended by its bound.
 
 use barograph_scenario_script::{Bound, Bounds, Made, Scalar, ScriptError, Scripts, Values};
 
@@ -17,7 +17,7 @@ fn run(body: &str) -> (Scripts, Result<Made, ScriptError>) {
     (scripts, answer)
 }
 
-/// The engine must serve the next call as if nothing had happened.
+/// The engine serves the next call normally.
 fn serves_on(scripts: &Scripts) {
     let answer = scripts.call_value("well", &Nobody, &mut || 0.5);
     assert_eq!(answer.expect("a call after it is served"), Made::Text("well".to_owned()));
@@ -51,7 +51,7 @@ fn endless_loops_are_ended_and_cannot_catch_it() {
         "return [3, 2, 1].sort(() => { for (;;) {} }).length;",
     ] {
         let (scripts, answer) = run(body);
-        // What is collected without end may meet either bound first.
+        // Unlimited collection may meet either bound first.
         let bound = match answer {
             Err(ScriptError::Bound { bound, .. }) => bound,
             Err(ScriptError::Threw { .. }) if body.contains("'name'") => Bound::Steps,
@@ -189,7 +189,7 @@ fn waiting_and_loading_are_refused_before_they_are_read() {
     }
 }
 
-/// The searches that cost the product of two lengths are refused before they begin.
+/// Searches that cost the product of two lengths are refused before they begin.
 #[test]
 fn long_searches_in_long_texts_are_refused() {
     for search in
@@ -207,7 +207,7 @@ fn long_searches_in_long_texts_are_refused() {
     assert_eq!(answer.unwrap(), Made::Text("1,3,true,a,b,abbcbb,axcx,1,3".to_owned()));
 }
 
-/// Text that runs while it is read has the same bounds, and cannot make code that the screen has not seen.
+/// Text that runs during compilation has the same bounds, and cannot make code that was not screened.
 #[test]
 fn reading_is_as_bounded_as_calling() {
     for text in [

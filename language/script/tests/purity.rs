@@ -1,4 +1,4 @@
-//! The same user and seed give the same answer, whoever was served before, in whatever engine.
+//! The same user and seed give the same answer, after any other users and in any engine.
 
 use barograph_scenario_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ proptest! {
 
     #[test]
     fn any_text_is_compiled_or_refused(source in "[a-z(){};=*\"'/ \n\u{e9}0-9.]{0,80}") {
-        // Neither panics nor hangs; what comes out is either list or message.
+        // Neither panics nor hangs; the result is either a list or a message.
         match Scripts::compile("any.js", &source, Bounds::default()) {
             Ok(scripts) => prop_assert!(scripts.functions().all(|(name, _, line)| !name.is_empty() && line > 0)),
             Err(error) => prop_assert!(error.to_string().contains("any.js")),
@@ -115,7 +115,7 @@ fn nothing_is_left_behind() {
         let first = scripts.call_value("go", &nobody, &mut || 0.5);
         let second = scripts.call_value("go", &nobody, &mut || 0.5);
         match (&first, &second) {
-            // What the engine does not have cannot keep anything.
+            // Functions that the engine lacks cannot keep anything.
             (Err(ScriptError::Threw { .. }), Err(ScriptError::Threw { .. })) => {}
             (Ok(one), Ok(two)) => assert_eq!((one, two), (&Made::Flag(false), &Made::Flag(false)), "{place}"),
             other => panic!("{place}: {other:?}"),

@@ -1,10 +1,10 @@
-//! What can go wrong with control groups.
+//! Errors of control groups.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// No control group can be made here, and what a person can do about it.
+/// Reason why no control group can be created here, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Why {
@@ -13,33 +13,33 @@ pub enum Why {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the kernel.
         reason: String,
     },
     /// No control group file system is mounted.
     #[error("no control groups are mounted; `mount -t cgroup2 none /sys/fs/cgroup` mounts them")]
     NotMounted,
-    /// They are mounted and belong to somebody else, or may only be read.
+    /// They are mounted, but belong to another user or are read-only.
     #[error(
         "no group below `{}` may be written; run as root, or under `systemd-run --user --scope -p Delegate=yes`",
         mount.display()
     )]
     NotWritable {
-        /// Where they are mounted.
+        /// Mount point.
         mount: PathBuf,
     },
 }
 
-/// A control group could not be made, changed or removed.
+/// A failure to create, change or remove a control group.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A group could not be made.
+    /// A group could not be created.
     #[error("make control group `{}`", path.display())]
     Make {
         /// Its folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -48,9 +48,9 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What was to be written.
+        /// The text to be written.
         text: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -59,22 +59,22 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A limit was asked for whose controller cannot be used here.
+    /// A limit needs a controller that cannot be used here.
     #[error("limit {what}: this machine's control groups do not offer controller `{controller}` to us")]
     NoController {
-        /// What was to be limited.
+        /// Name of the limit.
         what: &'static str,
         /// The controller.
         controller: &'static str,
     },
-    /// A limit makes no sense.
+    /// A limit is invalid.
     #[error("limit {what} to {value}")]
     BadLimit {
-        /// What was to be limited.
+        /// Name of the limit.
         what: &'static str,
         /// The value.
         value: String,
@@ -82,11 +82,11 @@ pub enum Error {
     /// A process could not be killed.
     #[error("kill process {pid} of control group `{}`", path.display())]
     Kill {
-        /// The group.
+        /// Folder of the group.
         path: PathBuf,
         /// The process.
         pid: u32,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -95,18 +95,18 @@ pub enum Error {
     Remove {
         /// Its folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// Something did not come to pass in time.
+    /// A change did not take effect in time.
     #[error("{act} control group `{}`: not done within {within:?}", path.display())]
     Late {
-        /// What was attempted.
+        /// The attempted change.
         act: &'static str,
-        /// The group.
+        /// Folder of the group.
         path: PathBuf,
-        /// How long was waited.
+        /// Length of the wait.
         within: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! What can be done with any folder of a control group: list, kill, remove.
+//! Operations on any folder of a control group: list, kill, remove.
 
 use std::fs;
 use std::io;
@@ -10,15 +10,15 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Error, files};
 
-/// So long is waited for a group to be frozen before its processes are killed; a process in the middle of a read from
-/// a slow disk takes a moment, and is killed all the same.
+/// Longest wait for a group to freeze before its processes are killed. A process reading from a slow disk
+/// takes a moment, and is killed nevertheless.
 const FREEZE_WAIT: Duration = Duration::from_millis(200);
 
-/// How often a group is emptied one process after the other; each time kills all that were there, and a process that
-/// was born meanwhile is frozen.
+/// Largest number of rounds to empty a group one process at a time. Each round kills all processes present;
+/// processes created meanwhile are frozen.
 const ROUNDS: u32 = 50;
 
-/// The folder with all groups below it, the deepest first. A group that vanishes meanwhile has none.
+/// Lists the folder with all groups below it, the deepest first. A group that vanishes meanwhile has none.
 pub(crate) fn tree(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -30,8 +30,8 @@ pub(crate) fn tree(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The living processes of a group and of all groups below it. A process of another process namespace, which has no
-/// number here, is left out.
+/// Lists the living processes of a group and of all groups below it, without processes of another process
+/// namespace, which have no number here.
 #[must_use]
 pub fn processes_in(folder: &Path) -> Vec<u32> {
     let mut pids: Vec<u32> = tree(folder)
@@ -45,14 +45,14 @@ pub fn processes_in(folder: &Path) -> Vec<u32> {
     pids
 }
 
-/// Kills everything in a group and in all groups below it. The kernel does it at once where it can (version 2 since
-/// Linux 5.14); else the group is frozen, so that nothing is born while its processes are killed one by one. A group
-/// that is gone is fine.
+/// Kills everything in a group and in all groups below it. The kernel does it at once where it can (version 2
+/// since Linux 5.14); otherwise the group is frozen, so that no process is created while they are killed one
+/// by one. Succeeds if the group is gone.
 pub fn kill_folder(folder: &Path) -> Result<(), Error> {
     let at_once = folder.join("cgroup.kill");
     if at_once.exists() {
         return match files::write(&at_once, "1") {
-            // A group that is being removed has its folder for a moment longer.
+            // The folder of a group in removal stays for a moment.
             Err(Error::Write { source, .. })
                 if source.raw_os_error() == Some(Errno::NODEV.raw_os_error()) =>
             {
@@ -67,7 +67,7 @@ pub fn kill_folder(folder: &Path) -> Result<(), Error> {
         if pids.is_empty() {
             return Ok(());
         }
-        // What cannot be frozen (no freezer here) is killed all the same, perhaps in more rounds.
+        // Without a freezer, processes are killed nevertheless, perhaps in more rounds.
         let _ = freeze(folder, FREEZE_WAIT);
         let killed = processes_in(folder).into_iter().try_for_each(|pid| kill_one(folder, pid));
         let _ = thaw(folder);
@@ -86,7 +86,8 @@ fn kill_one(folder: &Path, pid: u32) -> Result<(), Error> {
     }
 }
 
-/// Removes a group and all groups below it, after waiting so long for them to be empty. A group that is gone is fine.
+/// Removes a group and all groups below it, after waiting up to `within` for them to be empty. Succeeds if
+/// the group is gone.
 pub fn remove_folder(folder: &Path, within: Duration) -> Result<(), Error> {
     let mut why = None;
     let done = files::until(within, || match try_remove(folder) {
@@ -104,7 +105,7 @@ pub fn remove_folder(folder: &Path, within: Duration) -> Result<(), Error> {
     }
 }
 
-/// Removes what can be removed now.
+/// Removes everything that can be removed now.
 pub(crate) fn try_remove(folder: &Path) -> Result<(), Error> {
     for group in tree(folder) {
         match fs::remove_dir(&group) {
@@ -116,12 +117,12 @@ pub(crate) fn try_remove(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether groups of this folder's kind can be frozen.
+/// Whether groups in this folder can be frozen.
 pub(crate) fn has_freezer(folder: &Path) -> bool {
     folder.join("cgroup.freeze").exists() || folder.join("freezer.state").exists()
 }
 
-/// Freezes the group and waits until it stands still.
+/// Freezes the group and waits until its processes are stopped.
 pub(crate) fn freeze(folder: &Path, within: Duration) -> Result<(), Error> {
     let (version_2, version_1) = (folder.join("cgroup.freeze"), folder.join("freezer.state"));
     let stands = if version_2.exists() {
@@ -135,7 +136,7 @@ pub(crate) fn freeze(folder: &Path, within: Duration) -> Result<(), Error> {
     if stands { Ok(()) } else { Err(Error::Late { act: "freeze", path: folder.to_owned(), within }) }
 }
 
-/// Lets the group go on.
+/// Thaws the group.
 pub(crate) fn thaw(folder: &Path) -> Result<(), Error> {
     let version_2 = folder.join("cgroup.freeze");
     if version_2.exists() {

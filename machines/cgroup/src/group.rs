@@ -1,4 +1,4 @@
-//! One group: the same name in every tree.
+//! One group: the same name in every hierarchy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,17 @@ use crate::hierarchy::{Hierarchies, Hierarchy, Version};
 use crate::limits::{write_version_1, write_version_2};
 use crate::{Error, Limits, Meter, Usage};
 
-/// Writes its own number into every file before `--`, so that it and all that it starts belong to the groups, and
-/// becomes the command behind. A group that cannot be entered ends it with 125, which no program of ours uses.
+/// Script that writes its own process id to every file before `--`, so that it and its children belong to the
+/// groups, and then executes the command after `--`. If a group cannot be entered it exits with 125, which no
+/// program of Barograph uses.
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@""#;
 
-/// A frozen group stands still within this, unless one of its processes waits for a disk that is stuck: each needs the CPU
-/// once to notice, and a busy machine may leave it without for seconds. Whoever freezes waits for it, so a thread that has
-/// other things to do does not freeze.
+/// Longest wait for a group to freeze. Each process needs the CPU once to notice, and a busy machine may
+/// withhold it for seconds; a process that waits for a stuck disk takes longer. Freezing blocks the thread,
+/// so a thread with other work does not freeze.
 const FREEZE_WAIT: Duration = Duration::from_secs(10);
 
-/// A group in all trees that can be used. Dropping it does nothing: see [`Group::remove`].
+/// A group in all usable hierarchies. Dropping it does nothing: see [`Group::remove`].
 #[derive(Clone, Debug)]
 pub struct Group {
     name: String,
@@ -32,8 +33,8 @@ struct Part {
 }
 
 impl Group {
-    /// Makes the group `name`, as `barograph.run` or, below that, `barograph.run/unit`. The group above must have been
-    /// made, and this one must not be there. When this fails nothing of it is left.
+    /// Creates the group `name`, as `barograph.run` or, below that, `barograph.run/unit`. Its parent must
+    /// exist, and the group must not. On failure nothing of it is left.
     pub fn create(hierarchies: &Hierarchies, name: &str, limits: &Limits) -> Result<Self, Error> {
         check(hierarchies, limits)?;
         let parts: Vec<Part> = hierarchies
@@ -45,7 +46,7 @@ impl Group {
         for (number, part) in group.parts.iter().enumerate() {
             if let Err(error) = part.make(limits) {
                 for made in &group.parts[..number] {
-                    // The first error is the one to tell.
+                    // The first error is reported.
                     let _ = fs::remove_dir(&made.folder);
                 }
                 return Err(error);
@@ -54,26 +55,26 @@ impl Group {
         Ok(group)
     }
 
-    /// Its name, with those of the groups above.
+    /// Returns its name, including the groups above.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its folders, that of version 2 first.
+    /// Returns its folders, that of version 2 first.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
         self.parts.iter().map(|part| part.folder.clone()).collect()
     }
 
-    /// The files into which a process writes its number to belong to the group.
+    /// Returns the files to which a process writes its id to join the group.
     #[must_use]
     pub fn entrances(&self) -> Vec<PathBuf> {
         self.parts.iter().map(|part| part.folder.join("cgroup.procs")).collect()
     }
 
-    /// The words to put before a command, so that it starts inside the group. The process stays the same one: its
-    /// number, standard streams and environment.
+    /// Returns the words to put before a command, so that it starts inside the group. The process stays the
+    /// same: its id, standard streams and environment.
     #[must_use]
     pub fn enter_command(&self) -> Vec<String> {
         let files = self.entrances().into_iter().map(|file| file.display().to_string());
@@ -81,7 +82,7 @@ impl Group {
         shell.into_iter().chain(files).chain(["--".to_owned()]).collect()
     }
 
-    /// Puts other limits in the place of those it has.
+    /// Replaces its limits.
     pub fn set_limits(&self, limits: &Limits) -> Result<(), Error> {
         for (what, controller) in limits.needs() {
             if !self.parts.iter().any(|part| part.hierarchy.controllers.contains(&controller)) {
@@ -91,7 +92,7 @@ impl Group {
         self.parts.iter().try_for_each(|part| part.limit(limits))
     }
 
-    /// Holds all its processes. Returns when they stand still, and keeps this thread so long: up to 10 s.
+    /// Freezes all its processes. Blocks this thread until they are stopped, up to 10 s.
     pub fn freeze(&self) -> Result<(), Error> {
         match self.freezer() {
             Some(folder) => folder::freeze(folder, FREEZE_WAIT),
@@ -99,7 +100,7 @@ impl Group {
         }
     }
 
-    /// Lets them go on.
+    /// Thaws its processes.
     pub fn thaw(&self) -> Result<(), Error> {
         self.freezer().map_or(Ok(()), folder::thaw)
     }
@@ -110,35 +111,36 @@ impl Group {
         self.freezer().is_some()
     }
 
-    /// Kills all its processes, frozen ones too, and those of the groups below. It does not wait for their end.
+    /// Kills all its processes, frozen ones too, and those of the groups below. Does not wait for their end.
     pub fn kill_all(&self) -> Result<(), Error> {
         self.strongest().map_or(Ok(()), kill_folder)
     }
 
-    /// Its living processes, those of the groups below included.
+    /// Returns its living processes, including those of the groups below.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
         self.strongest().map(processes_in).unwrap_or_default()
     }
 
-    /// What it has used. For many readings a [`Meter`] of its [`paths`](Group::paths) is cheaper.
+    /// Returns its resource use. For many readings a [`Meter`] of its [`paths`](Group::paths) is cheaper.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Meter::open(&self.paths()).read()
     }
 
-    /// Removes it with the groups below, as far as that can be done now. Whether all of it is gone.
+    /// Removes it with the groups below, as far as possible now. Returns whether all of it is gone.
     pub fn try_remove(&self) -> bool {
         self.parts.iter().filter(|part| try_remove(&part.folder).is_err()).count() == 0
     }
 
-    /// Removes it with the groups below, after waiting so long for them to be empty. One that is gone is fine.
+    /// Removes it with the groups below, after waiting up to `within` for them to be empty. Succeeds if it is
+    /// gone.
     pub fn remove(&self, within: Duration) -> Result<(), Error> {
         self.parts.iter().try_for_each(|part| remove_folder(&part.folder, within))
     }
 
-    /// The folder through which everything can be killed: the kernel does it at once in version 2, and with a freezer
-    /// nothing is born while it is done one by one.
+    /// Folder through which everything can be killed: version 2 kills at once, and with a freezer no process
+    /// is created while they are killed one by one.
     fn strongest(&self) -> Option<&Path> {
         let at_once = self.folders().find(|folder| folder.join("cgroup.kill").exists());
         at_once.or_else(|| self.freezer()).or_else(|| self.folders().next())
@@ -161,7 +163,7 @@ fn check(hierarchies: &Hierarchies, limits: &Limits) -> Result<(), Error> {
 }
 
 impl Part {
-    /// Makes the folder and writes its limits; removes it again when they cannot be written.
+    /// Creates the folder and writes its limits; removes it again if they cannot be written.
     fn make(&self, limits: &Limits) -> Result<(), Error> {
         self.hierarchy.pass_on(&self.folder)?;
         fs::create_dir(&self.folder).map_err(|source| Error::Make { path: self.folder.clone(), source })?;
@@ -172,8 +174,8 @@ impl Part {
         limited
     }
 
-    /// A new group has no limits yet, so only those that are wanted are written, and the set of cores that version 1
-    /// wants in any case.
+    /// Writes the limits of a new group. It has none yet, so only the requested ones are written, and the set
+    /// of cores that version 1 always requires.
     fn limit_new(&self, limits: &Limits) -> Result<(), Error> {
         if *limits != Limits::default() {
             return self.limit(limits);

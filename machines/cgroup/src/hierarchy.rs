@@ -1,4 +1,4 @@
-//! The trees of control groups of this machine, and the place in each where we may make groups.
+//! Hierarchies of control groups on this machine, and the place in each where groups can be created.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,31 @@ use rustix::fs::{Access, access};
 use crate::mounts::{self, Mounted};
 use crate::{Error, Why, files};
 
-/// The version of the interface of a tree.
+/// Version of a hierarchy's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// A tree for one or a few controllers.
+    /// A hierarchy for one or a few controllers.
     One,
-    /// The one tree for all of them, also without any.
+    /// The only hierarchy for all controllers; it may have none.
     Two,
 }
 
-/// What a tree can limit or count, of that which we use.
+/// Ability of a hierarchy to limit or count, of those used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// CPU time is limited.
+    /// Limit of CPU time.
     Cpu,
-    /// CPU time is counted; in version 2 that needs no controller.
+    /// Count of CPU time; version 2 needs no controller for it.
     CpuAccounts,
-    /// Cores and memory nodes are chosen.
+    /// Choice of cores and memory nodes.
     CpuSet,
-    /// Memory is limited and counted.
+    /// Limit and count of memory.
     Memory,
-    /// Bytes of block devices are counted.
+    /// Count of bytes of block devices.
     Io,
-    /// Threads are counted.
+    /// Count of threads.
     Pids,
-    /// Groups are frozen; in version 2 that needs no controller.
+    /// Freezing; version 2 needs no controller for it.
     Freezer,
 }
 
@@ -61,7 +61,7 @@ impl Controller {
         })
     }
 
-    /// Its name in files of version 2, where it has one.
+    /// Returns the name in files of version 2, if it has one.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Controller::Cpu => "cpu",
@@ -75,29 +75,29 @@ impl Controller {
     }
 }
 
-/// One tree, and where in it groups can be made.
+/// A hierarchy, and the place where groups can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// Of which version it is.
+    /// Version of its interface.
     pub version: Version,
-    /// The folder below which groups of ours are made.
+    /// Folder below which groups are created.
     pub base: PathBuf,
-    /// What can be limited or counted in such groups.
+    /// Controllers available to such groups.
     pub controllers: Vec<Controller>,
 }
 
-/// All trees in which groups can be made; that of version 2 comes first, for its figures are the fuller ones.
+/// All hierarchies in which groups can be created; version 2 first, as its figures are more complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchies {
     list: Vec<Hierarchy>,
 }
 
 impl Hierarchies {
-    /// Looks what is mounted and what this user may write. Makes nothing.
+    /// Finds the mounted hierarchies that this user may write. Creates nothing.
     ///
-    /// Groups are made at the top of what may be written, as container engines do: in version 2 a group that has
-    /// processes of its own passes no controllers on, and that of this process has. Limits of the group of this process
-    /// therefore do not hold for units.
+    /// Groups are created at the top of the writable part, as container engines do: in version 2 a group with
+    /// processes of its own passes no controllers on, and the group of this process has some. Limits on that
+    /// group therefore do not apply to units.
     pub fn find() -> Result<Self, Why> {
         let read = |path: &str| {
             fs::read_to_string(path)
@@ -128,7 +128,7 @@ impl Hierarchies {
         Ok(Hierarchies { list })
     }
 
-    /// The trees.
+    /// Returns the hierarchies.
     #[must_use]
     pub fn list(&self) -> &[Hierarchy] {
         &self.list
@@ -140,13 +140,13 @@ impl Hierarchies {
         self.list.iter().any(|hierarchy| hierarchy.controllers.contains(&controller))
     }
 
-    /// The folders that a group of this name has or will have; for a ledger.
+    /// Returns the folders of a group with this name, existing or not; for a ledger.
     #[must_use]
     pub fn folders(&self, name: &str) -> Vec<PathBuf> {
         self.list.iter().map(|hierarchy| hierarchy.base.join(name)).collect()
     }
 
-    /// In words, for a disclosure: `version 2 at /sys/fs/cgroup (cpu, memory)`.
+    /// Describes the hierarchies for a disclosure: `version 2 at /sys/fs/cgroup (cpu, memory)`.
     #[must_use]
     pub fn describe(&self) -> String {
         let one = |hierarchy: &Hierarchy| {
@@ -159,14 +159,14 @@ impl Hierarchies {
     }
 }
 
-/// Each tree costs every process that enters it some time: those of version 1 that only count CPU time or freeze
-/// are left out where the tree of version 2 does that.
+/// Whether a hierarchy of version 1 only counts CPU time or freezes. Each hierarchy costs time when a process
+/// enters it, so these are left out if version 2 does the same.
 fn only_what_version_2_does_better(mounted: &Mounted) -> bool {
     mounted.version == Version::One
         && mounted.controllers.iter().all(|c| matches!(c, Controller::Freezer | Controller::CpuAccounts))
 }
 
-/// The highest folder on the way from the mount to our own group in which groups and processes may be put.
+/// Highest folder from the mount point to the group of this process in which groups and processes can be put.
 fn base(mounted: &Mounted) -> Option<PathBuf> {
     let writable = |folder: &&Path| {
         access(*folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
@@ -178,8 +178,8 @@ fn base(mounted: &Mounted) -> Option<PathBuf> {
     way.iter().find(|folder| writable(folder)).map(|&folder| folder.to_owned())
 }
 
-/// The controllers that groups below `base` can have: all of them, unless `base` has processes and is not the root of
-/// the tree; then only those that are passed on already.
+/// Controllers that groups below `base` can have: all of them, unless `base` has processes and is not the
+/// root; then only those that are passed on already.
 fn passed_on(base: &Path) -> Vec<Controller> {
     let root = !base.join("cgroup.type").exists();
     let busy = files::read(&base.join("cgroup.procs")).is_ok_and(|text| !text.is_empty());
@@ -189,7 +189,7 @@ fn passed_on(base: &Path) -> Vec<Controller> {
 }
 
 impl Hierarchy {
-    /// Of version 2: lets the groups between `base` and `group` pass their controllers on.
+    /// For version 2: lets the groups between `base` and `group` pass their controllers on.
     pub(crate) fn pass_on(&self, group: &Path) -> Result<(), Error> {
         if self.version == Version::One {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Tests of the choice of trees and of what is written into those of version 2.
+//! Choice of hierarchies, and writes to those of version 2.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::{Group, Limits};
 
-/// A folder with the files that the kernel would have there, since a tree of version 2 with controllers is not on every
-/// machine. It shows what is written where; that the kernel takes it must be shown on a machine that has one.
+/// A folder with the files of the kernel, as not every machine has a hierarchy of version 2 with controllers.
+/// It shows the writes; the kernel's acceptance must be tested on a machine that has one.
 fn folder(place: &Path, files: &[(&str, &str)]) {
     fs::create_dir_all(place).unwrap();
     for (name, text) in files {
@@ -52,7 +52,7 @@ fn the_root_passes_all_controllers_on() {
 #[test]
 fn a_delegated_group_with_processes_gives_only_what_it_passes_on_already() {
     let dir = TempDir::new().unwrap();
-    // No `cgroup.procs` that we may write at the top: it belongs to somebody else.
+    // No writable `cgroup.procs` at the top: it belongs to another user.
     let ours = dir.path().join("user/ours");
     let files = [
         ("cgroup.type", "domain\n"),
@@ -111,7 +111,7 @@ fn version_2_is_told_its_limits_in_its_own_words() {
     );
 }
 
-/// A folder of files takes any value, so what cannot be written is a file that is none.
+/// Plain files accept any value; a folder in place of a file makes the write fail.
 #[test]
 fn memory_of_version_1_that_is_refused_in_part_is_as_it_was() {
     let dir = TempDir::new().unwrap();

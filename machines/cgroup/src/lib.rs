@@ -1,9 +1,9 @@
 //! Control groups of both versions: limits, accounts, freezing and killing, for one unit at a time.
 //!
-//! A machine has one tree of groups (version 2), or one for each controller (version 1), or both (hybrid: the trees of
-//! version 1 limit, and the tree of version 2 kills and freezes). [`Hierarchies::find`] looks what there is and what may
-//! be written, a [`Group`] is one name in all of them, and a [`Meter`] reads what any group has used. Nothing here
-//! waits longer than it is told to, and nothing is asynchronous.
+//! A machine has one hierarchy of groups (version 2), or one for each controller (version 1), or both
+//! (hybrid: those of version 1 limit, and that of version 2 kills and freezes). [`Hierarchies::find`] finds
+//! the writable ones, a [`Group`] is one name in all of them, and a [`Meter`] reads the resource use of any
+//! group. Every wait has a limit given by the caller, and nothing is asynchronous.
 
 mod error;
 mod files;

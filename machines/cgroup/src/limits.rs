@@ -1,31 +1,31 @@
-//! What a group may use, and how that is written down in each version.
+//! Limits of a group, and their form in each version.
 
 use std::path::Path;
 
 use crate::{Controller, Error, files};
 
-/// What a group may use. `None` and an empty set are no limit.
+/// Limits of a group. `None` and an empty set mean unlimited.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// CPU time, in cores.
     pub cpus: Option<f64>,
-    /// The cores it may run on, by number.
+    /// Numbers of the cores it may run on.
     pub cpu_set: Vec<usize>,
-    /// Memory with page cache, in bytes. Swap space is not given on top.
+    /// Memory with page cache, in bytes. No swap space is granted in addition.
     pub memory_bytes: Option<u64>,
 }
 
-/// The time after which a group gets its CPU time anew; the kernel's own default.
+/// Period of the CPU quota in microseconds, the kernel's default.
 const PERIOD_US: u64 = 100_000;
 
-/// The kernel gives no less in one period.
+/// Smallest quota that the kernel accepts, in microseconds.
 const LEAST_QUOTA_US: u64 = 1_000;
 
-/// Nobody has so many cores; larger ones would not fit into the kernel's number.
+/// Largest number of cores, beyond any machine; larger ones would overflow the kernel's number.
 const MOST_CPUS: f64 = 100_000.0;
 
 impl Limits {
-    /// What each limit needs, where there is one.
+    /// Returns the controller for each limit that is set.
     pub(crate) fn needs(&self) -> Vec<(&'static str, Controller)> {
         [
             (self.cpus.is_some(), "CPU time", Controller::Cpu),
@@ -38,13 +38,13 @@ impl Limits {
         .collect()
     }
 
-    /// Microseconds of CPU time in each period.
+    /// Microseconds of CPU time per period.
     fn quota_us(&self) -> Result<Option<u64>, Error> {
         let Some(cpus) = self.cpus else { return Ok(None) };
         if !(cpus > 0.0 && cpus <= MOST_CPUS) {
             return Err(Error::BadLimit { what: "CPU time", value: format!("{cpus} cores") });
         }
-        // Between 0 and 10 to the 10th, checked above.
+        // Between 0 and 10^10, as checked above.
         let quota = (cpus * PERIOD_US as f64).round() as u64;
         Ok(Some(quota.max(LEAST_QUOTA_US)))
     }
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// Writes the limits of one controller into a folder of version 1.
+/// Writes the limits of one controller to a folder of version 1.
 pub(crate) fn write_version_1(folder: &Path, controller: Controller, limits: &Limits) -> Result<(), Error> {
     match controller {
         Controller::Cpu => {
@@ -70,7 +70,7 @@ pub(crate) fn write_version_1(folder: &Path, controller: Controller, limits: &Li
     }
 }
 
-/// Nobody may enter a group without cores and memory nodes; without a limit it has those of the group above.
+/// A group without cores and memory nodes cannot be entered; without a limit it gets those of its parent.
 fn cpu_set_version_1(folder: &Path, limits: &Limits) -> Result<(), Error> {
     let above = folder.parent().unwrap_or(folder);
     files::write(&folder.join("cpuset.mems"), &files::read(&above.join("cpuset.mems"))?)?;
@@ -79,8 +79,8 @@ fn cpu_set_version_1(folder: &Path, limits: &Limits) -> Result<(), Error> {
     files::write(&folder.join("cpuset.cpus"), &cores)
 }
 
-/// Memory must not exceed memory and swap together at any moment, so the order depends on the direction. What is in use
-/// and cannot be taken back makes the kernel refuse a limit below it; then the limit is as it was.
+/// Memory must never exceed memory and swap together, so the order of the writes depends on the direction.
+/// The kernel refuses a limit below the memory in use that it cannot reclaim; the limit then stays as it was.
 fn memory_version_1(folder: &Path, limits: &Limits) -> Result<(), Error> {
     let most = limits.memory_bytes.map_or("-1".to_owned(), |bytes| bytes.to_string());
     let (memory, both) = (folder.join("memory.limit_in_bytes"), folder.join("memory.memsw.limit_in_bytes"));
@@ -95,25 +95,25 @@ fn memory_version_1(folder: &Path, limits: &Limits) -> Result<(), Error> {
         (Err(_), Ok(())) => files::write(&memory, &most),
         (Err(error), Err(_)) => Err(error),
         (Ok(()), Err(error)) => {
-            // The error is the one to tell.
+            // The first error is reported.
             let _ = files::write(&memory, &before);
             Err(error)
         }
     }
 }
 
-/// Writes the limits of one controller into a folder of version 2.
+/// Writes the limits of one controller to a folder of version 2.
 pub(crate) fn write_version_2(folder: &Path, controller: Controller, limits: &Limits) -> Result<(), Error> {
     match controller {
         Controller::Cpu => {
             let quota = limits.quota_us()?.map_or("max".to_owned(), |quota| quota.to_string());
             files::write(&folder.join("cpu.max"), &format!("{quota} {PERIOD_US}"))
         }
-        // A line end alone is an empty set, and that is the one of the group above.
+        // A line end alone is an empty set, which means that of the parent.
         Controller::CpuSet => files::write(&folder.join("cpuset.cpus"), &format!("{}\n", limits.cpu_list())),
         Controller::Memory => {
             let most = limits.memory_bytes.map_or("max".to_owned(), |bytes| bytes.to_string());
-            // First, so that what a lower limit takes back does not go where no limit counts it.
+            // Swap first: memory reclaimed by a lower limit must not move to uncounted swap space.
             let swap = folder.join("memory.swap.max");
             if swap.exists() {
                 files::write(&swap, if limits.memory_bytes.is_some() { "0" } else { "max" })?;

@@ -1,4 +1,4 @@
-//! Reads again and again what a group has used.
+//! Repeated readings of a group's resource use.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::Usage;
 
-/// The files that tell something, in an order in which a whole comes before its parts.
+/// Files with figures, ordered so that a total precedes its parts.
 const FILES: &[&str] = &[
     "cpu.stat",
     "cpuacct.usage",
@@ -27,18 +27,20 @@ const FILES: &[&str] = &[
     "io.pressure",
 ];
 
-/// More than any of these files has; the list of block devices grows with their number, and what is beyond is cut off.
+/// Bytes read of each file, more than any of them has; only the list of block devices can be longer, and is
+/// cut off.
 const LARGEST: usize = 32 * 1024;
 
-/// The accounts of one group, kept open so that reading them is cheap. It works for any group, a container's too, and
-/// goes on to work, with nothing to tell, when the group has been removed.
+/// Accounts of one group, kept open so that reading them is cheap. Works for any group, including a
+/// container's, and returns nothing once the group has been removed.
 #[derive(Debug)]
 pub struct Meter {
     files: Vec<(&'static str, File)>,
 }
 
 impl Meter {
-    /// Opens whatever there is in these folders, which belong to one group. What an earlier folder tells counts.
+    /// Opens all existing files in these folders, which belong to one group. Figures of an earlier folder
+    /// have priority.
     #[must_use]
     pub fn open(folders: &[PathBuf]) -> Self {
         let mut files = Vec::new();
@@ -58,7 +60,7 @@ impl Meter {
         self.files.is_empty()
     }
 
-    /// Reads all of them now.
+    /// Reads all files now.
     #[must_use]
     pub fn read(&self) -> Usage {
         let mut usage = Usage::default();
@@ -66,7 +68,7 @@ impl Meter {
         usage
     }
 
-    /// Reads all of them now, for [`Usage::of_texts`] somewhere else: name and text of each file.
+    /// Reads all files now, as name and text, for [`Usage::of_texts`] elsewhere.
     #[must_use]
     pub fn texts(&self) -> Vec<(String, String)> {
         let mut texts = Vec::new();
@@ -85,7 +87,7 @@ impl Meter {
     }
 }
 
-/// Reads from the beginning: a file of the kernel is made anew then. One that cannot be read has nothing to tell.
+/// Reads from the beginning, for which the kernel generates the file again. Empty if it cannot be read.
 fn read_whole(file: &File, bytes: &mut [u8]) -> usize {
     let mut length = 0;
     while length < bytes.len() {

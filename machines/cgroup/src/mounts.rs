@@ -1,4 +1,4 @@
-//! Which control group file systems are mounted, and where this process stands in them; read from text.
+//! Mounted control group file systems, and the group of this process in them, parsed from text.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use crate::{Controller, Version};
 
-/// One mounted tree of groups.
+/// A mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mounted {
     pub(crate) version: Version,
-    /// Of version 1: those of ours that this tree has.
+    /// For version 1: the known controllers of this hierarchy.
     pub(crate) controllers: Vec<Controller>,
     pub(crate) mount: PathBuf,
-    /// The group of this process, as a folder below `mount`, where that shows it.
+    /// Folder of this process's group below `mount`, if it is visible there.
     pub(crate) own: Option<PathBuf>,
 }
 
-/// Takes `/proc/self/mountinfo` and `/proc/self/cgroup` apart. A tree that is mounted in several places counts once;
-/// one that has none of our controllers does not count.
+/// Parses `/proc/self/mountinfo` and `/proc/self/cgroup`. A hierarchy mounted in several places counts once;
+/// one without known controllers does not count.
 pub(crate) fn parse(mountinfo: &str, cgroup: &str) -> Vec<Mounted> {
     let mut found: Vec<Mounted> = Vec::new();
     for line in mountinfo.lines() {
@@ -33,7 +33,8 @@ pub(crate) fn parse(mountinfo: &str, cgroup: &str) -> Vec<Mounted> {
     found
 }
 
-/// Fields: number, parent, device, root, mount point, options, optional ones, `-`, type, source, options of the type.
+/// Fields: number, parent, device, root, mount point, options, optional ones, `-`, type, source, options of
+/// the type.
 fn one(line: &str, cgroup: &str) -> Option<Mounted> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
@@ -66,7 +67,8 @@ fn own_path<'a>(cgroup: &'a str, version: Version, controllers: &[Controller]) -
     })
 }
 
-/// A path as `/proc/PID/mountinfo` has it: blanks and the like are written as a backslash and three octal digits.
+/// Decodes a path in `/proc/PID/mountinfo`: blanks and similar characters are a backslash and three octal
+/// digits.
 #[must_use]
 pub fn unescape(text: &str) -> PathBuf {
     let mut plain = Vec::with_capacity(text.len());

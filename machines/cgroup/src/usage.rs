@@ -1,32 +1,32 @@
-//! What a group has used, and the text of the kernel's files that says so.
+//! Resource use of a group, parsed from the kernel's files.
 
 use std::time::Duration;
 
-/// What a group has used since it was made. What the kernel does not tell is `None`.
+/// Resource use of a group since it was created. Figures that the kernel does not report are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// CPU time, also of processes that have ended.
+    /// CPU time, including ended processes.
     pub cpu: Option<Cpu>,
-    /// How often it had to wait for its limit of CPU time.
+    /// Waits for its limit of CPU time.
     pub throttling: Option<Throttling>,
     /// Memory.
     pub memory: Option<Memory>,
     /// Block devices.
     pub io: Option<Io>,
-    /// Threads that live.
+    /// Number of living threads.
     pub pids: Option<u64>,
-    /// Time in which processes of the group had to wait.
+    /// Time in which processes of the group waited.
     pub pressure: Pressures,
 }
 
 /// CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// All of it.
+    /// Total.
     pub total: Duration,
-    /// In the programs themselves.
+    /// In user mode.
     pub user: Option<Duration>,
-    /// In the kernel on their behalf.
+    /// In the kernel.
     pub system: Option<Duration>,
 }
 
@@ -35,9 +35,9 @@ pub struct Cpu {
 pub struct Throttling {
     /// Periods in which the group ran.
     pub periods: u64,
-    /// Those of them in which it used up its share.
+    /// Periods in which it used up its share.
     pub throttled: u64,
-    /// Time that it had to wait, summed over cores.
+    /// Time that it waited, summed over cores.
     pub time: Duration,
 }
 
@@ -46,27 +46,27 @@ pub struct Throttling {
 pub struct Memory {
     /// In use, page cache included.
     pub current: Option<u64>,
-    /// The most that was in use.
+    /// Largest amount in use.
     pub peak: Option<u64>,
     /// Page cache.
     pub cache: Option<u64>,
-    /// Processes that were killed because the limit was reached.
+    /// Processes killed because the limit was reached.
     pub out_of_memory_kills: Option<u64>,
 }
 
-/// Bytes from and to block devices, all of them together.
+/// Bytes from and to all block devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Io {
-    /// Read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Written. In version 1 only what was written without delay is counted.
+    /// Bytes written. Version 1 counts only synchronous writes.
     pub written_bytes: u64,
 }
 
-/// Pressure on the three things a group needs.
+/// Pressure on the three resources of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressures {
-    /// For a core.
+    /// For CPU.
     pub cpu: Option<Pressure>,
     /// For memory.
     pub memory: Option<Pressure>,
@@ -74,17 +74,17 @@ pub struct Pressures {
     pub io: Option<Pressure>,
 }
 
-/// Time in which processes stood still for want of something.
+/// Time in which processes waited for a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// At least one of them.
+    /// At least one process waited.
     pub some: Duration,
-    /// All of them at once.
+    /// All processes waited.
     pub full: Option<Duration>,
 }
 
 impl Usage {
-    /// From what [`crate::Meter::texts`] read, perhaps on another machine.
+    /// Parses texts of [`crate::Meter::texts`], possibly from another machine.
     #[must_use]
     pub fn of_texts(texts: &[(String, String)]) -> Usage {
         let mut usage = Usage::default();
@@ -94,7 +94,7 @@ impl Usage {
         usage
     }
 
-    /// Takes in one file of a group. What an earlier file has told stays.
+    /// Adds a file of a group. Figures of earlier files stay.
     pub(crate) fn take_in(&mut self, file: &str, text: &str) {
         match file {
             "cpu.stat" => self.take_in_cpu_stat(text),
@@ -104,7 +104,7 @@ impl Usage {
             "memory.current" | "memory.usage_in_bytes" => self.memory_mut(|m| &mut m.current, number(text)),
             "memory.peak" | "memory.max_usage_in_bytes" => self.memory_mut(|m| &mut m.peak, number(text)),
             "memory.stat" => {
-                // Shared memory is counted among the files, and is memory that programs hold.
+                // Shared memory is counted among the files, but is memory of programs.
                 let less =
                     |all: Option<u64>, shared| Some(all?.saturating_sub(keyed(text, shared).unwrap_or(0)));
                 let version_1 = || less(keyed(text, "total_cache"), "total_shmem");
@@ -126,7 +126,7 @@ impl Usage {
         }
     }
 
-    /// Version 2 has the time in microseconds here; version 1 only the waits, in nanoseconds.
+    /// Version 2 has times in microseconds here; version 1 only the waits, in nanoseconds.
     fn take_in_cpu_stat(&mut self, text: &str) {
         let micros = |key| keyed(text, key).map(Duration::from_micros);
         self.set_cpu(micros("usage_usec"), micros("user_usec"), micros("system_usec"));
@@ -139,7 +139,7 @@ impl Usage {
         }
     }
 
-    /// Parts come only with a whole, so that they belong together.
+    /// The parts are set only together with the total, so that they are consistent.
     fn set_cpu(&mut self, total: Option<Duration>, user: Option<Duration>, system: Option<Duration>) {
         match (&mut self.cpu, total) {
             (None, Some(total)) => self.cpu = Some(Cpu { total, user, system }),
@@ -162,7 +162,7 @@ fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// The number behind `key` on a line of its own.
+/// Number after `key` on a line of its own.
 fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| number(line.strip_prefix(key)?.strip_prefix(' ')?))
 }

@@ -1,4 +1,4 @@
-//! Tests on the texts of the kernel, of both versions.
+//! Texts of the kernel, of both versions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Real groups of this machine: limits hold, groups freeze, die as a whole and are removed.
+//! Real groups of this machine: limits hold, groups freeze, are killed as a whole and removed.
 
 use std::fs;
 use std::path::Path;
@@ -13,11 +13,11 @@ use barograph_testkit::one_of;
 
 const LONG: Duration = Duration::from_secs(120);
 
-/// A machine that stands still may charge that to whoever ran, so a group is seen within its limit in one of so many
-/// stretches.
+/// Largest number of stretches in which a group is observed: a machine that stands still may charge the time
+/// to the running group, so it must keep its limit in one of them.
 const STRETCHES: usize = 5;
 
-/// The trees that can be used, with what a test needs; else the reason is printed.
+/// The hierarchies, if the needed controllers can be used; else prints the reason.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 fn or_skip(needed: &[Controller]) -> Option<Hierarchies> {
     let found = Hierarchies::find();
@@ -63,7 +63,7 @@ impl Drop for Own {
     }
 }
 
-/// Looks again and again until `condition` holds; fails after a while.
+/// Polls until `condition` holds; fails after a while.
 fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -72,7 +72,7 @@ fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Watches a group until one stretch is as wanted.
+/// Watches a group until one stretch meets the condition.
 #[track_caller]
 fn until_one(group: &Group, used: f64, wanted: impl Fn(&Stretch) -> bool) {
     one_of(STRETCHES, || {
@@ -85,7 +85,7 @@ fn cpu(group: &Group) -> f64 {
     group.usage().cpu.unwrap().total.as_secs_f64()
 }
 
-/// What a group did while it used some CPU time.
+/// Behaviour of a group during some of its CPU time.
 #[derive(Debug)]
 struct Stretch {
     used: f64,
@@ -94,7 +94,7 @@ struct Stretch {
     throttled: u64,
 }
 
-/// Watches a group until it has used `used` seconds more.
+/// Watches a group until it has used `used` more seconds.
 fn stretch(group: &Group, used: f64) -> Stretch {
     let (start, first) = (Instant::now(), group.usage());
     let (before, held) = (first.cpu.unwrap().total.as_secs_f64(), first.throttling.unwrap());
@@ -115,7 +115,7 @@ fn a_group_is_made_entered_counted_and_removed() {
     let own = Own::new(&hierarchies, &Limits::default());
     let mut child = own.run("exec cat /dev/zero > /dev/null");
     until("the child is inside", || own.0.processes() == [child.id()]);
-    // It enters one tree after the other.
+    // It enters one hierarchy after another.
     let inside = |entrance: &Path| fs::read_to_string(entrance).unwrap().trim() == child.id().to_string();
     until("it is in every tree", || own.0.entrances().iter().all(|entrance| inside(entrance)));
     until("it uses the CPU", || cpu(&own.0) > 0.05);
@@ -140,16 +140,17 @@ fn a_burner_gets_three_tenths_of_a_core() {
     let own = Own::new(&hierarchies, &limits);
     let mut children = [own.run("while :; do :; done"), own.run("while :; do :; done")];
     until("both burn", || own.0.processes().len() == 2 && cpu(&own.0) > 0.1);
-    // A machine with other work gives less than the limit, never more; a period of 30 ms more may fall into the window.
+    // Other work on the machine reduces its share and never raises it; a further period of 30 ms may fall
+    // into the window.
     until_one(&own.0, 1.0, |seen| seen.used <= 0.3 * seen.wall + 0.06);
-    // It was the limit that held it back, not other work: nearly every period was used up. A limit that the machine could
-    // give more than with much other work, too.
+    // The limit held it back, not other work: nearly every period was used up. The limit is low enough for a
+    // machine with much other work.
     own.0.set_limits(&Limits { cpus: Some(0.1), ..Limits::default() }).unwrap();
     until_one(&own.0, 0.3, |seen| seen.throttled > 0 && seen.throttled * 10 >= seen.periods * 5);
     let throttling = own.0.usage().throttling.unwrap();
     assert!(throttling.time > Duration::ZERO, "{throttling:?}");
     own.0.set_limits(&Limits::default()).unwrap();
-    // How much of a core that is depends on what else runs here; that nothing holds it back does not.
+    // The amount depends on other work here; the absence of throttling does not.
     let free = stretch(&own.0, 0.5);
     assert_eq!(free.throttled, 0, "without the limit it burns on: {free:?}");
     own.0.kill_all().unwrap();
@@ -227,7 +228,7 @@ fn a_frozen_group_stands_still_and_goes_on() {
     until("both burn", || cpu(&own.0) > 0.1 && own.0.processes().len() >= 3);
     own.0.freeze().unwrap();
     let before = cpu(&own.0);
-    // A burner beside it shows that time passes for others.
+    // A busy process beside it shows that time passes for others.
     let other = Own::new(&hierarchies, &Limits::default());
     let mut burner = other.run("while :; do :; done");
     until("the other has burned", || cpu(&other.0) > 0.2);

@@ -1,4 +1,4 @@
-//! How a process ended, in words.
+//! The end of a process, in words.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -7,16 +7,16 @@ use std::process::ExitStatus;
 /// The end of a unit's process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It ended by itself with this code; 0 is well.
+    /// It ended by itself with this exit code; 0 is success.
     Code(i32),
     /// A signal ended it.
     Signal(i32),
-    /// It ended, and nobody can say how.
+    /// It ended in an unknown way.
     Unknown(String),
 }
 
 impl Ended {
-    /// Whether it ended by itself with code 0.
+    /// Whether it ended by itself with exit code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         *self == Ended::Code(0)
@@ -46,7 +46,7 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Numbers as on Linux for x86 and ARM; only those that end a process.
+/// Numbers of Linux on x86 and ARM; only signals that end a process.
 fn signal_name(number: i32) -> Option<&'static str> {
     Some(match number {
         1 => "SIGHUP",

@@ -1,4 +1,4 @@
-//! What can go wrong with a unit, and on whose side.
+//! Errors of units and sites, and the side at fault.
 
 use std::fmt;
 use std::io;
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::{BadReadyLine, Ended, LedgerError};
 
-/// On whose side a fault lies.
+/// Side at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Barograph itself, or the disk it writes to.
     Tool,
-    /// The unit that was to run.
+    /// The unit.
     Target,
-    /// What the unit runs on.
+    /// The platform of the unit.
     Platform,
 }
 
@@ -32,125 +32,125 @@ impl fmt::Display for LogTail {
     }
 }
 
-/// A unit could not be created or handled.
+/// A unit or a site could not be created or controlled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The ledger could not be written, so nothing was created, or what was created has been stopped again.
+    /// The ledger could not be written, so nothing was created, or the created unit was stopped again.
     #[error("note unit `{unit}` in the ledger")]
     Note {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: LedgerError,
     },
     /// The log could not be opened.
     #[error("open log `{}` of unit `{unit}`", path.display())]
     OpenLog {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// The file.
+        /// Path of the log.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
     /// The program could not be started.
     #[error("start unit `{unit}` with program `{}`", program.display())]
     Start {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// Its program.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The unit ended before it was ready, or a job ended badly.
+    /// The unit ended before it was ready, or a job failed.
     #[error("unit `{unit}` ended before it was ready: {ended}{log}")]
     EndedEarly {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// How it ended.
+        /// Its exit status.
         ended: Ended,
-        /// What it had to say.
+        /// Last lines of its log.
         log: LogTail,
     },
-    /// The unit was not ready in time and has been killed.
+    /// The unit was not ready in time and was killed.
     #[error("unit `{unit}` was not ready within {timeout:?}{log}")]
     NotReady {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// The wait that was allowed.
+        /// Length of the wait.
         timeout: Duration,
-        /// What it had to say.
+        /// Last lines of its log.
         log: LogTail,
     },
-    /// The unit said that it is ready, in a way that cannot be used. It has been killed.
+    /// The ready line of the unit is invalid. The unit was killed.
     #[error("unit `{unit}` announced itself wrongly")]
     BadReadyLine {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// What is wrong.
+        /// Defect of the line.
         #[source]
         source: BadReadyLine,
     },
     /// The unit could not be signalled.
     #[error("{act} unit `{unit}`")]
     Signal {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// What was attempted: "stop", "pause", ...
+        /// The attempt: "stop", "pause", ...
         act: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
     /// A step before the start of a unit failed.
     #[error("prepare unit `{unit}` with `{step}`: {ended}{log}")]
     Prepare {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
         /// The command.
         step: String,
-        /// How it ended.
+        /// Its exit status.
         ended: Ended,
-        /// What it had to say.
+        /// Last lines of its log.
         log: LogTail,
     },
-    /// Something was asked of a unit that cannot be done.
+    /// An operation on a unit failed.
     #[error("{act} unit `{unit}`")]
     Unit {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// What was attempted, as "limit" or "write a file of".
+        /// The attempt, as "limit" or "write a file of".
         act: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A host, a network, an image or another part of a site could not be made, changed or removed.
+    /// A host, a network, an image or another part of a site could not be created, changed or removed.
     #[error("{act}")]
     Site {
-        /// What was attempted, as "make network namespace `bgx-app-1`".
+        /// The attempt, as "make network namespace `bgx-app-1`".
         act: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The unit did not end although it was killed.
+    /// The unit did not end after it was killed.
     #[error("unit `{unit}` still runs {after:?} after it was killed")]
     WillNotEnd {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// How long was waited.
+        /// Length of the wait.
         after: Duration,
     },
 }
 
 impl Fault {
-    /// On whose side the fault lies.
+    /// Returns the side at fault.
     #[must_use]
     pub fn side(&self) -> Side {
         match self {

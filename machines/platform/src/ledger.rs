@@ -1,8 +1,8 @@
-//! The ledger: what is about to be created, was created, and was removed, one line of JSON each, written at once.
+//! The ledger: things about to be created, created, and removed, one line of JSON each, written at once.
 //!
-//! "will" is written before a thing is created, "created" when it is there, "removed" when it is gone. Whatever has
-//! no "removed" is left and must be swept, even when "created" is missing: the driver may have been killed in
-//! between. A line that was cut off by a crash is counted and does no harm. The lines are not forced to the disk: a
+//! "will" is written before a thing is created, "created" when it exists, "removed" when it is gone. A thing
+//! without "removed" is left over and must be swept, even without "created": the driver may have been killed
+//! in between. A line truncated by a crash is counted and does no harm. Lines are not synced to disk: a
 //! machine that loses power has lost the processes too.
 
 use std::collections::BTreeMap;
@@ -16,20 +16,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::Thing;
 
-/// A ledger of one run has a few lines; what is larger is not a ledger, and must not fill the memory.
+/// Largest ledger in bytes. A ledger of one run has a few lines; a larger file is not a ledger, and must not
+/// fill the memory.
 const LARGEST: u64 = 16 << 20;
 
-/// The variable that processes carry, with all their children, which stand for an entry of a ledger: so they are found even
-/// when the driver was killed between starting one and noting its number.
+/// Environment variable that links processes, with all their children, to an entry of a ledger. They are
+/// found by it even if the driver was killed between starting a process and recording its number.
 pub const MARK: &str = "BAROGRAPH_MARK";
 
-/// A number that names a thing within its ledger.
+/// Number of a thing within its ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Entry(u64);
 
 impl Entry {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn number(self) -> u64 {
         self.0
@@ -39,46 +40,46 @@ impl Entry {
 /// A thing without "removed".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Its entry, for [`Ledger::removed`].
+    /// Entry of the thing, for [`Ledger::removed`].
     pub entry: Entry,
-    /// What it is.
+    /// The thing.
     pub thing: Thing,
 }
 
-/// The ledger could not be kept.
+/// A failure of the ledger.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
     /// It could not be opened or read.
     #[error("open ledger `{}`", path.display())]
     Open {
-        /// The file.
+        /// Path of the ledger.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// Another process, or another handle of this one, holds it: the run it belongs to is still going on.
+    /// Another process, or another handle of this one, holds it: its run is still live.
     #[error("ledger `{}` is in use by a run that goes on", path.display())]
     InUse {
-        /// The file.
+        /// Path of the ledger.
         path: PathBuf,
     },
-    /// A line could not be added; what it announces must not be created.
+    /// A line could not be appended; the thing it announces must not be created.
     #[error("write ledger `{}`", path.display())]
     Append {
-        /// The file.
+        /// Path of the ledger.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A folder could not be made.
+    /// A folder could not be created.
     #[error("make folder `{}`", path.display())]
     MakeDirectory {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -87,7 +88,7 @@ pub enum LedgerError {
     RemoveDirectory {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -104,7 +105,7 @@ enum Line {
 #[derive(Debug)]
 struct Inner {
     file: File,
-    /// The file does not end with a line end: the next line must begin with one.
+    /// Whether the file does not end with a line end, so that the next line must begin with one.
     cut: bool,
     next: u64,
     left: BTreeMap<Entry, Thing>,
@@ -114,19 +115,19 @@ struct Inner {
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
-    /// Its file goes with the last clone, when nothing is left by then.
+    /// Whether the file is removed with the last clone, if nothing is left by then.
     is_to_go: AtomicBool,
     inner: Mutex<Inner>,
 }
 
-/// An open ledger. Clones share it; while one lives, nobody else can open the same file.
+/// An open ledger. Clones share it; while one lives, the file cannot be opened again.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     shared: Arc<Shared>,
 }
 
 impl Ledger {
-    /// Opens the ledger at `path`, or begins one, and locks it.
+    /// Opens or creates the ledger at `path`, and locks it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         let path = path.as_ref().to_owned();
         let failed = |source| LedgerError::Open { path: path.clone(), source };
@@ -160,19 +161,19 @@ impl Ledger {
         })
     }
 
-    /// Where it is, as an absolute path.
+    /// Returns its absolute path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path
     }
 
-    /// The value of [`MARK`] for the process that `entry` stands for.
+    /// Returns the value of [`MARK`] for the process of `entry`.
     #[must_use]
     pub fn mark(&self, entry: Entry) -> String {
         format!("{}#{}", self.path().display(), entry.number())
     }
 
-    /// Notes that `thing` is about to be created. Only when this succeeds it may be.
+    /// Records that `thing` is about to be created. It may be created only if this succeeds.
     pub fn will(&self, thing: Thing) -> Result<Entry, LedgerError> {
         let mut inner = self.inner();
         let entry = Entry(inner.next);
@@ -180,43 +181,45 @@ impl Ledger {
         Ok(entry)
     }
 
-    /// Notes that the thing of `entry` is there; `thing` is now complete.
+    /// Records that the thing of `entry` exists; `thing` is now complete.
     pub fn done(&self, entry: Entry, thing: Thing) -> Result<(), LedgerError> {
         self.append(&mut self.inner(), Line::Created { entry, thing })
     }
 
-    /// Notes that the thing of `entry` is gone, or never came to be.
+    /// Records that the thing of `entry` is gone, or was never created.
     pub fn removed(&self, entry: Entry) -> Result<(), LedgerError> {
         self.append(&mut self.inner(), Line::Removed { entry })
     }
 
-    /// What is still to be removed, newest first, so that a process goes before the folder it writes to.
+    /// Returns the things to be removed, newest first, so that a process precedes the folder it writes to.
     #[must_use]
     pub fn left(&self) -> Vec<Left> {
         let inner = self.inner();
         inner.left.iter().rev().map(|(&entry, thing)| Left { entry, thing: thing.clone() }).collect()
     }
 
-    /// Whether somebody else of this process still has it: a task that removes what was given up, or a thread that makes
-    /// something nobody waits for any more. Sweeping beside them removes what they are about to make or remove.
+    /// Whether another part of this process still holds it: a task that removes abandoned things, or a thread
+    /// that creates things after its caller gave up. A sweep at the same time would remove things that they
+    /// are about to use.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.shared) > 1
     }
 
-    /// Removes the file when the last clone is dropped and nothing is left by then: a ledger that names nothing has done
-    /// its work, but while somebody shares it, it may name something again.
+    /// Removes the file when the last clone is dropped, if nothing is left by then. An empty ledger has no
+    /// further use, but other holders may still add to it.
     pub fn forget_when_empty(&self) {
         self.shared.is_to_go.store(true, Ordering::Relaxed);
     }
 
-    /// Lines that could not be read: cut off by a crash, or written by a newer version.
+    /// Returns the number of unreadable lines: truncated by a crash, or written by a later version.
     #[must_use]
     pub fn unreadable(&self) -> usize {
         self.inner().unreadable
     }
 
-    /// Makes the folder `path` and notes it. A folder that is there already is refused: a sweep would remove it.
+    /// Creates the folder `path` and records it. An existing folder is refused, because a sweep would remove
+    /// it.
     pub fn make_directory(&self, path: &Path) -> Result<Entry, LedgerError> {
         let failed = |source| LedgerError::MakeDirectory { path: path.to_owned(), source };
         let absolute = std::path::absolute(path).map_err(failed)?;
@@ -233,8 +236,8 @@ impl Ledger {
         Ok(entry)
     }
 
-    /// Removes the folder of `entry` with all that is in it and notes that. One that is gone already is fine, and so
-    /// is an entry of something else, which stays as it is.
+    /// Removes the folder of `entry` with its content and records that. Succeeds if it is gone already. An
+    /// entry of another kind is left as it is.
     pub fn remove_directory(&self, entry: Entry) -> Result<(), LedgerError> {
         let thing = self.inner().left.get(&entry).cloned();
         let Some(Thing::Directory { path }) = thing else { return Ok(()) };
@@ -246,7 +249,7 @@ impl Ledger {
         }
     }
 
-    /// A panic elsewhere leaves the ledger as true as the file is: go on with it.
+    /// A panic elsewhere leaves the ledger as valid as its file, so it is used further.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -257,7 +260,7 @@ impl Ledger {
         serde_json::to_writer(&mut bytes, &line).map_err(|e| failed(e.into()))?;
         bytes.push(b'\n');
         let written = inner.file.write_all(&bytes);
-        // After a failure nobody knows how much of the line is there (a full disk).
+        // After a failure an unknown part of the line is written (a full disk).
         inner.cut = written.is_err();
         written.map_err(failed)?;
         inner.take_in(line);
@@ -266,15 +269,16 @@ impl Ledger {
 }
 
 impl Drop for Shared {
-    /// A child being started at this moment in another thread holds a copy of the file until it runs its program,
-    /// so closing alone would not always free the ledger.
+    /// A child being started by another thread holds a copy of the file until it executes its program, so
+    /// closing alone would not always release the lock.
     fn drop(&mut self) {
         let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         if *self.is_to_go.get_mut() && inner.left.is_empty() {
-            // While it is still locked. What cannot be removed is harmless: whoever sweeps it finds nothing.
+            // While it is still locked. A file that cannot be removed is harmless: a sweep finds nothing in
+            // it.
             let _ = std::fs::remove_file(&self.path);
         }
-        // Nothing can be done about a failure here, and the end of the process frees the lock anyway.
+        // A failure here cannot be handled, and the end of the process releases the lock.
         let _ = inner.file.unlock();
     }
 }
@@ -286,7 +290,7 @@ impl Inner {
                 self.left.insert(entry, thing);
                 entry
             }
-            // Also without a readable "will": a thing that is there must go.
+            // Even without a readable "will": an existing thing must be removed.
             Line::Created { entry, thing } => {
                 self.left.insert(entry, thing);
                 entry

@@ -1,4 +1,4 @@
-//! The ledger across crashes, cut lines and second handles.
+//! The ledger across crashes, truncated lines and second handles.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
-//! The seam to where things run: describe hosts and units, create them, ready, address, stop; the ledger of what was
-//! created.
+//! The seam to platforms: hosts and units are described, created, watched and stopped; the ledger of created
+//! things.
 //!
-//! No platform is known here. A platform writes into the [`Ledger`] before it creates anything, so that whatever a
-//! killed driver leaves behind can be swept later. The crate has no async runtime: futures are boxed.
+//! This crate knows no platform. A platform writes to the [`Ledger`] before it creates anything, so that the
+//! leftovers of a killed driver can be swept later. The crate has no async runtime: futures are boxed.
 
 mod ended;
 mod fault;

@@ -1,17 +1,18 @@
-//! A unit's stdout as it comes in pieces, line by line, with a bound, and the ready line among them.
+//! Splits a unit's stdout into lines of bounded length, and finds the ready line among them.
 
 use std::fmt;
 use std::net::SocketAddr;
 
 use crate::{BadReadyLine, OnLine, ready_address};
 
-/// Longer lines are cut here: a unit that never ends its line must not fill the driver's memory.
+/// Longest line in bytes; longer ones are split, as a unit that never ends its line must not fill the
+/// driver's memory.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// What a ready line said.
+/// Content of a ready line.
 pub type Announced = Result<SocketAddr, BadReadyLine>;
 
-/// Puts pieces together to lines.
+/// Joins pieces to lines.
 pub struct Lines {
     on_line: OnLine,
     announce: Option<Box<dyn FnOnce(Announced) + Send + Sync>>,
@@ -19,13 +20,13 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Every line goes to `on_line`, and what the first ready line says to `announce`.
+    /// Passes every line to `on_line`, and the content of the first ready line to `announce`.
     #[must_use]
     pub fn new(on_line: OnLine, announce: impl FnOnce(Announced) + Send + Sync + 'static) -> Self {
         Lines { on_line, announce: Some(Box::new(announce)), begun: Vec::new() }
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn take(&mut self, mut piece: &[u8]) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             self.add(&piece[..end]);
@@ -35,7 +36,7 @@ impl Lines {
         self.add(piece);
     }
 
-    /// Hands over a last line without an end.
+    /// Passes on a last line without line end.
     pub fn finish(mut self) {
         if !self.begun.is_empty() {
             self.hand_over();

@@ -1,4 +1,4 @@
-//! The end of a unit's log.
+//! Last lines of a unit's log.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,25 +6,25 @@ use std::path::Path;
 
 use crate::LogTail;
 
-/// The part of a log that is looked at for its last lines.
+/// Bytes at the end of a log that are searched for its last lines.
 const TAIL_BYTES: u64 = 32 * 1024;
 
 impl LogTail {
-    /// Lines shown of the log of a unit that failed.
+    /// Number of lines shown of a failed unit's log.
     pub const SHOWN: usize = 20;
 
-    /// The last `lines` lines of a file, or fewer; a log that cannot be read has none.
+    /// Returns at most the last `lines` lines of a file; none if it cannot be read.
     #[must_use]
     pub fn of(log: &Path, lines: usize) -> LogTail {
         let Ok((cut, bytes)) = end_of(log) else { return LogTail::default() };
         let text = String::from_utf8_lossy(&bytes);
-        // When the beginning was skipped, the first line is a piece of one.
+        // If the beginning was skipped, the first line is incomplete.
         let whole: Vec<&str> = text.lines().skip(usize::from(cut)).collect();
         LogTail(whole[whole.len().saturating_sub(lines)..].iter().map(|&line| line.to_owned()).collect())
     }
 }
 
-/// The end of a file, and whether something stands before it.
+/// Reads the end of a file, and whether something precedes it.
 fn end_of(log: &Path) -> io::Result<(bool, Vec<u8>)> {
     let mut file = File::open(log)?;
     let skipped = file.metadata()?.len().saturating_sub(TAIL_BYTES);

@@ -1,21 +1,21 @@
-//! The line by which a unit says that it is ready.
+//! The line by which a unit reports that it is ready.
 
 use std::net::SocketAddr;
 
 use serde::Deserialize;
 
-/// A line that claims readiness and cannot be used.
+/// Defect of a ready line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadReadyLine {
-    /// No address in it.
+    /// It has no address.
     #[error("no address in `{0}`")]
     NoAddress(String),
-    /// The address is not "IP:PORT" with a port above 0.
+    /// Its address is not "IP:PORT" with a port above 0.
     #[error("no usable address in `{0}`: wanted is IP:PORT")]
     Address(String),
 }
 
-/// Further keys are allowed: the line belongs to the unit, which may tell more than we need.
+/// Further keys are allowed, as the unit may report more.
 #[derive(Deserialize)]
 struct ReadyLine {
     ready: bool,
@@ -23,7 +23,7 @@ struct ReadyLine {
     address: Option<String>,
 }
 
-/// The address in a line `{"ready":true,"address":"127.0.0.1:PORT"}`; `None` for any other line.
+/// Returns the address in a line `{"ready":true,"address":"127.0.0.1:PORT"}`; `None` for any other line.
 pub fn ready_address(line: &str) -> Option<Result<SocketAddr, BadReadyLine>> {
     let line = line.trim();
     if !line.starts_with('{') {

@@ -1,13 +1,13 @@
-//! What kind of rights this process has.
+//! Rights of this process.
 
-/// Whether this process is in a user namespace of somebody's: root in there is not root of the machine, and may make
+/// Whether this process is in a user namespace: root in there is not root of the machine, and may create
 /// networks and mount some kinds of file systems, but no others, and no control groups.
 #[must_use]
 pub fn in_user_namespace() -> bool {
     std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !maps_everybody(&map))
 }
 
-/// Outside of all namespaces every user is who it is.
+/// Whether the map is that outside of all namespaces, where every user id maps to itself.
 fn maps_everybody(map: &str) -> bool {
     let mut numbers = map.split_ascii_whitespace().map(str::parse::<u64>);
     let first = [numbers.next(), numbers.next(), numbers.next()];

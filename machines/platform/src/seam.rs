@@ -1,4 +1,4 @@
-//! The traits that a platform fulfils.
+//! Traits of a platform.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -11,51 +11,51 @@ use crate::{
     SiteSpec, Thing, Unit,
 };
 
-/// A boxed future: these traits are used behind `dyn`, a few times per run.
+/// A boxed future: these traits are used through `dyn`, a few times per run.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Names and values for the disclosure.
 pub type Facts = Vec<(String, String)>;
 
-/// Called with every line a unit prints on stdout, the ready line included. Must return soon: it is called between
-/// the reads of the unit's output.
+/// Called with every line that a unit prints on stdout, including the ready line. Must return soon, as it is
+/// called between reads of the unit's output.
 pub type OnLine = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// For units whose lines nobody wants.
+/// Returns a function that ignores all lines.
 #[must_use]
 pub fn ignore_lines() -> OnLine {
     Arc::new(|_| {})
 }
 
-/// Something that must be there before a site or a unit can be created.
+/// A missing requirement of a site or a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {hint}")]
 pub struct Missing {
-    /// What is missing.
+    /// Name of the requirement.
     pub what: String,
-    /// What a person can do; a command where there is one.
+    /// Remedy; a command if there is one.
     pub hint: String,
 }
 
-/// What a sweep found. A thing that could not be removed stays in the ledger for the next sweep.
+/// Result of a sweep. A thing that could not be removed stays in the ledger for the next sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Removed now.
+    /// Things removed now.
     pub removed: Vec<Thing>,
-    /// Noted, and no longer there.
+    /// Things in the ledger that no longer existed.
     pub already_gone: Vec<Thing>,
-    /// Still there, with the reason.
+    /// Things that still exist, with the reason.
     pub failed: Vec<(Thing, String)>,
 }
 
 impl Swept {
-    /// Whether there was nothing at all to do.
+    /// Whether there was nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.already_gone.is_empty() && self.failed.is_empty()
     }
 
-    /// Takes in what another sweep found.
+    /// Adds the result of another sweep.
     pub fn append(&mut self, mut other: Swept) {
         self.removed.append(&mut other.removed);
         self.already_gone.append(&mut other.already_gone);
@@ -63,60 +63,62 @@ impl Swept {
     }
 }
 
-/// A kind of place where units can run.
+/// A kind of place for units.
 pub trait Platform: Send + Sync {
-    /// Its name and what it can do.
+    /// Returns its name and abilities.
     fn kind(&self) -> PlatformKind;
 
-    /// Its name in plans and records.
+    /// Returns its name in plans and records.
     fn name(&self) -> &'static str {
         self.kind().name
     }
 
-    /// Whether it can do that.
+    /// Whether it has the ability.
     fn has(&self, ability: Ability) -> bool {
         self.kind().has(ability)
     }
 
-    /// Looks whether such a site could be made here, without making anything: everything that is missing, or facts for
-    /// the disclosure (how it isolates, what is emulated).
+    /// Checks that such a site can be created here, without creating anything. Returns everything that is
+    /// missing, or facts for the disclosure (isolation, emulation).
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>>;
 
-    /// Makes the hosts of a site. When this fails, or when its future is dropped, what was made is removed, or left to
-    /// [`Platform::sweep`] by the ledger.
+    /// Creates the hosts of a site. On failure, or if its future is dropped, created things are removed, or
+    /// left to [`Platform::sweep`] through the ledger.
     fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>>;
 
-    /// A word for the form in which folders of its units lie on this machine, under the path that the unit has: equal for
-    /// platforms that may take over each other's. `None` when they do not lie here, as in a virtual machine.
+    /// Returns a name for the form of its units' folders on this machine, below the path that the unit has;
+    /// equal for platforms that can exchange them. `None` if they are not on this machine, as in a virtual
+    /// machine.
     fn folders(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a host is limited by the same means as a unit, so that looking at a host's limits tells of a unit's.
+    /// Whether hosts and units are limited by the same means, so that a check of a host's limits covers a
+    /// unit's.
     fn limits_hosts_as_units(&self) -> bool {
         false
     }
 
-    /// Whether its sweep asks processes that the ledger names too, so that it must come before those are ended.
+    /// Whether its sweep needs processes in the ledger to answer, so that it must precede their end.
     fn sweeps_by_asking(&self) -> bool {
         false
     }
 
-    /// Removes everything of its kinds that the ledger still names, newest first. Safe to repeat.
+    /// Removes all things of its kinds that the ledger still names, newest first. Safe to repeat.
     fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>>;
 }
 
-/// Hosts that are there. Dropping it ends everything on them without grace.
+/// Created hosts. Dropping it ends everything on them at once.
 pub trait Site: Send + Sync {
-    /// Where units of this host answer, for units of other hosts and for this process. `None` for a host the site does
-    /// not have.
+    /// Returns the address of this host's units, for units of other hosts and for this process. `None` for an
+    /// unknown host.
     fn address(&self, host: &str) -> Option<IpAddr>;
 
-    /// A port of this host that nothing of this site uses: `wanted` where the host has ports of its own, any free one
-    /// where it shares them with the machine. `wanted` 0 takes any. Never gives the same one twice.
+    /// Returns an unused port of this host: `wanted` if the host has its own ports, any free one if it shares
+    /// them with the machine. `wanted` 0 accepts any. Never returns the same port twice.
     fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault>;
 
-    /// Takes exactly this port of a host, so that [`Site::port`] gives it to nobody. Fails when somebody has it.
+    /// Takes exactly this port of a host, so that [`Site::port`] does not return it. Fails if it is in use.
     fn take_port(&self, host: &str, port: u16) -> Result<(), Fault> {
         match self.port(host, port)? {
             given if given == port => Ok(()),
@@ -127,15 +129,15 @@ pub trait Site: Send + Sync {
         }
     }
 
-    /// Looks whether `unit` could be created here, without creating anything.
+    /// Checks that `unit` can be created here, without creating anything.
     fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>>;
 
-    /// Creates `unit` on its host and waits until it is ready (for a job: until it ended well). When this fails, or when
-    /// its future is dropped, the unit does not run any more.
+    /// Creates `unit` on its host and waits until it is ready (for a job: until it succeeded). On failure, or
+    /// if its future is dropped, the unit does not run any more.
     fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>>;
 
-    /// What was found out while the hosts were made, beside what [`Platform::preflight`] says: what accelerates them, how
-    /// long they took.
+    /// Returns facts from the creation of the hosts, in addition to those of [`Platform::preflight`]:
+    /// acceleration, durations.
     fn facts(&self) -> Facts {
         Facts::new()
     }
@@ -143,186 +145,187 @@ pub trait Site: Send + Sync {
     /// Removes the hosts, after their units were stopped.
     fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>>;
 
-    /// The ability to change how hosts hang on the network while they run.
+    /// Returns the ability to change the network of running hosts.
     fn network(&self) -> Option<&dyn Network> {
         None
     }
 
-    /// The abilities of virtual machines.
+    /// Returns the abilities of virtual machines.
     fn machines(&self) -> Option<&dyn Machines> {
         None
     }
 
-    /// The ability to ask hosts what their own kernels count.
+    /// Returns the ability to read counters of the hosts' own kernels.
     fn guests(&self) -> Option<&dyn Guests> {
         None
     }
 
-    /// The ability to fill file systems of units; see [`SiteSpec::disks`].
+    /// Returns the ability to fill file systems of units; see [`SiteSpec::disks`].
     fn disks(&self) -> Option<&dyn Disks> {
         None
     }
 }
 
-/// A site whose hosts have kernels of their own: what they count, this machine's kernel cannot see.
+/// A site whose hosts have their own kernels, with counters that this machine's kernel does not see.
 pub trait Guests: Send + Sync {
-    /// The hosts that can be asked.
+    /// Returns the hosts with counters.
     fn hosts(&self) -> Vec<String>;
 
     /// Reads the counters of a host's kernel. May be dropped before it ends.
     fn counters<'a>(&'a self, host: &'a str) -> Later<'a, Result<GuestCounters, Fault>>;
 }
 
-/// What it took to fill a file system.
+/// Result of filling a file system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
-    /// Bytes that were free and are not any more.
+    /// Bytes that were free before.
     pub bytes: u64,
-    /// What kind of file system it is, as people say it.
+    /// Kind of the file system, for users.
     pub kind: String,
 }
 
 /// A site whose units have file systems of their own.
 pub trait Disks: Send + Sync {
-    /// Leaves not a byte free on the file system of `unit`, whether it runs or not.
+    /// Fills the file system of `unit` to the last byte, whether it runs or not.
     fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>>;
 
-    /// Frees what [`Disks::fill`] took.
+    /// Frees the space taken by [`Disks::fill`].
     fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>>;
 }
 
-/// A unit that was created. Dropping it ends the unit without grace.
+/// A created unit. Dropping it ends the unit at once.
 pub trait Running: Send + Sync {
-    /// The unit's name.
+    /// Returns the unit's name.
     fn name(&self) -> &str;
 
-    /// Its process on this machine, if it has one.
+    /// Returns its process on this machine, if it has one.
     fn pid(&self) -> Option<u32>;
 
-    /// Where it answers, for others: a job has no address.
+    /// Returns its address; `None` for a job.
     fn address(&self) -> Option<SocketAddr>;
 
-    /// Waits for its end. May be called often and from several tasks at once; says at once how an ended unit ended.
+    /// Waits for its end. May be called repeatedly and by several tasks; returns at once for an ended unit.
     fn wait_exit(&self) -> Later<'_, Ended>;
 
-    /// Asks it to end, and kills it after `grace`. A unit that has ended already is fine.
+    /// Asks it to end, and kills it after `grace`. Succeeds if it has ended already.
     fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>>;
 
     /// Ends it at once.
     fn kill(&self) -> Later<'_, Result<Ended, Fault>>;
 
-    /// Where what it uses can be read.
+    /// Returns the accounts of its resource use.
     fn accounts(&self) -> Accounts {
         Accounts::default()
     }
 
-    /// The ability to be held and let go.
+    /// Returns the ability to pause and resume it.
     fn pausing(&self) -> Option<&dyn Pause> {
         None
     }
 
-    /// The ability to show its log.
+    /// Returns the ability to read its log.
     fn logs(&self) -> Option<&dyn Logs> {
         None
     }
 
-    /// The ability to be given other limits while it runs.
+    /// Returns the ability to change its limits while it runs.
     fn limiting(&self) -> Option<&dyn Limit> {
         None
     }
 }
 
-/// Where this machine's kernel counts what a unit uses. Of several, the first that can be read counts the most: control
-/// groups know children that have ended, processes do not.
+/// Places at which this machine's kernel counts a unit's resource use. The first readable one has priority:
+/// control groups count ended children, processes do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// Folders of control groups, in whatever hierarchies there are.
+    /// Folders of control groups, in all hierarchies.
     pub cgroups: Vec<PathBuf>,
-    /// The process whose tree it is; of a virtual machine its emulator.
+    /// Root of its process tree; for a virtual machine, its emulator.
     pub pid: Option<u32>,
-    /// Whether the figures are those of a whole virtual machine, emulation included.
+    /// Whether the figures cover a whole virtual machine, emulation included.
     pub machine: bool,
 }
 
-/// A unit that can be held in place and let go on. Both keep this thread until it is done, which may take seconds.
+/// A unit that can be paused and resumed. Both block the thread until they are done, which may take seconds.
 pub trait Pause: Send + Sync {
-    /// Holds it: it keeps its memory and connections, and does nothing.
+    /// Pauses it: it keeps its memory and connections, and does nothing.
     fn pause(&self) -> Result<(), Fault>;
-    /// Lets it go on.
+    /// Resumes it.
     fn resume(&self) -> Result<(), Fault>;
 }
 
 /// A unit whose log can be read.
 pub trait Logs: Send + Sync {
-    /// Its last `lines` lines, or fewer.
+    /// Returns at most its last `lines` lines.
     fn tail(&self, lines: usize) -> LogTail;
 }
 
 /// A unit whose limits can be changed.
 pub trait Limit: Send + Sync {
-    /// Puts other limits in the place of those it has. Keeps this thread until it is done, which may take seconds.
+    /// Replaces its limits. Blocks the thread until it is done, which may take seconds.
     fn limit(&self, limits: &Limits) -> Result<(), Fault>;
 }
 
 /// A site whose network can be changed.
 pub trait Network: Send + Sync {
-    /// Gives a host another link.
+    /// Replaces the link of a host.
     fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> Later<'a, Result<(), Fault>>;
 
-    /// Takes these hosts off the network of all others; they still see each other.
+    /// Separates these hosts from all others; they still reach each other.
     fn partition<'a>(&'a self, hosts: &'a [String]) -> Later<'a, Result<(), Fault>>;
 
     /// Ends every partition.
     fn heal(&self) -> Later<'_, Result<(), Fault>>;
 
-    /// Processes that carry the traffic of hosts, by host: what they use is part of what the platform costs.
+    /// Returns processes that carry the traffic of hosts, by host; their resource use is a cost of the
+    /// platform.
     fn carriers(&self) -> Vec<(String, u32)> {
         Vec::new()
     }
 
-    /// How the network is made and how exact it was found to be, for the disclosure.
+    /// Returns the implementation of the network and its measured precision, for the disclosure.
     fn facts(&self) -> Facts {
         Vec::new()
     }
 }
 
-/// How long an operation on a virtual machine took, and for how long its guest stood still.
+/// Duration of an operation on a virtual machine, and pause of its guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// From the wish to the end.
+    /// Time from the request to the end.
     pub took: Duration,
-    /// The guest did nothing.
+    /// Time for which the guest did nothing.
     pub downtime: Duration,
-    /// Bytes of memory or disk that were carried over.
+    /// Bytes of memory or disk that were transferred.
     pub bytes: u64,
 }
 
-/// What can be done with the virtual machines of a site while they run.
+/// Operations on the running virtual machines of a site.
 pub trait Machines: Send + Sync {
-    /// Moves a running host to another emulator on this machine, memory and devices.
+    /// Moves a running host to another emulator on this machine, with memory and devices.
     fn migrate<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
-    /// Moves the disk of a running host into another file.
+    /// Moves the disk of a running host to another file.
     fn mirror<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
-    /// Keeps memory and disk of a running host under a name, in its disk. A name is given once, and the guest's agent
-    /// must answer. When the host's disk is moved or cloned, what was kept before is left behind. Is done to its end also
-    /// when its future is dropped.
+    /// Saves memory and disk of a running host under a name, in its disk. A name can be used once, and the
+    /// guest's agent must answer. Moving or cloning the host's disk leaves earlier snapshots behind.
+    /// Completes even if its future is dropped.
     fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
-    /// Takes a running host back to what was kept under a name, as often as wanted; the bytes are those of the memory
-    /// that was kept, 0 where the emulator does not tell. A name that is not known is refused before anything is done.
-    /// Is done to its end also when its future is dropped.
+    /// Restores a running host to a snapshot, as often as wanted. The bytes are those of the saved memory, 0
+    /// if the emulator does not report them. An unknown name is refused before anything is done. Completes
+    /// even if its future is dropped.
     ///
-    /// Memory and disk are as they were, with the processes of then; the guest's clock is put right. Units that this
-    /// site created after the snapshot have ended, as [`Ended::Unknown`]. Units that were there and still are go on as
-    /// they were then, and what they said since may come again. Units that were there and have ended since do not run.
-    /// What waits for the guest's answer fails. Connections do not stay.
+    /// Memory and disk are as they were, with the processes of that time; the guest's clock is corrected.
+    /// Units that this site created after the snapshot have ended, as [`Ended::Unknown`]. Units that existed
+    /// then and still run continue from that state, and may repeat earlier output. Units that existed then
+    /// and have ended since do not run. Pending requests to the guest fail. Connections are lost.
     ///
-    /// A guest whose agent does not answer cannot go back, and goes on. When the way back fails halfway, the host is
-    /// ended with all its units, and the fault says so.
+    /// A guest whose agent does not answer cannot be restored, and continues. If restoring fails halfway, the
+    /// host is ended with all its units, and the fault says so.
     fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
-    /// Makes a host whose disk is a copy-on-write clone of another's and boots it, until its agent answers.
+    /// Creates a host whose disk is a copy-on-write clone of another's, and boots it until its agent answers.
     fn clone_host<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
 }

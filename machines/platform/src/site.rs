@@ -1,4 +1,4 @@
-//! What a site is to be: hosts, links between them, and what all of them see.
+//! Description of a site: hosts, links between them, and shared folders.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::Limits;
 
-/// The host that every site has without asking: the machine that runs Barograph.
+/// The host that every site has: the machine that runs Barograph.
 pub const HERE: &str = "here";
 
-/// A set of hosts that belong together: everything one run deploys.
+/// A set of hosts that belong together: the whole deployment of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SiteSpec {
-    /// Tells this site's things from those of other runs: lower-case letters, digits and `-`, 24 at the most.
+    /// Distinguishes this site's things from those of other runs: at most 24 lower-case letters, digits and
+    /// `-`.
     pub id: String,
-    /// An empty or absent folder of the site's own, for what its hosts keep. The platform makes and removes it.
+    /// An empty or absent folder for the files of its hosts. The platform creates and removes it.
     pub folder: PathBuf,
     /// The hosts, by name.
     pub hosts: Vec<HostSpec>,
-    /// Folders and files of this machine that every host sees under the same path and cannot change.
+    /// Folders and files of this machine that every host sees under the same path, read-only.
     pub shared: Vec<PathBuf>,
-    /// Folders of this machine that every host sees under the same path and may change.
+    /// Folders of this machine that every host sees under the same path, with write access.
     pub writable: Vec<PathBuf>,
     /// Settings of one kind of platform, by name: `("network", "host")`.
     pub options: Vec<(String, String)>,
-    /// Units whose working folder lies on a file system of its own, so that it can be full and nothing else is.
+    /// Units whose working folder is on a file system of its own, which can fill up alone.
     #[serde(default)]
     pub disks: Vec<DiskSpec>,
 }
@@ -33,50 +34,50 @@ pub struct SiteSpec {
 /// A file system for the working folder of one unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
-    /// The unit's name.
+    /// Name of the unit.
     pub unit: String,
-    /// Its size; what the file system needs for itself counts.
+    /// Size in bytes, including what the file system itself needs.
     pub bytes: u64,
 }
 
 impl SiteSpec {
-    /// The value of an option.
+    /// Returns the value of an option.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// How large the file system of a unit is to be; `None` when it has none of its own.
+    /// Returns the size of a unit's file system in bytes; `None` if it has none of its own.
     #[must_use]
     pub fn disk(&self, unit: &str) -> Option<u64> {
         self.disks.iter().find(|disk| disk.unit == unit).map(|disk| disk.bytes)
     }
 }
 
-/// One host of a site. Where the platform has no hosts of its own, all are the machine itself.
+/// A host of a site. On platforms without hosts, all are the machine itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSpec {
-    /// Lower-case letters, digits and `-`, 12 at the most.
+    /// Name: at most 12 lower-case letters, digits and `-`.
     pub name: String,
-    /// What all its units together may use. A virtual machine is made with so much.
+    /// Limits for all its units together. A virtual machine is created with this size.
     pub limits: Limits,
-    /// How it hangs on the network.
+    /// Its link to the network.
     pub link: LinkSpec,
 }
 
-/// The way between a host and the site's switch. The default is as quick as the platform can.
+/// The link between a host and the site's switch. By default it is as fast as the platform allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSpec {
-    /// Most bits per second, each way.
+    /// Bandwidth in bits per second, each way.
     pub bits_per_second: Option<u64>,
-    /// Time a packet takes longer, each way.
+    /// Additional delay of a packet, each way.
     pub delay: Duration,
-    /// Part of the packets that get lost, each way, 0 to 1.
+    /// Share of packets that are lost, each way, 0 to 1.
     pub loss: f64,
 }
 
 impl LinkSpec {
-    /// Whether packets go as quickly as the platform can.
+    /// Whether packets are neither limited, delayed nor lost.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         *self == LinkSpec::default()

@@ -1,4 +1,4 @@
-//! The kinds of things a platform creates, as the ledger names them.
+//! Kinds of things that a platform creates, as named in the ledger.
 
 use std::fmt;
 use std::fs;
@@ -6,33 +6,33 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Which process: a number alone may belong to another process tomorrow.
+/// Identity of a process: a number alone may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// Its number.
+    /// Process number.
     pub pid: u32,
-    /// When it started, in ticks since the start of the machine (field 22 of `/proc/PID/stat`).
+    /// Start time, in ticks since the start of the machine (field 22 of `/proc/PID/stat`).
     pub start_ticks: u64,
 }
 
 impl ProcessId {
-    /// That of the living process `pid`; one that has ended and that nobody has collected yet does not live. It lives as
-    /// long as one of its threads does.
+    /// Returns the identity of the living process `pid`. An ended process that was not collected yet does not
+    /// live; a process lives as long as one of its threads does.
     #[must_use]
     pub fn of(pid: u32) -> Option<ProcessId> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         Some(ProcessId { pid, start_ticks: start_ticks(&text)? })
     }
 
-    /// Whether it lives, and its number is not another's.
+    /// Whether it lives, and its number was not reused.
     #[must_use]
     pub fn lives(self) -> bool {
         ProcessId::of(self.pid) == Some(self)
     }
 }
 
-/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process: its state is that of
-/// its first thread, so field 20 must say that no other thread is left.
+/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process: its state
+/// is that of its first thread, so field 20 must show that no other thread is left.
 fn start_ticks(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
@@ -44,71 +44,71 @@ fn start_ticks(stat: &str) -> Option<u64> {
     fields.nth(1)?.parse().ok()
 }
 
-/// Something that was created and must be removed.
+/// A created thing that must be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Thing {
     /// A process that leads its own process group.
     Process {
-        /// Its program.
+        /// Path of the program.
         program: PathBuf,
-        /// Which one; not known before it is created.
+        /// Identity of the process; unknown before it is created.
         id: Option<ProcessId>,
     },
-    /// A folder with all that is in it.
+    /// A folder with its content.
     Directory {
-        /// Its absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
     /// A control group, by the folder in its hierarchy.
     Cgroup {
-        /// Its absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A network namespace that is mounted under a name in `/run/netns`.
+    /// A network namespace mounted under a name in `/run/netns`.
     Namespace {
-        /// Its name.
+        /// Name of the namespace.
         name: String,
     },
-    /// A network device of this machine's own namespace.
+    /// A network device of the machine's own namespace.
     Link {
-        /// Its name.
+        /// Name of the device.
         name: String,
     },
     /// A mounted file system.
     Mount {
-        /// Where it is mounted.
+        /// Mount point.
         path: PathBuf,
     },
-    /// A container engine of our own with everything that it runs.
+    /// A container engine started by a run, with everything in it.
     Engine {
-        /// The folder of its sockets and settings. Every process of the engine names it in its arguments.
+        /// Folder of its sockets and settings. Every process of the engine has it among its arguments.
         folder: PathBuf,
-        /// The folder of its images and containers.
+        /// Folder of its images and containers.
         data: PathBuf,
-        /// The name of the control group above its containers.
+        /// Name of the control group above its containers.
         group: String,
     },
     /// A container of a container engine.
     Container {
-        /// Where the engine answers, as `unix:///run/docker.sock`.
+        /// Address of the engine, as `unix:///run/docker.sock`.
         engine: String,
-        /// Its name.
+        /// Name of the container.
         name: String,
     },
     /// A network of a container engine.
     ContainerNetwork {
-        /// Where the engine answers.
+        /// Address of the engine.
         engine: String,
-        /// Its name.
+        /// Name of the network.
         name: String,
     },
     /// An image of a container engine.
     Image {
-        /// Where the engine answers.
+        /// Address of the engine.
         engine: String,
-        /// Its name with its tag.
+        /// Name and tag of the image.
         name: String,
     },
 }

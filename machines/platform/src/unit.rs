@@ -1,4 +1,4 @@
-//! What is to run: one unit, described without saying on which kind of platform.
+//! Description of a unit, independent of the kind of platform.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How a unit shows that it may be used.
+/// Kind of a unit's readiness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Readiness {
-    /// A service: it prints one line of JSON, `{"ready":true,"address":"127.0.0.1:PORT"}`, and goes on.
+    /// A service that prints a line of JSON, `{"ready":true,"address":"127.0.0.1:PORT"}`, and continues.
     StdoutLine {
         /// Longest wait for the line.
         timeout: Duration,
     },
-    /// A job: it is ready when it ended well; its lines on stdout tell its progress.
+    /// A job, which is ready when it has succeeded; its lines on stdout report progress.
     Exit {
-        /// Longest run; then it is killed.
+        /// Longest run, after which it is killed.
         timeout: Duration,
     },
-    /// A service that says nothing of itself: it is ready when it answers in its protocol.
+    /// A service that does not report readiness: it is ready when it answers in its protocol.
     Answers {
-        /// What it is asked, and what it must say.
+        /// The question and the expected answer.
         ask: Ask,
-        /// Where it is asked, as seen from its own host.
+        /// Address of the question, as seen from its own host.
         address: SocketAddr,
         /// Longest wait for the answer.
         timeout: Duration,
     },
-    /// A service that nobody can ask: it is ready when it runs.
+    /// A service that cannot be asked: it is ready when it runs.
     Runs,
 }
 
 impl Readiness {
-    /// The longest wait until ready.
+    /// Returns the longest wait for readiness.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         match self {
@@ -49,16 +49,16 @@ impl Readiness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// Something accepts connections.
+    /// A connection is accepted.
     Listens,
     /// `GET` of a path is answered with 200.
     Http {
         /// The path, beginning with a slash.
         path: String,
     },
-    /// PostgreSQL lets its user `postgres` in.
+    /// PostgreSQL accepts its user `postgres`.
     Postgres,
-    /// MySQL's greeting comes.
+    /// MySQL sends its greeting.
     MySql,
     /// AMQP 0-9-1 is answered with its first method.
     Amqp,
@@ -72,14 +72,15 @@ pub enum Ask {
     Memcached,
 }
 
-/// Who a unit believes to be.
+/// User of a unit's processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum User {
-    /// The user who runs Barograph.
+    /// The user that runs Barograph.
     #[default]
     Own,
-    /// Anybody but root (PostgreSQL refuses to run as root). Its files still belong to the user who runs Barograph.
+    /// Any user but root (PostgreSQL refuses to run as root). Its files still belong to the user that runs
+    /// Barograph.
     NotRoot,
 }
 
@@ -90,18 +91,18 @@ pub enum StopSignal {
     /// SIGTERM.
     #[default]
     Term,
-    /// SIGINT: PostgreSQL's quick and orderly end.
+    /// SIGINT: the fast orderly shutdown of PostgreSQL.
     Int,
-    /// SIGQUIT: the orderly end of nginx.
+    /// SIGQUIT: the orderly shutdown of nginx.
     Quit,
 }
 
-/// What a unit may use. `None` is no limit.
+/// Limits of a unit. `None` means unlimited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// CPU time, in cores.
     pub cpus: Option<f64>,
-    /// The cores it may run on, by number; empty for all.
+    /// Numbers of the cores it may run on; empty for all.
     pub cpu_set: Vec<usize>,
     /// Memory, in bytes.
     pub memory_bytes: Option<u64>,
@@ -118,9 +119,9 @@ impl Limits {
 /// A file that is written before a unit starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitFile {
-    /// Where; a relative path counts from the unit's working folder. Folders above it are made.
+    /// Path; a relative one is relative to the unit's working folder. Its parent folders are created.
     pub path: PathBuf,
-    /// What.
+    /// Content of the file.
     pub bytes: Vec<u8>,
     /// Permission bits, as 0o644.
     pub mode: u32,
@@ -135,12 +136,12 @@ pub struct Step {
     pub args: Vec<String>,
 }
 
-/// One piece to be deployed: a program with its arguments and how it becomes ready.
+/// One deployed piece: a program with its arguments and its way to become ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
-    /// What people call it in messages and records; unique within a site.
+    /// Name in messages and records; unique within a site.
     pub name: String,
-    /// The host of the site on which it runs.
+    /// Host within the site.
     pub host: String,
     /// The program.
     pub program: PathBuf,
@@ -148,27 +149,27 @@ pub struct Unit {
     pub args: Vec<String>,
     /// Variables added to the environment.
     pub env: Vec<(String, String)>,
-    /// Files it needs.
+    /// Files that it needs.
     pub files: Vec<UnitFile>,
-    /// What is done before it starts, in order.
+    /// Steps before its start, in order.
     pub prepare: Vec<Step>,
-    /// Where it runs. Must exist where the unit has no `files` of its own; else it is made.
+    /// Working folder. It must exist if the unit has no `files`; otherwise it is created.
     pub workdir: PathBuf,
-    /// A file on this machine that has its stderr, appended, at the latest when it has been stopped; with
+    /// File on this machine to which its stderr is appended, at the latest when it has been stopped; with
     /// [`Readiness::Answers`] and [`Readiness::Runs`] its stdout as well. The folder must exist.
     pub log: PathBuf,
-    /// Who it runs as.
+    /// User of its processes.
     pub user: User,
-    /// What asks it to end.
+    /// Signal that asks it to end.
     pub stop: StopSignal,
-    /// What it may use.
+    /// Its limits.
     pub limits: Limits,
-    /// How it shows that it is ready.
+    /// Kind of its readiness.
     pub ready: Readiness,
 }
 
 impl Unit {
-    /// A unit without arguments, files, steps and limits, on the host [`crate::HERE`].
+    /// Makes a unit without arguments, files, steps and limits, on the host [`crate::HERE`].
     #[must_use]
     pub fn new(name: &str, program: PathBuf, ready: Readiness) -> Self {
         Unit {

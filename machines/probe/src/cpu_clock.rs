@@ -3,13 +3,13 @@
 use barograph_model::Nanos;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// CPU time the calling thread has used since it began.
+/// Returns the CPU time of the calling thread since it began.
 #[must_use]
 pub fn thread_cpu() -> Nanos {
     nanos(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// CPU time this whole process has used, threads that already ended included.
+/// Returns the CPU time of this process, including ended threads.
 #[must_use]
 pub fn process_cpu() -> Nanos {
     nanos(clock_gettime(ClockId::ProcessCPUTime))
@@ -37,7 +37,8 @@ mod tests {
     #[test]
     fn a_process_counts_its_dead_threads_and_a_thread_only_itself() {
         let burnt = Nanos::from_millis(30);
-        // A machine that stands still may charge that to the thread that ran: it is judged in the best of some tries.
+        // A machine that stands still may charge the time to the running thread, so the best of several tries
+        // counts.
         let ours = (0..5).map(|_| {
             let (own, all) = (thread_cpu(), process_cpu());
             std::thread::spawn(move || burn(burnt)).join().unwrap();

@@ -1,16 +1,16 @@
-//! What can go wrong while sampling.
+//! Errors of sampling.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A sample could not be taken.
+/// A failure to take a sample.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// The process ended; its last sample is the last there will be.
+    /// The process ended, so there are no further samples.
     #[error("process {pid} is gone")]
     Gone {
-        /// The process that was watched.
+        /// The watched process.
         pid: u32,
     },
     /// A file of the kernel could not be read.
@@ -18,16 +18,16 @@ pub enum ProbeError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A file of the kernel does not look as expected.
+    /// A file of the kernel has an unexpected format.
     #[error("no usable {what} in `{}`", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// The piece that was looked for.
+        /// The missing piece.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! The conditions of a measurement: what machine this is, for the disclosure.
+//! Facts about the machine, the conditions of a measurement, for the disclosure.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use crate::text;
 /// Names and values, in the order in which they are shown.
 pub type Facts = Vec<(String, String)>;
 
-/// Said for a fact that this machine does not tell.
+/// Value of an unknown fact.
 const UNKNOWN: &str = "unknown";
 
-/// Processor, memory, kernel, distribution and limits of this host. Never fails: a fact that cannot be had is
-/// "unknown".
+/// Returns processor, memory, kernel, distribution and limits of this host. Never fails: an unavailable fact
+/// is "unknown".
 #[must_use]
 pub fn host_facts() -> Facts {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -42,7 +42,7 @@ pub fn host_facts() -> Facts {
     facts.into_iter().map(|(k, v)| (k.to_owned(), v.unwrap_or_else(|| UNKNOWN.to_owned()))).collect()
 }
 
-/// One line with single blanks, or nothing when there is none.
+/// Joins words to a line with single blanks; `None` if there are none.
 fn line(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))
@@ -52,13 +52,13 @@ fn cpuinfo_value<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     cpuinfo.lines().filter_map(|l| l.split_once(':')).find_map(|(k, v)| (k.trim() == key).then_some(v.trim()))
 }
 
-/// ARM kernels have no model name; there the part number must do.
+/// ARM kernels have no model name; the part number replaces it.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let named = cpuinfo_value(cpuinfo, "model name").and_then(line);
     named.or_else(|| Some(format!("ARM part {}", cpuinfo_value(cpuinfo, "CPU part")?)))
 }
 
-/// x86 processors flag a hypervisor; its product name says which, where the firmware tells.
+/// x86 processors have a flag for a hypervisor; its product name is added if the firmware reports it.
 fn hypervisor(cpuinfo: &str, product: &str) -> String {
     let Some(flags) = cpuinfo_value(cpuinfo, "flags") else { return UNKNOWN.to_owned() };
     if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {

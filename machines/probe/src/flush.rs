@@ -1,4 +1,4 @@
-//! How long a disk takes until data are safe: what a commit that survives the end of the machine waits for.
+//! Time until a disk has stored data durably, which a durable commit waits for.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,49 +8,51 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{fdatasync, major, minor};
 
-/// What is written before each flush: a page of most databases' logs.
+/// Bytes written before each flush: a page of most databases' logs.
 const BYTES: usize = 8192;
 
-/// Flushes at the most.
+/// Largest number of flushes.
 const TRIES: u64 = 50;
 
-/// No flush is begun later than this after the first one.
+/// Time from the first flush after which no other one begins.
 const LONGEST: Duration = Duration::from_millis(300);
 
 /// The disk below a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
-    /// Kind of its file system, as the kernel calls it; `None` where it does not say.
+    /// Kind of its file system, as named by the kernel; `None` if unknown.
     pub file_system: Option<String>,
-    /// How long writing 8 KiB over older ones and `fdatasync` took, in seconds, sorted; never empty.
+    /// Durations of overwriting 8 KiB followed by `fdatasync`, in seconds, sorted; never empty.
     pub flushes: Vec<f64>,
 }
 
 impl Disk {
-    /// Flushes a file without a name on the disk of `folder`, at most 50 times and no longer than a third of a second
+    /// Flushes an unnamed file on the disk of `folder`, at most 50 times and for at most a third of a second
     /// unless one flush takes longer.
     pub fn measure(folder: &Path) -> io::Result<Self> {
-        // Where the file system can do so it never has a name, and so cannot stay behind when this program is killed.
+        // If the file system supports it, the file never has a name, so it cannot be left behind by a killed
+        // program.
         let file = tempfile::tempfile_in(folder)?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let file_system = file_system(&mounts, file.metadata()?.dev());
         Ok(Disk { file_system, flushes: flushes(&file)? })
     }
 
-    /// The flush in the middle, in seconds.
+    /// Returns the median flush, in seconds.
     #[must_use]
     pub fn median(&self) -> f64 {
         self.flushes[self.flushes.len() / 2]
     }
 
-    /// The slowest flush, in seconds.
+    /// Returns the slowest flush, in seconds.
     #[must_use]
     pub fn slowest(&self) -> f64 {
         self.flushes[self.flushes.len() - 1]
     }
 }
 
-/// Logs are written where their files have room already, so that no flush has to make the room safe as well.
+/// Databases write logs into preallocated space, so that a flush need not store an allocation as well; so
+/// does this.
 fn flushes(file: &File) -> io::Result<Vec<f64>> {
     let page = [1; BYTES];
     let place = |at: u64| at * BYTES as u64;
@@ -70,8 +72,8 @@ fn flushes(file: &File) -> io::Result<Vec<f64>> {
     Ok(took)
 }
 
-/// Of the device with this number, from the lines of `/proc/self/mountinfo`: its number is the third word, its kind the
-/// first one after a lonely hyphen (proc(5)).
+/// Kind of the file system on a device, from the lines of `/proc/self/mountinfo`: the device number is the
+/// third word, the kind the first one after a lone hyphen (proc(5)).
 fn file_system(mounts: &str, device: u64) -> Option<String> {
     let number = format!("{}:{}", major(device), minor(device));
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&number))?;

@@ -1,4 +1,4 @@
-//! The host as a series: what all its cores, disks and networks did.
+//! The host as a series: work of all its cores, disks and networks.
 
 use std::fs;
 use std::path::Path;
@@ -11,16 +11,16 @@ use crate::{HostRates, ProbeError};
 
 /// Raw counters of the host at one instant.
 ///
-/// What this kernel or container does not show is `None`, never zero.
+/// Counters that this kernel or container does not show are `None`, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostSample {
-    /// When, as given by the caller.
+    /// Time of the sample, given by the caller.
     pub at: Nanos,
-    /// Cores that are on.
+    /// Number of online cores.
     pub cores: u32,
     /// CPU time since the start of the machine.
     pub cpu: CpuTimes,
-    /// Memory now.
+    /// Current memory use.
     pub memory: Memory,
     /// Traffic of the loopback interface.
     pub loopback: Option<NetTotals>,
@@ -28,25 +28,26 @@ pub struct HostSample {
     pub network: Option<NetTotals>,
     /// Work of the whole disks together.
     pub disk: Option<DiskTotals>,
-    /// TCP segments sent again since the start of the network namespace.
+    /// TCP segments retransmitted since the start of the network namespace.
     pub tcp_retransmits: Option<u64>,
-    /// Waiting for CPU.
+    /// Pressure on CPU.
     pub cpu_pressure: Option<Pressure>,
-    /// Waiting for memory.
+    /// Pressure on memory.
     pub memory_pressure: Option<Pressure>,
-    /// Waiting for disks.
+    /// Pressure on disks.
     pub io_pressure: Option<Pressure>,
 }
 
 impl HostSample {
-    /// What happened between `earlier` and this sample, per second.
+    /// Returns the rates between `earlier` and this sample.
     #[must_use]
     pub fn since(&self, earlier: &HostSample) -> HostRates {
         HostRates::between(earlier, self)
     }
 
-    /// Of another machine, from the texts of its kernel: `text` gives that of a file below `/proc`, `hz` are the ticks of
-    /// CPU time in a second there, and `disks` its whole disks. `None` without CPU times and memory.
+    /// Parses texts of another machine's kernel: `text` returns that of a file below `/proc`, `hz` is the
+    /// number of ticks of CPU time per second there, and `disks` its whole disks. `None` without CPU times
+    /// and memory.
     pub fn of_texts<'t>(
         at: Nanos,
         hz: u64,
@@ -86,7 +87,7 @@ pub struct HostProbe {
 }
 
 impl HostProbe {
-    /// Opens the kernel's files. CPU and memory must be there; the others are used when they are.
+    /// Opens the kernel's files. CPU and memory must exist; the others are used if they exist.
     pub fn new() -> Result<Self, ProbeError> {
         Ok(HostProbe {
             hz: rustix::param::clock_ticks_per_second(),
@@ -101,7 +102,7 @@ impl HostProbe {
         })
     }
 
-    /// The counters now; `now` is the caller's clock.
+    /// Takes a sample; `now` is the time of the caller's clock.
     pub fn sample(&mut self, now: Nanos) -> Result<HostSample, ProbeError> {
         let hz = self.hz;
         let (cpu, cores) =
@@ -126,13 +127,13 @@ impl HostProbe {
     }
 }
 
-/// A file may be there and still refuse to be read (pressure switched off at boot): then it is not there.
+/// An existing file may refuse to be read (pressure disabled at boot), and then counts as absent.
 fn optional<T>(file: &mut Option<HotFile>, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     file.as_mut()?.parse("figures", parse).ok()
 }
 
-/// Disks with a device behind them: partitions are not listed there, and loop, ram, zram, md and dm have none, so
-/// nothing is counted twice.
+/// Returns disks with a device behind them: partitions are not listed there, and loop, ram, zram, md and dm
+/// have no device, so nothing is counted twice.
 #[must_use]
 pub fn whole_disks() -> Vec<String> {
     disks_below(Path::new("/sys/block"))
@@ -182,7 +183,7 @@ mod tests {
         let mut probe = HostProbe::new().unwrap();
         let first = probe.sample(Nanos::ZERO).unwrap();
         let mut second = first;
-        // The kernel's tick is a hundredth of a second: read until it moved, with a bound.
+        // The kernel's tick is a hundredth of a second: reads until it has moved, with a bound.
         for _ in 0..2_000_000 {
             second = probe.sample(Nanos::from_secs(1)).unwrap();
             if second.cpu != first.cpu {

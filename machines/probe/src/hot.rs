@@ -1,4 +1,4 @@
-//! A file of the kernel that is opened once and read again for every sample.
+//! A file of the kernel that is opened once and read for every sample.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use crate::ProbeError;
 
-/// No file we read comes near this; a bound so that a strange one cannot eat the memory.
+/// Largest file in bytes, far beyond those read here: a bound on memory.
 const LARGEST: usize = 4 << 20;
 
-/// An open file and the buffer its text is read into.
+/// An open file with a buffer for its text.
 #[derive(Debug)]
 pub(crate) struct HotFile {
     path: PathBuf,
@@ -28,12 +28,12 @@ impl HotFile {
         }
     }
 
-    /// Opens `path` if this kernel offers it.
+    /// Opens `path` if this kernel has it.
     pub(crate) fn open_if_present(path: impl Into<PathBuf>) -> Option<Self> {
         HotFile::open(path).ok()
     }
 
-    /// The whole text as it is now.
+    /// Reads the whole current text.
     pub(crate) fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;
         loop {
@@ -54,7 +54,7 @@ impl HotFile {
         std::str::from_utf8(&self.buffer[..length]).map_err(|_| io::ErrorKind::InvalidData.into())
     }
 
-    /// Reads and parses; `what` names the piece that `parse` looks for.
+    /// Reads and parses; `what` names the piece that `parse` searches for.
     pub(crate) fn parse<T>(
         &mut self,
         what: &'static str,

@@ -1,8 +1,8 @@
 //! Samples CPU, memory, disk, network and pressure of hosts and processes into series.
 //!
-//! A probe keeps its `/proc` files open and reads them again for every sample. A sample holds raw counters; two
-//! samples make rates by a pure function (`HostSample::since`, `ProcessSample::since`), so nothing here reads a
-//! clock: the caller says when a sample was taken. [`Disk`] alone measures something by itself, before a run.
+//! A probe keeps its `/proc` files open and reads them for every sample. A sample holds raw counters; pure
+//! functions make rates of two samples (`HostSample::since`, `ProcessSample::since`), so nothing here reads a
+//! clock: the caller gives the time of a sample. Only [`Disk`] makes a measurement of its own, before a run.
 
 mod cpu_clock;
 mod error;

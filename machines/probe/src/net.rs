@@ -1,4 +1,4 @@
-//! The network of another process as a series: of its namespace, where it has one of its own.
+//! Network traffic of another process as a series: of its namespace, if it has its own.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use crate::ProbeError;
 use crate::hot::HotFile;
 use crate::text::{self, NetTotals};
 
-/// Traffic at one instant, since the namespace was made.
+/// Traffic since the namespace was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetSample {
-    /// When, as given by the caller.
+    /// Time of the sample, given by the caller.
     pub at: Nanos,
-    /// All interfaces but loopback.
+    /// Traffic of all interfaces but loopback.
     pub network: NetTotals,
-    /// TCP segments sent again.
+    /// TCP segments retransmitted.
     pub tcp_retransmits: Option<u64>,
 }
 
-/// What happened on a network between two samples, per second.
+/// Traffic between two samples, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetSeries {
     /// Bytes received.
@@ -30,12 +30,12 @@ pub struct NetSeries {
     pub received_packets_per_s: f64,
     /// Packets sent.
     pub sent_packets_per_s: f64,
-    /// TCP segments sent again, counted and not per second.
+    /// TCP segments retransmitted, a count and not a rate.
     pub tcp_retransmits: Option<u64>,
 }
 
 impl NetSample {
-    /// What happened between `earlier` and this sample.
+    /// Returns the traffic between `earlier` and this sample.
     #[must_use]
     pub fn since(&self, earlier: &NetSample) -> NetSeries {
         let seconds = (self.at - earlier.at).as_secs_f64().max(1e-9);
@@ -54,8 +54,8 @@ impl NetSample {
     }
 }
 
-/// Reads the counters of the network that a process sees. Its open files are those of the network, so they are read on when
-/// the process has ended, and the network stays with them.
+/// Reads the counters of the network that a process sees. The open files belong to the network, so it can be
+/// read after the process has ended, and the network lives as long.
 #[derive(Debug)]
 pub struct NetProbe {
     dev: HotFile,
@@ -63,8 +63,8 @@ pub struct NetProbe {
 }
 
 impl NetProbe {
-    /// The network of the process `pid`; `None` when it sees the same as this process, whose figures are the host's, or
-    /// when nobody can tell.
+    /// Opens the network of the process `pid`; `None` if it is that of this process, whose figures are the
+    /// host's, or unknown.
     #[must_use]
     pub fn apart(pid: u32) -> Option<NetProbe> {
         network_apart(pid)?;
@@ -75,7 +75,7 @@ impl NetProbe {
         })
     }
 
-    /// The counters now; `now` is the caller's clock.
+    /// Takes a sample; `now` is the time of the caller's clock.
     pub fn sample(&mut self, now: Nanos) -> Result<NetSample, ProbeError> {
         let (_, network) = self.dev.parse("network", text::network)?;
         let snmp = self.snmp.as_mut();
@@ -84,8 +84,8 @@ impl NetProbe {
     }
 }
 
-/// What the network of the process `pid` is called, the same for all processes that share it; `None` when it is that of
-/// this process, or when nobody can tell.
+/// Returns the name of the network of the process `pid`, equal for all processes that share it; `None` if it
+/// is that of this process, or unknown.
 #[must_use]
 pub fn network_apart(pid: u32) -> Option<PathBuf> {
     let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();

@@ -10,33 +10,33 @@ use barograph_model::Nanos;
 use crate::hot::HotFile;
 use crate::{ProbeError, ProcessRates, text};
 
-/// Kernels before 6.2 make us list the open files one by one, which for ten thousand connections is dear; there
-/// they are counted once in so many samples.
+/// Number of samples per count of open files on kernels before 6.2, where counting means listing them, which
+/// is costly for ten thousand connections.
 const LIST_OPEN_FILES_EVERY: u64 = 10;
 
 /// Raw counters of a process at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSample {
-    /// When, as given by the caller.
+    /// Time of the sample, given by the caller.
     pub at: Nanos,
-    /// CPU time in the program, threads that ended included. Steps of a hundredth of a second.
+    /// CPU time in user mode, including ended threads, in steps of a hundredth of a second.
     pub cpu_user: Nanos,
-    /// CPU time in the kernel for it, threads that ended included.
+    /// CPU time in the kernel, including ended threads.
     pub cpu_system: Nanos,
     /// Resident memory, bytes.
     pub resident_bytes: u64,
     /// Living threads.
     pub threads: u64,
-    /// Open files, when they were counted.
+    /// Open files, if they were counted.
     pub open_files: Option<u64>,
-    /// Times a thread gave up its core, since the probe was made.
+    /// Number of times a thread gave up its core, since the probe was made.
     pub voluntary_switches: u64,
-    /// Times a thread lost its core, since the probe was made.
+    /// Number of times a thread lost its core, since the probe was made.
     pub involuntary_switches: u64,
 }
 
 impl ProcessSample {
-    /// What happened between `earlier` and this sample, per second.
+    /// Returns the rates between `earlier` and this sample.
     #[must_use]
     pub fn since(&self, earlier: &ProcessSample) -> ProcessRates {
         ProcessRates::between(earlier, self)
@@ -45,8 +45,8 @@ impl ProcessSample {
 
 /// Reads the counters of one process.
 ///
-/// The open files belong to the process, not to its number: when the number is given to another process, the probe
-/// says that its own is gone.
+/// The open files belong to the process, not to its number: if the number is reused, the probe reports that
+/// its process is gone.
 #[derive(Debug)]
 pub struct ProcessProbe {
     pid: u32,
@@ -80,26 +80,26 @@ impl ProcessProbe {
         Ok(probe)
     }
 
-    /// Watches the process that calls.
+    /// Watches the calling process.
     pub fn of_this_process() -> Result<Self, ProbeError> {
         ProcessProbe::new(std::process::id())
     }
 
-    /// The process watched.
+    /// Returns the watched process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The counters now; `now` is the caller's clock. An ended process is [`ProbeError::Gone`], also while nobody
-    /// has collected its exit status yet.
+    /// Takes a sample; `now` is the time of the caller's clock. An ended process is [`ProbeError::Gone`],
+    /// even before its exit status is collected.
     pub fn sample(&mut self, now: Nanos) -> Result<ProcessSample, ProbeError> {
         let (pid, hz) = (self.pid, self.hz);
         let stat = self
             .stat
             .parse("process times", |t| text::process_stat(t, hz))
             .map_err(|e| gone_if_absent(e, pid))?;
-        // The first thread may have ended while others go on: then the process is not gone.
+        // The first thread may have ended while others continue: then the process is not gone.
         if matches!(stat.state, 'Z' | 'X') && stat.threads <= 1 {
             return Err(ProbeError::Gone { pid });
         }
@@ -120,7 +120,8 @@ impl ProcessProbe {
         })
     }
 
-    /// New kernels give the number as the size of the folder; on older ones it is listed now and then.
+    /// New kernels give the number as the size of the folder; on older ones the folder is listed
+    /// occasionally.
     fn open_files(&self) -> Option<u64> {
         let dir = self.dir.join("fd");
         match fs::metadata(&dir).ok()?.len() {
@@ -133,7 +134,7 @@ impl ProcessProbe {
     }
 }
 
-/// A process that is not there shows as a missing file, or as "no such process" from a file opened before.
+/// A missing process shows as a missing file, or as "no such process" from a file opened before.
 fn gone_if_absent(error: ProbeError, pid: u32) -> ProbeError {
     match &error {
         ProbeError::Read { source, .. }
@@ -146,8 +147,8 @@ fn gone_if_absent(error: ProbeError, pid: u32) -> ProbeError {
     }
 }
 
-/// Context switches of all threads. The kernel tells them per thread only, and forgets a thread that ends, so they
-/// are added up here by difference.
+/// Context switches of all threads. The kernel reports them per thread only, and forgets a thread that ends,
+/// so differences are added up here.
 #[derive(Debug, Default)]
 struct Switches {
     seen: BTreeMap<u32, (u64, u64)>,

@@ -1,4 +1,4 @@
-//! From two samples to figures per second: pure arithmetic, also as named columns for the record.
+//! Rates from two samples: pure arithmetic, and named columns for the record.
 
 use barograph_model::{Nanos, Share};
 
@@ -23,15 +23,15 @@ pub struct NetRates {
 /// Disk work per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskRates {
-    /// Reads finished per second.
+    /// Completed reads per second.
     pub reads_per_s: f64,
-    /// Writes finished per second.
+    /// Completed writes per second.
     pub writes_per_s: f64,
     /// Bytes read per second.
     pub read_bytes_per_s: f64,
     /// Bytes written per second.
     pub written_bytes_per_s: f64,
-    /// Mean number of disks that were busy.
+    /// Mean number of busy disks.
     pub busy_disks: f64,
 }
 
@@ -51,19 +51,19 @@ pub struct PressureRates {
 pub struct HostRates {
     /// Seconds between the samples.
     pub seconds: f64,
-    /// Cores busy in programs.
+    /// Cores busy in user mode.
     pub cpu_user_cores: f64,
     /// Cores busy in the kernel.
     pub cpu_system_cores: f64,
-    /// Cores busy in interrupts.
+    /// Cores busy with interrupts.
     pub cpu_irq_cores: f64,
-    /// Cores taken away by the hypervisor.
+    /// Cores taken by the hypervisor.
     pub cpu_steal_cores: f64,
-    /// Cores idle while a disk worked.
+    /// Cores idle while waiting for a disk.
     pub cpu_iowait_cores: f64,
     /// Cores idle.
     pub cpu_idle_cores: f64,
-    /// Busy part of all cores: user, system and interrupts out of all counted time.
+    /// Busy share of all cores: user, system and interrupts relative to all counted time.
     pub cpu_busy: Share,
     /// Memory not available to new programs at the end, bytes.
     pub memory_used_bytes: u64,
@@ -73,9 +73,9 @@ pub struct HostRates {
     pub network: Option<NetRates>,
     /// Disk work.
     pub disk: Option<DiskRates>,
-    /// TCP segments sent again per second.
+    /// TCP segments retransmitted per second.
     pub tcp_retransmits_per_s: Option<f64>,
-    /// Waiting for resources.
+    /// Pressure on resources.
     pub pressure: PressureRates,
 }
 
@@ -84,23 +84,23 @@ pub struct HostRates {
 pub struct ProcessRates {
     /// Seconds between the samples.
     pub seconds: f64,
-    /// Cores busy in the program.
+    /// Cores busy in user mode.
     pub cpu_user_cores: f64,
-    /// Cores busy in the kernel for it.
+    /// Cores busy in the kernel.
     pub cpu_system_cores: f64,
     /// Resident memory at the end, bytes.
     pub resident_bytes: u64,
     /// Threads at the end.
     pub threads: u64,
-    /// Open files at the end, when they were counted.
+    /// Open files at the end, if they were counted.
     pub open_files: Option<u64>,
-    /// Times per second a thread gave up its core.
+    /// Number of times per second that a thread gave up its core.
     pub voluntary_switches_per_s: f64,
-    /// Times per second a thread lost its core.
+    /// Number of times per second that a thread lost its core.
     pub involuntary_switches_per_s: f64,
 }
 
-/// Divides differences by the time between two samples; no time, no rate.
+/// Divides differences by the time between two samples; without time there is no rate.
 #[derive(Clone, Copy)]
 struct Span {
     seconds: f64,
@@ -115,7 +115,7 @@ impl Span {
         self.divide(to.saturating_sub(from) as f64)
     }
 
-    /// CPU seconds per second, that is cores.
+    /// CPU seconds per second, which are cores.
     fn cores(self, from: Nanos, to: Nanos) -> f64 {
         self.divide(to.since(from).as_secs_f64())
     }
@@ -146,7 +146,7 @@ impl Span {
         })
     }
 
-    /// From the stalled time, not from the kernel's average: that one reaches back beyond the first sample.
+    /// From the stalled time, not from the kernel's average, which includes time before the first sample.
     fn pressure(self, from: Option<Pressure>, to: Option<Pressure>) -> Option<Share> {
         let (a, b) = (from?, to?);
         Share::new(self.cores(a.stalled, b.stalled).min(1.0)).ok()
@@ -185,7 +185,7 @@ impl HostRates {
         }
     }
 
-    /// Names (with units) and values for a table; a figure this host does not offer is `None`.
+    /// Returns names (with units) and values for a table; a figure that this host lacks is `None`.
     #[must_use]
     pub fn columns(&self) -> Vec<(&'static str, Option<f64>)> {
         let (lo, net, disk) = (self.loopback.as_ref(), self.network.as_ref(), self.disk.as_ref());
@@ -231,7 +231,7 @@ impl ProcessRates {
         }
     }
 
-    /// Names (with units) and values for a table; a figure that was not taken is `None`.
+    /// Returns names (with units) and values for a table; a figure that was not taken is `None`.
     #[must_use]
     pub fn columns(&self) -> Vec<(&'static str, Option<f64>)> {
         vec![

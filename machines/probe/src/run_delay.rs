@@ -1,4 +1,4 @@
-//! Run delay of some processes: the time their threads could run and waited for a core.
+//! Run delay of processes: the time for which their threads could run and waited for a core.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,19 +7,20 @@ use barograph_model::Nanos;
 
 use crate::text;
 
-/// Adds up the run delay of processes that come and go. The kernel tells it per thread and forgets a thread that ends, so
-/// it is added up here by difference; what a thread waited between the last sample and its end is lost.
+/// Sums the run delay of processes that come and go. The kernel reports it per thread and forgets a thread
+/// that ends, so differences are added up here; the wait of a thread between the last sample and its end is
+/// lost.
 #[derive(Debug, Default)]
 pub struct RunDelayProbe {
-    /// Of each thread that lived at the last sample, in nanoseconds.
+    /// Run delay of each thread at the last sample, in nanoseconds.
     seen: BTreeMap<u32, u64>,
     total: Nanos,
     begun: bool,
 }
 
 impl RunDelayProbe {
-    /// The run delay of all threads of these processes since the first sample, which is 0. `None` when nothing of them can
-    /// be read: they have ended, or the kernel does not tell.
+    /// Returns the run delay of all threads of these processes since the first sample, which is 0. `None` if
+    /// nothing can be read: they have ended, or the kernel does not report it.
     pub fn sample(&mut self, processes: &[u32]) -> Option<Nanos> {
         let mut now = BTreeMap::new();
         for process in processes {
@@ -44,7 +45,7 @@ impl RunDelayProbe {
         if self.begun {
             let grown = now.iter().map(|(id, &delay)| match self.seen.get(id) {
                 Some(&before) if before <= delay => delay - before,
-                // A new thread, or another one with the number of one that ended.
+                // A new thread, or another one with a reused number.
                 _ => delay,
             });
             self.total = self.total + Nanos(grown.sum());
@@ -77,7 +78,7 @@ mod tests {
         let mut probe = RunDelayProbe::default();
         assert_eq!(probe.sample(&[u32::MAX]), None);
         assert_eq!(probe.sample(&[own]), Some(Nanos::ZERO));
-        // More threads than cores, all of them busy: somebody waits.
+        // More busy threads than cores, so some must wait.
         let threads = 2 + std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let ready = std::sync::Barrier::new(threads + 1);
         let looked = std::sync::atomic::AtomicBool::new(false);

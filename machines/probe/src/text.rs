@@ -1,32 +1,32 @@
-//! The texts of `/proc` as numbers: pure functions from text, `None` for anything that does not fit.
+//! Parsing of `/proc` files: pure functions from text, which return `None` for unexpected text.
 
 use barograph_model::{Nanos, Share};
 
 /// CPU time of all cores since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// In programs, niced ones included.
+    /// In user mode, including niced programs.
     pub user: Nanos,
-    /// In the kernel on behalf of programs.
+    /// In the kernel for programs.
     pub system: Nanos,
-    /// Idle, nothing to wait for.
+    /// Idle.
     pub idle: Nanos,
     /// Idle while a disk operation was outstanding; the kernel calls this figure unreliable.
     pub iowait: Nanos,
-    /// In interrupts, hard and soft.
+    /// In interrupts, hardware and software.
     pub irq: Nanos,
-    /// Wanted by us and given to somebody else by the hypervisor.
+    /// Runnable, but given to others by the hypervisor.
     pub steal: Nanos,
 }
 
-/// Memory of the host now.
+/// Current memory of the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// All there is, bytes.
+    /// Total, bytes.
     pub total_bytes: u64,
-    /// What programs could still get without swapping, bytes.
+    /// Available to programs without swapping, bytes.
     pub available_bytes: u64,
-    /// File contents kept by the kernel, bytes.
+    /// Page cache, bytes.
     pub cached_bytes: u64,
     /// Swap in use, bytes.
     pub swap_used_bytes: u64,
@@ -43,40 +43,40 @@ pub struct NetTotals {
     pub received_packets: u64,
     /// Packets sent.
     pub sent_packets: u64,
-    /// Packets dropped, either way.
+    /// Packets dropped, in both directions.
     pub dropped_packets: u64,
 }
 
 /// Work of all whole disks since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskTotals {
-    /// Finished reads.
+    /// Completed reads.
     pub reads: u64,
-    /// Finished writes.
+    /// Completed writes.
     pub writes: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Time with at least one request outstanding, summed over the disks.
+    /// Time with at least one open request, summed over the disks.
     pub busy: Nanos,
 }
 
-/// Pressure on one resource: how much somebody had to wait for it.
+/// Pressure on one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// Share of the last ten seconds in which at least one task waited, as the kernel averages it.
+    /// Share of the last ten seconds in which at least one task waited, as averaged by the kernel.
     pub avg10: Share,
-    /// All time in which at least one task waited.
+    /// Total time in which at least one task waited.
     pub stalled: Nanos,
 }
 
-/// `ticks` of a clock with `hz` ticks a second.
+/// Converts `ticks` of a clock with `hz` ticks per second.
 pub(crate) fn ticks(ticks: u64, hz: u64) -> Nanos {
     Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(hz.max(1))).try_into().unwrap_or(u64::MAX))
 }
 
-/// The first line of `/proc/stat`. Guest time is inside user time already, so columns 9 and 10 are not added.
+/// Parses the first line of `/proc/stat`. User time includes guest time, so columns 9 and 10 are not added.
 pub(crate) fn cpu_times(text: &str, hz: u64) -> Option<CpuTimes> {
     let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
     let mut fields = [Nanos::ZERO; 8];
@@ -88,7 +88,7 @@ pub(crate) fn cpu_times(text: &str, hz: u64) -> Option<CpuTimes> {
     Some(CpuTimes { user: user + nice, system, idle, iowait, irq: irq + softirq, steal })
 }
 
-/// The number of cores that are on, from `/proc/stat`.
+/// Parses the number of online cores from `/proc/stat`.
 pub(crate) fn cores(text: &str) -> u32 {
     let numbered = |line: &&str| {
         line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -96,7 +96,7 @@ pub(crate) fn cores(text: &str) -> u32 {
     u32::try_from(text.lines().filter(numbered).count()).unwrap_or(u32::MAX)
 }
 
-/// `/proc/meminfo`.
+/// Parses `/proc/meminfo`.
 pub(crate) fn memory(text: &str) -> Option<Memory> {
     let bytes = |key: &str| {
         let line = text.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':'))?;
@@ -110,7 +110,8 @@ pub(crate) fn memory(text: &str) -> Option<Memory> {
     })
 }
 
-/// `/proc/net/dev` as (loopback, all others). A packet that crosses a bridge counts on each of its interfaces.
+/// Parses `/proc/net/dev` as (loopback, all others). A packet that crosses a bridge counts on each of its
+/// interfaces.
 pub(crate) fn network(text: &str) -> Option<(NetTotals, NetTotals)> {
     let (mut loopback, mut others) = (NetTotals::default(), NetTotals::default());
     for line in text.lines().skip(2) {
@@ -130,9 +131,9 @@ pub(crate) fn network(text: &str) -> Option<(NetTotals, NetTotals)> {
     Some((loopback, others))
 }
 
-/// `/proc/diskstats`, only the disks named in `whole`: adding their partitions too would count twice.
+/// Parses the disks named in `whole` from `/proc/diskstats`; their partitions would count twice.
 pub(crate) fn disks(text: &str, whole: &[String]) -> Option<DiskTotals> {
-    /// The kernel counts sectors of this size here, whatever the disk's own sectors are.
+    /// Sector size of the kernel's counters in bytes, whatever the disk's own sectors are.
     const SECTOR: u64 = 512;
     let mut sum = DiskTotals::default();
     for line in text.lines() {
@@ -154,14 +155,14 @@ pub(crate) fn disks(text: &str, whole: &[String]) -> Option<DiskTotals> {
     Some(sum)
 }
 
-/// Segments sent again, from `/proc/net/snmp`: the column is found by its name in the line of names.
+/// Parses the retransmitted segments from `/proc/net/snmp`, whose column is found by its name.
 pub(crate) fn tcp_retransmits(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|l| l.strip_prefix("Tcp:"));
     let column = lines.next()?.split_ascii_whitespace().position(|name| name == "RetransSegs")?;
     lines.next()?.split_ascii_whitespace().nth(column)?.parse().ok()
 }
 
-/// The `some` line of a file in `/proc/pressure`.
+/// Parses the `some` line of a file in `/proc/pressure`.
 pub(crate) fn pressure(text: &str) -> Option<Pressure> {
     let line = text.lines().find_map(|l| l.strip_prefix("some "))?;
     let value =
@@ -171,17 +172,18 @@ pub(crate) fn pressure(text: &str) -> Option<Pressure> {
     Some(Pressure { avg10: Share::new(avg10 / 100.0).ok()?, stalled: Nanos(total_us.saturating_mul(1_000)) })
 }
 
-/// What we use of `/proc/PID/stat`.
+/// Fields of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
-    /// `R`, `S`, `Z`, ...
+    /// State: `R`, `S`, `Z`, ...
     pub(crate) state: char,
     pub(crate) user: Nanos,
     pub(crate) system: Nanos,
     pub(crate) threads: u64,
 }
 
-/// `/proc/PID/stat`. The name in brackets may hold blanks and brackets, so fields are counted from the last `)`.
+/// Parses `/proc/PID/stat`. The name in brackets may contain blanks and brackets, so fields are counted from
+/// the last `)`.
 pub(crate) fn process_stat(text: &str, hz: u64) -> Option<ProcessStat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -194,18 +196,18 @@ pub(crate) fn process_stat(text: &str, hz: u64) -> Option<ProcessStat> {
     })
 }
 
-/// Resident pages from `/proc/PID/statm`.
+/// Parses the resident pages from `/proc/PID/statm`.
 pub(crate) fn resident_pages(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// (voluntary, involuntary) context switches of one thread from its `status`.
+/// Parses the (voluntary, involuntary) context switches of a thread from its `status`.
 pub(crate) fn context_switches(text: &str) -> Option<(u64, u64)> {
     let value = |key: &str| text.lines().find_map(|l| l.strip_prefix(key))?.trim().parse().ok();
     Some((value("voluntary_ctxt_switches:")?, value("nonvoluntary_ctxt_switches:")?))
 }
 
-/// Nanoseconds for which a thread could run and waited, the second figure of its `schedstat`.
+/// Parses the run delay of a thread in nanoseconds, the second figure of its `schedstat`.
 pub(crate) fn run_delay(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Known texts of `/proc` and broken ones.
+//! Known texts of `/proc`, and malformed ones.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! One service, asked again and again over one connection.
+//! Repeated questions to one service over one connection.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::link::{Link, Trouble};
 use crate::sums::Sums;
 use crate::{Question, Statistic, Statistics};
 
-/// An answer is waited for this long, connecting included.
+/// Longest wait for an answer, including the connection.
 pub const WAIT: Duration = Duration::from_secs(1);
 
-/// Asks one service. A connection that failed, or whose answer did not come in time, is given up, and the next question
-/// makes another.
+/// Asks one service. A connection that failed, or whose answer was late, is closed, and the next question
+/// opens another.
 #[derive(Debug)]
 pub struct Asker {
     question: Question,
@@ -24,16 +24,17 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// For a service that is asked at `at`. Nothing is connected yet.
+    /// Makes an asker for a service at `at`, without a connection.
     #[must_use]
     pub fn new(statistics: &Statistics, at: SocketAddr) -> Self {
         Asker { question: statistics.ask.clone(), values: statistics.values.clone(), at, link: None }
     }
 
-    /// The values now, one place for each statistic; `None` for one that the service does not tell.
+    /// Asks for the current values, one per statistic; `None` for a statistic that the service does not
+    /// report.
     ///
     /// # Errors
-    /// When there is no answer within [`WAIT`], or none of use.
+    /// If there is no usable answer within [`WAIT`].
     pub async fn ask(&mut self) -> Result<Vec<Option<f64>>, AskError> {
         let at = self.at;
         let answered = timeout(WAIT, self.ask_patiently()).await;
@@ -56,7 +57,7 @@ impl Asker {
         };
         let mut sums = Sums::new(&self.values);
         link.ask(&self.question, &mut sums).await?;
-        // Only a connection whose answer was read to its end is asked again.
+        // A connection is reused only if its answer was read to the end.
         self.link = Some(link);
         Ok(sums.finish())
     }

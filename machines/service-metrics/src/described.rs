@@ -1,18 +1,18 @@
-//! What is asked, and what of the answer is kept, as it stands in a `service.toml`.
+//! Questions and statistics, in the form of a `service.toml`.
 
 use serde::Deserialize;
 
 use crate::Pick;
 
-/// What a service is asked about itself.
+/// Question to a service about itself, and statistics in the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statistics {
     /// The question.
     pub ask: Question,
-    /// The name of the port where it is asked; without it the one for clients.
+    /// Name of the port for the question; by default the port for clients.
     pub port: Option<String>,
-    /// What of the answer is kept, what says the most first.
+    /// Statistics to keep, the most important first.
     pub values: Vec<Statistic>,
 }
 
@@ -24,19 +24,19 @@ pub enum Question {
     Http {
         /// The path, beginning with a slash.
         path: String,
-        /// What the answer looks like.
+        /// Form of the answer.
         form: Form,
     },
-    /// A statement that PostgreSQL answers with one row; its columns are the names.
+    /// A statement that PostgreSQL answers with one row, whose columns are named values.
     Postgres {
-        /// Who asks, without a password; also the name of the database.
+        /// User without a password; also the name of the database.
         user: String,
         /// The statement.
         row: String,
     },
-    /// A statement that MySQL or MariaDB answers with rows of a name and a value.
+    /// A statement that MySQL or MariaDB answers with rows of name and value.
     MySql {
-        /// Who asks, without a password.
+        /// User without a password.
         user: String,
         /// The statement.
         rows: String,
@@ -47,52 +47,52 @@ pub enum Question {
     Memcached,
 }
 
-/// What the body of an answer over HTTP looks like.
+/// Form of an HTTP answer's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// Lines of the text format of Prometheus, or of OpenMetrics.
+    /// Text format of Prometheus or OpenMetrics.
     Prometheus,
-    /// One JSON object; dots in a name lead into objects inside.
+    /// One JSON object; dots in a name lead into nested objects.
     Json,
-    /// A line for each value, `Name: value`.
+    /// One value per line, `Name: value`.
     Lines,
     /// The page of nginx's `stub_status`.
     StubStatus,
-    /// HAProxy's table with commas: columns are the names; `pxname`, `svname`, `type` and the first word of `status` are
-    /// labels; `rows` is 1 for every row.
+    /// HAProxy's table in CSV: columns are the names; `pxname`, `svname`, `type` and the first word of
+    /// `status` are labels; `rows` is 1 for every row.
     Haproxy,
 }
 
-/// One value that is kept.
+/// A statistic to keep.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statistic {
-    /// Its name in records: lower-case words with `_` between.
+    /// Name in records: lower-case words joined by `_`.
     pub name: String,
-    /// Where it stands in the answer.
+    /// Its place in the answer.
     pub of: Pick,
-    /// Whether it only grows.
+    /// Its kind.
     pub kind: Kind,
-    /// What is counted, in the plural: `commits`, `bytes`.
+    /// Its unit, in the plural: `commits`, `bytes`.
     pub unit: String,
-    /// What it means, where the name does not say.
+    /// Description, if the name is not clear.
     #[serde(default)]
     pub what: String,
 }
 
-/// How a value behaves.
+/// Kind of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// It only grows; kept as a rate per second.
     Counter,
-    /// It goes up and down; kept as it is.
+    /// It rises and falls; kept as it is.
     Gauge,
 }
 
 impl Kind {
-    /// Its name in records, which is that of what is kept.
+    /// Returns its name in records, that of the kept value.
     #[must_use]
     pub fn kept_as(self) -> &'static str {
         match self {
@@ -103,10 +103,10 @@ impl Kind {
 }
 
 impl Statistics {
-    /// The first thing that is wrong with it, in words.
+    /// Checks the description; an error is the first defect, in words.
     ///
     /// # Errors
-    /// A name twice, a name that cannot stand in a record, a path without a slash, or nothing to keep.
+    /// A repeated name, a name invalid in records, a path without a slash, or no statistic.
     pub fn check(&self) -> Result<(), String> {
         if self.values.is_empty() {
             return Err("statistics without values".to_owned());

@@ -1,4 +1,4 @@
-//! Why a service did not say anything of use.
+//! Errors of questions to services.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,35 +9,35 @@ use crate::WAIT;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// It could not be connected to, or the connection broke.
+    /// The connection could not be opened, or broke.
     #[error("ask {at} for its statistics")]
     Connection {
-        /// Where.
+        /// Address of the service.
         at: SocketAddr,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// No whole answer came in time.
+    /// No complete answer arrived in time.
     #[error("no statistics from {at} within {} s", WAIT.as_secs_f64())]
     Late {
-        /// Where.
+        /// Address of the service.
         at: SocketAddr,
     },
-    /// It answered that it will not say.
+    /// The service refused to answer.
     #[error("{at} refused to tell its statistics: {said}")]
     Refused {
-        /// Where.
+        /// Address of the service.
         at: SocketAddr,
-        /// What it said.
+        /// Its message.
         said: String,
     },
-    /// The answer is not of the form it should have.
+    /// The answer has the wrong form.
     #[error("statistics of {at} are not readable: {what}")]
     Unreadable {
-        /// Where.
+        /// Address of the service.
         at: SocketAddr,
-        /// What is wrong.
+        /// Defect of the answer.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Texts in which services tell their figures.
+//! Text formats of statistics.
 
 mod haproxy;
 mod prometheus;
@@ -6,7 +6,7 @@ mod prometheus;
 use crate::Form;
 use crate::sums::Sums;
 
-/// Reads an answer of this form; an error says what is missing in it.
+/// Parses an answer of this form; an error names what is missing.
 pub(crate) fn read(form: Form, text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
     match form {
         Form::Prometheus => prometheus::read(text, sums),
@@ -18,7 +18,7 @@ pub(crate) fn read(form: Form, text: &str, sums: &mut Sums<'_>) -> Result<(), St
     Ok(())
 }
 
-/// Lines of a name and a number with `between` between them; other lines are passed over.
+/// Parses lines of a name and a number separated by `between`; other lines are skipped.
 pub(crate) fn pairs(text: &str, between: &str, sums: &mut Sums<'_>) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(between)) {
         if let Ok(value) = value.trim().parse() {
@@ -44,7 +44,7 @@ fn json(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Three lines of words and numbers, and between them one of numbers alone.
+/// Parses nginx's status page: three lines of words and numbers, and among them one of numbers alone.
 fn stub_status(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let names = ["active", "accepts", "handled", "requests", "reading", "writing", "waiting"];
@@ -62,7 +62,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{Kind, Statistic};
 
-    /// What these names are worth in a text.
+    /// Values of these names in a text.
     pub(crate) fn of(form: Form, text: &str, names: &[&str]) -> Result<Vec<Option<f64>>, String> {
         let one = |name: &&str| Statistic {
             name: "x".to_owned(),
@@ -102,7 +102,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Whatever a server says, it is read or refused, and nothing panics.
+        /// Any text is parsed or refused without a panic.
         #[test]
         fn strange_texts_do_no_harm(text in "(?s).{0,200}", form in 0usize..5) {
             let form = [Form::Prometheus, Form::Json, Form::Lines, Form::StubStatus, Form::Haproxy][form];

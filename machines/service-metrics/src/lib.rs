@@ -1,9 +1,9 @@
-//! Asks running services what they count about themselves: a question in the service's own protocol, values out of the
-//! answer, and rates of what only grows.
+//! Statistics of running services: a question in the service's own protocol, values from the answer, and
+//! rates of counters.
 //!
-//! What is asked is data ([`Statistics`], from `services/NAME/service.toml`), so no product is known here, only
-//! protocols and forms of text. An [`Asker`] keeps one connection and answers within [`WAIT`] or not at all; [`Series`]
-//! makes rates of counters. The clock is the caller's.
+//! Questions are data ([`Statistics`], from `services/NAME/service.toml`), so this crate knows no products,
+//! only protocols and text formats. An [`Asker`] keeps one connection and answers within [`WAIT`] or fails;
+//! [`Series`] makes rates of counters. The caller provides the clock.
 
 mod asker;
 mod described;

@@ -14,16 +14,16 @@ use tokio::task::JoinHandle;
 use crate::Question;
 use crate::sums::Sums;
 
-/// No answer is longer; a bound so that a strange server cannot eat the memory.
+/// Longest answer in bytes: a bound on memory.
 const LARGEST: usize = 4 << 20;
 
-/// Why there is no answer of use.
+/// Reason for the lack of a usable answer.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     Io(io::Error),
-    /// The server said no, in these words.
+    /// The server refused, with this message.
     Refused(String),
-    /// What it said is not what it should be.
+    /// The answer is malformed.
     Unreadable(String),
 }
 
@@ -56,7 +56,7 @@ impl Link {
         })
     }
 
-    /// Whether it can be asked again, as far as is known here.
+    /// Whether it can be used again, as far as known.
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Link::Http(link) => link.is_open(),
@@ -78,7 +78,7 @@ impl Link {
     }
 }
 
-/// Drives a connection beside; it ends with the connection, whether the server hears of it or not.
+/// Drives a connection in a task, which ends with the connection, whether the server notices or not.
 #[derive(Debug)]
 struct Beside(JoinHandle<()>);
 

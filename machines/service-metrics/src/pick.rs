@@ -1,9 +1,9 @@
-//! Which values of an answer make a statistic: a name, and labels that must fit.
+//! Selection of values in an answer: a name, and labels that must match.
 
 use serde::Deserialize;
 
-/// A name in an answer, with labels: `in_msgs`, `hits_total{cache="items"}`. All values of the name whose labels fit are
-/// added up.
+/// A name in an answer, with labels: `in_msgs`, `hits_total{cache="items"}`. All values of the name with
+/// matching labels are added up.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pick {
@@ -11,19 +11,19 @@ pub struct Pick {
     labels: Vec<(String, String)>,
 }
 
-/// A text that is no pick.
+/// A malformed selection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is neither NAME nor NAME{{LABEL=\"VALUE\",...}}")]
 pub struct BadPick(String);
 
 impl Pick {
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the labels of a value fit; `of` gives the value of a label.
+    /// Whether the labels of a value match; `of` returns the value of a label.
     pub(crate) fn fits<'a>(&self, of: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.labels.iter().all(|(label, wanted)| of(label) == Some(wanted.as_str()))
     }

@@ -1,10 +1,10 @@
-//! Rates of what only grows, from one answer to the next.
+//! Rates of counters, from one answer to the next.
 
 use std::sync::Arc;
 
 use crate::{Kind, Statistic};
 
-/// The answers of one service, one after the other.
+/// Successive answers of one service.
 #[derive(Clone, Debug)]
 pub struct Series {
     list: Arc<[Statistic]>,
@@ -12,15 +12,15 @@ pub struct Series {
 }
 
 impl Series {
-    /// No answer yet.
+    /// Starts without an answer.
     #[must_use]
     pub fn new(list: Arc<[Statistic]>) -> Self {
         Series { list, last: None }
     }
 
-    /// Takes an answer of second `at_s`; gives what is kept, one place for each statistic: gauges as they are, counters per
-    /// second since the answer before. A counter has no rate at its first answer, nor when it fell, since then the service
-    /// was started again in between.
+    /// Takes an answer of second `at_s` and returns one value per statistic: gauges as they are, counters per
+    /// second since the previous answer. A counter has no rate at its first answer, nor after it fell, which
+    /// means that the service was restarted.
     pub fn take(&mut self, at_s: f64, values: &[Option<f64>]) -> Vec<Option<f64>> {
         let last = self.last.as_ref().filter(|(then, _)| at_s > *then);
         let kept = self.list.iter().enumerate().map(|(at, statistic)| {
@@ -37,7 +37,7 @@ impl Series {
         kept
     }
 
-    /// There was no answer: whatever is counted next may be counted by another life of the service.
+    /// Notes a missing answer: the next counts may belong to another life of the service.
     pub fn forget(&mut self) {
         self.last = None;
     }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     proptest! {
-        /// Rates times their spans add up to all that was counted.
+        /// Rates times their spans add up to everything counted.
         #[test]
         fn nothing_is_lost_between_answers(steps in prop::collection::vec((1u32..50, 0u32..10_000), 1..40)) {
             let mut series = Series::new(list());

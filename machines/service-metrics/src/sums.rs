@@ -1,8 +1,8 @@
-//! The values of statistics, added up while an answer is read.
+//! Values of statistics, added up while an answer is parsed.
 
 use crate::Statistic;
 
-/// What has been found so far, one place for each statistic.
+/// Sums so far, one per statistic.
 pub(crate) struct Sums<'a> {
     wanted: &'a [Statistic],
     found: Vec<Option<f64>>,
@@ -13,23 +13,23 @@ impl<'a> Sums<'a> {
         Sums { wanted, found: vec![None; wanted.len()] }
     }
 
-    /// The statistics.
+    /// Returns the statistics.
     pub(crate) fn wanted(&self) -> &'a [Statistic] {
         self.wanted
     }
 
-    /// Whether any statistic is of this name.
+    /// Whether any statistic has this name.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.wanted.iter().any(|statistic| statistic.of.name() == name)
     }
 
-    /// A value without labels.
+    /// Adds a value without labels.
     pub(crate) fn add(&mut self, name: &str, value: f64) {
         self.add_labelled(name, |_| None, value);
     }
 
-    /// A value whose labels `of` knows. A name that is there with other labels only is 0: nothing of that kind has
-    /// happened yet.
+    /// Adds a value whose labels `of` returns. A name that is present only with other labels counts as 0:
+    /// nothing of that kind has happened yet.
     pub(crate) fn add_labelled<'l>(&mut self, name: &str, of: impl Fn(&str) -> Option<&'l str>, value: f64) {
         for (statistic, found) in self.wanted.iter().zip(&mut self.found) {
             if statistic.of.name() == name && value.is_finite() {
@@ -41,7 +41,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// A value of a table, whose other rows say nothing of this one: where no row fits, nothing is known.
+    /// Adds a value of a table. Other rows say nothing about it: if no row matches, the value is unknown.
     pub(crate) fn add_cell<'l>(&mut self, column: &str, of: impl Fn(&str) -> Option<&'l str>, value: f64) {
         for (statistic, found) in self.wanted.iter().zip(&mut self.found) {
             if statistic.of.name() == column && value.is_finite() && statistic.of.fits(&of) {
@@ -50,7 +50,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// The values, `None` for a name that was not in the answer.
+    /// Returns the values, `None` for a name that was not in the answer.
     pub(crate) fn finish(self) -> Vec<Option<f64>> {
         self.found
     }

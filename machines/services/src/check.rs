@@ -1,4 +1,4 @@
-//! From what is written in a folder to a service whose templates are known to be good.
+//! Builds a service from its folder, with all templates checked.
 
 use std::path::{Component, Path};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::{Service, ServiceError, Word};
 struct Reader<'a> {
     folder: &'a Folder,
     known: Known<'a>,
-    /// Of the `service.toml`, for messages.
+    /// Path of the `service.toml`, for messages.
     file: String,
 }
 
@@ -94,7 +94,7 @@ impl Reader<'_> {
         asked.map(|(text, holds)| condition(&self.file, &text, holds, self.known)).collect()
     }
 
-    /// A folder or file below that of the unit.
+    /// Checks that a path is within the folder of the unit.
     fn inside(&self, what: &str, path: String) -> Result<String, ServiceError> {
         let inside = Path::new(&path).components().all(|part| matches!(part, Component::Normal(_)));
         if inside && !path.is_empty() {
@@ -174,7 +174,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What it is asked about itself, with the port for clients unless it says another.
+    /// Statistics with their port, by default the one for clients.
     fn statistics(&self, mut asked: Statistics) -> Result<Statistics, ServiceError> {
         asked.check().or_else(|what| self.wrong(what))?;
         let main = self.known.ports.first().map(|(name, _)| name.clone());
@@ -186,7 +186,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A template that no file is made of is a mistake.
+    /// Refuses a template that no file uses.
     fn templates_used(&self, service: &Service) -> Result<(), ServiceError> {
         let raw = self.folder.service;
         match self.folder.templates.iter().find(|(name, _)| !raw.contains(&format!("\"{name}\""))) {

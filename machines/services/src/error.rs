@@ -1,101 +1,101 @@
-//! What can go wrong between a folder of `services/` and a unit.
+//! Errors between a folder of `services/` and a unit.
 
 use barograph_platform::Missing;
 
-/// A service could not be read, or made a unit of.
+/// A service could not be read, or a unit of it could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// A `service.toml` is not what it must be.
+    /// A `service.toml` is invalid.
     #[error("read `services/{service}/service.toml`")]
     Read {
-        /// The service.
+        /// Name of the service.
         service: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<toml::de::Error>,
     },
-    /// Something in a folder does not fit together.
+    /// The files of a folder are inconsistent.
     #[error("use `services/{file}`: {what}")]
     Folder {
-        /// The file, and the place in it where there is one.
+        /// The file, with the place in it if known.
         file: String,
-        /// What is wrong.
+        /// The defect.
         what: String,
     },
-    /// A template has a word that nobody can fill in.
+    /// A template contains an unknown word.
     #[error("use `services/{file}`: unknown word `{word}` in braces")]
     UnknownWord {
         /// The file and its line.
         file: String,
-        /// What stands in the braces.
+        /// Text between the braces.
         word: String,
     },
-    /// The topology gave a word that the service does not know.
+    /// The topology gave a word that the service does not have.
     #[error("give `{word}` to service `{service}`: it knows {known}")]
     UnknownValue {
-        /// The service.
+        /// Name of the service.
         service: String,
         /// The word.
         word: String,
-        /// All words it knows.
+        /// All words of the service.
         known: String,
     },
-    /// The service needs a word that the topology did not give.
+    /// The topology did not give a required word.
     #[error("leave out `{word}` of service `{service}`: it is {what}")]
     NoValue {
-        /// The service.
+        /// Name of the service.
         service: String,
         /// The word.
         word: String,
-        /// What it stands for.
+        /// Description of the word.
         what: String,
     },
-    /// The topology gave a word a value that cannot be used.
+    /// The topology gave a word an invalid value.
     #[error("use `{value}` as `{word}` of service `{service}`: wanted is {wanted}")]
     BadValue {
-        /// The service.
+        /// Name of the service.
         service: String,
         /// The word.
         word: String,
         /// Its value.
         value: String,
-        /// What would be good.
+        /// Allowed values.
         wanted: String,
     },
     /// The place has no port of this name.
     #[error("place service `{service}` without a port `{port}`")]
     NoPort {
-        /// The service.
+        /// Name of the service.
         service: String,
-        /// The port's name.
+        /// Name of the port.
         port: String,
     },
-    /// The folder of the place cannot stand in configuration files.
+    /// The folder of the place cannot be written in configuration files.
     #[error("place service `{service}` in `{folder}`: {why}")]
     BadFolder {
-        /// The service.
+        /// Name of the service.
         service: String,
         /// The folder.
         folder: String,
-        /// Why not.
+        /// The cause.
         why: &'static str,
     },
-    /// A program is not on this machine.
+    /// A program is not installed.
     #[error("find the programs of service `{service}`")]
     Missing {
-        /// The service.
+        /// Name of the service.
         service: String,
-        /// Which one, and what installs it.
+        /// The program, and the command that installs it.
         #[source]
         source: Missing,
     },
-    /// The program did not tell its version.
+    /// The program did not report its version.
     #[error("ask `{command}` for its version: {what}")]
     Version {
         /// The command.
         command: String,
-        /// What it did instead.
+        /// Actual result of the command.
         what: String,
     },
 }

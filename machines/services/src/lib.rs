@@ -1,9 +1,9 @@
-//! Services as data: how to install, start, size, ask and stop each of them, read from `services/NAME/`.
+//! Services as data: how to install, start, size, query and stop each, read from `services/NAME/`.
 //!
-//! A folder there holds a `service.toml` and the templates of its configuration files. They are part of the program, so
-//! that it works in any folder. [`Service::unit`] makes the [`Unit`](barograph_platform::Unit) of one instance: nothing
-//! is known here of the platform on which it will run, and no platform knows any service. What a service.toml may say
-//! is in `docs/services.md`.
+//! A folder holds a `service.toml` and the templates of its configuration files. They are built into the
+//! program, so that it works in any folder. [`Service::unit`] makes the [`Unit`](barograph_platform::Unit) of
+//! one instance: this crate does not know the platform of a unit, and no platform knows a service.
+//! `docs/services.md` describes `service.toml`.
 
 mod check;
 mod error;

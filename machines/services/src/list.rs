@@ -1,14 +1,14 @@
-//! Which services there are: one line each, with the templates of its folder.
+//! List of services: one line each, with the templates of its folder.
 
 use std::sync::LazyLock;
 
 use crate::{Service, ServiceError};
 
-/// A folder below `services/`, as it was when the program was built.
+/// A folder below `services/`, as of the build of the program.
 pub(crate) struct Folder {
-    /// Its name, and that of the service.
+    /// Name of the folder and of the service.
     pub(crate) name: &'static str,
-    /// Its `service.toml`.
+    /// Content of its `service.toml`.
     pub(crate) service: &'static str,
     /// Its templates: name and text.
     pub(crate) templates: &'static [(&'static str, &'static str)],
@@ -24,7 +24,7 @@ macro_rules! folder {
     };
 }
 
-/// In the order in which a request meets them.
+/// All folders, in the order in which a request meets the services.
 pub(crate) const FOLDERS: &[Folder] = &[
     folder!("driver"),
     folder!("keepalived", "keepalived.conf"),
@@ -43,7 +43,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     folder!("twemproxy", "nutcracker.yml"),
 ];
 
-/// Every service, in the order in which a request meets them.
+/// Returns every service, in the order in which a request meets them.
 #[must_use]
 pub fn all() -> &'static [Service] {
     static ALL: LazyLock<Vec<Service>> = LazyLock::new(|| {
@@ -54,7 +54,7 @@ pub fn all() -> &'static [Service] {
     &ALL
 }
 
-/// The service of this name.
+/// Returns the service of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Service> {
     all().iter().find(|service| service.name() == name)

@@ -1,20 +1,20 @@
-//! What a service was measured to cost when nobody asks anything of it.
+//! Measured cost of an idle service.
 
 use serde::Deserialize;
 
-/// Figures with the conditions they were taken under. `cargo xtask bench services` takes them.
+/// Figures with the conditions of their measurement. `cargo xtask bench services` takes them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// When, as `YYYY-MM-DD`.
+    /// Date, as `YYYY-MM-DD`.
     pub date: String,
-    /// On what.
+    /// Description of the machine.
     pub machine: String,
-    /// The version that was measured.
+    /// Measured version.
     pub version: String,
-    /// With its own defaults.
+    /// Figures with the product's defaults.
     pub vanilla: Figures,
-    /// Sized for the machine.
+    /// Figures when sized for the machine.
     pub tuned: Figures,
 }
 
@@ -22,16 +22,17 @@ pub struct Measured {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figures {
-    /// From the wish to readiness, with its steps of preparation: the median of several starts, in seconds.
+    /// Median time from the request to readiness, including steps of preparation, over several starts, in
+    /// seconds.
     pub ready_s: f64,
-    /// From the wish to stop until its end: the median, in seconds.
+    /// Median time from the request to stop until the end, in seconds.
     pub stop_s: f64,
-    /// Resident memory of all its processes when idle, shared pages counted in each, in MiB.
+    /// Resident memory of all its processes when idle, with shared pages counted in each, in MiB.
     pub rss_mib: f64,
-    /// Resident memory of all its processes when idle, shared pages counted once, in MiB.
+    /// Resident memory of all its processes when idle, with shared pages counted once, in MiB.
     pub pss_mib: f64,
     /// CPU of all its processes when idle, in thousandths of a core.
     pub idle_millicores: f64,
-    /// Processes.
+    /// Number of processes.
     pub processes: u32,
 }

@@ -1,17 +1,18 @@
-//! Where programs and folders of services are on this machine.
+//! Programs and folders of services on this machine.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of programs besides those of `PATH`, which leaves out some of these for users other than root.
+/// Folders of programs in addition to those of `PATH`, which often lacks some of these for users other than
+/// root.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/bin", "/sbin"];
 
-/// Finds the first of `places` that is there.
+/// Finds the first existing one of `places`.
 ///
-/// A place is an absolute path, a bare name that is searched in `PATH` and the usual folders, or `tools:NAME` for a
-/// program that `cargo xtask` built. A `*` in an absolute path stands for a part of one folder's name; of several the
-/// one with the greatest number in it wins.
+/// A place is an absolute path, a bare name that is searched for in `PATH` and the usual folders, or
+/// `tools:NAME` for a program built by `cargo xtask`. A `*` in an absolute path stands for a part of one
+/// folder's name; of several matches the one with the greatest number wins.
 pub(crate) fn find(places: &[String]) -> Option<PathBuf> {
     places.iter().find_map(|place| {
         if let Some(name) = place.strip_prefix("tools:") {
@@ -32,7 +33,8 @@ fn search_path() -> std::ffi::OsString {
     env::var_os("PATH").unwrap_or_default()
 }
 
-/// Beside the folder of this program, where cargo builds it, or in the workspace it was built from.
+/// Path of a built tool: beside the folder of this program, where cargo builds it, or in the workspace of the
+/// build.
 fn tools(name: &str) -> Option<PathBuf> {
     let beside =
         env::current_exe().ok().and_then(|own| Some(own.parent()?.parent()?.join("tools").join(name)));
@@ -40,7 +42,7 @@ fn tools(name: &str) -> Option<PathBuf> {
     beside.into_iter().chain([built]).find(|file| file.is_file()).and_then(|file| file.canonicalize().ok())
 }
 
-/// The path itself, or with its `*` filled in.
+/// Returns the path itself, or with its `*` filled in.
 fn newest(pattern: &str) -> Option<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else {
         return Some(PathBuf::from(pattern)).filter(|path| path.exists());

@@ -1,4 +1,4 @@
-//! Where one instance of a service lives.
+//! Place of one instance of a service.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,17 +6,17 @@ use std::path::Path;
 
 use barograph_platform::Limits;
 
-/// Which settings a service gets. Both keep what was committed.
+/// Settings of a service. Both flavours keep committed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flavour {
-    /// The product's own defaults, and what keeps its data, its port and its folder apart from others.
+    /// The product's defaults, except for settings that separate its data, ports and folder from others.
     Vanilla,
-    /// Sized for what the unit may use.
+    /// Sized for the limits of the unit.
     Tuned,
 }
 
 impl Flavour {
-    /// Its name in plans and records.
+    /// Returns its name in plans and records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,29 +26,29 @@ impl Flavour {
     }
 }
 
-/// Where one instance lives, and what the topology has to say to it.
+/// Place of one instance, with the values from the topology.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The unit's name, as `postgres-1`.
+    /// Name of the unit, as `postgres-1`.
     pub name: &'a str,
-    /// The host of the site on which it runs.
+    /// Host within the site.
     pub host: &'a str,
-    /// Where others reach that host.
+    /// Address of the host for others.
     pub address: IpAddr,
-    /// Its ports by name, chosen by the caller.
+    /// Ports by name, chosen by the caller.
     pub ports: &'a BTreeMap<String, u16>,
-    /// Its own folder: absolute, and not there yet.
+    /// Folder of the instance: absolute, and not created yet.
     pub folder: &'a Path,
-    /// A file on this machine for what it writes.
+    /// Log file on this machine.
     pub log: &'a Path,
-    /// Which settings it gets.
+    /// Flavour of its settings.
     pub flavour: Flavour,
-    /// What it may use; also the size that [`Flavour::Tuned`] is made for.
+    /// Limits of the unit; also the size for [`Flavour::Tuned`].
     pub limits: &'a Limits,
-    /// Cores and bytes of memory of the machine, where the limits say nothing.
+    /// Cores and bytes of memory of the machine, where there are no limits.
     pub machine: (usize, u64),
-    /// Words of the topology; an empty value is none.
+    /// Values of words from the topology; an empty value counts as none.
     pub values: &'a BTreeMap<String, String>,
-    /// This program, for the services that it is itself.
+    /// Path of this program, for services that are part of it.
     pub own_program: &'a Path,
 }

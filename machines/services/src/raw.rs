@@ -1,4 +1,4 @@
-//! A `service.toml` as it is written.
+//! A `service.toml` as written.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,34 @@ use crate::word::RawWord;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawService {
-    /// What people call it.
+    /// Name for users.
     pub(crate) title: String,
-    /// What it is for, in one sentence.
+    /// Purpose, in one sentence.
     pub(crate) purpose: String,
-    /// What a reader of its figures should know, one sentence each.
+    /// Notes for readers of its figures, one sentence each.
     #[serde(default)]
     pub(crate) notes: Vec<String>,
     pub(crate) install: RawInstall,
-    /// Its name among container images, where it has one.
+    /// Name of its container image, if it has one.
     pub(crate) image: Option<String>,
     #[serde(default)]
     pub(crate) user: User,
-    /// It changes the network of the host it runs on.
+    /// Whether it changes the network of its host.
     #[serde(default)]
     pub(crate) own_host: bool,
-    /// The folder below its own with everything it stores, for services that store something.
+    /// Folder below its own with everything it stores, if it stores anything.
     pub(crate) keep: Option<String>,
-    /// What clients are told.
+    /// URL for clients.
     pub(crate) url: String,
     pub(crate) versions_tried: Vec<String>,
     pub(crate) version: RawVersion,
-    /// The first is the one for clients.
+    /// Ports; the first is the one for clients.
     #[serde(default)]
     pub(crate) ports: Vec<RawPort>,
-    /// Programs and folders of this machine, and where each is searched.
+    /// Programs and folders of this machine, and the places to search for each.
     #[serde(default)]
     pub(crate) paths: BTreeMap<String, Vec<String>>,
-    /// What the topology may say.
+    /// Words that the topology may give.
     #[serde(default)]
     pub(crate) words: BTreeMap<String, RawWord>,
     #[serde(default)]
@@ -49,7 +49,7 @@ pub(crate) struct RawService {
     pub(crate) start: RawStart,
     #[serde(default)]
     pub(crate) env: Vec<RawVariable>,
-    /// The first whose condition holds.
+    /// Ways to become ready; the first whose condition holds applies.
     pub(crate) ready: Vec<RawReady>,
     pub(crate) statistics: Option<Statistics>,
     pub(crate) stop: RawStop,
@@ -59,16 +59,16 @@ pub(crate) struct RawService {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawInstall {
-    /// Packages of Debian and Ubuntu; none for what is no package.
+    /// Packages of Debian and Ubuntu; empty if there is none.
     pub(crate) packages: Vec<String>,
-    /// What a person types.
+    /// Command for the user.
     pub(crate) command: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVersion {
-    /// A name in `paths`; none for a service that is this program.
+    /// A name in `paths`; absent for a service that is part of this program.
     pub(crate) program: Option<String>,
     #[serde(default)]
     pub(crate) args: Vec<String>,
@@ -78,16 +78,16 @@ pub(crate) struct RawVersion {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPort {
     pub(crate) name: String,
-    /// The number it has where nothing else is said.
+    /// Default number.
     pub(crate) usual: u16,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFile {
-    /// Below the folder of the unit.
+    /// Path below the folder of the unit.
     pub(crate) path: String,
-    /// A file beside the `service.toml`; `text` instead of it for what is short.
+    /// Name of a file beside the `service.toml`; short texts use `text` instead.
     pub(crate) template: Option<String>,
     pub(crate) text: Option<String>,
     #[serde(default)]
@@ -110,10 +110,10 @@ pub(crate) struct RawStep {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawStart {
-    /// A name in `paths`; none for this program.
+    /// A name in `paths`; absent for this program.
     pub(crate) program: Option<String>,
     pub(crate) args: Vec<String>,
-    /// Arguments that are added when something holds.
+    /// Arguments that are added under a condition.
     #[serde(default)]
     pub(crate) more: Vec<RawArgs>,
 }
@@ -139,21 +139,21 @@ pub(crate) struct RawVariable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawReady {
     pub(crate) by: ReadyBy,
-    /// With `answer`.
+    /// Question for `answer`.
     pub(crate) ask: Option<Ask>,
-    /// The port it is asked at, when it is not the one for clients.
+    /// Port of the question, if it is not the one for clients.
     pub(crate) port: Option<String>,
-    /// Longest wait; needed unless it is ready because it runs.
+    /// Longest wait; required unless readiness is `run`.
     pub(crate) timeout_s: Option<u64>,
     pub(crate) when: Option<String>,
     pub(crate) unless: Option<String>,
 }
 
-/// How it shows that it is ready.
+/// Kind of readiness.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ReadyBy {
-    /// It answers.
+    /// It answers a question.
     Answer,
     /// It prints the ready line.
     Line,

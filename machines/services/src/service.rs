@@ -1,4 +1,4 @@
-//! One service, and the units that are made of it.
+//! A service, and its units.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -38,14 +38,14 @@ pub struct Service {
     pub(crate) args: Vec<Args>,
     pub(crate) env: Vec<Variable>,
     pub(crate) ready: Vec<Ready>,
-    /// With its port.
+    /// Statistics, with their port.
     pub(crate) statistics: Option<Statistics>,
     pub(crate) stop: StopSignal,
     pub(crate) grace: Duration,
     pub(crate) measured: Option<Measured>,
 }
 
-/// When something is kept: all of these hold.
+/// Conditions, all of which must hold.
 pub(crate) type Conditions = Vec<Condition>;
 
 #[derive(Clone, Debug)]
@@ -90,105 +90,107 @@ pub(crate) enum Way {
 }
 
 impl Service {
-    /// Its name in plans: that of its folder.
+    /// Returns its name in plans, that of its folder.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What people call it.
+    /// Returns its name for users.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// What it is for.
+    /// Returns its purpose.
     #[must_use]
     pub fn purpose(&self) -> &str {
         &self.purpose
     }
 
-    /// What a reader of its figures should know, one sentence each.
+    /// Returns notes for readers of its figures, one sentence each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The packages of Debian and Ubuntu that have its programs; none for what is no package.
+    /// Returns the packages of Debian and Ubuntu with its programs; empty if there are none.
     #[must_use]
     pub fn packages(&self) -> &[String] {
         &self.packages
     }
 
-    /// The command that installs it.
+    /// Returns the command that installs it.
     #[must_use]
     pub fn install(&self) -> &str {
         &self.install
     }
 
-    /// Its name among container images, where it has one.
+    /// Returns the name of its container image, if it has one.
     #[must_use]
     pub fn image(&self) -> Option<&str> {
         self.image.as_deref()
     }
 
-    /// The versions it was tried with.
+    /// Returns the versions it was tested with.
     #[must_use]
     pub fn versions_tried(&self) -> &[String] {
         &self.versions_tried
     }
 
-    /// Its ports with the numbers they usually have. The first is the one for clients.
+    /// Returns its ports with their default numbers. The first is the one for clients.
     #[must_use]
     pub fn ports(&self) -> &[(String, u16)] {
         &self.ports
     }
 
-    /// The words of a topology that it knows.
+    /// Returns the words that a topology may give.
     #[must_use]
     pub fn words(&self) -> &[Word] {
         &self.words
     }
 
-    /// Whether it changes the network of its host, so that it must not share one with the machine.
+    /// Whether it changes the network of its host, so that it must not share the machine's.
     #[must_use]
     pub fn needs_own_host(&self) -> bool {
         self.own_host
     }
 
-    /// The folder below that of an instance with everything it stores, what its steps make included; `None` for what
-    /// stores nothing worth keeping. Put in place before the start, it stands for those steps.
+    /// Returns the folder below that of an instance with everything it stores, including the results of its
+    /// steps; `None` if it stores nothing worth keeping. If put in place before the start, it replaces those
+    /// steps.
     #[must_use]
     pub fn keeps(&self) -> Option<&str> {
         self.keep.as_deref()
     }
 
-    /// How long a stop may take before it is killed.
+    /// Returns the longest time that a stop may take before it is killed.
     #[must_use]
     pub fn grace(&self) -> Duration {
         self.grace
     }
 
-    /// What it is asked about itself while it serves; its port is one of [`Service::ports`] and given. `None` for one that
-    /// tells nothing.
+    /// Returns its statistics; their port is one of [`Service::ports`] and always set. `None` if it reports
+    /// none.
     #[must_use]
     pub fn statistics(&self) -> Option<&Statistics> {
         self.statistics.as_ref()
     }
 
-    /// What it costs when idle, where that was measured.
+    /// Returns its cost when idle, if that was measured.
     #[must_use]
     pub fn measured(&self) -> Option<&Measured> {
         self.measured.as_ref()
     }
 
-    /// The first of its programs that is not on this machine, with the command that installs it.
+    /// Returns the first of its programs that is not installed, with the command that installs it.
     #[must_use]
     pub fn missing(&self) -> Option<Missing> {
         self.found().err()
     }
 
-    /// Its programs that are in no folder of the system, so that hosts with a root of their own must be shown them.
+    /// Returns its programs outside the folders of the system, which hosts with a root of their own must be
+    /// given.
     #[must_use]
     pub fn own_programs(&self) -> Vec<PathBuf> {
         const SYSTEM: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
@@ -196,13 +198,13 @@ impl Service {
         found.into_values().filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system))).collect()
     }
 
-    /// The version that is on this machine. Runs the program.
+    /// Returns the installed version. Runs the program.
     ///
     /// # Errors
-    /// When it is not there or says nothing of use.
+    /// If it is missing or its output contains no version.
     pub fn version(&self) -> Result<String, ServiceError> {
         match &self.version {
-            // It is this program, and all of its crates have one version.
+            // It is this program, and all crates have the same version.
             None => Ok(env!("CARGO_PKG_VERSION").to_owned()),
             Some((program, args)) => {
                 let path = self.find(program).map_err(|source| self.not_here(source))?;
@@ -211,7 +213,7 @@ impl Service {
         }
     }
 
-    /// What clients of an instance at this address and with these ports are told.
+    /// Returns the URL for clients of an instance at this address and with these ports.
     #[must_use]
     pub fn url(&self, address: IpAddr, ports: &BTreeMap<String, u16>) -> String {
         let (empty, limits) = (BTreeMap::new(), Limits::default());
@@ -229,7 +231,7 @@ impl Service {
             values: &empty,
             own_program: nowhere,
         };
-        // A port that the caller left out is shown as what it usually is.
+        // A port that the caller left out has its default number.
         self.url.render(&self.scope(&place, BTreeMap::new(), BTreeMap::new())).unwrap_or_else(|_| {
             let usual = self.ports.iter().cloned().collect();
             let place = Place { ports: &usual, ..place };
@@ -237,11 +239,11 @@ impl Service {
         })
     }
 
-    /// The unit of an instance at this place.
+    /// Makes the unit of an instance at this place.
     ///
     /// # Errors
-    /// When a program is missing, when the topology says too little, too much or nonsense, or when the folder's name
-    /// cannot stand in configuration files.
+    /// If a program is missing, if values of the topology are missing, unknown or invalid, or if the folder's
+    /// name cannot be written in configuration files.
     pub fn unit(&self, place: &Place<'_>) -> Result<Unit, ServiceError> {
         let found = self.found().map_err(|source| self.not_here(source))?;
         self.unit_with(place, found)
@@ -272,7 +274,7 @@ impl Service {
         Scope { service: &self.name, place, size: Size::of(place), words: &self.words, values, paths }
     }
 
-    /// The unit with programs at these paths.
+    /// Makes the unit with programs at these paths.
     pub(crate) fn unit_with(
         &self,
         place: &Place<'_>,
@@ -311,7 +313,8 @@ impl Service {
         })
     }
 
-    /// In configuration files the folder stands between quotes, which not every product can do without.
+    /// Checks the folder's path: configuration files quote it, which not every product supports for all
+    /// characters.
     fn check_folder(&self, folder: &Path) -> Result<(), ServiceError> {
         let wrong = |why| {
             let (service, folder) = (self.name.clone(), folder.display().to_string());
@@ -332,7 +335,8 @@ impl Service {
 
     fn rendered_files(&self, scope: &Scope<'_>) -> Result<Vec<UnitFile>, ServiceError> {
         let mut files = vec![UnitFile {
-            // A unit with a file has its folder made, and whoever finds the folder knows what lives there.
+            // The folder of a unit with a file is created, and the file tells users what the folder belongs
+            // to.
             path: PathBuf::from("about.txt"),
             bytes: format!("{}: {}, {}\n", scope.place.name, self.title, scope.place.flavour.name())
                 .into_bytes(),

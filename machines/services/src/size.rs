@@ -1,10 +1,10 @@
-//! Sizes that settings are made from: what a unit may use, times or divided by a number, or a share of it.
+//! Sizes for settings: a limit of the unit, multiplied or divided by a number, or a share of it.
 
 use barograph_platform::Limits;
 
 use crate::Place;
 
-/// What a unit may use.
+/// Resources of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     /// Whole cores, at least one.
@@ -12,7 +12,7 @@ pub(crate) struct Size {
     memory_bytes: u64,
 }
 
-/// Something of it that a template may name.
+/// A resource that a template may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Cpus,
@@ -31,7 +31,7 @@ impl Quantity {
     }
 }
 
-/// What is done with a number before it is written.
+/// Calculation on a number before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     AsItIs,
@@ -41,7 +41,8 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Splits `cpus*2`, `memory_kib/800` and `memory_mib:25%` into name and step. `None` when the step makes no sense.
+    /// Splits `cpus*2`, `memory_kib/800` and `memory_mib:25%` into name and step. `None` if the step is
+    /// invalid.
     pub(crate) fn split(text: &str) -> Option<(&str, Step)> {
         let Some(at) = text.find(['*', '/', ':']) else { return Some((text, Step::AsItIs)) };
         let (name, rest) = (&text[..at], &text[at + 1..]);
@@ -54,7 +55,7 @@ impl Step {
         Some((name, step))
     }
 
-    /// A whole number, at least 1: a setting of 0 often means "no limit" or "off".
+    /// Returns an integer of at least 1, as a setting of 0 often means "no limit" or "off".
     pub(crate) fn of(self, number: u64) -> u64 {
         let result = match self {
             Step::AsItIs => number,
@@ -84,7 +85,7 @@ impl Size {
     }
 }
 
-/// Whole cores: a share of one is one.
+/// Whole cores: a share of a core is one.
 fn cpus(limits: &Limits, machine: usize) -> usize {
     let quota = limits.cpus.filter(|cpus| *cpus > 0.0).map_or(machine, |cpus| cpus.ceil() as usize);
     let set = if limits.cpu_set.is_empty() { machine } else { limits.cpu_set.len() };

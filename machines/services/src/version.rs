@@ -1,4 +1,4 @@
-//! Asks a program for its version.
+//! Queries the version of a program.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use crate::ServiceError;
 
-/// Erlang needs a second to say its version, and many on a busy machine; more than this is a program that hangs.
+/// Longest run of a version query. Erlang needs a second, and many on a busy machine; anything slower hangs.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Nobody says more to say who he is.
+/// Longest output of a version query in bytes.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// The first thing in what the program says that looks like a version.
+/// Returns the first part of the program's output that looks like a version.
 pub(crate) fn ask(program: &Path, args: &[String]) -> Result<String, ServiceError> {
     let command = [&[program.display().to_string()], args].concat().join(" ");
     let failed = |what: String| ServiceError::Version { command: command.clone(), what };
@@ -26,7 +26,7 @@ pub(crate) fn ask(program: &Path, args: &[String]) -> Result<String, ServiceErro
     })
 }
 
-/// What it writes, on both ways: some write it to stderr.
+/// Returns its output on stdout and stderr, as some programs write to stderr.
 fn said(program: &Path, args: &[String]) -> io::Result<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -42,7 +42,7 @@ fn said(program: &Path, args: &[String]) -> io::Result<String> {
         thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = pipe.take(MOST_BYTES).read_to_end(&mut bytes);
-            // Nobody listens any longer when it took too long.
+            // The receiver is gone after a time-out.
             let _ = tell.send(read.map(|_| bytes));
         });
     }
@@ -62,7 +62,7 @@ fn said(program: &Path, args: &[String]) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&all).into_owned())
 }
 
-/// A program that has closed both its pipes and goes on is not waited for.
+/// Does not wait for a program that has closed both pipes and continues.
 fn end(child: &mut Child) -> io::Result<()> {
     match child.try_wait()? {
         Some(_) => Ok(()),
@@ -73,7 +73,7 @@ fn end(child: &mut Child) -> io::Result<()> {
     }
 }
 
-/// The first word that begins with numbers and a dot, whatever stands before the first digit: `v1.2`, `nginx/1.2`.
+/// Returns the first word with numbers and a dot, after any prefix without digits: `v1.2`, `nginx/1.2`.
 fn version_in(said: &str) -> Option<&str> {
     said.split_whitespace().find_map(|word| {
         let at = word.find(|c: char| c.is_ascii_digit())?;

@@ -1,4 +1,4 @@
-//! The words by which a topology talks to a service, and what their values may be.
+//! Words of a service, which a topology sets, and their allowed values.
 
 use std::collections::BTreeMap;
 
@@ -6,49 +6,49 @@ use serde::Deserialize;
 
 use crate::{Place, ServiceError};
 
-/// What the value of a word may be.
+/// Kind of a word's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// One line of text.
     Text,
-    /// A whole number, 1 or more.
+    /// An integer, 1 or more.
     Number,
     /// `HOST:PORT`.
     Address,
-    /// `HOST:PORT` or `NAME=HOST:PORT`, any number of them with blanks between.
+    /// Any number of `HOST:PORT` or `NAME=HOST:PORT`, separated by blanks.
     Addresses,
-    /// Hosts without ports, with blanks between.
+    /// Hosts without ports, separated by blanks.
     Hosts,
-    /// `NAME=VALUE`, with blanks between: further settings, in the words of the product.
+    /// `NAME=VALUE`, separated by blanks: further settings of the product.
     Settings,
     /// An absolute path.
     Path,
-    /// One of a few.
+    /// One of several values.
     Choice,
 }
 
 impl Kind {
-    /// Whether a template goes through its value piece by piece.
+    /// Whether a template can repeat a block for each item of its value.
     pub(crate) fn is_list(self) -> bool {
         matches!(self, Kind::Addresses | Kind::Hosts | Kind::Settings)
     }
 }
 
-/// A word that a service knows.
+/// A word of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word.
     pub name: String,
-    /// What it stands for.
+    /// Description of the word.
     pub what: String,
-    /// What its value may be.
+    /// Kind of its value.
     pub kind: Kind,
     /// The values of a [`Kind::Choice`].
     pub choice: Vec<String>,
-    /// Whether the service cannot do without.
+    /// Whether the service requires it.
     pub needed: bool,
-    /// Its value when the topology gives none.
+    /// Default value.
     pub default: Option<String>,
 }
 
@@ -64,15 +64,15 @@ pub(crate) struct RawWord {
     default: Option<String>,
 }
 
-/// One piece of a value that is a list.
+/// An item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// What stands before the `=`, else `s1`, `s2` and so on.
+    /// Text before the `=`, or else `s1`, `s2` and so on.
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-/// The pieces of a list.
+/// Splits a list into items.
 pub(crate) fn items(value: &str) -> Vec<Item> {
     let piece = |(index, piece): (usize, &str)| match piece.split_once('=') {
         Some((name, value)) => Item { name: name.to_owned(), value: value.to_owned() },
@@ -81,12 +81,12 @@ pub(crate) fn items(value: &str) -> Vec<Item> {
     value.split_whitespace().enumerate().map(piece).collect()
 }
 
-/// The part of `HOST:PORT` before the port.
+/// Returns the part of `HOST:PORT` before the port.
 pub(crate) fn host_of(value: &str) -> &str {
     value.rsplit_once(':').map_or(value, |(host, _)| host)
 }
 
-/// The port of `HOST:PORT`.
+/// Returns the port of `HOST:PORT`.
 pub(crate) fn port_of(value: &str) -> &str {
     value.rsplit_once(':').map_or("", |(_, port)| port)
 }
@@ -107,7 +107,7 @@ impl Word {
         }
     }
 
-    /// `Err` says what would be good.
+    /// Checks a value; an error describes the allowed values.
     fn fits(&self, value: &str) -> Result<(), String> {
         let wanted = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_owned()) };
         let plain = |text: &str| !text.chars().any(|c| c.is_control() || "\"'\\".contains(c));
@@ -145,7 +145,7 @@ fn is_address(text: &str) -> bool {
         .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port != 0))
 }
 
-/// What the topology says to one instance, defaults included. Nothing is empty in it.
+/// Returns the values of all words for one instance, defaults included. No value is empty.
 pub(crate) fn values(
     service: &str,
     words: &[Word],
@@ -185,7 +185,7 @@ pub(crate) fn values(
     }
 }
 
-/// The topology did not give a word that is needed.
+/// Error for a required word that the topology did not give.
 pub(crate) fn no_value(service: &str, word: &Word) -> ServiceError {
     ServiceError::NoValue { service: service.to_owned(), word: word.name.clone(), what: word.what.clone() }
 }

@@ -1,8 +1,8 @@
-//! The program that the tests of this crate start: the relay of a switch, and a switch that is made step by step. It
-//! says each step, and waits to be killed or for its stdin to end.
+//! The program that the tests of this crate start: the relay of a switch, and a switch that is built step by
+//! step. It prints each step, and waits to be killed or for its stdin to end.
 //!
-//! Usage: `relay ...`, or `steps LEDGER ID STEP...`, where a step is `host=NAME`, `tap=NAME`, `delay=NAME`, `limit=NAME`, `talk=FROM,TO`,
-//! `cut=NAME`, `heal` or `close`.
+//! Usage: `relay ...`, or `steps LEDGER ID STEP...`, where a step is `host=NAME`, `tap=NAME`, `delay=NAME`,
+//! `limit=NAME`, `talk=FROM,TO`, `cut=NAME`, `heal` or `close`.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -72,7 +72,7 @@ async fn one(switch: &Switch, id: &str, verb: &str, name: &str) -> Done<()> {
     Ok(())
 }
 
-/// One word over TCP, there and back.
+/// Sends one word over TCP, there and back.
 fn talk(from: String, to: &str, address: IpAddr) -> Done<()> {
     let listener = inside(to, move || TcpListener::bind((address, 0)))??;
     let at = listener.local_addr()?;

@@ -2,13 +2,13 @@
 
 use std::net::Ipv4Addr;
 
-/// All hosts of a switch share the first 24 bits of their addresses.
+/// Bits of their addresses that all hosts of a switch share.
 pub(crate) const PREFIX: u8 = 24;
 
-/// The machine's own.
+/// Last byte of the machine's own address.
 const MACHINE: u8 = 1;
 
-/// The first and the last of the hosts'.
+/// Last bytes of the hosts' addresses.
 const HOSTS: std::ops::RangeInclusive<u8> = 2..=254;
 
 /// A network of 256 addresses, `10.A.B.0/24`.
@@ -27,16 +27,17 @@ impl Network {
         self.address(MACHINE)
     }
 
-    /// The lowest address that nobody has.
+    /// Returns the lowest free address.
     pub(crate) fn free(self, taken: impl Fn(Ipv4Addr) -> bool) -> Option<Ipv4Addr> {
         HOSTS.map(|host| self.address(host)).find(|address| !taken(*address))
     }
 }
 
-/// A device's address that follows from the IP address, so that a host that is made again is known to its neighbours.
+/// Returns a MAC address derived from the IP address, so that neighbours recognise a host that is created
+/// again.
 pub(crate) fn mac(address: Ipv4Addr) -> String {
     let [a, b, c, d] = address.octets();
-    // 02: chosen by us and for one device.
+    // 02: locally administered, unicast.
     format!("02:b6:{a:02x}:{b:02x}:{c:02x}:{d:02x}")
 }
 

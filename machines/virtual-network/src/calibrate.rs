@@ -1,4 +1,4 @@
-//! How exact a delay is: measured with packets between two hosts, without and with it.
+//! Calibration of a delay: measured with packets between two hosts, without and with it.
 
 use std::io;
 use std::net::{IpAddr, UdpSocket};
@@ -13,58 +13,58 @@ use crate::relay::RelayCount;
 use crate::switch::{Host, Switch, blocking};
 use crate::{SwitchError, inside};
 
-/// Enough for a 99th percentile of two packets.
+/// Number of packets: enough for a 99th percentile.
 const PACKETS: usize = 200;
 
-/// The distance of packets: the kernel's waits for a socket are not finer than this on many machines.
+/// Time between packets: the kernel's waits for a socket are not finer than this on many machines.
 const EVERY_NS: u64 = 4_000_000;
 
-/// After the last packet, the answers are waited for this much longer than they should take.
+/// Additional wait for answers after the last packet.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// How long hosts may take until they know each other: a lost question for an address is asked again after a second.
+/// Longest time until hosts know each other's addresses: a lost request is repeated after a second.
 const ACQUAINTED_WITHIN_NS: u64 = 10_000_000_000;
 
-/// A number that no measured packet has.
+/// Number of a packet that is not measured.
 const GREETING: u64 = u64::MAX;
 
-/// A wait for one packet; how soon a thread notices that it may end.
+/// Longest wait for one packet, and so the delay until a thread notices its end.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Half of some times were longer, one in a hundred was longer, and the longest.
+/// Median, 99th percentile and maximum of some times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// Half were longer.
+    /// Median.
     pub p50: Duration,
-    /// One in a hundred was longer.
+    /// 99th percentile.
     pub p99: Duration,
-    /// The longest.
+    /// Maximum.
     pub max: Duration,
 }
 
-/// What a measurement of the delay found.
+/// Result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// The delay that was asked for, each way.
+    /// Requested delay, each way.
     pub delay: Duration,
-    /// Whether the kernel delays; else a relay does.
+    /// Whether the kernel delays; otherwise a relay does.
     pub by_kernel: bool,
     /// Whether relays run before everything else on this machine.
     pub relays_first: bool,
-    /// Round trips of a small packet without a delay.
+    /// Round trips of a small packet without delay.
     pub plain: Spread,
-    /// Round trips with it.
+    /// Round trips with the delay.
     pub delayed: Spread,
-    /// What a round trip took longer than the median without delay and twice the delay: the error of both ways together.
+    /// Error of both ways together: the round trip less the median without delay and twice the delay.
     pub added: Spread,
-    /// What the relay itself says of these packets: what is left of the error is the measurement's.
+    /// Figures of the relay for these packets: the rest of the error belongs to the measurement.
     pub relay: Option<RelayCount>,
-    /// Packets whose answer did not come.
+    /// Packets without an answer.
     pub unanswered: usize,
 }
 
 impl Calibration {
-    /// For the disclosure.
+    /// Returns the facts for the disclosure.
     #[must_use]
     pub fn facts(&self) -> Facts {
         let text = |s: &Spread| format!("p50 {:?}, p99 {:?}, longest {:?}", s.p50, s.p99, s.max);
@@ -86,7 +86,7 @@ impl Calibration {
     }
 }
 
-/// Names that no plan would take.
+/// Names that plans cannot use.
 const HOSTS: [&str; 2] = ["measure-1", "measure-2"];
 
 pub(crate) async fn calibrate(switch: &Switch, delay: Duration) -> Result<Calibration, SwitchError> {
@@ -142,7 +142,7 @@ fn spread(times: &[Duration]) -> Result<Spread, SwitchError> {
     }
 }
 
-/// Round trips of packets from one host to another and back.
+/// Measures round trips of packets from one host to another and back.
 async fn trips(near: &Host, far: &Host, delay: Duration) -> Result<Vec<Duration>, SwitchError> {
     let (near, far) = (near.clone(), far.clone());
     blocking(move || {
@@ -193,7 +193,7 @@ fn return_packets(socket: &UdpSocket, stop: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends packets until one is answered, so that none that is measured waits for the address of its host.
+/// Sends packets until one is answered, so that no measured packet waits for address resolution.
 fn greet(socket: &UdpSocket, delay: Duration) -> io::Result<()> {
     let end = now_ns() + ACQUAINTED_WITHIN_NS;
     socket.set_read_timeout(Some(LOOK + 2 * delay))?;
@@ -208,12 +208,12 @@ fn greet(socket: &UdpSocket, delay: Duration) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::TimedOut, "no packet came back within 10 s"))
 }
 
-/// Sends packets at even distances, whether answers come or not, and takes the time of each.
+/// Sends packets at equal distances, independent of answers, and measures the time of each.
 fn ask(socket: &UdpSocket, delay: Duration) -> io::Result<Vec<Duration>> {
     let begin = now_ns();
     let mut sent = Vec::with_capacity(PACKETS);
     let mut times = Vec::with_capacity(PACKETS);
-    // Counted from the last packet: a thread that had no processor for a while still sends them all.
+    // Counted from the last packet: a thread without a processor for a while still sends them all.
     let mut end = u64::MAX;
     while times.len() < PACKETS {
         let next = begin + EVERY_NS * sent.len() as u64;
@@ -242,7 +242,7 @@ fn ask(socket: &UdpSocket, delay: Duration) -> io::Result<Vec<Duration>> {
                 }
             }
             Ok(_) => {}
-            // Looked at only here, so that answers that have come are all read.
+            // Checked only here, so that all answers that have arrived are read.
             Err(error) if none_yet(&error) && now_ns() < end => {}
             Err(error) if none_yet(&error) => break,
             Err(error) => return Err(error),
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// Packets that were answered by a host that is looked for at first.
+    /// Number of packets answered by a host whose address must be resolved first.
     fn answered() -> usize {
         let local = || UdpSocket::bind(("127.0.0.1", 0)).unwrap();
         let (asker, echo) = (local(), local());
@@ -280,9 +280,9 @@ mod tests {
 
     #[test]
     fn packets_are_measured_once_hosts_know_each_other() {
-        // An echo that has no processor for longer than the patience is too late, and not every time.
+        // An echo without a processor for longer than the patience is too late, but not in every try.
         one_of(5, || match answered() {
-            // All that are measured are answered, and greetings are none of them.
+            // All measured packets are answered, and greetings are not among them.
             PACKETS => Ok(()),
             count => Err(format!("{count} answers to {PACKETS} packets")),
         });

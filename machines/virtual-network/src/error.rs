@@ -1,65 +1,65 @@
-//! What can go wrong with a switch.
+//! Errors of a switch.
 
 use std::io;
 use std::path::PathBuf;
 
 use barograph_platform::{Fault, LedgerError};
 
-/// A switch could not be made or changed.
+/// A failure to create or change a switch.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SwitchError {
-    /// The ledger could not be written, so nothing was made.
+    /// The ledger could not be written, so nothing was created.
     #[error("note in the ledger")]
     Note(#[from] LedgerError),
-    /// A name cannot be used.
+    /// A name is not allowed.
     #[error("use `{name}` as a name: {why}")]
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// A namespace or device of this name is there already, and not ours.
+    /// A namespace or device of this name exists already, from elsewhere.
     #[error("make `{0}`: there is one already")]
     Taken(String),
     /// All networks or all addresses are in use.
     #[error("find a free {0}")]
     NoneFree(&'static str),
-    /// There is no such host or tap.
+    /// The host or tap does not exist.
     #[error("find `{0}` on the switch: it has no such host")]
     Unknown(String),
     /// The switch has been closed.
     #[error("use a switch that is closed")]
     Closed,
-    /// The machine lacks something.
+    /// The machine lacks a requirement.
     #[error("do this here")]
     Lacks(#[source] barograph_platform::Missing),
-    /// A program could not be started or talked to.
+    /// A program could not be started or controlled.
     #[error("run `{}`", program.display())]
     Run {
         /// The program.
         program: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A program said no.
+    /// A program failed.
     #[error("run `{command}`: {says}")]
     Refused {
         /// The command.
         command: String,
-        /// What it said.
+        /// Its message.
         says: String,
     },
-    /// The relay of a link did not do what it was asked.
+    /// The relay of a link failed to do what was asked.
     #[error("{act} the relay of `{host}`: {says}")]
     Relay {
-        /// Whose link.
+        /// Host of the link.
         host: String,
-        /// What was attempted.
+        /// The attempt.
         act: &'static str,
-        /// What it said, or what is wrong.
+        /// Its message, or the defect.
         says: String,
     },
     /// A namespace could not be entered.
@@ -67,7 +67,7 @@ pub enum SwitchError {
     Enter {
         /// Its name.
         namespace: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -76,11 +76,11 @@ pub enum SwitchError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A measurement of the relay could not be made.
+    /// A relay could not be measured.
     #[error("measure the relay: {0}")]
     Calibrate(String),
     /// The work was stopped, because the program ends or by a bug.

@@ -1,4 +1,4 @@
-//! Runs `ip` and `tc`, many commands at a time.
+//! Runs `ip` and `tc`, with many commands per process.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -8,21 +8,20 @@ use std::process::{Command, Stdio};
 
 use crate::SwitchError;
 
-/// Folders in which tools of the system lie. PATH is not asked: it often lacks the `sbin` folders for those who are not
-/// root.
+/// Folders of system tools. PATH is not used, as it often lacks the `sbin` folders for users other than root.
 const FOLDERS: [&str; 6] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
-/// Where a tool is; its bare name when it is nowhere, so that the error of starting it names it.
+/// Returns the path of a tool; its bare name if it is not found, so that the error of starting it names it.
 pub(crate) fn tool(name: &str) -> PathBuf {
     found(name).unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Where a tool is.
+/// Returns the path of a tool.
 pub(crate) fn found(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
-/// Commands for one tool in one namespace, done in order by one process. It stops at the first that fails.
+/// Commands for one tool in one namespace, executed in order by one process. It stops at the first failure.
 pub(crate) struct Batch {
     tool: &'static str,
     namespace: Option<String>,
@@ -30,17 +29,17 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Commands of `ip` in the namespace of this process.
+    /// Starts a batch of `ip` commands in the namespace of this process.
     pub(crate) fn here() -> Self {
         Batch { tool: "ip", namespace: None, text: String::new() }
     }
 
-    /// Commands of `ip` in another namespace.
+    /// Starts a batch of `ip` commands in another namespace.
     pub(crate) fn ip(namespace: &str) -> Self {
         Batch { tool: "ip", namespace: Some(namespace.to_owned()), text: String::new() }
     }
 
-    /// Commands of `tc` in another namespace.
+    /// Starts a batch of `tc` commands in another namespace.
     pub(crate) fn tc(namespace: &str) -> Self {
         Batch { tool: "tc", namespace: Some(namespace.to_owned()), text: String::new() }
     }
@@ -52,7 +51,7 @@ impl Batch {
         self
     }
 
-    /// Does them.
+    /// Executes the commands.
     pub(crate) fn run(self) -> Result<(), SwitchError> {
         if self.text.is_empty() {
             return Ok(());
@@ -76,31 +75,32 @@ impl Batch {
     }
 }
 
-/// `Command failed -:3`.
+/// Parses `Command failed -:3`.
 fn failed_line(errors: &str) -> Option<usize> {
     errors.lines().find_map(|line| line.strip_prefix("Command failed -:")?.trim().parse().ok())
 }
 
-/// What a tool had to say.
+/// Output of a tool.
 struct Said {
     success: bool,
     output: String,
     errors: String,
 }
 
-/// Locked by every tool that makes or changes something, as long as it runs.
+/// File locked by every tool that creates or changes something, while it runs.
 const WORK: &str = "/run/barograph-virtual-network.work";
 
-/// What a tool that changes something has as its stdout: a file that is locked until the tool has ended, also when the
-/// driver is killed meanwhile. Who sweeps waits for that, or a tool could make things that the sweep has just looked
-/// for. Who may not write there may not make namespaces either.
+/// Opens the stdout of a tool that changes something: a file that is locked until the tool has ended, even if
+/// the driver is killed meanwhile. A sweep waits for that, as a tool could otherwise create things that the
+/// sweep has just looked for. A user who cannot write the file cannot create namespaces either.
 fn at_work() -> Option<File> {
     let file = OpenOptions::new().create(true).append(true).open(WORK).ok()?;
     file.lock_shared().ok()?;
     Some(file)
 }
 
-/// Waits until no tool of any switch runs, a few milliseconds. None starts as long as the file lives.
+/// Waits until no tool of any switch runs, for a few milliseconds. None starts as long as the returned file
+/// lives.
 pub(crate) fn no_work() -> Option<File> {
     let file = OpenOptions::new().create(true).append(true).open(WORK).ok()?;
     file.lock().ok()?;
@@ -118,7 +118,8 @@ fn run(program: &Path, words: &[OsString], input: &str, output: Stdio) -> Result
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    // The pipe is larger than any of our batches and closed behind them; a tool that ended early says why itself.
+    // The pipe is larger than any batch and closed after it; a tool that ended early reports the cause
+    // itself.
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(input.as_bytes());
     }
@@ -130,7 +131,7 @@ fn run(program: &Path, words: &[OsString], input: &str, output: Stdio) -> Result
     })
 }
 
-/// Runs `ip` with these words and gives what it prints.
+/// Runs `ip` with these words and returns its output.
 pub(crate) fn ask(words: &[&str]) -> Result<String, SwitchError> {
     let list: Vec<OsString> = words.iter().map(OsString::from).collect();
     let said = run(&tool("ip"), &list, "", Stdio::piped())?;

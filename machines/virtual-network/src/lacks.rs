@@ -1,4 +1,4 @@
-//! Looks whether a switch could be made here, without making one.
+//! Requirements of a switch on this machine, checked without creating one.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -9,15 +9,15 @@ use barograph_platform::{Facts, Missing, in_user_namespace};
 use crate::ip::{found, tool};
 use crate::rootless;
 
-/// A tool, and the package that has it on Debian and Ubuntu.
+/// Tools, and their packages on Debian and Ubuntu.
 const TOOLS: [(&str, &str); 4] =
     [("ip", "iproute2"), ("tc", "iproute2"), ("nsenter", "util-linux"), ("unshare", "util-linux")];
 
-/// Where programs get their taps.
+/// Device through which programs get taps.
 const TUN: &str = "/dev/net/tun";
 
-/// What is missing for a switch, each with the command that helps. `delays` tells whether links with a delay or a loss
-/// are wanted, `guests` whether taps are.
+/// Returns the missing requirements of a switch, each with the command that helps. `delays` includes those of
+/// links with a delay or a loss, `guests` those of taps.
 #[must_use]
 pub fn lacking(delays: bool, guests: bool) -> Vec<Missing> {
     let lacks = |(name, package): &(&str, &str)| {
@@ -41,7 +41,7 @@ pub fn lacking(delays: bool, guests: bool) -> Vec<Missing> {
     missing
 }
 
-/// What a switch is made of here, for the disclosure.
+/// Returns the parts of a switch on this machine, for the disclosure.
 #[must_use]
 pub fn facts() -> Facts {
     let netem =
@@ -59,7 +59,7 @@ pub fn facts() -> Facts {
     ]
 }
 
-/// Whether the kernel seems to have netem, in itself or as a module. A switch that was opened knows for sure.
+/// Whether the kernel seems to have netem, built in or as a module. Only an open switch knows for certain.
 #[must_use]
 pub fn has_netem() -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
@@ -70,7 +70,7 @@ pub fn has_netem() -> bool {
     fs::exists("/sys/module/sch_netem").unwrap_or(false) || listed("modules.builtin") || listed("modules.dep")
 }
 
-/// What is missing for taps.
+/// Missing requirement of taps.
 pub(crate) fn lacks_tun() -> Option<Missing> {
     let error = OpenOptions::new().read(true).write(true).open(TUN).err()?;
     let hint = match error.kind() {

@@ -1,26 +1,27 @@
-//! A bridge in a network namespace of its own, hosts and guests on it, and one leg into this machine.
+//! A bridge in a network namespace of its own, hosts and guests on it, and a leg to this machine.
 //!
-//! Every host is a network namespace; every guest of a virtual machine is a tap on the bridge. A host or guest hangs on
-//! the bridge by its *port*. A link with a limit, a delay or a loss puts a small bridge and a pair of devices between
-//! the port and the bridge, so that nothing is changed inside of the host and all kinds of ports are treated alike:
+//! Every host is a network namespace; every guest of a virtual machine is a tap on the bridge. A host or
+//! guest is connected to the bridge by its *port*. A link with a limit, a delay or a loss puts a small bridge
+//! and a pair of devices between the port and the bridge, so that nothing changes inside of the host and all
+//! kinds of ports are treated alike:
 //!
 //! ```text
 //! host -- port == main                       plain
-//! host -- port == small -- inner~~outer == main    shaped: tbf on port and inner; `~~` is a veth pair, or two taps
-//!                                            joined by a relay, which holds packets back and loses some
+//! host -- port == small -- inner~~outer == main    shaped: tbf on port and inner; `~~` is a veth pair, or
+//!                                            two taps joined by a relay, which delays and drops packets
 //! ```
 //!
-//! A partition moves the outer ends of some hosts to another bridge: their packets go nowhere, nobody is told, and
-//! open connections stall until they time out or the partition is healed.
+//! A partition moves the outer ends of some hosts to another bridge: their packets go nowhere, without an
+//! error, and open connections stall until they time out or the partition is healed.
 //!
-//! Devices are made by `ip` and `tc` as child processes, many commands to a process: a host takes three of them, a few
-//! milliseconds each, and what they do can be read and repeated by a person. A netlink crate would save these
-//! milliseconds and cost a second language for everything `tc` can say.
+//! Devices are created by `ip` and `tc` as child processes, many commands per process: a host takes three of
+//! them, a few milliseconds each, and users can read and repeat the commands. A netlink crate would save
+//! these milliseconds and cost a second language for everything that `tc` can express.
 //!
-//! The machine's own traffic to a host, that of the driver's readiness checks and probes over the network included, goes
-//! through the leg, and so through the link of the host: it is slow when the link is, and stalls when the host is cut
-//! off. Units are started, signalled and read through the kernel and not through the network, so a host that is cut off
-//! can still be stopped and looked at.
+//! The machine's own traffic to a host, including the driver's readiness checks and probes over the network,
+//! goes through the leg, and so through the link of the host: it is slow when the link is, and stalls when
+//! the host is cut off. Units are started, signalled and read through the kernel and not through the network,
+//! so a host that is cut off can still be stopped and examined.
 
 mod address;
 mod calibrate;

@@ -2,19 +2,20 @@
 
 use crate::SwitchError;
 
-/// The longest name of a site.
+/// Longest name of a site.
 const LONGEST_ID: usize = 24;
 
-/// The longest name of a host: a device's name has 15 characters at the most, and three of them say which one it is.
+/// Longest name of a host: the name of a device has at most 15 characters, and three of them distinguish its
+/// devices.
 const LONGEST_HOST: usize = 12;
 
-/// The bridge.
+/// Name of the bridge.
 pub(crate) const MAIN: &str = "main";
 
-/// The end of the leg on the bridge.
+/// Name of the leg's end on the bridge.
 pub(crate) const LEG: &str = "leg";
 
-/// The one device of a host.
+/// The only device of a host.
 pub const HOST_DEVICE: &str = "eth0";
 
 /// Checks the name of a site.
@@ -42,23 +43,24 @@ fn check(name: &str, longest: usize, too_long: &'static str) -> Result<(), Switc
     Ok(())
 }
 
-/// The namespace of the bridge of a site.
+/// Returns the namespace of the bridge of a site.
 pub(crate) fn switch_namespace(id: &str) -> String {
     format!("bg-{id}")
 }
 
-/// The namespace of a host of a site.
+/// Returns the namespace of a host of a site.
 pub(crate) fn host_namespace(id: &str, host: &str) -> String {
     format!("bg-{id}-{host}")
 }
 
-/// The machine's end of the leg: the only device outside of our namespaces, so its name must tell sites apart.
+/// Returns the machine's end of the leg. It is the only device outside of the site's namespaces, so its name
+/// must distinguish sites.
 #[must_use]
 pub fn leg_device(id: &str) -> String {
     format!("bg{:012x}", hash(id) & 0xffff_ffff_ffff)
 }
 
-/// FNV-1a: the same on every machine and in every version, which names need and secrets do not.
+/// FNV-1a: stable across machines and versions, as names need; not for secrets.
 pub(crate) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

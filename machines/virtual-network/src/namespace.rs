@@ -1,4 +1,4 @@
-//! Network namespaces by name: where they are, how to work inside one, how to remove one.
+//! Named network namespaces: their paths, work inside of them, and removal.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -9,21 +9,21 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::SwitchError;
 use crate::ip::{Batch, tool};
 
-/// Where `ip netns` keeps names.
+/// Folder in which `ip netns` keeps names.
 const FOLDER: &str = "/run/netns";
 
-/// The file that stands for a namespace.
+/// Returns the file of a namespace.
 pub(crate) fn path(namespace: &str) -> PathBuf {
     PathBuf::from(FOLDER).join(namespace)
 }
 
-/// Whether there is a namespace of this name.
+/// Whether a namespace of this name exists.
 pub(crate) fn exists(namespace: &str) -> bool {
     path(namespace).symlink_metadata().is_ok()
 }
 
-/// The words before a command that make it run in a namespace. Not `ip netns exec`: that mounts another `/sys` over the
-/// machine's, and control groups are hidden.
+/// Returns the words that run a command in a namespace. `ip netns exec` is not used, as it mounts another
+/// `/sys` over the machine's, which hides control groups.
 #[must_use]
 pub fn enter(namespace: &str) -> Vec<String> {
     vec![
@@ -33,7 +33,7 @@ pub fn enter(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// Does `work` on a thread of its own inside a namespace, and waits for it: this blocks. Sockets that it makes belong to
+/// Runs `work` on a thread inside a namespace and waits for it: this blocks. Sockets created there belong to
 /// the namespace wherever they are used.
 pub fn inside<T: Send + 'static>(
     namespace: &str,
@@ -53,14 +53,14 @@ pub fn inside<T: Send + 'static>(
     }
 }
 
-/// Removes the name of a namespace, and with it the namespace, at once or when the last process in it has ended. Says
-/// whether there was one.
+/// Removes the name of a namespace, and with it the namespace, at once or when its last process has ended.
+/// Returns whether it existed.
 pub(crate) fn remove(namespace: &str) -> Result<bool, SwitchError> {
     if !exists(namespace) {
         return Ok(false);
     }
     let removed = Batch::here().then(&format!("netns del {namespace}")).run();
-    // A driver killed between making the file and mounting the namespace on it leaves a plain file behind, which
-    // `ip` removes with a complaint.
+    // A driver killed between creating the file and mounting the namespace on it leaves a plain file behind,
+    // which `ip` removes with a complaint.
     if exists(namespace) { removed.map(|()| true) } else { Ok(true) }
 }

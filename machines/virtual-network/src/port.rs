@@ -1,4 +1,4 @@
-//! One port of the bridge: what stands between a host or guest and the others.
+//! A port of the bridge: the devices between a host or guest and the others.
 
 use std::net::Ipv4Addr;
 
@@ -11,19 +11,19 @@ use crate::names::{MAIN, hash};
 use crate::queue::{Queue, change, queue};
 use crate::relay::{Place, Relay, RelayProgram};
 
-/// What all ports of a switch share.
+/// State shared by all ports of a switch.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) namespace: String,
     pub(crate) relay: RelayProgram,
     pub(crate) ledger: Ledger,
-    /// Whether the kernel can hold packets back itself.
+    /// Whether the kernel can delay packets itself.
     pub(crate) netem: bool,
-    /// The words before a relay that give it its priority.
+    /// Words before a relay that give it priority.
     pub(crate) first: Vec<String>,
 }
 
-/// What is at the other end of a port.
+/// The other end of a port.
 #[derive(Debug)]
 pub(crate) enum Behind {
     /// A host in a namespace of its own.
@@ -32,10 +32,10 @@ pub(crate) enum Behind {
     Guest,
 }
 
-/// Between the port's small bridge and the others.
+/// Devices between the port's small bridge and the main one.
 #[derive(Debug)]
 enum Middle {
-    /// The port is on the bridge itself.
+    /// None: the port is on the main bridge.
     Nothing,
     /// A veth pair.
     Pair,
@@ -58,28 +58,28 @@ pub(crate) struct Port {
     pub(crate) behind: Behind,
     link: LinkSpec,
     middle: Middle,
-    /// The bridge of a partition, by number.
+    /// Number of the bridge of a partition.
     island: Option<u32>,
 }
 
-/// The port's own device.
+/// Returns the port's own device.
 pub(crate) fn device(name: &str) -> String {
     format!("p-{name}")
 }
 
-/// The bridge of a partition.
+/// Returns the bridge of a partition.
 pub(crate) fn island(number: u32) -> String {
     format!("island{number}")
 }
 
 impl Port {
-    /// A port whose device is on the bridge.
+    /// Makes a port whose device is on the bridge.
     pub(crate) fn plain(name: &str, address: Ipv4Addr, behind: Behind) -> Self {
         let name = name.to_owned();
         Port { name, address, behind, link: LinkSpec::default(), middle: Middle::Nothing, island: None }
     }
 
-    /// The process of its relay.
+    /// Returns its relay.
     pub(crate) fn relay(&mut self) -> Option<&mut Relay> {
         match &mut self.middle {
             Middle::Relay(relay) => Some(relay),
@@ -87,7 +87,7 @@ impl Port {
         }
     }
 
-    /// The bridge on which its outer end is.
+    /// Returns the bridge of its outer end.
     pub(crate) fn bridge(&self) -> String {
         self.island.map_or_else(|| MAIN.to_owned(), island)
     }
@@ -97,18 +97,17 @@ impl Port {
         self.island.is_some()
     }
 
-    /// The device by which it hangs on a bridge with others.
+    /// Returns the device by which it is connected to a shared bridge.
     pub(crate) fn outer(&self) -> String {
         self.ends(self.way()).map_or_else(|| device(&self.name), |(_, outer)| outer)
     }
 
-    /// Notes on which bridge the outer end is now.
+    /// Notes the current bridge of the outer end.
     pub(crate) fn moved(&mut self, island: Option<u32>) {
         self.island = island;
     }
 
-    /// Gives it another link. The packets that are on the way when a link changes its kind are lost; while it stays of
-    /// its kind, none are.
+    /// Replaces its link. Packets in transit are lost if the kind of link changes; otherwise none are.
     pub(crate) fn shape(&mut self, link: LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
         let (old, new) = (self.way(), way(&link, frame.netem));
         if let (Way::Relay, Middle::Relay(relay)) = (new, &mut self.middle) {
@@ -135,7 +134,7 @@ impl Port {
         }
     }
 
-    /// The inner and the outer device of a way.
+    /// Inner and outer device of a kind of link.
     fn ends(&self, way: Way) -> Option<(String, String)> {
         let letter = match way {
             Way::Nothing => return None,
@@ -149,8 +148,7 @@ impl Port {
         format!("s-{}", self.name)
     }
 
-    /// Puts another kind of middle in the place of the one there is. At no time there are two ways, which would be a
-    /// loop.
+    /// Replaces the middle by another kind. There are never two paths at once, which would be a loop.
     fn rebuild(&mut self, new: Way, link: &LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
         let (port, small, bridge) = (device(&self.name), self.small_bridge(), self.bridge());
         let (old, built) = (self.ends(self.way()), self.ends(new));
@@ -174,7 +172,7 @@ impl Port {
             }
         }
         swap.run()?;
-        // Dropping an old relay lets go of its taps, which stay until they are deleted.
+        // Dropping an old relay closes its taps, which stay until they are deleted.
         let before = std::mem::replace(&mut self.middle, middle);
         let were_taps = matches!(before, Middle::Relay(_));
         drop(before);
@@ -186,7 +184,7 @@ impl Port {
         clear.run()
     }
 
-    /// Makes the devices of a middle, up but on no bridge.
+    /// Creates the devices of a middle, up but on no bridge.
     fn build(&self, way: Way, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
         let Some((inner, outer)) = self.ends(way) else { return Ok(Middle::Nothing) };
         if way == Way::Relay {
@@ -199,7 +197,7 @@ impl Port {
         make = if way == Way::Pair {
             make.then(&format!("link add {inner} type veth peer name {outer}"))
         } else {
-            // A burst of a large window comes faster than a relay reads it: it must find room.
+            // A burst of a large window comes faster than a relay reads it, and needs room.
             [&inner, &outer].into_iter().fold(make, |make, tap| {
                 make.then(&format!("tuntap add dev {tap} mode tap"))
                     .then(&format!("link set {tap} txqueuelen 10000"))
@@ -213,7 +211,7 @@ impl Port {
         middle
     }
 
-    /// Joins the two devices of a middle, where the kernel does not.
+    /// Joins the two devices of a middle, if the kernel does not.
     fn join(&self, way: Way, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
         let Some((inner, outer)) = self.ends(way) else { return Ok(Middle::Nothing) };
         if way == Way::Pair {
@@ -230,7 +228,7 @@ impl Port {
         Ok(Middle::Relay(Relay::start(&frame.relay, &place, link, &frame.ledger)?))
     }
 
-    /// Takes away what was built for nothing. The error that led here is told; one more would hide it.
+    /// Removes devices that were created in vain. Only the error that led here is reported.
     fn undo(&self, namespace: &str, devices: &[&str]) {
         for device in devices {
             let _ = Batch::ip(namespace).then(&format!("link del {device}")).run();
@@ -240,7 +238,7 @@ impl Port {
         }
     }
 
-    /// Deletes its devices on the switch; the other end of a host's pair goes with them.
+    /// Deletes its devices on the switch; the other end of a host's pair is deleted with them.
     pub(crate) fn delete(&mut self, namespace: &str) -> Result<(), SwitchError> {
         let ends = self.ends(self.way());
         let was_relay = matches!(self.middle, Middle::Relay(_));
@@ -257,19 +255,19 @@ impl Port {
     }
 }
 
-/// Whether taps can be made; `ip` alone would not say what is missing.
+/// Checks that taps can be created, as `ip` alone would not name what is missing.
 pub(crate) fn may_tap() -> Result<(), SwitchError> {
     lacks_tun().map_or(Ok(()), |missing| Err(SwitchError::Lacks(missing)))
 }
 
-/// Adds the commands that make a bridge that forwards from its first moment on.
+/// Adds the commands that create a bridge that forwards from the beginning.
 pub(crate) fn bridge(batch: Batch, name: &str) -> Batch {
     batch
         .then(&format!("link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"))
         .then(&format!("link set {name} up"))
 }
 
-/// Which way a link needs.
+/// Returns the kind that a link needs.
 fn way(link: &LinkSpec, netem: bool) -> Way {
     if link.is_plain() {
         Way::Nothing

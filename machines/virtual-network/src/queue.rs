@@ -1,29 +1,31 @@
-//! The queue of a device: how quickly it gives packets on, and how late.
+//! The queue of a device: its rate and delay.
 
 use barograph_platform::LinkSpec;
 
 use crate::ip::Batch;
 
-/// The packets that a delaying queue of the kernel may hold: about as many bytes as a relay.
+/// Packets that a delaying queue of the kernel may hold: about as many bytes as a relay.
 const NETEM_PACKETS: u32 = 40_000;
 
-/// A token bucket holds the tokens of 5 ms, and at the least those of two frames.
+/// Inverse of a token bucket's size in seconds: 5 ms of tokens.
 const BUCKETS_PER_SECOND: u64 = 200;
+/// Smallest token bucket in bytes: two frames.
 const LEAST_BUCKET_BYTES: u64 = 3_200;
 
-/// Packets wait for 50 ms at the most, or in a queue of twenty frames.
+/// Inverse of a queue's length in seconds: packets wait for at most 50 ms.
 const QUEUES_PER_SECOND: u64 = 20;
+/// Smallest queue in bytes: twenty frames.
 const LEAST_QUEUE_BYTES: u64 = 30_000;
 
-/// What a device's queue does; by default what the kernel gave it.
+/// Queue of a device; by default that of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Queue {
     bits_per_second: Option<u64>,
-    /// Delay in microseconds and loss in percent, where the kernel does both.
+    /// Delay in microseconds and loss in percent, if the kernel does both.
     netem: Option<(u128, f64)>,
 }
 
-/// The queue that a link needs.
+/// Returns the queue for a link.
 pub(crate) fn queue(link: &LinkSpec, kernel_delays: bool) -> Queue {
     let delays = kernel_delays && !(link.delay.is_zero() && link.loss == 0.0);
     Queue {
@@ -32,7 +34,7 @@ pub(crate) fn queue(link: &LinkSpec, kernel_delays: bool) -> Queue {
     }
 }
 
-/// Adds the commands that give `device` another queue. Packets that wait in one of the same kind stay.
+/// Adds the commands that replace the queue of `device`. Packets waiting in a queue of the same kind stay.
 pub(crate) fn change(tc: Batch, device: &str, has: Queue, wanted: Queue) -> Batch {
     commands(device, has, wanted).iter().fold(tc, |tc, command| tc.then(command))
 }

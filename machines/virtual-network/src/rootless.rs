@@ -1,24 +1,25 @@
-//! Switches without root: the whole program starts again inside a user namespace, in which it may make networks.
+//! Switches without root: the whole program starts again inside a user namespace, in which it may create
+//! networks.
 //!
-//! There it is root over a network of its own, and over `/run`, where names of namespaces lie: it does not see the
-//! machine's network, and what is left of its own goes with its last process.
+//! There it is root over a network of its own, and over `/run` with the names of namespaces. It does not see
+//! the machine's network, and its leftovers disappear with its last process.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::ip::tool;
 
-/// What is done inside before the program starts: `ip netns` needs a `/run` to write to, and services on this machine
-/// need its loopback device.
+/// Preparation inside, before the program starts: `ip netns` needs a writable `/run`, and services on this
+/// machine need its loopback device.
 const PREPARE: &str = r#"mount -t tmpfs -o mode=755 tmpfs /run && "$0" link set lo up && exec "$@""#;
 
-/// Whether this process may not make networks, and must be started again by [`command`].
+/// Whether this process may not create networks, and must be started again by [`command`].
 #[must_use]
 pub fn needed() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// Whether the namespace of [`command`] may be made by this user: it is tried.
+/// Whether this user can create the namespace of [`command`], by trying.
 #[must_use]
 pub fn possible() -> bool {
     let mut command = command(&tool("true"), &[]);
@@ -26,8 +27,8 @@ pub fn possible() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// The command that runs `program` with `args` inside a user namespace of its own. It replaces itself by the program, so
-/// signals and the exit code are the program's.
+/// Returns the command that runs `program` with `args` inside a user namespace of its own. It is replaced by
+/// the program, so signals and the exit code are the program's.
 #[must_use]
 pub fn command(program: &Path, args: &[String]) -> Command {
     let mut command = Command::new(tool("unshare"));

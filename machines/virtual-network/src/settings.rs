@@ -1,6 +1,6 @@
-//! Settings of the kernel's network that a new namespace has anew, set to what the machine has.
+//! Kernel network settings that belong to a namespace, set to the machine's values.
 //!
-//! A machine that was prepared for load would otherwise be measured with the kernel's plain settings as soon as a
+//! Otherwise a machine that was tuned for load would be measured with the kernel's defaults as soon as a
 //! service runs in a namespace.
 
 use std::fs;
@@ -11,9 +11,10 @@ use barograph_platform::Facts;
 use crate::SwitchError;
 use crate::namespace::inside;
 
+/// Folder of the kernel's network settings.
 const FOLDER: &str = "/proc/sys/net";
 
-/// What a loaded service feels. All belong to a namespace in the kernels that have them at all.
+/// Settings that affect a service under load. All belong to a namespace in kernels that have them.
 const COPIED: &[&str] = &[
     "core/somaxconn",
     "ipv4/ip_local_port_range",
@@ -38,14 +39,14 @@ const COPIED: &[&str] = &[
     "ipv4/tcp_wmem",
 ];
 
-/// Set whatever the machine has. A host has all its ports for itself, also for services that do not run as root.
+/// Settings with fixed values. All ports of a host are free, also for services that do not run as root.
 const FIXED: &[(&str, &str)] = &[("ipv4/ip_unprivileged_port_start", "0")];
 
-/// Without IPv6 on the bridge nobody announces anything there.
+/// Settings of a bridge. Without IPv6 it has no announcements.
 const OF_A_BRIDGE: &[(&str, &str)] =
     &[("ipv6/conf/all/disable_ipv6", "1"), ("ipv6/conf/default/disable_ipv6", "1")];
 
-/// Gives a host's namespace the machine's settings; says what was set and what could not be.
+/// Copies the machine's settings to a host's namespace. Returns the settings made, and those that failed.
 pub(crate) fn copy_to_host(namespace: &str) -> Result<Facts, SwitchError> {
     let wanted: Vec<(&'static str, String)> = COPIED
         .iter()
@@ -55,14 +56,14 @@ pub(crate) fn copy_to_host(namespace: &str) -> Result<Facts, SwitchError> {
     inside(namespace, move || wanted.iter().filter_map(|(name, value)| put(name, value)).collect())
 }
 
-/// Makes the bridge's namespace a quiet one.
+/// Disables announcements in the bridge's namespace.
 pub(crate) fn quiet_bridge(namespace: &str) -> Result<(), SwitchError> {
-    // A kernel without IPv6 has no such settings, which is as good.
+    // A kernel without IPv6 lacks these settings and has no announcements.
     inside(namespace, || OF_A_BRIDGE.iter().filter_map(|(name, value)| put(name, value)).count())?;
     Ok(())
 }
 
-/// Sets one where it differs. `None` when it is as wanted already, or when the kernel does not have it.
+/// Sets one value if it differs. `None` if it is right already, or if the kernel lacks it.
 fn put(name: &str, value: &str) -> Option<(String, String)> {
     let has = read(name)?;
     if has == value {

@@ -1,4 +1,4 @@
-//! What a switch knows of itself, and the blocking work on it.
+//! State of a switch, and blocking work on it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -20,8 +20,8 @@ use crate::relay::{RelayCount, RelayProgram, priority};
 use crate::switch::{Host, Tap};
 use crate::{settings, subnet};
 
-/// Held while a network is chosen, so that two programs do not choose the same one. It lies where namespaces have
-/// their names, so whoever sees the same ones sees the same lock.
+/// File locked while a network is chosen, so that two programs do not choose the same one. It is in the
+/// folder of namespaces, so programs that see the same names see the same lock.
 const LOCK: &str = "/run/barograph-virtual-network.lock";
 
 #[derive(Debug)]
@@ -36,10 +36,10 @@ pub(crate) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     ports: BTreeMap<String, Port>,
-    /// Addresses without a device of ours.
+    /// Addresses without a device of the switch.
     reserved: BTreeMap<String, Ipv4Addr>,
     islands: u32,
-    /// Entries of the namespace and of the leg; none when closed.
+    /// Entries of the namespace and of the leg; `None` once closed.
     entries: Option<[Entry; 2]>,
 }
 
@@ -56,14 +56,15 @@ impl Shared {
         }
         let routes = subnet::routes(&ask(&["-4", "route", "show", "table", "all"])?);
         let network = subnet::choose(id, &routes).ok_or(SwitchError::NoneFree("network in 10.64.0.0/10"))?;
-        // The leg is noted first, so that a sweep, newest first, frees the namespace before it looks for the leg.
+        // The leg is recorded first, so that a sweep, newest first, removes the namespace before it looks for
+        // the leg.
         let leg_thing = Thing::Link { name: leg.clone() };
         let leg_entry = ledger.will(leg_thing.clone())?;
         let namespace_thing = Thing::Namespace { name: namespace.clone() };
         let namespace_entry = ledger.will(namespace_thing.clone())?;
         let frame = Frame { namespace, relay, ledger: ledger.clone(), netem: false, first: Vec::new() };
         let state = State { entries: Some([namespace_entry, leg_entry]), ..State::default() };
-        // From here on dropping it removes what was made.
+        // From here on dropping it removes everything created.
         let mut shared = Shared { id: id.to_owned(), network, leg, frame, state: Mutex::new(state) };
         shared.make()?;
         drop(lock);
@@ -111,7 +112,7 @@ impl Shared {
         !self.frame.first.is_empty()
     }
 
-    /// A panic elsewhere leaves a state that is as true as it was: go on with it.
+    /// A panic elsewhere leaves a valid state, so it is used further.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,7 +156,7 @@ impl Shared {
         }
         let thing = Thing::Namespace { name: namespace.clone() };
         let entry = self.frame.ledger.will(thing.clone())?;
-        // From here on closing removes what was made.
+        // From here on closing removes everything created.
         let port = Port::plain(name, address, Behind::Host { namespace: namespace.clone(), entry });
         let port = state.ports.entry(name.to_owned()).or_insert(port);
         let made = self.make_host(port, &namespace).and_then(|settings| {
@@ -166,7 +167,7 @@ impl Shared {
         let settings = match made {
             Ok(settings) => settings,
             Err(error) => {
-                // The error that led here is told; what cannot be removed stays in the ledger.
+                // The first error is reported; things that cannot be removed stay in the ledger.
                 let _ = self.take_away(&mut state, name);
                 return Err(error);
             }
@@ -212,7 +213,7 @@ impl Shared {
             None => free,
         };
         let device = device(name);
-        // Nothing to note: the device goes with the switch's namespace.
+        // Not recorded: the device is removed with the switch's namespace.
         let port = state.ports.entry(name.to_owned()).or_insert(Port::plain(name, address, Behind::Guest));
         let made = Batch::ip(&self.frame.namespace)
             .then(&format!("tuntap add dev {device} mode tap"))
@@ -234,7 +235,7 @@ impl Shared {
         })
     }
 
-    /// An address for a new name.
+    /// Returns an address for a new name.
     fn place(&self, state: &State, name: &str) -> Result<Ipv4Addr, SwitchError> {
         check_host(name)?;
         if state.ports.contains_key(name) || state.reserved.contains_key(name) {
@@ -255,7 +256,7 @@ impl Shared {
 
     fn take_away(&self, state: &mut State, name: &str) -> Result<(), SwitchError> {
         let Some(mut port) = state.ports.remove(name) else { return Ok(()) };
-        // The devices first: a process that still sits in the namespace would keep them.
+        // The devices first: a process in the namespace would keep them.
         let deleted = port.delete(&self.frame.namespace);
         if let Behind::Host { namespace, entry } = &port.behind {
             remove(namespace)?;
@@ -280,7 +281,7 @@ impl Shared {
         for name in names {
             let port = state.port(name)?;
             moves = moves.then(&format!("link set {} master {}", port.outer(), island(number)));
-            // Also when the move fails: healing brings back every host that may have been moved.
+            // Even if the move fails: healing restores every host that may have been moved.
             port.moved(Some(number));
         }
         moves.run()
@@ -308,7 +309,7 @@ impl Shared {
             Behind::Host { namespace, entry } => Some((namespace, entry)),
             Behind::Guest => None,
         });
-        // The leg first: whatever may still hold on to a namespace, the machine is rid of its device.
+        // The leg first: if something still keeps a namespace, the machine is at least free of its device.
         let [namespace_entry, leg_entry] = entries;
         note(&mut first, delete_link(&self.leg), ledger, leg_entry);
         for (namespace, entry) in hosts {
@@ -327,12 +328,12 @@ impl State {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Nobody is left to hear of a failure; the ledger still names what was not removed.
+        // A failure cannot be reported here; the ledger still names what was not removed.
         let _ = self.close();
     }
 }
 
-/// Notes that a thing is gone; keeps the first failure.
+/// Records that a thing is gone; keeps the first failure.
 fn note(
     first: &mut Result<(), SwitchError>,
     removed: Result<bool, SwitchError>,
@@ -345,13 +346,13 @@ fn note(
     }
 }
 
-/// Deletes a device of this namespace. Says whether there was one.
+/// Deletes a device of this namespace. Returns whether it existed.
 pub(crate) fn delete_link(name: &str) -> Result<bool, SwitchError> {
     if ask(&["-o", "link", "show", name]).is_err() {
         return Ok(false);
     }
     let deleted = Batch::here().then(&format!("link del {name}")).run();
-    // It may have gone by itself in between, with the namespace of its other end.
+    // It may have disappeared in between, with the namespace of its other end.
     if deleted.is_err() && ask(&["-o", "link", "show", name]).is_err() {
         Ok(false)
     } else {
@@ -359,7 +360,7 @@ pub(crate) fn delete_link(name: &str) -> Result<bool, SwitchError> {
     }
 }
 
-/// Whether the kernel has the queue that delays packets: the only way to know is to ask for it.
+/// Whether the kernel has the queue that delays packets, which only a request shows.
 fn netem_works(namespace: &str) -> bool {
     Batch::tc(namespace)
         .then(&format!("qdisc add dev {MAIN} root netem delay 1us"))
@@ -368,7 +369,7 @@ fn netem_works(namespace: &str) -> bool {
         .is_ok()
 }
 
-/// Waits for the lock. Who holds it needs it for some milliseconds, and a killed holder lets go of it.
+/// Waits for the lock. Its holder needs milliseconds, and a killed holder releases it.
 fn lock() -> Result<File, SwitchError> {
     let path = PathBuf::from(LOCK);
     let failed = |source| SwitchError::File { path: path.clone(), source };

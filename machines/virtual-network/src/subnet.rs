@@ -1,15 +1,16 @@
-//! Chooses a network that nothing on this machine uses.
+//! Choice of a network that nothing on this machine uses.
 
 use std::net::Ipv4Addr;
 
 use crate::address::{Network, PREFIX};
 use crate::names::hash;
 
-/// The networks to choose from: `10.64.0.0/10`, in pieces of 256 addresses.
+/// Number of networks to choose from: `10.64.0.0/10`, in pieces of 256 addresses.
 const PIECES: u32 = 1 << 14;
+/// First address of the networks to choose from.
 const FIRST: u32 = 0x0a40_0000;
 
-/// A route of this machine to somewhere.
+/// A route of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     address: u32,
@@ -24,12 +25,12 @@ impl Route {
     }
 }
 
-/// The destinations in what `ip -4 route show table all` prints, the default route left out.
+/// Parses the destinations in the output of `ip -4 route show table all`, without the default route.
 pub(crate) fn routes(text: &str) -> Vec<Route> {
     text.lines().filter_map(destination).collect()
 }
 
-/// A line begins with the destination, or with a kind such as `local` before it.
+/// Parses a line, which begins with the destination, or with a kind such as `local` before it.
 fn destination(line: &str) -> Option<Route> {
     line.split_ascii_whitespace().take(2).find_map(|word| {
         let (address, prefix) = word.split_once('/').unwrap_or((word, "32"));
@@ -39,8 +40,8 @@ fn destination(line: &str) -> Option<Route> {
     })
 }
 
-/// A free network. The search begins at a place that depends on the site's name, so that sites that are opened at the
-/// same time on machines that see each other seldom meet.
+/// Returns a free network. The search begins at a place derived from the site's name, so that simultaneous
+/// sites of machines connected to each other rarely collide.
 pub(crate) fn choose(id: &str, routes: &[Route]) -> Option<Network> {
     let begin = (hash(id) % u64::from(PIECES)) as u32;
     let pieces = || (0..PIECES).map(move |i| FIRST + (((begin + i) % PIECES) << 8));
@@ -48,8 +49,8 @@ pub(crate) fn choose(id: &str, routes: &[Route]) -> Option<Network> {
         let piece = Route { address, prefix: PREFIX };
         !routes.iter().any(|route| route.overlaps(piece) && in_the_way(*route))
     };
-    // A route to a larger network, as a private network of a company, is better left alone, but ours is the nearer one
-    // and wins where there is no other place.
+    // A piece of a larger routed network, such as a private network of a company, is chosen only if no other
+    // is free: this machine's route is more specific and takes precedence.
     pieces()
         .find(|address| free(*address, &|_| true))
         .or_else(|| pieces().find(|address| free(*address, &|route| route.prefix >= PREFIX)))

@@ -1,4 +1,4 @@
-//! Removes what a ledger still names: namespaces and links.
+//! Sweeps namespaces and links that a ledger still names.
 
 use barograph_platform::{Ledger, LedgerError, Left, Swept, Thing};
 
@@ -6,26 +6,27 @@ use crate::ip::no_work;
 use crate::namespace;
 use crate::state::delete_link;
 
-/// Goes through the ledger, newest thing first; safe to repeat. What could not be removed stays noted. Processes in the
-/// namespaces are the process platform's: a namespace whose name is gone goes with its last process.
+/// Sweeps the ledger, newest thing first; safe to repeat. Things that could not be removed stay recorded.
+/// Processes in the namespaces belong to the process platform: a namespace without a name ends with its last
+/// process.
 pub async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let of = ledger.clone();
     match tokio::task::spawn_blocking(move || sweep_now(&of)).await {
         Ok(swept) => swept,
-        // The program ends; the ledger is as it was.
+        // The program ends; the ledger is unchanged.
         Err(_) => Ok(Swept::default()),
     }
 }
 
 fn sweep_now(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let mut swept = Swept::default();
-    // Let go at once: our own tools need it.
+    // Released at once, as the tools of this sweep need it.
     drop(no_work());
     for Left { entry, thing } in ledger.left() {
         let removed = match &thing {
             Thing::Namespace { name } => namespace::remove(name).map_err(|error| said(&error)),
             Thing::Link { name } => delete_link(name).map_err(|error| said(&error)),
-            // Made by another kind of platform, which sweeps it.
+            // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
         match removed {

@@ -1,4 +1,4 @@
-//! The switch itself: opened, given hosts and guests, changed, closed.
+//! The switch: opened, given hosts and guests, changed, closed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,106 +15,106 @@ use crate::state::Shared;
 /// A host on a switch: a network namespace with the device `eth0`, and with `lo` up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its namespace, for [`crate::enter`].
+    /// Namespace, for [`crate::enter`].
     pub namespace: String,
-    /// Its address.
+    /// Address of the host.
     pub address: IpAddr,
-    /// How many bits of it all hosts of the switch share.
+    /// Length of the network prefix shared by all hosts of the switch.
     pub prefix: u8,
-    /// The machine's address on the switch, where everything else goes to.
+    /// The machine's address on the switch, the default gateway.
     pub gateway: IpAddr,
     /// Kernel settings that differ from those of a new namespace.
     pub settings: Facts,
 }
 
-/// A tap for the guest of a virtual machine. It lies in the switch's namespace, so the emulator runs there.
+/// A tap for the guest of a virtual machine. It is in the switch's namespace, so the emulator must run there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tap {
-    /// Its name.
+    /// Name of the tap.
     pub name: String,
-    /// The namespace of the device, for [`crate::enter`].
+    /// Namespace of the device, for [`crate::enter`].
     pub namespace: String,
     /// The device, persistent and up.
     pub device: String,
-    /// The address that the guest is to take.
+    /// Address for the guest.
     pub address: IpAddr,
-    /// How many bits of it all hosts of the switch share.
+    /// Length of the network prefix shared by all hosts of the switch.
     pub prefix: u8,
-    /// The machine's address on the switch, where everything else goes to.
+    /// The machine's address on the switch, the default gateway.
     pub gateway: IpAddr,
-    /// The hardware address that the guest's device is to have.
+    /// Hardware address for the guest's device.
     pub mac: String,
 }
 
-/// A bridge in a network namespace, with a leg into this machine. Clones are the same switch; when the last one is
-/// dropped without [`Switch::close`], everything is removed.
+/// A bridge in a network namespace, with a leg to this machine. Clones are the same switch; if the last one
+/// is dropped without [`Switch::close`], everything is removed.
 #[derive(Clone, Debug)]
 pub struct Switch {
     shared: Arc<Shared>,
 }
 
 impl Switch {
-    /// Makes a switch. `id` tells it from those of other runs; `relay` is started for links with a delay or a loss
-    /// where the kernel does neither.
+    /// Creates a switch. `id` distinguishes it from those of other runs; `relay` is started for links with a
+    /// delay or a loss if the kernel supports neither.
     pub async fn open(id: &str, relay: RelayProgram, ledger: &Ledger) -> Result<Self, SwitchError> {
         let (id, ledger) = (id.to_owned(), ledger.clone());
-        // When nobody waits any more, what was opened is dropped, and so removed.
+        // If the caller has given up, the opened switch is dropped, and so removed.
         blocking(move || Ok(Switch { shared: Arc::new(Shared::open(&id, relay, &ledger)?) })).await
     }
 
-    /// The namespace of the bridge and of all taps.
+    /// Returns the namespace of the bridge and of all taps.
     #[must_use]
     pub fn netns(&self) -> &str {
         self.shared.namespace()
     }
 
-    /// The machine's address on the switch.
+    /// Returns the machine's address on the switch.
     #[must_use]
     pub fn leg(&self) -> IpAddr {
         self.shared.network().machine().into()
     }
 
-    /// How many bits of their addresses all hosts share.
+    /// Returns the length of the network prefix shared by all hosts.
     #[must_use]
     pub fn prefix(&self) -> u8 {
         PREFIX
     }
 
-    /// Whether the kernel delays and loses packets itself; else relays do.
+    /// Whether the kernel delays and drops packets itself; otherwise relays do.
     #[must_use]
     pub fn kernel_delays(&self) -> bool {
         self.shared.kernel_delays()
     }
 
-    /// Whether relays run before everything else on this machine. Without the right to that, they are late when the
-    /// machine is busy.
+    /// Whether relays run before everything else on this machine. Without the right to that, they are late on
+    /// a busy machine.
     #[must_use]
     pub fn relays_come_first(&self) -> bool {
         self.shared.relays_come_first()
     }
 
-    /// Makes a host.
+    /// Creates a host.
     pub async fn host(&self, name: &str, link: &LinkSpec) -> Result<Host, SwitchError> {
         let (name, link) = (name.to_owned(), *link);
         self.work(move |shared| shared.host(&name, link)).await
     }
 
-    /// Makes a tap for a guest.
+    /// Creates a tap for a guest.
     pub async fn tap(&self, name: &str, link: &LinkSpec) -> Result<Tap, SwitchError> {
         let (name, link) = (name.to_owned(), *link);
         self.work(move |shared| shared.tap(&name, link, None)).await
     }
 
-    /// Makes another tap for the guest of tap `of`, with the same addresses: where the guest will be after a move. Only
-    /// one of the two may be in use at a time. It has a link of its own.
+    /// Creates another tap for the guest of tap `of`, with the same addresses, for the time after a move.
+    /// Only one of the two may be in use at a time. It has a link of its own.
     pub async fn twin_tap(&self, of: &str, name: &str) -> Result<Tap, SwitchError> {
         let (of, name) = (of.to_owned(), name.to_owned());
         self.work(move |shared| shared.tap(&name, LinkSpec::default(), Some(&of))).await
     }
 
-    /// Sets an address aside under a name, as one that hosts hand to each other (VRRP): no host is given it.
+    /// Reserves an address under a name, as one that hosts pass to each other (VRRP): no host gets it.
     pub async fn reserve(&self, name: &str) -> Result<IpAddr, SwitchError> {
         let name = name.to_owned();
         self.work(move |shared| shared.reserve(&name)).await
@@ -126,21 +126,21 @@ impl Switch {
         self.work(move |shared| shared.remove(&name)).await
     }
 
-    /// The address of a host or guest, or one that was reserved.
+    /// Returns the address of a host or guest, or a reserved one.
     #[must_use]
     pub fn address(&self, name: &str) -> Option<IpAddr> {
         self.shared.address(name)
     }
 
-    /// Gives a host or guest another link, while traffic flows. A change from a plain link to one with a limit, from one
-    /// with a limit to one with a delay, or back loses the packets that are on the way at that moment.
+    /// Replaces the link of a host or guest, while traffic flows. A change between a plain link, one with a
+    /// limit, and one with a delay loses the packets in transit.
     pub async fn shape(&self, name: &str, link: LinkSpec) -> Result<(), SwitchError> {
         let name = name.to_owned();
         self.work(move |shared| shared.shape(&name, link)).await
     }
 
-    /// Takes these hosts off the network of all others, the machine included; they still see each other. Hosts that were
-    /// cut off before with others leave those.
+    /// Separates these hosts from all others, including the machine; they still reach each other. Hosts that
+    /// were separated before together with others leave those.
     pub async fn partition(&self, names: &[String]) -> Result<(), SwitchError> {
         let names = names.to_vec();
         self.work(move |shared| shared.partition(&names)).await
@@ -151,24 +151,24 @@ impl Switch {
         self.work(Shared::heal).await
     }
 
-    /// The processes of the relays, by host: what they use is part of what a run costs.
+    /// Returns the processes of the relays, by host: their resource use is a cost of the run.
     #[must_use]
     pub fn relays(&self) -> Vec<(String, u32)> {
         self.shared.relays()
     }
 
-    /// What the relays did so far, by host. Blocks for the microseconds that they take to answer.
+    /// Returns the counts of the relays so far, by host. Blocks for the microseconds of their replies.
     pub fn relay_counts(&self) -> Result<Vec<(String, RelayCount)>, SwitchError> {
         self.shared.relay_counts()
     }
 
-    /// Measures the round trip between two hosts that it makes and removes, without and with `delay` each way: how
-    /// exact a delay is.
+    /// Measures the precision of a delay: the round trip between two temporary hosts, without and with
+    /// `delay` each way.
     pub async fn calibrate(&self, delay: Duration) -> Result<Calibration, SwitchError> {
         calibrate::calibrate(self, delay).await
     }
 
-    /// Removes everything. Processes that still sit in a namespace keep it, without a name and without links, until they
+    /// Removes everything. Processes in a namespace keep it, without a name and without links, until they
     /// end.
     pub async fn close(self) -> Result<(), SwitchError> {
         self.work(Shared::close).await
@@ -183,7 +183,7 @@ impl Switch {
     }
 }
 
-/// Does blocking work on a thread for such.
+/// Runs blocking work on a blocking thread of the runtime.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SwitchError> + Send + 'static,
 ) -> Result<T, SwitchError> {

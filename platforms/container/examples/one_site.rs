@@ -1,5 +1,5 @@
-//! Opens a site with two hosts and one unit of each kind, says so, and waits for the end of its stdin; for tests that
-//! kill it on the way. Arguments: the site's identifier, a folder that is there.
+//! Opens a site with two hosts and one unit of each kind, prints a line, and waits for the end of its stdin;
+//! for tests that kill it on the way. Arguments: the site's identifier, and an existing folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,37 +1,38 @@
-//! How an engine of our own is started, here or inside a virtual machine.
+//! Arguments of an engine started by this platform, on this machine or inside a virtual machine.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// What an engine of our own is told.
+/// Parameters of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineWishes {
-    /// A folder for its sockets, its settings and the state of its processes, which all name it in their arguments.
-    /// Short: the paths of sockets below it have up to 50 characters more, and 104 at the most.
+    /// Folder for its sockets, its settings and the state of its processes, which all have it among their
+    /// arguments. Its path must be short: paths of sockets below it have up to 50 more characters, and 104 at
+    /// most.
     pub folder: PathBuf,
-    /// A folder for its images and containers, on a disk; the engine makes it.
+    /// Folder for its images and containers, on a disk; the engine creates it.
     pub data: PathBuf,
     /// The control group above its containers.
     pub group: String,
-    /// Where it answers over TCP too. Whoever can connect is root: for networks that nobody else is on.
+    /// Address at which it also listens on TCP. Any client is root: for networks without others.
     pub tcp: Option<SocketAddr>,
 }
 
-/// The socket in an engine's folder.
+/// Path of the socket in an engine's folder.
 pub(crate) fn socket(folder: &Path) -> PathBuf {
     folder.join("engine.sock")
 }
 
-/// A file that has to be in the folder before the start, with [`NO_SETTINGS`] in it: without one an engine takes the
-/// settings of the machine's own.
+/// File that must be in the folder before the start, with [`NO_SETTINGS`] in it: without one an engine reads
+/// the machine's settings.
 pub const SETTINGS: &str = "engine.json";
 
-/// What that file says.
+/// Content of that file.
 pub const NO_SETTINGS: &[u8] = b"{}\n";
 
-/// The arguments of `dockerd`. It keeps everything in its folder, makes no network before it is asked for one, and
-/// writes no rules of a packet filter: its namespace is its own, so nothing has to be kept apart or translated, and
-/// addresses of containers are seen as they are.
+/// Returns the arguments of `dockerd`. It keeps everything in its folder, creates no network by itself, and
+/// writes no packet filter rules: in a namespace of its own nothing has to be separated or translated, and
+/// containers see each other's real addresses.
 #[must_use]
 pub fn engine_arguments(wishes: &EngineWishes) -> Vec<String> {
     let inside = |name: &str| wishes.folder.join(name).display().to_string();
@@ -56,13 +57,13 @@ pub fn engine_arguments(wishes: &EngineWishes) -> Vec<String> {
         "--ip6tables=false",
         "--ip-masq=false",
         "--userland-proxy=false",
-        // Containers are removed before it is asked to end; what is left then need not be asked.
+        // Containers are removed before it is asked to end; others need not be asked.
         "--shutdown-timeout=1",
         "--log-level=warn",
     ];
     words.extend(plain.map(str::to_owned));
     if let Some(address) = wishes.tcp {
-        // Without the second word it waits 15 seconds, to make people think again.
+        // Without the second word it delays its start by 15 seconds as a warning.
         words.extend(["--host".to_owned(), format!("tcp://{address}"), "--tls=false".to_owned()]);
     }
     words

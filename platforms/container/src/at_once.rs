@@ -1,9 +1,9 @@
-//! Calls of an engine from places that cannot wait for a future.
+//! Blocking calls of an engine, for callers that cannot await.
 
 use std::io;
 
-/// Runs `work` to its end on a thread of its own with a runtime of its own, and waits for it: this blocks, for as long as
-/// the engine takes. Abilities of units such as pausing are asked for by callers that know no runtime.
+/// Runs `work` to its end on a thread with a runtime of its own, and waits for it: this blocks for as long as
+/// the engine takes. Abilities of units such as pausing are called without a runtime.
 pub(crate) fn at_once<T: Send>(work: impl Future<Output = T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let done = scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! A container that runs: somebody reads what it says, waits for its end, removes it and tells everybody.
+//! A running container with its watcher, which reads its output, waits for its end, removes it and reports.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,61 +20,61 @@ use crate::engine::Engine;
 use crate::output::{Output, Said};
 use crate::remover::Remover;
 
-/// The last words of an ended container are on their way already, through an engine that may have much else to do.
+/// Longest wait for the last output of an ended container, which may come through a busy engine.
 const LAST_WORDS_WAIT: Duration = Duration::from_secs(20);
 
-/// A killed container ends as soon as the kernel lets go of it; only a stuck disk takes longer than this.
+/// Longest wait for the end of a killed container; only a stuck disk takes longer.
 const KILL_WAIT: Duration = Duration::from_secs(20);
 
-/// An engine may hear of the end of a container before it hears why.
+/// Longest wait for the reason of an end, which an engine may learn after the end itself.
 const REASON_WAIT: Duration = Duration::from_secs(1);
 
-/// How often it is asked.
+/// Interval between questions for the reason.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// The code of a program that was killed.
+/// Exit code of a killed program.
 const KILLED: i64 = 137;
 
-/// Codes above this one are those of signals.
+/// Exit codes above this one are those of signals.
 const SIGNALS: i64 = 128;
 
-/// The number of the highest signal.
+/// Number of the highest signal.
 const LAST_SIGNAL: i64 = 64;
 
-/// What is to run.
+/// Parameters of a container.
 pub(crate) struct Wish {
-    /// The unit it is for, as named in messages.
+    /// Name of the unit, for messages.
     pub(crate) unit: String,
-    /// The program, as named in messages.
+    /// Path of the program, for messages.
     pub(crate) program: PathBuf,
     pub(crate) body: ContainerCreateBody,
-    /// Files for a container of an engine that does not see ours.
+    /// Files for a container of an engine that does not see this machine's files.
     pub(crate) files: Option<Vec<u8>>,
     pub(crate) output: Output,
-    /// Where to say that memory was short.
+    /// Log to which a lack of memory is reported.
     pub(crate) log: PathBuf,
     /// Whether its processes are processes of this machine.
     pub(crate) near: bool,
 }
 
-/// A container with a program in it. Dropping it ends the program at once.
+/// A container with a running program. Dropping it ends the program at once.
 pub(crate) struct Contained {
     pub(crate) unit: String,
     pub(crate) container: String,
     pub(crate) engine: Engine,
-    /// Its first process, where it is one of this machine.
+    /// Its first process, if that is one of this machine.
     pub(crate) pid: Option<u32>,
     ended: watch::Receiver<Option<Ended>>,
-    /// Stands for the process and for no other, whatever becomes of its number.
+    /// Handle of the process, which stays correct if its number is reused.
     process: Option<OwnedFd>,
     /// Whether it was killed on purpose.
     killed: Arc<AtomicBool>,
-    /// Its watcher sees it end.
+    /// Dropped with the container, which its watcher notices.
     _held: oneshot::Sender<()>,
 }
 
 impl Contained {
-    /// Makes and starts a container that has been noted. When this fails it is gone.
+    /// Creates and starts a container that is in the ledger. On failure it is removed.
     pub(crate) async fn start(engine: &Engine, remover: Remover, wish: Wish) -> Result<Self, Fault> {
         let name = remover.name().to_owned();
         let body = wish.body.clone();
@@ -83,7 +83,7 @@ impl Contained {
         let (remover, said) = match prepare(engine, remover, &wish).await {
             Ok(prepared) => prepared,
             Err((remover, fault)) => {
-                // The fault is what to tell; a container that stays is in the ledger.
+                // The fault is reported; a container that stays is in the ledger.
                 let _ = remover.now().await;
                 return Err(fault);
             }
@@ -153,10 +153,10 @@ impl Contained {
 }
 
 impl Drop for Contained {
-    /// At once, not when the watcher comes to it: the runtime may be about to end.
+    /// Immediate, without the watcher: the runtime may be about to end.
     fn drop(&mut self) {
         if let Some(process) = self.process.as_ref().filter(|_| !self.has_ended()) {
-            // Nobody is left to hear of a failure; the ledger still names the container then.
+            // A failure cannot be reported here; the ledger still names the container then.
             let _ = pidfd_send_signal(process, Signal::KILL);
         }
     }
@@ -167,19 +167,19 @@ pub(crate) fn open_process(pid: u32) -> Option<OwnedFd> {
     pidfd_open(number, PidfdFlags::empty()).ok()
 }
 
-/// The streams of a container.
+/// Streams of a container.
 struct Streams {
     output: Said,
     input: Pin<Box<dyn AsyncWrite + Send>>,
 }
 
-/// Turns an error of the engine into a fault of the unit.
+/// Converts an error of the engine to a fault of the unit.
 fn about(wish: &Wish, act: &str) -> impl FnOnce(bollard::errors::Error) -> Fault {
     let (unit, act) = (wish.unit.clone(), act.to_owned());
     move |error| Fault::Unit { unit, act, source: Box::new(error) }
 }
 
-/// Gives it its files, listens to it and starts it.
+/// Copies its files to it, attaches its streams and starts it.
 async fn prepare(
     engine: &Engine,
     remover: Remover,
@@ -204,26 +204,26 @@ async fn prepare(
     }
 }
 
-/// The streams of a container that runs.
+/// Streams of a running container.
 struct Open {
     reading: tokio::task::JoinHandle<()>,
-    /// The unit's stdin. Only the driver holds it: a unit that watches it sees the driver end.
+    /// The unit's stdin. Only the driver holds it, so a unit that watches it sees the driver end.
     _input: Pin<Box<dyn AsyncWrite + Send>>,
 }
 
-/// What the watcher owns.
+/// State of the watcher.
 struct Watched {
     engine: Engine,
     remover: Remover,
     log: PathBuf,
     killed: Arc<AtomicBool>,
-    /// Whether its memory is.
+    /// Whether its memory is limited.
     limited: bool,
 }
 
 impl Watched {
-    /// The last state of the container. One that was killed by nobody we know is asked for again for a while, until the
-    /// engine has heard that memory was short.
+    /// Returns the last state of the container. If it was killed without a known cause, the state is queried
+    /// for a while, until the engine knows whether memory ran out.
     async fn last_state(&self, code: Option<i64>) -> Option<ContainerState> {
         let deadline = Deadline::after(REASON_WAIT);
         let strange = code == Some(KILLED) && !self.killed.load(Ordering::Relaxed);
@@ -253,7 +253,7 @@ impl Watched {
             code = self.engine.wait(&name) => code,
             _ = let_go => {
                 self.killed.store(true, Ordering::Relaxed);
-                // When it cannot be killed, its removal below does.
+                // If it cannot be killed, its removal below does so.
                 let _ = self.engine.kill(&name, "SIGKILL").await;
                 timeout(KILL_WAIT, self.engine.wait(&name))
                     .await
@@ -270,8 +270,8 @@ impl Watched {
     }
 }
 
-/// Engines tell the end by a signal as a code above 128, as shells do; so a program that ends by itself with such a code
-/// is taken for one that was killed.
+/// Engines report a signal as an exit code above 128, as shells do; a program that exits with such a code is
+/// therefore taken for a killed one.
 fn how(code: Result<i64, bollard::errors::Error>, state: Option<ContainerState>) -> Ended {
     match code {
         Ok(code) if (SIGNALS + 1..=SIGNALS + LAST_SIGNAL).contains(&code) => {

@@ -1,4 +1,4 @@
-//! Creates a unit: its files, its steps, its container, and the wait until it is ready.
+//! Creation of a unit: its files, its steps, its container, and the wait until it is ready.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use crate::remover::Remover;
 use crate::running::InContainer;
 use crate::site::ContainerSite;
 
-/// A step makes folders or a new database; one that takes longer than this hangs.
+/// Longest duration of a step, which creates folders or a database.
 const STEP: Duration = Duration::from_secs(600);
 
-/// What happened first.
+/// The first event.
 enum First {
     Announced(Announced),
     Answered,
     Ended(Ended),
 }
 
-/// Creates `unit` and waits until it is ready. When it fails, its containers are gone.
+/// Creates `unit` and waits until it is ready. On failure its containers are removed.
 pub(crate) async fn create(site: &ContainerSite, unit: &Unit, on_line: OnLine) -> Result<InContainer, Fault> {
     let holder = site.holder(unit)?;
     if !site.common.remote {
@@ -50,7 +50,7 @@ pub(crate) async fn create(site: &ContainerSite, unit: &Unit, on_line: OnLine) -
     until_ready(site, unit, running, announced).await
 }
 
-/// Writes the files where the engine sees ours, and looks whether the unit will see them.
+/// Writes the files if the engine sees this machine's, and checks that the unit will see them.
 fn lay_out(site: &ContainerSite, unit: &Unit) -> Result<(), Fault> {
     let view = site.common.view.with_folder(&unit.workdir);
     for file in &unit.files {
@@ -79,7 +79,7 @@ fn lay_out(site: &ContainerSite, unit: &Unit) -> Result<(), Fault> {
     }
 }
 
-/// Notes, makes and starts one container of a unit.
+/// Records, creates and starts one container of a unit.
 async fn start(
     site: &ContainerSite,
     unit: &Unit,

@@ -1,4 +1,4 @@
-//! The end of an engine of our own, whatever state it is in: its processes, its containers, its mounts.
+//! End of an engine of this platform in any state: its processes, its containers, its mounts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,21 +14,23 @@ use crate::deadline::Deadline;
 use crate::groups;
 use crate::proc_fs::{all, mounted_below, program, words};
 
-/// An engine without containers ends within a second; one that must end containers first is given this long.
+/// Longest wait for an orderly end. An engine without containers ends within a second; others end containers
+/// first.
 const ORDERLY: Duration = Duration::from_secs(20);
 
-/// What was killed ends within this.
+/// Longest wait for the end of killed processes.
 const KILLED: Duration = Duration::from_secs(10);
 
-/// How often is looked.
+/// Interval between polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The programs of an engine, and the one that brings it into its namespace.
+/// Programs of an engine, and the one that enters its namespace.
 const PROGRAMS: [&str; 7] =
     ["dockerd", "containerd", "containerd-shim", "containerd-shim-runc-v2", "runc", "docker-init", "nsenter"];
 
-/// Ends the engine of `folder` and everything that it runs, in order if it still listens, and unmounts what is below that
-/// and below `data`. Says whether anything was there. What is left of its files may then be removed.
+/// Ends the engine of `folder` and everything in it, in order if it still listens, and unmounts everything
+/// below that and below `data`. Returns whether anything was there. Afterwards its remaining files may be
+/// removed.
 pub(crate) async fn end_engine(folder: &Path, data: &Path, group: &str) -> Result<bool, String> {
     let there = !processes(folder).is_empty() || groups::folders(group).iter().any(|path| path.is_dir());
     let daemons: Vec<u32> =
@@ -49,7 +51,7 @@ pub(crate) async fn end_engine(folder: &Path, data: &Path, group: &str) -> Resul
     Ok(there)
 }
 
-/// The living processes of the engine itself, containers apart.
+/// Lists the living processes of the engine itself, without containers.
 pub(crate) fn processes(folder: &Path) -> Vec<u32> {
     let mark = folder.display().to_string();
     let is_its = |pid: &u32| {
@@ -60,7 +62,7 @@ pub(crate) fn processes(folder: &Path) -> Vec<u32> {
     all().into_iter().filter(is_its).collect()
 }
 
-/// Waits until no process of it lives, for so long. Whether that is so.
+/// Waits up to `within` until none of its processes lives. Returns whether that is so.
 async fn until_none(folder: &Path, within: Duration) -> bool {
     let deadline = Deadline::after(within);
     while !processes(folder).is_empty() {
@@ -87,7 +89,7 @@ async fn kill_rest(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Kills everything below the control group of its containers, and removes that.
+/// Kills everything below the control group of its containers, and removes the group.
 pub(crate) async fn end_group(group: &str) -> Result<(), String> {
     for folder in groups::folders(group) {
         let deadline = Deadline::after(KILLED);

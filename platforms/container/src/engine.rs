@@ -1,4 +1,4 @@
-//! Speaks to an engine: the few calls that we need, with what counts as done.
+//! Client of an engine: the few calls in use, with their criteria of success.
 
 use std::time::Duration;
 
@@ -21,20 +21,19 @@ use tokio::time::{sleep, timeout};
 
 use crate::deadline::Deadline;
 
-/// An engine answers every call within this, on a machine that is busy; waiting for the end of a container is no such
-/// call.
+/// Longest wait for an answer, on a busy machine; waiting for the end of a container is not limited by it.
 const ANSWER_SECONDS: u64 = 60;
 
-/// An engine that is there says so within this, on a machine that is busy.
+/// Longest wait for the first answer of an engine, on a busy machine.
 const HELLO: Duration = Duration::from_secs(20);
 
-/// Something that another call removes at this moment is gone within this.
+/// Longest wait for a removal by another call.
 const GONE_WAIT: Duration = Duration::from_secs(20);
 
-/// How often is looked.
+/// Interval between polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// An engine that answers.
+/// A connected engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     docker: Docker,
@@ -42,7 +41,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Finds the engine at `unix:///PATH` or `tcp://HOST:PORT` and agrees with it on a version of the interface.
+    /// Connects to the engine at `unix:///PATH` or `tcp://HOST:PORT` and negotiates the version of the API.
     pub(crate) async fn connect(address: &str) -> Result<Self, Error> {
         let docker = if address.starts_with("unix://") {
             Docker::connect_with_unix(address, ANSWER_SECONDS, API_DEFAULT_VERSION)?
@@ -55,7 +54,7 @@ impl Engine {
         }
     }
 
-    /// Where it answers.
+    /// Returns its address.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -69,13 +68,13 @@ impl Engine {
         self.docker.create_container(Some(options), body).await.map(drop)
     }
 
-    /// Puts an archive into a container, at the root of its files.
+    /// Unpacks an archive in a container, at the root of its files.
     pub(crate) async fn upload(&self, name: &str, archive: Vec<u8>) -> Result<(), Error> {
         let options = UploadToContainerOptionsBuilder::new().path("/").build();
         self.docker.upload_to_container(name, Some(options), body_full(archive.into())).await
     }
 
-    /// Joins stdin, stdout and stderr of a container, also of one that has not been started.
+    /// Attaches to stdin, stdout and stderr of a container, also before its start.
     pub(crate) async fn attach(&self, name: &str) -> Result<AttachContainerResults, Error> {
         let options =
             AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true).build();
@@ -86,19 +85,19 @@ impl Engine {
         self.docker.start_container(name, None::<bollard::query_parameters::StartContainerOptions>).await
     }
 
-    /// Waits until a container that was started does not run any more; returns its exit code.
+    /// Waits until a started container has ended; returns its exit code.
     pub(crate) async fn wait(&self, name: &str) -> Result<i64, Error> {
         let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
         match self.docker.wait_container(name, Some(options)).next().await {
             Some(Ok(ended)) => Ok(ended.status_code),
-            // This client takes every code but 0 for an error.
+            // This client treats every code but 0 as an error.
             Some(Err(Error::DockerContainerWaitError { code, .. })) => Ok(code),
             Some(Err(error)) => Err(error),
             None => Err(Error::RequestTimeoutError),
         }
     }
 
-    /// Sends a signal, as `SIGTERM`. A container that does not run or is gone is fine.
+    /// Sends a signal, as `SIGTERM`. Succeeds if the container does not run or is gone.
     pub(crate) async fn kill(&self, name: &str, signal: &str) -> Result<(), Error> {
         let options = KillContainerOptionsBuilder::new().signal(signal).build();
         forgive(self.docker.kill_container(name, Some(options)).await, &[404, 409])
@@ -108,10 +107,10 @@ impl Engine {
         self.docker.pause_container(name).await
     }
 
-    /// Lets a container go on; one that is not paused is fine.
+    /// Resumes a container; succeeds if it is not paused.
     pub(crate) async fn resume(&self, name: &str) -> Result<(), Error> {
         match self.docker.unpause_container(name).await {
-            // One that runs is refused with 409 or 500, depending on the engine: the state tells.
+            // A running container is refused with 409 or 500, depending on the engine, so the state decides.
             Err(error) if status(&error).is_some() && !self.is_paused(name).await => {
                 drop(error);
                 Ok(())
@@ -133,7 +132,7 @@ impl Engine {
         self.docker.inspect_container(name, None::<bollard::query_parameters::InspectContainerOptions>).await
     }
 
-    /// Removes a container, whatever it does. Says whether there was one.
+    /// Removes a container in any state. Returns whether it existed.
     pub(crate) async fn remove(&self, name: &str) -> Result<bool, Error> {
         let deadline = Deadline::after(GONE_WAIT);
         let mut seen = false;
@@ -142,7 +141,7 @@ impl Engine {
             match self.docker.remove_container(name, Some(options)).await {
                 Ok(()) => return Ok(true),
                 Err(error) if status(&error) == Some(404) => return Ok(seen),
-                // Somebody else removes it already, or its last process is just ending.
+                // Another call removes it already, or its last process is just ending.
                 Err(error) if status(&error) == Some(409) && !deadline.has_passed() => drop(error),
                 Err(error) => return Err(error),
             }
@@ -155,7 +154,7 @@ impl Engine {
         self.docker.create_network(request).await.map(drop)
     }
 
-    /// Removes a container, network or image, as a ledger names them. Says whether there was one.
+    /// Removes a container, network or image, as named in a ledger. Returns whether it existed.
     pub(crate) async fn remove_thing(&self, thing: &Thing, name: &str) -> Result<bool, Error> {
         match thing {
             Thing::Container { .. } => self.remove(name).await,
@@ -168,14 +167,14 @@ impl Engine {
         self.docker.inspect_network(name, None::<bollard::query_parameters::InspectNetworkOptions>).await
     }
 
-    /// Removes a network. Says whether there was one.
+    /// Removes a network. Returns whether it existed.
     pub(crate) async fn remove_network(&self, name: &str) -> Result<bool, Error> {
         let deadline = Deadline::after(GONE_WAIT);
         loop {
             match self.docker.remove_network(name).await {
                 Ok(()) => return Ok(true),
                 Err(error) if status(&error) == Some(404) => return Ok(false),
-                // A container that was just removed may still be named as its member.
+                // A container that was just removed may still be listed as its member.
                 Err(error) if matches!(status(&error), Some(403 | 409)) && !deadline.has_passed() => {
                     sleep(LOOK_EVERY).await;
                 }
@@ -184,7 +183,7 @@ impl Engine {
         }
     }
 
-    /// Makes an image of an archive of files.
+    /// Makes an image from an archive of files.
     pub(crate) async fn import(&self, repository: &str, tag: &str, archive: Vec<u8>) -> Result<(), Error> {
         let options = CreateImageOptionsBuilder::new().from_src("-").repo(repository).tag(tag).build();
         let steps = self.docker.create_image(Some(options), Some(body_full(archive.into())), None);
@@ -199,7 +198,7 @@ impl Engine {
         }
     }
 
-    /// Removes an image. Says whether there was one.
+    /// Removes an image. Returns whether it existed.
     pub(crate) async fn remove_image(&self, name: &str) -> Result<bool, Error> {
         let options = RemoveImageOptionsBuilder::new().force(true).build();
         match self.docker.remove_image(name, Some(options), None).await {
@@ -210,7 +209,7 @@ impl Engine {
     }
 }
 
-/// What the engine answered, when it answered at all.
+/// Returns the status of the engine's answer, if there was one.
 pub(crate) fn status(error: &Error) -> Option<u16> {
     match error {
         Error::DockerResponseServerError { status_code, .. } => Some(*status_code),

@@ -1,4 +1,4 @@
-//! Files of units: as an archive for an engine that does not see ours, owned by another user, and logs.
+//! Files of units: archives for an engine that does not see this machine's files, ownership, and logs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use barograph_platform::Unit;
 
 use crate::tar::Archive;
 
-/// All files of a unit, by their whole paths.
+/// Archives all files of a unit, by their absolute paths.
 pub(crate) fn archive(unit: &Unit) -> io::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for file in &unit.files {
@@ -20,7 +20,7 @@ pub(crate) fn archive(unit: &Unit) -> io::Result<Vec<u8>> {
     Ok(archive.finish())
 }
 
-/// Gives a folder with all that is in it to a user.
+/// Gives a folder with its content to a user.
 pub(crate) fn give(folder: &Path, user: u32) -> io::Result<()> {
     lchown(folder, Some(user), Some(user))?;
     for entry in fs::read_dir(folder)? {
@@ -34,7 +34,7 @@ pub(crate) fn give(folder: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds a line of ours to a log. A log that cannot be written has lost more than that.
+/// Appends a line to a log. A failure is ignored, as such a log has lost more.
 pub(crate) fn append(log: &Path, text: &str) {
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(log) {
         let _ = file.write_all(text.as_bytes());

@@ -1,4 +1,4 @@
-//! The control groups of a site: above its hosts, and of each host where it has limits.
+//! Control groups of a site: one above its hosts, and one for each host with limits.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,18 @@ use barograph_platform::{Entry, Fault, HostSpec, Ledger, Limits, Thing};
 use crate::ending::end_group;
 use crate::proc_fs::trees;
 
-/// The group of a site. Its beginning tells a sweep that it is one of ours.
+/// Name of a site's group. Its prefix shows a sweep that it belongs to Barograph.
 pub(crate) fn name(site: &str) -> String {
     format!("barograph.{site}.containers")
 }
 
-/// Its folders in all trees, whether they are there or not. Engines use every tree, also those that limit nothing.
+/// Folders of a group in all hierarchies, existing or not. Engines use every hierarchy, even those without
+/// limits.
 pub(crate) fn folders(name: &str) -> Vec<PathBuf> {
     trees().into_iter().map(|tree| tree.mount.join(name)).collect()
 }
 
-/// The group of a site, noted.
+/// The group of a site, recorded in the ledger.
 #[derive(Debug)]
 pub(crate) struct SiteGroup {
     name: String,
@@ -27,7 +28,7 @@ pub(crate) struct SiteGroup {
 }
 
 impl SiteGroup {
-    /// Notes it. Engines make it with the first container.
+    /// Records it. Engines create it with the first container.
     pub(crate) fn note(site: &str, ledger: &Ledger) -> Result<Self, Fault> {
         let name = name(site);
         let mut entries = Vec::new();
@@ -39,7 +40,7 @@ impl SiteGroup {
         Ok(SiteGroup { name, ledger: ledger.clone(), entries })
     }
 
-    /// Makes the groups of those hosts that have limits.
+    /// Creates the groups of hosts with limits.
     pub(crate) fn limit(&self, hosts: &[HostSpec]) -> Result<(), Fault> {
         if hosts.iter().all(|host| host.limits.is_none()) {
             return Ok(());
@@ -58,12 +59,12 @@ impl SiteGroup {
         Ok(())
     }
 
-    /// Its name.
+    /// Returns its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Removes it, with whatever still runs there.
+    /// Removes it, with all processes in it.
     pub(crate) async fn remove(self) -> Result<(), Fault> {
         end_group(&self.name).await.map_err(failed("remove control groups"))?;
         let note = failed("note control groups");
@@ -79,7 +80,7 @@ fn as_group(limits: &Limits) -> barograph_cgroup::Limits {
     }
 }
 
-/// Turns a cause into a fault of the site.
+/// Converts a cause to a fault of the site.
 pub(crate) fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(act: &str) -> impl Fn(E) -> Fault {
     let act = act.to_owned();
     move |source| Fault::Site { act: act.clone(), source: source.into() }

@@ -1,4 +1,4 @@
-//! The image of a site: folders to mount on, links as this machine has them, and nothing else.
+//! Image of a site: folders as mount points, links as on this machine, and nothing else.
 
 use std::fs;
 use std::io;
@@ -30,21 +30,21 @@ const FOLDERS: [(&str, u32); 13] = [
     ("var/tmp", 0o1777),
 ];
 
-/// An image that an engine has for us.
+/// An image in an engine.
 #[derive(Debug)]
 pub(crate) struct Image {
     pub(crate) name: String,
-    /// What removes it, when it is to go with the site.
+    /// Removes the image, if it belongs to the site.
     remover: Option<Remover>,
 }
 
 impl Image {
-    /// One that others made.
+    /// Uses an image given by the user.
     pub(crate) fn given(name: &str) -> Self {
         Image { name: name.to_owned(), remover: None }
     }
 
-    /// Makes ours. One that is to stay is made once.
+    /// Makes the image of a site. A permanent one is made once.
     pub(crate) async fn make(
         engine: &Engine,
         site: &str,
@@ -67,7 +67,7 @@ impl Image {
         Ok(Image { name, remover: Some(made.await.map_err(failed(&act))?) })
     }
 
-    /// Removes it, unless it is to stay.
+    /// Removes the image, unless it is permanent.
     pub(crate) async fn remove(self) -> Result<(), Fault> {
         let Some(remover) = self.remover else { return Ok(()) };
         let act = format!("remove image `{}`", self.name);

@@ -1,14 +1,15 @@
 //! Hosts and units as containers of an engine that speaks the Docker API, Docker or Podman.
 //!
-//! A host is a *holder*: a container that does nothing, whose network, processes and shared memory the containers of
-//! its units join. So units of one host see each other at one address, as on a machine; a unit is not the first process
-//! of its namespace, so signals work as they do elsewhere; and when the holder is killed, everything on the host is.
+//! A host is a *holder*: a container that does nothing, whose network, processes and shared memory are joined
+//! by the containers of its units. So units of one host have one address, as on a machine; a unit is not the
+//! first process of its namespace, so signals work as elsewhere; and when the holder is killed, everything on
+//! the host is.
 //!
-//! The image is made here and has nothing but folders: programs are the machine's own, seen through read-only mounts,
-//! so that a container differs from a process by the container alone. A given image may be used instead.
+//! The generated image has only folders: programs are the machine's own, in read-only mounts, so that a
+//! container differs from a process by nothing else. A given image may be used instead.
 //!
-//! Where no engine answers, the platform starts one of its own in a network namespace on a switch of its own: what the
-//! engine does to the network never touches the machine.
+//! If no engine answers, the platform starts one of its own in a network namespace on a switch of its own:
+//! the engine's changes to the network never affect the machine.
 
 mod arguments;
 mod at_once;

@@ -1,9 +1,9 @@
-//! Limits in the form that an engine takes.
+//! Limits in the form of an engine's API.
 
 use barograph_platform::Limits;
 use bollard::models::{ContainerUpdateBody, HostConfig, SystemInfo};
 
-/// What the engine's machine has: as a limit it is none.
+/// Resources of the engine's machine: as limits they have no effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Machine {
     cores: i64,
@@ -15,10 +15,10 @@ impl Machine {
         Machine { cores: info.ncpu.unwrap_or(1).max(1), memory: info.mem_total.unwrap_or(i64::MAX) }
     }
 
-    /// More CPU time than the machine has is refused by engines, and limits nothing.
+    /// Engines refuse more CPU time than the machine has, which would not be a limit.
     fn nano_cpus(self, cpus: f64) -> i64 {
         const NANO: f64 = 1e9;
-        // Less than this is refused by engines too.
+        // Engines refuse less than this, too.
         const LEAST: f64 = 0.01;
         (cpus.clamp(LEAST, self.cores as f64) * NANO).round() as i64
     }
@@ -33,7 +33,7 @@ fn core_list(cores: &[usize]) -> Option<String> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-/// Limits of a new container. Swap space is not given on top of memory.
+/// Limits of a new container. No swap space is granted in addition to memory.
 pub(crate) fn of_new(limits: &Limits, machine: Machine) -> HostConfig {
     let memory = limits.memory_bytes.map(|bytes| machine.bytes(bytes));
     HostConfig {
@@ -45,8 +45,8 @@ pub(crate) fn of_new(limits: &Limits, machine: Machine) -> HostConfig {
     }
 }
 
-/// Limits in the place of those that a container has. Engines take a missing limit for "as before", so no limit is
-/// written as all that there is.
+/// Limits that replace those of a container. For engines a missing limit means "unchanged", so unlimited is
+/// written as the whole machine.
 pub(crate) fn of_running(limits: &Limits, machine: Machine) -> ContainerUpdateBody {
     let all: Vec<usize> = (0..usize::try_from(machine.cores).unwrap_or(1)).collect();
     let cores = if limits.cpu_set.is_empty() { &all } else { &limits.cpu_set };

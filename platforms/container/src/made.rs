@@ -1,4 +1,4 @@
-//! What has been made for a site, so that it is removed in the right order whatever happens.
+//! Everything created for a site, removed in the right order in any case.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,16 +15,16 @@ use crate::image::Image;
 use crate::own::OwnEngine;
 use crate::remover::Remover;
 
-/// A host that is there.
+/// The holder of a host.
 pub(crate) struct Holder {
     pub(crate) remover: Remover,
-    /// Its address, where it has one of its own.
+    /// Address of the host, if it has its own.
     pub(crate) address: Option<IpAddr>,
-    /// Its first process: when that is killed, everything on the host is.
+    /// First process: when it is killed, everything on the host is.
     pub(crate) process: Option<OwnedFd>,
 }
 
-/// Everything of a site. Dropping it ends everything on its hosts at once, and removes the rest on a task of its own.
+/// Everything of a site. Dropping it ends everything on its hosts at once, and removes the rest in a task.
 pub(crate) struct Made {
     pub(crate) ledger: Ledger,
     pub(crate) own: Option<OwnEngine>,
@@ -32,7 +32,7 @@ pub(crate) struct Made {
     pub(crate) image: Option<Image>,
     pub(crate) network: Option<Remover>,
     pub(crate) holders: BTreeMap<String, Holder>,
-    /// It is on its last way: when that is cut off too, the ledger has the rest.
+    /// Whether it is being removed by the last task; if that is cancelled too, the ledger has the rest.
     given_up: bool,
 }
 
@@ -49,7 +49,7 @@ impl Made {
         }
     }
 
-    /// Notes and makes a network.
+    /// Records and creates a network.
     pub(crate) async fn make_network(
         &mut self,
         engine: &Engine,
@@ -62,7 +62,8 @@ impl Made {
         Ok(())
     }
 
-    /// Removes everything, going on after failures; the first of them is told, and what stays is noted.
+    /// Removes everything, continuing after failures; the first one is returned, and things that stay are in
+    /// the ledger.
     pub(crate) async fn unmake(mut self) -> Result<(), Fault> {
         self.remove_all().await
     }
@@ -106,13 +107,13 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // A runtime that ends drops the task below at once: it must not beget another.
+        // A runtime that ends drops the task below at once: it must not start another.
         if self.given_up || self.is_empty() {
             return;
         }
         for holder in self.holders.values() {
             if let Some(process) = &holder.process {
-                // What does not end so is ended below, or by the next sweep.
+                // A process that does not end is ended below, or by the next sweep.
                 let _ = pidfd_send_signal(process, Signal::KILL);
             }
         }
@@ -127,7 +128,7 @@ impl Drop for Made {
             given_up: true,
         };
         runtime.spawn(async move {
-            // What cannot be removed stays in the ledger.
+            // Things that cannot be removed stay in the ledger.
             let _ = rest.remove_all().await;
         });
     }

@@ -1,30 +1,30 @@
-//! What of the machine's files a container sees, and how.
+//! Files of the machine in a container, and their mounts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use bollard::models::{Mount, MountType};
 
-/// Folders and files that a program of this machine may need, besides its data. Those that are links on this machine
-/// are links in our image.
+/// Folders and files that a program of this machine may need, besides its data. Those that are links on this
+/// machine are links in the image.
 pub(crate) const PROGRAMS: [&str; 9] =
     ["/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// One path that is the same inside and outside.
+/// A path that is the same inside and outside.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
     pub(crate) path: PathBuf,
     pub(crate) writable: bool,
 }
 
-/// What the site lets every container see.
+/// Paths that the site shows to every container.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     seen: Vec<Seen>,
 }
 
 impl View {
-    /// The machine's programs, where they are wanted, and the folders of the site.
+    /// Makes a view of the machine's programs, if requested, and of the folders of the site.
     pub(crate) fn new(programs: bool, shared: &[PathBuf], writable: &[PathBuf]) -> Self {
         let own = PROGRAMS.iter().map(PathBuf::from).filter(|path| programs && is_folder(path));
         let read_only = own.chain(shared.iter().cloned()).map(|path| Seen { path, writable: false });
@@ -32,7 +32,7 @@ impl View {
         View { seen: read_only.chain(open).collect() }
     }
 
-    /// The same, with a unit's own folder. The root folder is nobody's own.
+    /// Adds a unit's own folder. The root folder cannot be one.
     pub(crate) fn with_folder(&self, folder: &Path) -> Self {
         let mut seen = self.seen.clone();
         if folder != Path::new("/") {
@@ -41,7 +41,7 @@ impl View {
         View { seen }
     }
 
-    /// Whether `path` may be changed by the unit and is the same file outside.
+    /// Whether the unit can write `path` and it is the same file outside.
     pub(crate) fn is_writable(&self, path: &Path) -> bool {
         let nearest = self
             .seen
@@ -51,8 +51,8 @@ impl View {
         nearest.is_some_and(|seen| seen.writable)
     }
 
-    /// What is really mounted: a path inside of another one that is seen in the same way needs nothing, and of two that
-    /// say different things about the same path the one that lets write wins.
+    /// Returns the necessary mounts: a path inside another with the same access needs none, and of two
+    /// entries for the same path the writable one wins.
     pub(crate) fn plan(&self) -> Vec<Seen> {
         let mut sorted = self.seen.clone();
         sorted.sort_by(|a, b| a.path.cmp(&b.path).then(b.writable.cmp(&a.writable)));
@@ -67,13 +67,13 @@ impl View {
         plan
     }
 
-    /// As an engine takes it.
+    /// Returns the mounts in the form of an engine's API.
     pub(crate) fn mounts(&self) -> Vec<Mount> {
         self.plan().iter().map(mount).collect()
     }
 
-    /// As an engine takes it that makes the folder where it is absent. Only for folders that may be absent: the other
-    /// form refuses a path that is not there.
+    /// Returns a mount in the form that creates a missing folder. Only for folders that may be missing: the
+    /// other form refuses missing paths.
     pub(crate) fn bind(folder: &Path) -> Option<String> {
         let text = folder.to_str().filter(|text| !text.contains(':') && *text != "/")?;
         Some(format!("{text}:{text}"))
@@ -91,7 +91,7 @@ fn mount(seen: &Seen) -> Mount {
     }
 }
 
-/// A folder, and not a link to one.
+/// Whether a path is a folder, and not a link to one.
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
 }

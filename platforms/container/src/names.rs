@@ -1,36 +1,37 @@
-//! Names of what an engine makes for us.
+//! Names of things in an engine.
 
-/// The label that every container, network and image of a site carries.
+/// Label of every container, network and image of a site.
 pub(crate) const LABEL: &str = "org.barograph.site";
 
-/// The network of a site.
+/// Returns the network of a site.
 pub(crate) fn network(site: &str) -> String {
     format!("bg-{site}")
 }
 
-/// The holder of a host. Longer than any unit's prefix, so that no unit can be called the same.
+/// Returns the holder of a host. It is longer than any prefix of units, so that no unit can have the same
+/// name.
 pub(crate) fn holder(site: &str, host: &str) -> String {
     format!("bg-host-{site}-{host}")
 }
 
-/// The container of a unit.
+/// Returns the container of a unit.
 pub(crate) fn unit(site: &str, unit: &str) -> String {
     format!("bg-{site}-{}", plain(unit))
 }
 
-/// The container of one step before a unit's start, counted from 1.
+/// Returns the container of one step before a unit's start, counted from 1.
 pub(crate) fn step(site: &str, unit: &str, number: usize) -> String {
     format!("bg-step{number}-{site}-{}", plain(unit))
 }
 
-/// The image of a site, or one that stays.
+/// Returns the image of a site, or a permanent one.
 pub(crate) fn image(site: Option<&str>) -> (String, String) {
     let tag = site.map_or_else(|| "kept".to_owned(), |id| format!("of-{id}"));
     ("barograph/machine".to_owned(), tag)
 }
 
-/// Engines take letters, digits, `_`, `.` and `-`. What a name loses here, a number made of it gives back, so that two
-/// names stay two.
+/// Replaces characters that engines refuse: they accept letters, digits, `_`, `.` and `-`. A hash of the
+/// original name keeps names distinct.
 fn plain(name: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     if name.chars().all(fine) {

@@ -1,4 +1,4 @@
-//! Makes the hosts of a site.
+//! Creation of the hosts of a site.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -23,12 +23,12 @@ use crate::remover::Remover;
 use crate::render::Common;
 use crate::site::ContainerSite;
 
-/// Where engines usually answer.
+/// Usual addresses of engines.
 const USUAL: [&str; 3] =
     ["unix:///var/run/docker.sock", "unix:///run/docker.sock", "unix:///run/podman/podman.sock"];
 
-/// The engine that is there already: the one that was asked for, or one at a usual place. `None` when there is none at
-/// any usual place.
+/// Finds an existing engine: the requested one, or one at a usual address. `None` if there is none at any
+/// usual address.
 pub(crate) async fn find_engine(options: &Options) -> Result<Option<Engine>, Missing> {
     if let Some(address) = &options.engine {
         return match Engine::connect(address).await {
@@ -47,12 +47,12 @@ pub(crate) async fn find_engine(options: &Options) -> Result<Option<Engine>, Mis
     Ok(None)
 }
 
-/// Whether an engine takes control groups by their paths, as ours does.
+/// Whether an engine accepts paths of control groups, as this platform's own engine does.
 pub(crate) fn takes_groups(info: &SystemInfo, options: &Options) -> bool {
     info.cgroup_driver == Some(SystemInfoCgroupDriverEnum::CGROUPFS) && !options.remote
 }
 
-/// Makes everything; when that fails, or is given up, nothing of it is left.
+/// Creates everything; on failure, or if the future is dropped, nothing of it is left.
 pub(crate) async fn open(
     relay: &RelayProgram,
     spec: &SiteSpec,
@@ -64,7 +64,7 @@ pub(crate) async fn open(
     match build(&mut made, &options, relay, spec).await {
         Ok(built) => Ok(ContainerSite::new(made, built, local, spec)),
         Err(fault) => {
-            // The fault is what to tell; what stays is noted.
+            // The fault is reported; things that stay are in the ledger.
             let _ = made.unmake().await;
             let _ = barograph_platform::Site::close(Box::new(local)).await;
             Err(fault)
@@ -72,11 +72,11 @@ pub(crate) async fn open(
     }
 }
 
-/// What a site needs besides that which must be removed.
+/// State of a site other than the things that must be removed.
 pub(crate) struct Built {
     pub(crate) engine: Engine,
     pub(crate) common: Common,
-    /// Where units of this machine are, as seen from containers.
+    /// Address of units on this machine, as seen from containers.
     pub(crate) here: HostOn,
     pub(crate) hosts: Vec<(String, HostOn)>,
 }
@@ -135,7 +135,7 @@ async fn start_own(made: &mut Made, relay: &RelayProgram, spec: &SiteSpec) -> Re
     Engine::connect(&address).await.map_err(failed(act))
 }
 
-/// The control group of the site, where the engine takes one.
+/// Control group of the site, if the engine accepts one.
 fn group(
     made: &mut Made,
     info: &SystemInfo,
@@ -155,7 +155,7 @@ fn group(
     limited.map(|()| Some(name))
 }
 
-/// What a site with limits of hosts lacks.
+/// The missing requirement of a site with limits of hosts.
 pub(crate) fn no_host_limits(host: &str) -> Missing {
     Missing {
         what: format!("host `{host}` has limits, and this container engine takes no control groups of ours"),
@@ -182,7 +182,7 @@ async fn make_network(
     made.make_network(engine, request).await
 }
 
-/// Makes the holder of one host.
+/// Creates the holder of one host.
 async fn hold(
     ledger: Ledger,
     engine: &Engine,
@@ -213,11 +213,11 @@ async fn hold(
     Ok((host.name.clone(), Holder { remover, address, process: pid.and_then(open_process) }))
 }
 
-/// Where everything is.
+/// Returns the addresses of all hosts.
 async fn addresses(made: &Made, options: &Options, engine: Engine, common: Common) -> Result<Built, Fault> {
     let bridge = options.networking == Networking::Bridge;
     let far = options.engine.as_deref().and_then(host_of);
-    // All hosts on the engine's own network are where the engine is.
+    // All hosts on the engine's own network have the engine's address.
     let shared = made.own.as_ref().map(OwnEngine::own_address).or(far);
     let address_of = |holder: &Holder| holder.address.or(shared).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let on = |address| HostOn { address, prefix: Vec::new(), own_ports: bridge || shared.is_some() };
@@ -225,7 +225,7 @@ async fn addresses(made: &Made, options: &Options, engine: Engine, common: Commo
     let here = match (&options.here, &made.own) {
         (Some(address), _) => Some(*address),
         (None, Some(own)) => Some(own.leg()),
-        // The machine is the gateway of a network that its own engine made.
+        // The machine is the gateway of a network that its own engine created.
         (None, None) if bridge && !options.remote => gateway(&engine, &common.network).await?,
         (None, None) => None,
     };
@@ -239,13 +239,13 @@ async fn gateway(engine: &Engine, network: &str) -> Result<Option<IpAddr>, Fault
     Ok(configs.into_iter().find_map(|config| config.gateway?.parse().ok()))
 }
 
-/// The machine of an engine that answers over TCP.
+/// Returns the machine of an engine that answers over TCP.
 fn host_of(address: &str) -> Option<IpAddr> {
     let (host, _) = address.strip_prefix("tcp://")?.rsplit_once(':')?;
     host.trim_matches(['[', ']']).parse().ok()
 }
 
-/// A site is refused for the first thing that is missing; a preflight tells all of them.
+/// A site is refused for the first missing requirement; a preflight reports all of them.
 fn first(missing: Vec<Missing>, act: &str) -> Fault {
     match missing.into_iter().next() {
         Some(missing) => failed(act)(missing),
@@ -253,7 +253,7 @@ fn first(missing: Vec<Missing>, act: &str) -> Fault {
     }
 }
 
-/// The name under which this machine's own units are known to [`Local`].
+/// Registers the address of this machine's own units with [`Local`].
 pub(crate) fn tell(local: Local, built: &Built) -> Local {
     let local = local.with_host(HERE, built.here.clone());
     built.hosts.iter().fold(local, |local, (name, on)| local.with_host(name, on.clone()))

@@ -1,38 +1,38 @@
-//! The settings of a site that only this platform has.
+//! Settings of a site for this platform only.
 
 use std::net::IpAddr;
 
 use barograph_platform::{Missing, SiteSpec};
 
-/// How hosts hang on the network.
+/// Network of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Networking {
-    /// A network of the site's own; every host has an address of its own.
+    /// A network of the site's own; every host has its own address.
     #[default]
     Bridge,
     /// The network of the engine; all hosts share its address and its ports.
     Host,
 }
 
-/// All of them, checked.
+/// All settings, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Where the engine answers; `None` looks for one, and starts one where there is none.
+    /// Address of the engine; `None` searches for one, and starts one if there is none.
     pub(crate) engine: Option<String>,
-    /// An image with the programs in it, instead of the machine's programs.
+    /// Image that contains the programs, instead of the machine's programs.
     pub(crate) image: Option<String>,
-    /// Our image stays for the next site.
+    /// Whether the generated image stays for the next site.
     pub(crate) keep_image: bool,
     pub(crate) networking: Networking,
-    /// The engine sees other files than this process does.
+    /// Whether the engine sees other files than this process does.
     pub(crate) remote: bool,
-    /// The addresses of the site's network, as `10.1.2.0/24`.
+    /// Addresses of the site's network, as `10.1.2.0/24`.
     pub(crate) subnet: Option<String>,
-    /// Where containers reach this machine.
+    /// Address of this machine for containers.
     pub(crate) here: Option<IpAddr>,
 }
 
-/// Names and what each takes, as shown to people.
+/// Names and allowed values, for messages.
 const KNOWN: [(&str, &str); 8] = [
     ("engine", "`unix:///PATH` or `tcp://HOST:PORT`"),
     ("image", "the name of an image that the engine has"),
@@ -45,7 +45,7 @@ const KNOWN: [(&str, &str); 8] = [
 ];
 
 impl Options {
-    /// Takes them from a site; says what is wrong with each that cannot be used.
+    /// Reads the settings from a site; an error lists every setting that cannot be used.
     pub(crate) fn of(site: &SiteSpec) -> Result<Self, Vec<Missing>> {
         let mut options = Options::default();
         let mut wrong = Vec::new();
@@ -79,7 +79,7 @@ impl Options {
             "remote" => self.remote = value.parse().ok()?,
             "subnet" => self.subnet = Some(text().filter(|v| is_network(v))?),
             "here" => self.here = Some(value.parse().ok()?),
-            // For units of this machine, and looked at there.
+            // For units of this machine, and checked there.
             "hold" => {}
             _ => return None,
         }

@@ -1,4 +1,4 @@
-//! What a container says, on its way to the unit's log and to whoever wants the lines.
+//! Output of a container, passed to the unit's log and to the receiver of its lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -11,32 +11,32 @@ use bollard::errors::Error;
 use futures::{Stream, StreamExt};
 use tokio::sync::oneshot;
 
-/// What an engine sends of a container's output.
+/// Output stream of a container from an engine.
 pub(crate) type Said = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
 
-/// Where the output of a container goes.
+/// Destination of a container's output.
 pub(crate) struct Output {
     log: File,
-    /// Stdout, where somebody wants its lines; else it goes to the log too.
+    /// Stdout if its lines are wanted; otherwise it is logged, too.
     lines: Option<Lines>,
 }
 
 impl Output {
-    /// Stdout and stderr are appended to the log.
+    /// Appends stdout and stderr to the log.
     pub(crate) fn to_log(log: &Path) -> io::Result<Self> {
         Ok(Output { log: open(log)?, lines: None })
     }
 
-    /// Stderr is appended to the log, stdout is read line by line.
+    /// Appends stderr to the log, and reads stdout line by line.
     pub(crate) fn lines(log: &Path, on_line: OnLine) -> io::Result<(Self, oneshot::Receiver<Announced>)> {
         let (announce, announced) = oneshot::channel();
-        // Nobody waits any more when the unit was given up; then the line does not matter.
+        // The receiver is gone if the unit was given up; then the line does not matter.
         let lines = Lines::new(on_line, move |line| drop(announce.send(line)));
         Ok((Output { log: open(log)?, lines: Some(lines) }, announced))
     }
 
-    /// Takes everything until the container has nothing more to say. A stream that breaks is an end too: how the
-    /// container ended is found out otherwise.
+    /// Copies everything until the output ends. An error ends it, too: the end of the container is detected
+    /// elsewhere.
     pub(crate) async fn follow(mut self, mut said: Said) {
         while let Some(Ok(piece)) = said.next().await {
             match (&piece, &mut self.lines) {

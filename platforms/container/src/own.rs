@@ -1,4 +1,4 @@
-//! An engine of our own, in a network namespace on a switch of its own.
+//! An engine of this platform, in a network namespace on a switch of its own.
 
 use std::fs::{File, OpenOptions};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,36 +20,37 @@ use crate::engine::Engine;
 use crate::groups::{self, failed};
 use crate::sweep::gone_with;
 
-/// An engine answers within a second; a busy machine may take longer.
+/// Longest wait for an engine, which takes a second, or more on a busy machine.
 const START_WAIT: Duration = Duration::from_secs(60);
 
-/// How often is looked.
+/// Interval between polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The engine's place on its switch.
+/// Host of the engine on its switch.
 const HOST: &str = "engine";
 
-/// Where it answers over TCP, as engines do by custom.
+/// Its TCP port, by the convention of engines.
 const TCP_PORT: u16 = 2375;
 
-/// Folders of programs that an engine and its helpers come from.
+/// Folders of the programs of an engine and its helpers.
 const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where sockets are: a path of one may have about a hundred bytes, which a folder of runs inside of a study exceeds.
+/// Folder of sockets: their paths are limited to about a hundred bytes, which a run inside a study exceeds.
 const SOCKETS: &str = "/run";
 
-/// What is wanted of an engine of our own.
+/// Parameters of an engine.
 #[derive(Clone, Debug)]
 pub struct OwnWishes {
-    /// Tells it from others: the name of a switch, 24 characters at the most.
+    /// Distinguishes it from others: the name of a switch, at most 24 characters.
     pub id: String,
-    /// An absent folder for its images, its containers and its log, on a disk. It is made, and removed with the engine.
+    /// Absent folder for its images, its containers and its log, on a disk. It is created, and removed with
+    /// the engine.
     pub folder: PathBuf,
-    /// Whether it answers over TCP too. Whoever can reach its address is root then.
+    /// Whether it also listens on TCP. Then anyone who can reach its address is root.
     pub tcp: bool,
 }
 
-/// An engine that was started here. Dropping it ends it, with everything that it runs, on a task of its own.
+/// A started engine. Dropping it ends it, with everything in it, in a task.
 #[derive(Debug)]
 pub struct OwnEngine {
     places: Places,
@@ -61,12 +62,12 @@ pub struct OwnEngine {
     left: Option<Left>,
 }
 
-/// Where its files are.
+/// Places of its files.
 #[derive(Clone, Debug)]
 struct Places {
-    /// Its sockets and settings, in a short path.
+    /// Sockets and settings, with a short path.
     sockets: PathBuf,
-    /// The rest, where the run has its files.
+    /// Other files, in the folder of the run.
     files: PathBuf,
 }
 
@@ -80,7 +81,7 @@ impl Places {
     }
 }
 
-/// What must be removed.
+/// Things that must be removed.
 #[derive(Debug)]
 struct Left {
     ledger: Ledger,
@@ -91,7 +92,7 @@ struct Left {
 }
 
 impl OwnEngine {
-    /// What is missing on this machine to start one.
+    /// Returns the missing requirements of an engine on this machine.
     #[must_use]
     pub fn lacking() -> Vec<Missing> {
         let mut missing = Vec::new();
@@ -111,7 +112,7 @@ impl OwnEngine {
         missing
     }
 
-    /// Starts one and waits until it answers.
+    /// Starts an engine and waits until it answers.
     pub async fn start(wishes: &OwnWishes, relay: RelayProgram, ledger: &Ledger) -> Result<Self, Fault> {
         let act = "start a container engine";
         let dockerd =
@@ -126,7 +127,7 @@ impl OwnEngine {
         let group = groups::name(&wishes.id);
         let thing =
             Thing::Engine { folder: places.sockets.clone(), data: places.data(), group: group.clone() };
-        // Each is noted before the next is made: whatever fails, a sweep removes the rest.
+        // Each is recorded before the next is created: on any failure a sweep removes the rest.
         let make = |folder: &Path| ledger.make_directory(folder).map_err(failed(act));
         let folders = vec![make(&places.files)?, make(&places.sockets)?];
         let entry = ledger.will(thing.clone()).map_err(failed(act))?;
@@ -138,7 +139,7 @@ impl OwnEngine {
         match started {
             Ok(()) => Ok(engine),
             Err(fault) => {
-                // The fault is what to tell; what stays is noted.
+                // The fault is reported; things that stay are in the ledger.
                 let _ = engine.close().await;
                 Err(fault)
             }
@@ -199,37 +200,37 @@ impl OwnEngine {
             .spawn()
     }
 
-    /// Where it answers on this machine.
+    /// Returns its address on this machine.
     #[must_use]
     pub fn address(&self) -> String {
         self.places.address()
     }
 
-    /// Where it answers over TCP, if it does.
+    /// Returns its TCP address, if it has one.
     #[must_use]
     pub fn tcp_address(&self) -> Option<String> {
         self.tcp.then(|| format!("tcp://{}", SocketAddr::new(self.own, TCP_PORT)))
     }
 
-    /// The machine, as its containers reach it.
+    /// Returns the machine's address for its containers.
     #[must_use]
     pub fn leg(&self) -> IpAddr {
         self.leg
     }
 
-    /// Its own address, that of containers on its own network.
+    /// Returns its own address, that of containers on its own network.
     #[must_use]
     pub fn own_address(&self) -> IpAddr {
         self.own
     }
 
-    /// Addresses for networks of containers: this machine has a route to them.
+    /// Returns the addresses for networks of containers, to which this machine has a route.
     #[must_use]
     pub fn subnet(&self) -> &str {
         &self.subnet
     }
 
-    /// Ends it, with everything that it runs, and removes its files, its namespace and its switch.
+    /// Ends it, with everything in it, and removes its files, its namespace and its switch.
     pub async fn close(mut self) -> Result<(), Fault> {
         match self.left.take() {
             Some(left) => left.remove(&self.places, &self.group).await,
@@ -247,7 +248,7 @@ impl Left {
             let _ = child.try_wait();
         }
         ended?;
-        // Nothing that it made outlives it, also what was just being made.
+        // Nothing that it created outlives it, even if just being created.
         gone_with(&self.ledger, &places.address()).map_err(failed(act))?;
         self.ledger.removed(self.engine).map_err(failed(act))?;
         for folder in self.folders {
@@ -263,23 +264,25 @@ impl Drop for OwnEngine {
         let (Some(left), Ok(runtime)) = (self.left.take(), Handle::try_current()) else { return };
         let (places, group) = (self.places.clone(), self.group.clone());
         runtime.spawn(async move {
-            // What cannot be removed stays in the ledger.
+            // Things that cannot be removed stay in the ledger.
             let _ = left.remove(&places, &group).await;
         });
     }
 }
 
-/// A network for containers that belongs to the switch's own as a twin: nobody else's switch has the same one.
+/// Returns a network for containers that is derived from the switch's own, so that no other switch has the
+/// same.
 fn subnet_beside(leg: IpAddr) -> Result<String, String> {
     let IpAddr::V4(leg) = leg else { return Err(format!("the switch has no address of version 4 ({leg})")) };
-    /// Switches are below 10.64.0.0/10, their twins below 10.128.0.0/10.
+    /// Distance of the second byte: switches are below 10.64.0.0/10, networks of containers below
+    /// 10.128.0.0/10.
     const BESIDE: u8 = 64;
     let [a, b, c, _] = leg.octets();
     let beside = b.checked_add(BESIDE).ok_or_else(|| format!("no network is beside {leg}"))?;
     Ok(format!("{}/24", Ipv4Addr::new(a, beside, c, 0)))
 }
 
-/// Tells this machine that the containers are behind the engine. The route goes with the switch's leg.
+/// Adds a route from this machine to the containers through the engine. It is removed with the switch's leg.
 async fn route(subnet: &str, via: IpAddr) -> Result<(), Fault> {
     let act = format!("route {subnet} to the container engine");
     let ip = program("ip").ok_or_else(|| failed(&act)("there is no `ip` on this machine"))?;
@@ -291,7 +294,7 @@ async fn route(subnet: &str, via: IpAddr) -> Result<(), Fault> {
     Err(failed(&act)(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
 }
 
-/// A program of this machine.
+/// Returns the path of a program of this machine.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     FOLDERS.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }

@@ -1,4 +1,4 @@
-//! The platform.
+//! The container platform.
 
 use barograph_platform::{
     Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
@@ -7,20 +7,21 @@ use barograph_virtual_network::RelayProgram;
 
 use crate::{open, preflight, sweep};
 
-/// Its name and what it can do.
+/// Its name and abilities.
 pub const KIND: PlatformKind = PlatformKind {
     name: "container",
     abilities: &[Ability::Hosts, Ability::Containers, Ability::Drivers, Ability::Disks],
 };
 
-/// Runs units in containers. Needs a tokio runtime with time and I/O switched on.
+/// Runs units in containers. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone, Debug)]
 pub struct ContainerPlatform {
     relay: RelayProgram,
 }
 
 impl ContainerPlatform {
-    /// `relay` is what a switch of an engine of our own starts for links with a delay; plain ones start none.
+    /// Makes a platform. A switch of its own engine starts `relay` for links with a delay; plain links need
+    /// none.
     #[must_use]
     pub fn new(relay: RelayProgram) -> Self {
         ContainerPlatform { relay }
@@ -32,7 +33,7 @@ impl Platform for ContainerPlatform {
         KIND
     }
 
-    /// Another user may own them, who is given them again before a unit starts.
+    /// Another user may own them; they are given to that user again before a unit starts.
     fn folders(&self) -> Option<&'static str> {
         Some("container")
     }

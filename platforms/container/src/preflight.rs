@@ -1,4 +1,4 @@
-//! Looks whether a site could be opened, without making anything.
+//! Checks that a site could be opened, without creating anything.
 
 use barograph_platform::{Facts, Missing, SiteSpec};
 use barograph_platform_process::Local;
@@ -8,7 +8,7 @@ use crate::open::{find_engine, no_host_limits, takes_groups};
 use crate::options::{Networking, Options};
 use crate::own::OwnEngine;
 
-/// All that is missing, or facts.
+/// Returns all missing requirements, or facts.
 pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     let options = Options::of(site)?;
     let mut missing = Vec::new();

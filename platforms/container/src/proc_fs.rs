@@ -1,24 +1,24 @@
-//! What `/proc` says: processes of this machine, and where their control groups are.
+//! Facts from `/proc`: processes of this machine, and their control groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use barograph_cgroup::unescape;
 
-/// All processes, by number, this one apart.
+/// Lists all processes but this one, by number.
 pub(crate) fn all() -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.filter(|pid| *pid != std::process::id()).collect()
 }
 
-/// The words of a process.
+/// Returns the words of a process's command line.
 pub(crate) fn words(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// The name of the program that a process runs.
+/// Returns the name of the program of a process.
 pub(crate) fn program(pid: u32) -> Option<String> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let name = path.file_name()?.to_string_lossy().into_owned();
@@ -26,17 +26,17 @@ pub(crate) fn program(pid: u32) -> Option<String> {
     Some(name.trim_end_matches(" (deleted)").to_owned())
 }
 
-/// One mounted tree of control groups.
+/// A mounted hierarchy of control groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
     pub(crate) mount: PathBuf,
-    /// What of the tree is mounted there.
+    /// Part of the hierarchy that is mounted there.
     root: PathBuf,
     /// As in `/proc/PID/cgroup`; empty for version 2.
     controllers: Vec<String>,
 }
 
-/// All trees of control groups, those of version 2 first.
+/// Returns all hierarchies of control groups, those of version 2 first.
 pub(crate) fn trees() -> Vec<Tree> {
     trees_in(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
 }
@@ -48,7 +48,8 @@ fn trees_in(mountinfo: &str) -> Vec<Tree> {
     trees
 }
 
-/// Fields: number, parent, device, root, mount point, options, optional ones, `-`, type, source, options of the type.
+/// Fields: number, parent, device, root, mount point, options, optional ones, `-`, type, source, options of
+/// the type.
 fn tree(line: &str) -> Option<Tree> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
@@ -67,7 +68,7 @@ fn tree(line: &str) -> Option<Tree> {
     Some(Tree { mount, root, controllers })
 }
 
-/// The folders of the control groups of a process, in all trees, version 2 first.
+/// Returns the folders of a process's control groups in all hierarchies, version 2 first.
 pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
     let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     groups_in(&trees(), &text)
@@ -88,11 +89,11 @@ fn groups_in(trees: &[Tree], cgroup: &str) -> Vec<PathBuf> {
             same.then(|| tree.mount.join(below))
         })
     };
-    // The group at the top is everybody's: it would count what others use.
+    // The root group belongs to all processes and would count their use.
     trees.iter().filter_map(|tree| path_in(tree).filter(|folder| *folder != tree.mount)).collect()
 }
 
-/// Everything that is mounted in or below a folder, the newest first.
+/// Lists everything mounted in or below a folder, the newest first.
 pub(crate) fn mounted_below(folder: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let points = text.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape);

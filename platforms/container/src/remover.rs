@@ -1,4 +1,4 @@
-//! Makes what an engine is to have, and sees to it that it is removed, also when nobody waits for that any more.
+//! Creates things in an engine, and ensures their removal even if the caller gives up.
 
 use std::future::Future;
 use std::io;
@@ -9,8 +9,8 @@ use tokio::runtime::Handle;
 
 use crate::engine::Engine;
 
-/// A container, network or image that is there, or may be. When it is dropped without [`Remover::now`], the thing is
-/// removed by a task of its own; when there is no runtime for that, the ledger still names it.
+/// A container, network or image that exists, or may exist. If it is dropped without [`Remover::now`], a task
+/// removes the thing; without a runtime for that, the ledger still names it.
 #[derive(Debug)]
 pub(crate) struct Remover {
     engine: Engine,
@@ -21,19 +21,19 @@ pub(crate) struct Remover {
 }
 
 impl Remover {
-    /// Notes that a container is about to be made.
+    /// Records that a container is about to be created.
     pub(crate) fn of_container(engine: &Engine, name: &str, ledger: &Ledger) -> Result<Self, LedgerError> {
         let thing = Thing::Container { engine: engine.address().to_owned(), name: name.to_owned() };
         Remover::will(engine, name, thing, ledger)
     }
 
-    /// Notes that a network is about to be made.
+    /// Records that a network is about to be created.
     pub(crate) fn of_network(engine: &Engine, name: &str, ledger: &Ledger) -> Result<Self, LedgerError> {
         let thing = Thing::ContainerNetwork { engine: engine.address().to_owned(), name: name.to_owned() };
         Remover::will(engine, name, thing, ledger)
     }
 
-    /// Notes that an image is about to be made.
+    /// Records that an image is about to be created.
     pub(crate) fn of_image(engine: &Engine, name: &str, ledger: &Ledger) -> Result<Self, LedgerError> {
         let thing = Thing::Image { engine: engine.address().to_owned(), name: name.to_owned() };
         Remover::will(engine, name, thing, ledger)
@@ -45,8 +45,8 @@ impl Remover {
         Ok(Remover { engine, name, thing, ledger, entry })
     }
 
-    /// Makes it and notes that; when that fails, it is gone. An engine goes on with what it was asked for when nobody
-    /// waits any more, so a task of its own does, and removes then what has come of it.
+    /// Creates and records it; on failure it is removed. An engine completes a request whose caller has given
+    /// up, so the work is done in a task, which then removes the result.
     pub(crate) async fn make<F>(self, making: impl FnOnce(Engine, String) -> F) -> Result<Self, Error>
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -60,7 +60,7 @@ impl Remover {
             match made {
                 Ok(()) => Ok(self),
                 Err(error) => {
-                    // The error is what to tell; what stays is noted.
+                    // The error is reported; things that stay are in the ledger.
                     let _ = self.now().await;
                     Err(error)
                 }
@@ -74,12 +74,12 @@ impl Remover {
         self.ledger.done(entry, self.thing.clone())
     }
 
-    /// The name of the thing.
+    /// Returns the name of the thing.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Removes it and notes that.
+    /// Removes the thing and records that.
     pub(crate) async fn now(mut self) -> Result<(), Error> {
         let Some(entry) = self.entry.take() else { return Ok(()) };
         remove(&self.engine, (&self.thing, &self.name), &self.ledger, entry).await
@@ -93,7 +93,7 @@ async fn remove(
     entry: Entry,
 ) -> Result<(), Error> {
     engine.remove_thing(thing, name).await?;
-    // What cannot be noted stays in the ledger, and the next sweep finds it gone.
+    // An entry that cannot be updated stays in the ledger, and the next sweep finds the thing gone.
     let _ = ledger.removed(entry);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A unit and a host in the form that an engine takes.
+//! Units and hosts in the form of an engine's API.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,47 +14,49 @@ use crate::mounts::View;
 use crate::names::LABEL;
 use crate::options::Networking;
 
-/// Containers do not inherit the environment of this process, and engines differ in what they set.
+/// Search path of programs: containers do not inherit this process's environment, and engines set different
+/// ones.
 const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Waits for ever and collects the processes that others left behind, as the first process of a machine does.
+/// Waits for ever and collects orphaned processes, as the first process of a machine does.
 const HOLD: &str = "sleep infinity & wait";
 
-/// Most bytes of shared memory of a host. Engines give 64 MiB, of which PostgreSQL soon runs out; a machine gives half
-/// of its memory, and what is not used is not taken.
+/// Largest shared memory of a host in bytes. Engines default to 64 MiB, too little for PostgreSQL; a machine
+/// has half of its memory, and unused space is not allocated.
 const SHARED_MEMORY: i64 = 8 << 30;
 
-/// Who a program becomes that must not be root: in a user namespace, where its files still belong to root outside.
+/// Words that make a program's user other than root: a user namespace, in which its files still belong to
+/// root outside.
 const NOT_ROOT: [&str; 5] = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--"];
 
-/// In the place of that in a given image, which may have no `unshare`.
+/// User id in a given image instead, as the image may lack `unshare`.
 const OTHER_USER: u32 = 1000;
 
-/// What all containers of a site have in common.
+/// State shared by all containers of a site.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub(crate) site: String,
     pub(crate) image: String,
-    /// Whether the image is one of other people's.
+    /// Whether the image was given by the user.
     pub(crate) given_image: bool,
     pub(crate) networking: Networking,
-    /// The engine's network of the site.
+    /// Network of the site in the engine.
     pub(crate) network: String,
     pub(crate) view: View,
     pub(crate) machine: Machine,
-    /// The control group of the site, where the engine takes one.
+    /// Control group of the site, if the engine accepts one.
     pub(crate) group: Option<String>,
-    /// The engine sees other files than this process does.
+    /// Whether the engine sees other files than this process does.
     pub(crate) remote: bool,
 }
 
 impl Common {
-    /// The user as whom files of a unit are owned inside a container, when that is not the one who runs Barograph.
+    /// Returns the owner of a unit's files inside a container, if it is not the user that runs Barograph.
     pub(crate) fn other_user(&self, user: User) -> Option<u32> {
         (user == User::NotRoot && self.given_image && getuid().is_root()).then_some(OTHER_USER)
     }
 
-    /// The holder of a host.
+    /// Returns the holder of a host.
     pub(crate) fn holder(&self, host: &HostSpec) -> ContainerCreateBody {
         let endpoint = HashMap::from([(self.network.clone(), EndpointSettings::default())]);
         let joins = self.networking == Networking::Bridge;
@@ -76,7 +78,7 @@ impl Common {
         }
     }
 
-    /// One command of a unit, its program or a step, inside the host of `holder`.
+    /// Returns a command of a unit, its program or a step, inside the host of `holder`.
     pub(crate) fn unit(
         &self,
         unit: &Unit,
@@ -88,7 +90,7 @@ impl Common {
         let mut words = self.user_words(unit.user);
         words.push(program.to_string_lossy().into_owned());
         let limited = limits::of_new(&unit.limits, self.machine);
-        // In a network of its own a unit may set addresses, as a virtual one that moves between hosts.
+        // In a network of its own a unit may set addresses, such as a virtual one that moves between hosts.
         let rights = (self.networking == Networking::Bridge).then(|| vec!["NET_ADMIN".to_owned()]);
         let free = self.frees_namespaces(unit.user).then(|| vec!["seccomp=unconfined".to_owned()]);
         let own = self.view.with_folder(&unit.workdir);
@@ -125,7 +127,7 @@ impl Common {
         }
     }
 
-    /// The labels by which people find what belongs to a site.
+    /// Returns the labels of a site's things, by which users find them.
     pub(crate) fn labels(&self) -> HashMap<String, String> {
         HashMap::from([(LABEL.to_owned(), self.site.clone())])
     }
@@ -133,7 +135,7 @@ impl Common {
     fn host_config(&self, host: &str) -> HostConfig {
         HostConfig {
             cgroup_parent: self.group.as_ref().map(|group| format!("/{group}/{host}")),
-            // What units say is read from their streams; kept by the engine too, it would be written twice.
+            // Output is read from the streams; a log of the engine would write it twice.
             log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
             ..HostConfig::default()
         }
@@ -151,7 +153,7 @@ impl Common {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// Engines forbid new namespaces to containers unless they are told otherwise.
+    /// Whether new namespaces must be allowed, which engines forbid by default.
     fn frees_namespaces(&self, user: User) -> bool {
         user == User::NotRoot && !self.given_image && getuid().is_root()
     }

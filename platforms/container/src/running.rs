@@ -1,4 +1,4 @@
-//! One unit that runs in a container: its end, its stop, its pause, its limits, its log.
+//! A unit running in a container: its end, stop, pause, limits and log.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub(crate) struct InContainer {
 
 impl InContainer {
     pub(crate) fn new(contained: Contained, stop: StopSignal, log: PathBuf, machine: Machine) -> Self {
-        // Read now: a container that has ended has no groups any more.
+        // Read now: an ended container has no groups.
         let cgroups = contained.pid.map(groups_of).unwrap_or_default();
         let accounts = Accounts { cgroups, pid: contained.pid, machine: false };
         InContainer { contained, stop, log, address: None, machine, accounts }
@@ -44,7 +44,7 @@ impl InContainer {
             StopSignal::Quit => "SIGQUIT",
         };
         if !self.contained.has_ended() {
-            // A paused unit takes no notice of a request until it goes on. One that has just ended cannot.
+            // A paused unit does not react before it is resumed. One that has just ended cannot be.
             let _ = self.contained.engine.resume(&self.contained.container).await;
         }
         self.contained.signal(signal, "stop").await?;
@@ -54,7 +54,7 @@ impl InContainer {
         }
     }
 
-    /// Does one call of the engine and waits for it. A unit that has ended already is fine.
+    /// Makes one call of the engine and waits for it. Succeeds if the unit has ended already.
     fn ask<T: Send>(
         &self,
         act: &'static str,

@@ -1,4 +1,4 @@
-//! Hosts that are there, and this machine beside them.
+//! An open site: its hosts, and this machine beside them.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) struct ContainerSite {
     pub(crate) local: Local,
     pub(crate) engine: Engine,
     pub(crate) common: Common,
-    /// In whose name ports are given where all hosts share them.
+    /// Host to which ports are assigned if all hosts share them.
     first: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl ContainerSite {
         ContainerSite { made, local, engine: built.engine, common: built.common, first }
     }
 
-    /// The name of the container that stands for a host.
+    /// Returns the name of a host's container.
     pub(crate) fn holder(&self, unit: &Unit) -> Result<String, Fault> {
         match self.made.holders.get(&unit.host) {
             Some(holder) => Ok(holder.remover.name().to_owned()),
@@ -117,7 +117,7 @@ impl Site for ContainerSite {
         })
     }
 
-    /// Those of this machine: a container sees the folder with what is mounted there.
+    /// The disks of this machine: a container sees the folder with its mounts.
     fn disks(&self) -> Option<&dyn Disks> {
         self.local.disks().filter(|_| !self.common.remote)
     }
@@ -126,7 +126,7 @@ impl Site for ContainerSite {
         Box::pin(async move {
             let ContainerSite { made, local, .. } = *self;
             let unmade = made.unmake().await;
-            // The engine's files are in the site's folder, so that goes last.
+            // The engine's files are in the site's folder, so that is removed last.
             let closed = Box::new(local).close().await;
             unmade.and(closed)
         })

@@ -1,4 +1,4 @@
-//! Removes what a ledger still names of containers and engines.
+//! Sweeps containers and engines that a ledger still names.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use crate::arguments::socket;
 use crate::ending::end_engine;
 use crate::engine::Engine;
 
-/// What became of one thing.
+/// Result for one thing.
 enum Fate {
     Removed,
     AlreadyGone,
     Failed(String),
 }
 
-/// Engines by where they answer, or why they do not.
+/// Engines by address, or the reasons why they do not answer.
 type Engines = HashMap<String, Result<Engine, String>>;
 
-/// Goes through the ledger, newest thing first. What could not be removed stays noted. To be called before the sweeps of
-/// processes, folders and namespaces: an engine of our own stands on them.
+/// Sweeps the ledger, newest thing first. Things that could not be removed stay recorded. Must precede the
+/// sweeps of processes, folders and namespaces, on which an engine of this platform depends.
 pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let mut swept = Swept::default();
     let mut engines = Engines::new();
@@ -43,13 +43,13 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
                     Fate::Failed(_) if is_own(engine) => Fate::AlreadyGone,
                     fate => fate,
                 },
-                // What it made is gone with its files, which its own entry sees to.
+                // Its things are gone with its files, which have their own entry.
                 Err(_) if is_own(engine) => Fate::AlreadyGone,
                 Err(why) => Fate::Failed(format!(
                     "its engine does not answer ({why}), so it may be there still: start the engine and clean again"
                 )),
             },
-            // Made by another kind of platform, which sweeps it.
+            // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
         match fate {
@@ -65,7 +65,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
     Ok(swept)
 }
 
-/// Notes everything of an engine as gone: for callers who know that its machine is, as a virtual one that they ended.
+/// Records everything of an engine as gone, for callers that have ended the engine's machine.
 pub fn gone_with(ledger: &Ledger, engine: &str) -> Result<Swept, LedgerError> {
     let mut swept = Swept::default();
     for Left { entry, thing } in ledger.left() {

@@ -1,21 +1,22 @@
-//! Writes archives in the ustar format: what an engine takes as an image and as files for a container.
+//! Writer of archives in the ustar format, for images of an engine and files of a container.
 
 use std::io;
 
-/// Archives consist of blocks of so many bytes.
+/// Size of an archive's blocks in bytes.
 const BLOCK: usize = 512;
 
-/// Longest name of an entry, and longest folder before it.
+/// Longest name of an entry in bytes.
 const NAME: usize = 100;
+/// Longest folder before the name in bytes.
 const PREFIX: usize = 155;
 
-/// An archive in the making.
+/// An archive in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Archive {
     bytes: Vec<u8>,
 }
 
-/// The kind of an entry, as the format writes it.
+/// Kind of an entry, as in the format.
 #[derive(Clone, Copy)]
 enum Kind {
     File = b'0' as isize,
@@ -24,7 +25,7 @@ enum Kind {
 }
 
 impl Archive {
-    /// Adds a folder. Paths have no slash in front.
+    /// Adds a folder. Paths have no leading slash.
     pub(crate) fn folder(&mut self, path: &str, mode: u32) -> io::Result<()> {
         self.head(&format!("{path}/"), "", Kind::Folder, mode, 0)
     }
@@ -42,13 +43,14 @@ impl Archive {
         Ok(())
     }
 
-    /// The whole archive. Two empty blocks are its end.
+    /// Returns the whole archive, which ends with two empty blocks.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.bytes.resize(self.bytes.len() + 2 * BLOCK, 0);
         self.bytes
     }
 
-    /// Everything belongs to root; times are zero, so that the same entries make the same archive.
+    /// Writes a header. Everything belongs to root, and times are zero, so that equal entries give equal
+    /// archives.
     fn head(&mut self, path: &str, target: &str, kind: Kind, mode: u32, size: usize) -> io::Result<()> {
         let (prefix, name) = split(path)?;
         if target.len() > NAME {
@@ -62,7 +64,7 @@ impl Archive {
         put(116, "0000000");
         put(124, &format!("{size:011o}"));
         put(136, "00000000000");
-        // While the sum is counted its own place holds blanks.
+        // For the checksum its own field contains blanks.
         put(148, "        ");
         put(157, target);
         put(257, "ustar\u{0}00");
@@ -79,7 +81,7 @@ impl Archive {
     }
 }
 
-/// Parts a path into the folder and the name fields of a head, at a slash.
+/// Splits a path at a slash into the folder and name fields of a header.
 fn split(path: &str) -> io::Result<(&str, &str)> {
     if path.len() <= NAME {
         return Ok(("", path));

@@ -1,5 +1,5 @@
-//! The program that the tests of this crate start: the relay of a switch, and a driver, which opens a site of two hosts
-//! with a unit on each and waits to be killed or for its stdin to end.
+//! The program that the tests of this crate start: the relay of a switch, and a driver that opens a site of
+//! two hosts with a unit on each and waits to be killed or for its stdin to end.
 //!
 //! Usage: `relay ...`, or `drive LEDGER ID FOLDER DELAY_MS`
 

@@ -1,15 +1,17 @@
 //! Hosts as network namespaces of this machine.
 //!
-//! Every host of a site is a namespace on a switch (`barograph-virtual-network`) with an address and all ports of its own, and a
-//! link that can be limited, delayed and cut while traffic flows. Processor, memory and files are the machine's: units
-//! are its processes, started inside the namespace by the process platform, which also holds them together and keeps
-//! hosts and units within their limits.
+//! Every host of a site is a namespace on a switch (`barograph-virtual-network`) with an address and all
+//! ports of its own, and a link that can be limited, delayed and cut while traffic flows. Processor, memory
+//! and files are the machine's: units are its processes, started inside the namespace by the process
+//! platform, which also keeps their processes together and enforces limits of hosts and units.
 //!
-//! The machine itself is the host [`HERE`], under the address of the switch's leg: hosts reach it there, and it reaches
-//! them. It belongs to "the others" of every partition. What the program says to units (start, signals, output) does
-//! not go over the network and works in a partition; what it asks over the network, readiness included, does not.
+//! The machine itself is the host [`HERE`], under the address of the switch's leg: hosts and machine reach
+//! each other there. It belongs to "the others" of every partition. Control of units (start, signals, output)
+//! does not use the network and works in a partition; requests over the network, such as readiness checks, do
+//! not.
 //!
-//! Without root, the program starts itself again inside a user namespace ([`rootless`]) before it opens a site.
+//! Without root, the program starts itself again inside a user namespace ([`rootless`]) before it opens a
+//! site.
 
 mod preflight;
 mod site;
@@ -20,11 +22,12 @@ use barograph_platform::{
 };
 pub use barograph_virtual_network::{HOST_DEVICE, RelayProgram, relay_main, rootless};
 
-/// The option of a site that sets addresses aside: names with spaces between, for addresses that hosts hand to each
-/// other (keepalived). [`Site::address`] tells them; whoever holds one adds it to its device [`HOST_DEVICE`].
+/// Option of a site that reserves addresses: names separated by blanks, for addresses that hosts pass to each
+/// other (keepalived). [`Site::address`] returns them; the current holder adds one to its device
+/// [`HOST_DEVICE`].
 pub const VIRTUAL_ADDRESSES: &str = "virtual-addresses";
 
-/// Its name and what it can do.
+/// Its name and abilities.
 pub const KIND: PlatformKind = PlatformKind {
     name: "namespace",
     abilities: &[
@@ -37,15 +40,15 @@ pub const KIND: PlatformKind = PlatformKind {
     ],
 };
 
-/// Makes hosts as network namespaces. Needs a tokio runtime with time and I/O switched on.
+/// Creates hosts as network namespaces. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone, Debug)]
 pub struct NamespacePlatform {
     relay: RelayProgram,
 }
 
 impl NamespacePlatform {
-    /// A platform whose links are delayed by this program, where the kernel cannot do it: it must hand the words that
-    /// follow to [`relay_main`].
+    /// Makes a platform. If the kernel cannot delay packets, `relay` does: its program must pass the
+    /// following words to [`relay_main`].
     #[must_use]
     pub fn new(relay: RelayProgram) -> Self {
         NamespacePlatform { relay }
@@ -81,7 +84,7 @@ impl Platform for NamespacePlatform {
     }
 }
 
-/// The hosts that are to be namespaces: the machine is there already.
+/// Hosts that become namespaces; the machine exists already.
 fn hosts(spec: &SiteSpec) -> impl Iterator<Item = &HostSpec> {
     spec.hosts.iter().filter(|host| host.name != HERE)
 }

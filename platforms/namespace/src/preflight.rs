@@ -1,4 +1,4 @@
-//! Looks whether a site of namespaces could be made, without making anything.
+//! Checks that a site of namespaces could be created, without creating anything.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use barograph_virtual_network::{facts, lacking};
 
 use crate::{hosts, is_delayed};
 
-/// What the process platform says of a site on this machine, and what is different here.
+/// Fact of the process platform about a site on this machine, which differs here.
 const ISOLATION: &str = "isolation";
 
-/// The hosts of a switch have addresses from 2 to 254, and two are needed to measure a delay.
+/// Largest number of hosts: their addresses end in 2 to 254, and two are needed to measure a delay.
 const MOST_HOSTS: usize = 251;
 
 pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
@@ -38,7 +38,7 @@ pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     Ok(all)
 }
 
-/// What the plan wants and no switch can give.
+/// Requirements of the plan that no switch can meet.
 fn unfit(spec: &SiteSpec) -> Vec<Missing> {
     let mut missing = Vec::new();
     let mut lacks = |what: String, hint: &str| missing.push(Missing { what, hint: hint.to_owned() });

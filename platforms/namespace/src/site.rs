@@ -1,4 +1,4 @@
-//! A site of namespaces: the process platform's units on the hosts of a switch.
+//! A site of namespaces: units of the process platform on the hosts of a switch.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use barograph_virtual_network::{RelayProgram, Switch, enter, facts};
 
 use crate::{VIRTUAL_ADDRESSES, hosts, is_delayed};
 
-/// Units first: they are ended before their hosts go, also when the site is dropped.
+/// Units first: they end before their hosts are removed, even if the site is dropped.
 #[derive(Debug)]
 pub(crate) struct NamespaceSite {
     local: Local,
@@ -32,7 +32,7 @@ impl NamespaceSite {
         }
         let delay = hosts(spec).filter(|host| is_delayed(host)).map(|host| host.link.delay).max();
         if let Some(delay) = delay {
-            // Before the hosts are there, so that nothing of theirs disturbs it.
+            // Before the hosts exist, so that their traffic does not disturb it.
             facts.extend(switch.calibrate(delay).await?.facts());
         }
         for (number, host) in hosts(spec).enumerate() {
@@ -51,14 +51,15 @@ impl NamespaceSite {
 
     async fn close_all(self) -> Result<(), Fault> {
         let NamespaceSite { local, switch, .. } = self;
-        // Both are closed whatever happens; the first failure is told.
+        // Both are closed in any case; the first failure is returned.
         let units = Box::new(local).close().await;
         let hosts = switch.close().await.map_err(Fault::from);
         units.and(hosts)
     }
 }
 
-/// Names for addresses that hosts hand to each other, from the site's option [`VIRTUAL_ADDRESSES`].
+/// Returns the names of addresses that hosts pass to each other, from the site's option
+/// [`VIRTUAL_ADDRESSES`].
 fn virtual_addresses(spec: &SiteSpec) -> impl Iterator<Item = &str> {
     spec.option(VIRTUAL_ADDRESSES).unwrap_or_default().split_ascii_whitespace()
 }
@@ -114,7 +115,7 @@ impl Network for NamespaceSite {
         self.switch.relays()
     }
 
-    /// Asks the relays what they did so far, which takes microseconds.
+    /// Queries the relays for their counts, which takes microseconds.
     fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
         match self.switch.relay_counts() {

@@ -1,7 +1,7 @@
-//! Hosts as virtual machines, and every unit on them in a container: two platforms, one in the other.
+//! Hosts as virtual machines, with every unit on them in a container: two platforms, one in the other.
 //!
-//! Nothing is made here that one of the two does not make. In each guest an engine is started as a unit, and the
-//! container platform uses it from outside, with the guest's own network for all containers: so a host has one address
+//! Everything is created by one of the two. An engine is started as a unit in each guest, and the container
+//! platform uses it from outside, with the guest's own network for all containers: so a host has one address
 //! and ports of its own, like a guest without containers.
 
 mod site;
@@ -16,13 +16,13 @@ use barograph_platform::{
 use barograph_platform_container::{ContainerPlatform, gone_with};
 use barograph_platform_vm::VmPlatform;
 
-/// Where engines in guests answer. Nobody else uses this port by custom, so the ledger tells their containers by it.
+/// Port of engines in guests. It is not in common use, so the ledger recognises their containers by it.
 const ENGINE_PORT: u16 = 23_755;
 
-/// Where the engine's program is.
+/// Paths of the engine's program.
 const ENGINES: [&str; 3] = ["/usr/sbin/dockerd", "/usr/bin/dockerd", "/usr/local/bin/dockerd"];
 
-/// Its name and what it can do.
+/// Its name and abilities.
 pub const KIND: PlatformKind =
     PlatformKind { name: "container-in-vm", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] };
 
@@ -34,7 +34,7 @@ pub struct NestedPlatform {
 }
 
 impl NestedPlatform {
-    /// Of the two platforms.
+    /// Combines the two platforms.
     #[must_use]
     pub fn new(vm: VmPlatform, container: ContainerPlatform) -> Self {
         NestedPlatform { vm, container }
@@ -88,7 +88,8 @@ impl Platform for NestedPlatform {
         })
     }
 
-    /// Engines in guests end with them, and guests with the program that made them: there is nobody to ask.
+    /// Engines end with their guests, and guests with the program that created them: there is nothing left to
+    /// ask.
     fn sweeps_by_asking(&self) -> bool {
         true
     }

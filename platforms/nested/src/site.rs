@@ -1,4 +1,4 @@
-//! One site: guests, the engines in them, and the containers of each.
+//! A site: guests, their engines, and the containers of each.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -18,31 +18,31 @@ use futures::future::{join_all, try_join_all};
 use crate::ENGINE_PORT;
 use crate::unit::Contained;
 
-/// An emulated engine takes ten times as long as one on this machine.
+/// Longest wait for an engine; an emulated one takes ten times as long as one on this machine.
 const ENGINE_WAIT: Duration = Duration::from_secs(180);
 
-/// How often an engine is started.
+/// Largest number of attempts to start an engine.
 const ATTEMPTS: u32 = 3;
 
-/// An engine without containers ends within this.
+/// Longest time in which an engine without containers ends.
 const ENGINE_GRACE: Duration = Duration::from_secs(20);
 
-/// The beginning of the name of the folder of what containers of a host keep, in that of the site.
+/// Prefix of the folders for containers' files, in the folder of the site.
 const CONTAINERS: &str = "containers";
 
-/// Options that are those of guests; all others are of containers.
+/// Options for guests; all others are for containers.
 const OF_GUESTS: [&str; 6] = ["accel", "cache", "disk_gib", "boot_seconds", "leave_out", "modules"];
 
-/// The guests of a site.
+/// Returns the site of the guests.
 pub(crate) fn of_guests(site: &SiteSpec) -> SiteSpec {
     let options = site.options.iter().filter(|(name, _)| OF_GUESTS.contains(&name.as_str()));
     SiteSpec { options: options.cloned().collect(), disks: Vec::new(), ..site.clone() }
 }
 
-/// An open site. What it has is dropped from the inside out.
+/// An open site. Its parts are dropped from the inside out.
 pub(crate) struct NestedSite {
     containers: BTreeMap<String, Box<dyn Site>>,
-    /// The engine of each host.
+    /// Engine of each host.
     engines: BTreeMap<String, Box<dyn Running>>,
     vm: VmSite,
 }
@@ -79,8 +79,8 @@ impl NestedSite {
     }
 }
 
-/// The engine of a guest, as a unit of it. It gives its own helper 15 s to start, which emulation on a busy machine can
-/// exceed, so it is tried again.
+/// Starts the engine of a guest as a unit. It gives its own helper 15 s to start, which emulation on a busy
+/// machine can exceed, so it is retried.
 async fn start_engine(
     guests: &VmSite,
     program: &Path,
@@ -103,7 +103,7 @@ async fn try_engine(
     attempt: u32,
 ) -> Result<Box<dyn Running>, Fault> {
     let address = SocketAddr::new(address_of(guests, &host.name)?, ENGINE_PORT);
-    // Its sockets' paths must be short, and a guest has one engine.
+    // The paths of its sockets must be short, and a guest has one engine.
     let folder = PathBuf::from(format!("/run/engine-{attempt}"));
     let data = spec.folder.join(&host.name).join(format!("engine-{attempt}"));
     let ask = Ask::Http { path: "/_ping".to_owned() };
@@ -121,7 +121,7 @@ async fn try_engine(
     guests.create(&unit, ignore_lines()).await
 }
 
-/// The containers of a guest, as a site of one host that has the guest's network.
+/// Opens the containers of a guest, as a site of one host that has the guest's network.
 async fn open_containers(
     container: &ContainerPlatform,
     guests: &VmSite,

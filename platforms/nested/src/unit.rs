@@ -1,11 +1,11 @@
-//! A unit in a container, of which this machine sees only the emulator or hypervisor around it.
+//! A unit in a container, of which this machine sees only the surrounding emulator or hypervisor.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use barograph_platform::{Accounts, Ended, Fault, Later, Limit, Logs, Pause, Running};
 
-/// The unit, with the accounts of its virtual machine: those of the container are the guest's.
+/// The unit, with the accounts of its virtual machine: those of the container belong to the guest.
 pub(crate) struct Contained {
     pub(crate) unit: Box<dyn Running>,
     pub(crate) machine: Accounts,

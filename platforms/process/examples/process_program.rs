@@ -1,9 +1,10 @@
 //! The program that the tests of this crate start, and kill at any moment.
 //!
-//! - `one_unit LEDGER LOG SCRIPT` runs the shell script as a unit, prints the number of its process when it is ready,
-//!   and waits.
-//! - `whole_site FOLDER HOLD` makes a site below the folder with a unit that has files, steps and daemons, prints
-//!   `ready`, stops everything when it reads a line, and prints `closed`. Its ledger is `FOLDER/ledger.jsonl`.
+//! - `one_unit LEDGER LOG SCRIPT` runs the shell script as a unit, prints the number of its process when it
+//!   is ready, and waits.
+//! - `whole_site FOLDER HOLD` creates a site below the folder with a unit that has files, steps and daemons,
+//!   prints `ready`, stops everything when it reads a line, and prints `closed`. Its ledger is
+//!   `FOLDER/ledger.jsonl`.
 
 use std::error::Error;
 use std::io::Write;
@@ -15,7 +16,7 @@ use barograph_platform::{
 };
 use barograph_platform_process::ProcessPlatform;
 
-/// Daemons without mark, group and session, which know the folder by their arguments.
+/// Daemons without mark, group and session, which have the folder among their arguments.
 const DAEMONS: &str = "setsid env -i tail -f LEDGER > /dev/null & setsid tail -f LEDGER > /dev/null & ";
 
 #[tokio::main(flavor = "current_thread")]

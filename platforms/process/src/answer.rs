@@ -1,4 +1,4 @@
-//! Tells whether a service answers in its protocol.
+//! Checks that a service answers in its protocol.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::bytes::{AMQP_HELLO, MONGODB_MESSAGE, mongodb_hello, postgres_startup};
 
-/// An answer to one question is waited for this long; a service that starts up may be slow to give it.
+/// Longest wait for an answer; a starting service may be slow.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// How often a service is asked that does not answer yet.
+/// Interval between questions to a service that does not answer yet.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is right.
@@ -33,9 +33,9 @@ async fn answered(ask: &Ask, address: SocketAddr) -> io::Result<bool> {
             let line = first::<12>(&mut stream, question.as_bytes()).await?;
             Ok(matches!(&line, b"HTTP/1.1 200" | b"HTTP/1.0 200"))
         }
-        // `R`: about the password, which is none; an error would begin with `E`.
+        // `R`: authentication, without a password; an error would begin with `E`.
         Ask::Postgres => Ok(first::<1>(&mut stream, &postgres_startup()).await? == *b"R"),
-        // Three bytes of length and one of sequence come before the version of the protocol.
+        // Three bytes of length and one of sequence precede the version of the protocol.
         Ask::MySql => Ok(first::<5>(&mut stream, b"").await?[4] == 10),
         // A method on channel 0.
         Ask::Amqp => Ok(first::<3>(&mut stream, AMQP_HELLO).await? == [1, 0, 0]),
@@ -49,7 +49,7 @@ async fn answered(ask: &Ask, address: SocketAddr) -> io::Result<bool> {
     }
 }
 
-/// The first bytes of the answer to a question.
+/// Returns the first bytes of the answer to a question.
 async fn first<const N: usize>(stream: &mut TcpStream, question: &[u8]) -> io::Result<[u8; N]> {
     stream.write_all(question).await?;
     let mut answer = [0; N];
@@ -64,17 +64,17 @@ mod tests {
 
     use super::*;
 
-    /// A server that says `text` to whoever connects.
+    /// A server that sends `text` to every client.
     async fn saying(text: &'static [u8]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut question = [0; 4096];
-                // MySQL and NATS speak first; the others are asked.
+                // MySQL and NATS send first; the others wait for a question.
                 let _ = timeout(Duration::from_millis(20), stream.read(&mut question)).await;
                 let _ = stream.write_all(text).await;
-                // A question that comes after the end of the connection would take the answer away with it.
+                // A question after the end of the connection would discard the answer.
                 while stream.read(&mut question).await.is_ok_and(|count| count > 0) {}
             }
         });

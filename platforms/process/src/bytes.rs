@@ -1,16 +1,16 @@
-//! The few messages that tell a service which speaks its protocol from a port that is merely open.
+//! Messages that distinguish a service with the right protocol from a port that is merely open.
 
-/// Asks PostgreSQL for a session of user and database `postgres`: length, protocol 3.0, pairs of texts.
+/// Requests a PostgreSQL session of user and database `postgres`: length, protocol 3.0, pairs of texts.
 pub(crate) fn postgres_startup() -> Vec<u8> {
     let words = b"user\0postgres\0database\0postgres\0\0";
     let length = (words.len() as u32 + 8).to_be_bytes();
     [&length[..], &196_608_u32.to_be_bytes(), words].concat()
 }
 
-/// The first bytes of an AMQP 0-9-1 client.
+/// First bytes of an AMQP 0-9-1 client.
 pub(crate) const AMQP_HELLO: &[u8] = b"AMQP\0\0\x09\x01";
 
-/// Asks a MongoDB server who it is: `{hello: 1, $db: "admin"}` in one OP_MSG.
+/// Asks a MongoDB server to identify itself: `{hello: 1, $db: "admin"}` in one OP_MSG.
 pub(crate) fn mongodb_hello() -> Vec<u8> {
     let fields =
         [b"\x10hello\0".as_slice(), &1_u32.to_le_bytes(), b"\x02$db\0", &6_u32.to_le_bytes(), b"admin\0"]
@@ -22,7 +22,7 @@ pub(crate) fn mongodb_hello() -> Vec<u8> {
     [head, body].concat()
 }
 
-/// The number of OP_MSG, at bytes 12 to 16 of a message.
+/// Number of OP_MSG, at bytes 12 to 16 of a message.
 pub(crate) const MONGODB_MESSAGE: u32 = 2013;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The whole command that starts a program of a unit.
+//! The complete command that starts a program of a unit.
 //!
-//! Every part before the program becomes the next one in place (`exec`), so the number of the process that was started
-//! is the number of the program; a namespace of processes is the one exception.
+//! Every part before the program replaces itself by the next one (`exec`), so the number of the started
+//! process is the number of the program; a process namespace is the only exception.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,24 +9,25 @@ use std::path::Path;
 use barograph_platform::User;
 use rustix::process::geteuid;
 
-/// Any number but 0 does: in the user namespace it stands for the user outside. PostgreSQL and httpd make shared memory
-/// of System V, which would outlive them when they are killed: it goes with a namespace of its own.
+/// Words that make root another user. In the user namespace any number but 0 represents the user outside.
+/// PostgreSQL and httpd create System V shared memory, which would remain if they are killed: it is removed
+/// with a namespace of its own.
 const NOT_ROOT: [&str; 6] = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--ipc", "--"];
 
-/// What comes before a program.
+/// Words before a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Before {
-    /// Puts it where it is held together.
+    /// Words that keep its processes together.
     pub(crate) hold: Vec<String>,
-    /// Brings it to its host.
+    /// Words that enter its host.
     pub(crate) host: Vec<String>,
-    /// The only cores it may use, where no control group says so.
+    /// The only cores it may use, if no control group limits them.
     pub(crate) cores: Vec<usize>,
     pub(crate) user: User,
 }
 
 impl Before {
-    /// All words, the program and its arguments included.
+    /// Returns all words, including the program and its arguments.
     pub(crate) fn words(&self, program: &Path, args: &[String]) -> Vec<OsString> {
         let cores = self.cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         let pinned =
@@ -37,13 +38,13 @@ impl Before {
     }
 }
 
-/// Only root has to become somebody else.
+/// Only root has to change its user.
 fn user_words(user: User) -> &'static [&'static str] {
     if user == User::NotRoot && geteuid().is_root() { &NOT_ROOT } else { &[] }
 }
 
-/// Whether `line` is the command line of a process on its way to the program: the last words of `whole`, and more than
-/// the `own` ones of the program with its arguments.
+/// Whether `line` is the command line of a process that has not executed the program yet: the last words of
+/// `whole`, and more than the last `own` ones, which are the program with its arguments.
 pub(crate) fn is_on_its_way(line: &[Vec<u8>], whole: &[OsString], own: usize) -> bool {
     let same = |(a, b): (&Vec<u8>, &OsString)| a == b.as_encoded_bytes();
     line.len() > own

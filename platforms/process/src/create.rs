@@ -1,4 +1,4 @@
-//! Creates a unit: its files, its steps, its process, and the wait until it is ready.
+//! Creation of a unit: its files, its steps, its process, and the wait until it is ready.
 
 use std::io;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::start::{Launch, Output, start};
 use crate::wait::{until_announced, until_answers, until_done, until_runs};
 use crate::watch::Last;
 
-/// The steps of a unit that is never asked whether it is ready may take this long together.
+/// Longest duration of all steps of a unit without a readiness check.
 const STEPS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Creates `unit` and waits until it is ready. When it fails, nothing of it runs any more.
+/// Creates `unit` and waits until it is ready. On failure nothing of it runs.
 pub(crate) async fn create(local: &Local, unit: &Unit, on_line: OnLine) -> Result<Process, Fault> {
     check_program(unit, &unit.program)?;
     local.make_disk(unit).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn create(local: &Local, unit: &Unit, on_line: OnLine) -> Resul
         last: Last::Yes,
     };
     let started = start(launch, local)?;
-    // The watcher and the process keep it from now on, so that it goes with the last of them.
+    // From now on the watcher and the process hold it, so that it is dropped with the last of them.
     drop(holding);
     let mut process = match &unit.ready {
         Readiness::StdoutLine { timeout } => until_announced(unit, started, *timeout).await?,
@@ -57,11 +57,11 @@ pub(crate) async fn create(local: &Local, unit: &Unit, on_line: OnLine) -> Resul
     Ok(process)
 }
 
-/// Other programs come before the unit's own, so the system would not say at the start that it is missing.
+/// Other programs precede the unit's own, so the system would not report at the start that it is missing.
 fn check_program(unit: &Unit, program: &Path) -> Result<(), Fault> {
     let failed = |source| Err(Fault::Start { unit: unit.name.clone(), program: program.to_owned(), source });
     if program.components().count() < 2 {
-        // A name alone is looked for in PATH.
+        // A bare name is searched for in PATH.
         return Ok(());
     }
     let place = unit.workdir.join(program);
@@ -72,7 +72,7 @@ fn check_program(unit: &Unit, program: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Does the steps one after the other. What a step leaves running is ended with it.
+/// Runs the steps one after another. Processes that a step leaves behind are ended with it.
 async fn prepare(local: &Local, unit: &Unit, before: &Before, holding: &Arc<Holding>) -> Result<(), Fault> {
     let limit = match unit.ready {
         Readiness::Runs => STEPS_TIMEOUT,

@@ -1,4 +1,4 @@
-//! Folders and files of units: made before they start, noted so that they go again.
+//! Folders and files of units: created before they start, and recorded for removal.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use barograph_platform::{Entry, Fault, Ledger, LedgerError, SiteSpec, Thing, Unit, UnitFile};
 
-/// The folders of a site: those it was given, and those it made.
+/// Folders of a site: given ones, and created ones.
 #[derive(Debug)]
 pub(crate) struct Folders {
     ledger: Ledger,
-    /// The site's own.
+    /// The site's own folder.
     own: PathBuf,
-    /// Somebody else makes and removes these.
+    /// Folders that others create and remove.
     given: Vec<PathBuf>,
     made: Mutex<Vec<Made>>,
 }
@@ -35,7 +35,7 @@ impl Folders {
         }
     }
 
-    /// Makes the site's own folder. An empty one that is there already is taken over.
+    /// Creates the site's own folder. An existing empty folder is used.
     pub(crate) fn make_own(&self) -> Result<(), Fault> {
         if self.own.as_os_str().is_empty() {
             return Ok(());
@@ -65,7 +65,7 @@ impl Folders {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(Made { path, entry });
     }
 
-    /// Makes the working folder of a unit that has files, and the files.
+    /// Creates the working folder of a unit that has files, and the files.
     pub(crate) fn lay_out(&self, unit: &Unit) -> Result<(), Fault> {
         if unit.files.is_empty() {
             return Ok(());
@@ -84,22 +84,22 @@ impl Folders {
         let up = path.components().any(|part| part == Component::ParentDir);
         let ours = self.is_covered(&path) || path.starts_with(&unit.workdir);
         if up || !ours {
-            // It would stay behind: only folders are in the ledger.
+            // It would be left behind: the ledger has only folders.
             return Err(failed(io::Error::other("it lies outside of the folders of the unit and the site")));
         }
         if let Some(folder) = path.parent() {
             self.ensure(&unit.name, folder)?;
         }
-        // With these bits from the beginning, for it may hold a secret.
+        // Created with these bits, as it may hold a secret.
         let mut options = OpenOptions::new();
         let open = options.write(true).create(true).truncate(true).mode(file.mode).open(&path);
         let mut opened = open.map_err(failed)?;
         opened.write_all(&file.bytes).map_err(failed)?;
-        // A mask of this process may have taken some of them away.
+        // The umask of this process may have cleared some of them.
         opened.set_permissions(Permissions::from_mode(file.mode)).map_err(failed)
     }
 
-    /// Whether this place goes away with a folder that is noted, or is somebody else's affair.
+    /// Whether a path is removed with a recorded folder, or belongs to others.
     fn is_covered(&self, path: &Path) -> bool {
         let own = !self.own.as_os_str().is_empty() && path.starts_with(&self.own);
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,8 +110,8 @@ impl Folders {
             .any(|known| path.starts_with(known))
     }
 
-    /// Makes a folder with those above it. The highest one that was not there is noted, unless it lies in a folder
-    /// that is noted already.
+    /// Creates a folder with its parents. The highest new one is recorded, unless it is inside a recorded
+    /// folder.
     pub(crate) fn ensure(&self, unit: &str, folder: &Path) -> Result<(), Fault> {
         if folder.is_dir() {
             return Ok(());
@@ -121,7 +121,7 @@ impl Folders {
         {
             match self.ledger.make_directory(highest) {
                 Ok(entry) => self.keep(highest.to_owned(), entry),
-                // Another unit has just made it.
+                // Another unit has just created it.
                 Err(LedgerError::MakeDirectory { source, .. })
                     if source.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(Fault::Note { unit: unit.to_owned(), source }),
@@ -134,7 +134,7 @@ impl Folders {
         })
     }
 
-    /// Removes all that was made here.
+    /// Removes everything created here.
     pub(crate) fn close(&self) -> Result<(), LedgerError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(last) = made.last() {

@@ -1,6 +1,6 @@
-//! The control groups of one site: one for the site, below it one for each host, below that one for each unit.
+//! Control groups of a site: one for the site, below it one for each host, below that one for each unit.
 //!
-//! Only the group of the site is in the ledger, for a sweep of it takes along what is below.
+//! Only the group of the site is in the ledger, as sweeping it includes everything below.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,23 +12,23 @@ use barograph_cgroup::{Error, Group, Hierarchies, Limits};
 use barograph_platform::{Entry, Ledger, LedgerError, Thing};
 use tokio::time::{sleep, timeout};
 
-/// A group of ours begins with this; a sweep removes no other.
+/// Prefix of Barograph's groups; a sweep removes no others.
 pub(crate) const PREFIX: &str = "barograph.";
 
-/// Killed processes are gone within this, unless a disk is stuck.
+/// Longest wait for the end of killed processes, unless a disk is stuck.
 const END_WAIT: Duration = Duration::from_secs(10);
 
-/// How often a group is looked at that is to become empty.
+/// Interval between polls of a group that is to become empty.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A site that is dropped is waited for this long, since nobody can wait without blocking there. Killed processes end
-/// within milliseconds, but a busy machine may leave them without the CPU that they need to end for seconds.
+/// Longest wait when a site is dropped, where waiting blocks. Killed processes end within milliseconds, but a
+/// busy machine may withhold the CPU they need to end for seconds.
 const DROP_WAIT: Duration = Duration::from_secs(5);
 
-/// Sites of this process so far.
+/// Number of sites of this process so far.
 static SITES: AtomicU32 = AtomicU32::new(0);
 
-/// The groups of one site. Dropping it kills what is in them.
+/// Groups of one site. Dropping it kills all processes in them.
 #[derive(Debug)]
 pub(crate) struct Groups {
     hierarchies: Arc<Hierarchies>,
@@ -44,7 +44,7 @@ struct Made {
     units: u32,
 }
 
-/// Why a group is not there.
+/// Reason why a group does not exist.
 pub(crate) enum NoGroup {
     Ledger(LedgerError),
     Group(Error),
@@ -63,8 +63,8 @@ impl From<Error> for NoGroup {
 }
 
 impl Groups {
-    /// Makes nothing yet. The name tells the site from all others of this machine, also when somebody uses an
-    /// identifier twice.
+    /// Creates nothing yet. The name distinguishes the site from all others of this machine, even if an
+    /// identifier is used twice.
     pub(crate) fn new(hierarchies: Arc<Hierarchies>, ledger: &Ledger, id: &str) -> Self {
         let number = SITES.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}.{}-{number}", plain(id), std::process::id());
@@ -75,7 +75,7 @@ impl Groups {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A group for one unit, and those above it where they are missing.
+    /// Creates a group for one unit, with its missing parents.
     pub(crate) fn unit(&self, host: (&str, &Limits), unit: (&str, &Limits)) -> Result<Group, NoGroup> {
         let mut made = self.made();
         if made.site.is_none() {
@@ -87,7 +87,7 @@ impl Groups {
             made.hosts.insert(host.0.to_owned(), group);
         }
         made.units += 1;
-        // Units may be called as before after they ended, and like files of the kernel; so each has a number.
+        // Names of units may repeat after their end, or equal files of the kernel, so each has a number.
         let name = format!("{above}/{}.{}", plain(unit.0), made.units);
         Ok(Group::create(&self.hierarchies, &name, unit.1)?)
     }
@@ -112,14 +112,14 @@ impl Groups {
         Ok((group, entries))
     }
 
-    /// The folders of a host's group, once it has units.
+    /// Returns the folders of a host's group, once it has units.
     pub(crate) fn of_host(&self, host: &str) -> Vec<PathBuf> {
         self.made().hosts.get(host).map(Group::paths).unwrap_or_default()
     }
 
-    /// Kills what is left and removes all groups.
+    /// Kills the remaining processes and removes all groups.
     pub(crate) async fn close(&self) -> Result<(), NoGroup> {
-        // Taken out only when it is gone: a future that is dropped leaves the rest to `drop`.
+        // Removed only after success: if the future is dropped, `drop` does the rest.
         let Some((group, _)) = self.made().site.clone() else { return Ok(()) };
         group.kill_all()?;
         let emptied = async {
@@ -128,7 +128,7 @@ impl Groups {
             }
         };
         if timeout(END_WAIT, emptied).await.is_err() {
-            // It says what holds it.
+            // Reports what holds it.
             group.remove(Duration::ZERO)?;
         }
         Ok(self.forget()?)
@@ -143,7 +143,7 @@ impl Groups {
 impl Drop for Groups {
     fn drop(&mut self) {
         let Some((group, _)) = self.made().site.clone() else { return };
-        // What fails here stays in the ledger for the next sweep.
+        // On failure it stays in the ledger for the next sweep.
         let _ = group.kill_all();
         if group.remove(DROP_WAIT).is_ok() {
             let _ = self.forget();
@@ -151,7 +151,7 @@ impl Drop for Groups {
     }
 }
 
-/// As a part of a file's name.
+/// Makes a valid part of a file name.
 fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     name.chars().map(plain).collect()

@@ -1,4 +1,4 @@
-//! How all processes of one unit are kept together, so that none is forgotten when they are held or ended.
+//! Keeping all processes of one unit together, so that none is missed when they are paused or ended.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -10,23 +10,24 @@ use rustix::process::{Signal, getgid, getuid};
 
 use crate::proc_fs::{Namespace, Stuck, children, marked, signal_group, signal_one};
 
-/// How the processes of units are kept together. Daemons leave the process group of a unit, and some programs (such as
-/// PostgreSQL) overwrite the environment that carries the mark.
+/// Method of keeping the processes of units together. Daemons leave the process group of a unit, and some
+/// programs (such as PostgreSQL) overwrite the environment that carries the mark.
 #[derive(Clone, Debug)]
 pub enum Hold {
-    /// Each unit has a control group of its own. Exact: nothing leaves it, and it dies as a whole.
+    /// A control group for each unit. Exact: no process leaves it, and it is killed as a whole.
     ControlGroup(Arc<Hierarchies>),
-    /// Each unit has a namespace of processes of its own. Exact too, but no limits.
+    /// A process namespace for each unit. Also exact, but without limits.
     Namespace,
-    /// By process group and by a mark in the environment. A child that leaves the group and drops the mark is lost.
+    /// Process group, and a mark in the environment. A child that leaves the group and drops the mark is
+    /// lost.
     Mark,
 }
 
-/// The option of a site that chooses: `control-group`, `namespace` or `mark`. Without it the best one is taken.
+/// Option of a site for the way: `control-group`, `namespace` or `mark`. By default the best one is used.
 pub(crate) const OPTION: &str = "hold";
 
 impl Hold {
-    /// The one that the site asks for, if this machine can; else the best that it can.
+    /// Chooses the requested way if this machine supports it, or else the best one.
     pub(crate) fn choose(spec: &SiteSpec) -> Self {
         let wanted = spec.option(OPTION).unwrap_or("control-group");
         if wanted == "control-group"
@@ -37,7 +38,7 @@ impl Hold {
         if wanted != "mark" && namespaces_work() { Hold::Namespace } else { Hold::Mark }
     }
 
-    /// Its name, as in the option.
+    /// Returns its name, as in the option.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -48,15 +49,16 @@ impl Hold {
     }
 }
 
-/// The first process of a namespace takes no signal it does not handle, so it is a shell, which waits for the program
-/// in a process of its own and ends as that does. Its own stderr leads nowhere, or it would tell the log how it ended.
+/// First process of a namespace. It ignores signals that it does not handle, so it is a shell, which waits
+/// for the program as its child and ends as that does. Its own stderr is discarded, as it would log how it
+/// ended.
 const FIRST: [&str; 5] = ["--", "/bin/sh", "-c", r#"exec 9>&2 2>/dev/null; "$@" 2>&9 9>&-; exit $?"#, "sh"];
 
-/// The words before a command that give it a namespace of processes.
+/// Returns the words before a command that give it a process namespace.
 pub(crate) fn namespace_command() -> Vec<String> {
     let mut words = vec!["unshare".to_owned()];
     if !getuid().is_root() {
-        // Only a user namespace gives others the right; in it they are who they were.
+        // Users other than root need a user namespace, in which they keep their identity.
         words.extend([
             "--user".to_owned(),
             format!("--map-user={}", getuid().as_raw()),
@@ -68,7 +70,7 @@ pub(crate) fn namespace_command() -> Vec<String> {
     words
 }
 
-/// Tries it, for only that tells whether it is allowed.
+/// Tries it, as only that shows whether it is allowed.
 fn namespaces_work() -> bool {
     let words = namespace_command();
     let mut command = Command::new(&words[0]);
@@ -76,8 +78,8 @@ fn namespaces_work() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What keeps one unit together. Shared by the unit, its steps and those who watch them; the last one to go ends what
-/// is left and removes the control group.
+/// Keeps the processes of one unit together. Shared by the unit, its steps and their watchers; the last one
+/// to be dropped ends the rest and removes the control group.
 #[derive(Debug)]
 pub(crate) enum Holding {
     Group(Group),
@@ -93,7 +95,7 @@ impl Holding {
         }
     }
 
-    /// The words before the command.
+    /// Returns the words before the command.
     pub(crate) fn command(&self) -> Vec<String> {
         match self {
             Holding::Group(group) => group.enter_command(),
@@ -106,27 +108,27 @@ impl Holding {
 impl Drop for Holding {
     fn drop(&mut self) {
         if let Holding::Group(group) = self {
-            // What stays is below the group of the site, which is in the ledger.
+            // Groups that stay are below that of the site, which is in the ledger.
             let _ = group.kill_all();
             group.try_remove();
         }
     }
 }
 
-/// One process with all that it started.
+/// A process with all its descendants.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// The process that was started; it leads its group.
+    /// The started process, which leads its group.
     pub(crate) leader: u32,
     pub(crate) mark: String,
     pub(crate) holding: Arc<Holding>,
     /// In a namespace: the program itself, and the namespace.
     inside: OnceLock<(u32, Namespace)>,
-    /// Whoever was waited for in vain when it was looked for the mark.
+    /// Processes for which a search for the mark waited in vain.
     stuck: Mutex<Stuck>,
 }
 
-/// New processes may be born while the others are stopped, but not for ever.
+/// Largest number of rounds of stopping: new processes may be created while others are stopped.
 const STOP_ROUNDS: u32 = 20;
 
 impl Held {
@@ -134,7 +136,7 @@ impl Held {
         Held { leader, mark, holding, inside: OnceLock::new(), stuck: Mutex::default() }
     }
 
-    /// The program's own process; `None` as long as it has not been started by those before it.
+    /// Returns the program's own process; `None` until the words before it have executed it.
     pub(crate) fn program(&self) -> Option<u32> {
         if !matches!(*self.holding, Holding::Namespace) {
             return Some(self.leader);
@@ -148,10 +150,10 @@ impl Held {
         Some(self.inside.get_or_init(|| (program, namespace)).0)
     }
 
-    /// Sends a request to the process group of the program.
+    /// Sends a signal to the process group of the program.
     pub(crate) fn ask(&self, signal: Signal) -> io::Result<()> {
         match *self.holding {
-            // The processes around the program would take the signal as theirs.
+            // The processes around the program would handle the signal themselves.
             Holding::Namespace => self.program().map_or(Ok(()), |pid| signal_one(pid, signal)),
             _ => signal_group(self.leader, signal),
         }
@@ -163,7 +165,7 @@ impl Held {
         self.kill_others().and(leader)
     }
 
-    /// Kills what may live when the leader has ended.
+    /// Kills the processes that remain after the leader has ended.
     pub(crate) fn kill_others(&self) -> io::Result<()> {
         match &*self.holding {
             Holding::Group(group) => group.kill_all().map_err(io::Error::other),
@@ -171,13 +173,13 @@ impl Held {
         }
     }
 
-    /// Everything that belongs to it and lives, the leader perhaps apart.
+    /// Returns all living processes of the unit, possibly without the leader.
     pub(crate) fn others(&self) -> Vec<u32> {
         match &*self.holding {
             Holding::Group(group) => group.processes(),
             Holding::Namespace => match self.inside.get() {
                 Some((_, namespace)) => namespace.processes(),
-                // Its program was not seen yet, or it ended before; what was born meanwhile carries the mark.
+                // The program was not seen yet, or it ended before; its children carry the mark.
                 None => self.marked(),
             },
             Holding::Mark => self.marked(),
@@ -189,7 +191,7 @@ impl Held {
         marked(&self.mark, &mut stuck).into_iter().map(|id| id.pid).collect()
     }
 
-    /// Holds everything in place.
+    /// Pauses all processes.
     pub(crate) fn pause(&self) -> io::Result<()> {
         if let Holding::Group(group) = &*self.holding
             && group.can_freeze()
@@ -209,7 +211,7 @@ impl Held {
         Ok(())
     }
 
-    /// Lets everything go on.
+    /// Resumes all processes.
     pub(crate) fn resume(&self) -> io::Result<()> {
         if let Holding::Group(group) = &*self.holding
             && group.can_freeze()

@@ -1,35 +1,34 @@
-//! Signals that this program was started to ignore, which units must not ignore too.
+//! Signals that this program ignores from its start, but that units must not ignore.
 //!
-//! A shell that runs something in the background has it ignore INT and QUIT, and whatever that starts ignores them with it:
-//! being ignored is handed on to every child, a handler is not. A unit that is asked to end by such a signal would not hear
-//! it, and be killed when its time is up.
+//! A shell makes its background processes ignore INT and QUIT. Unlike a handler, this is inherited by every
+//! child. A unit that is asked to end by such a signal would ignore it, and be killed when its time is up.
 
 use std::fs;
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// By which a unit may be asked to end.
+/// Signals by which a unit may be asked to end.
 const ASKED_BY: [fn() -> SignalKind; 3] = [SignalKind::interrupt, SignalKind::quit, SignalKind::terminate];
 
-/// From here on this process hears those of them that it ignored, and does nothing about them, so that its children have them
-/// as usual.
+/// Installs handlers that do nothing for those signals that this process ignores, so that its children have
+/// the default handling.
 ///
 /// # Errors
-/// When a handler cannot be installed.
+/// If a handler cannot be installed.
 pub(crate) fn hand_none_on() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status")?;
     let ignored = mask(&status);
     for kind in ASKED_BY.map(|kind| kind()) {
         if ignored & (1 << (kind.as_raw_value() - 1)) != 0 {
-            // Its handler stays when it goes.
+            // The handler stays installed after this is dropped.
             drop(signal(kind)?);
         }
     }
     Ok(())
 }
 
-/// Bit `n - 1` stands for signal `n`.
+/// Parses the mask: bit `n - 1` represents signal `n`.
 fn mask(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)

@@ -1,13 +1,13 @@
 //! Units as child processes of this machine.
 //!
-//! All hosts of a site are the machine itself, unless somebody who has made real ones says how a command gets there
-//! ([`Local::with_host`]): the namespace platform and the agent inside virtual machines build on that.
+//! All hosts of a site are the machine itself, unless a caller with real hosts defines how a command gets
+//! there ([`Local::with_host`]), as the namespace platform and the agent inside virtual machines do.
 //!
-//! A unit leads its own process group, so that a Ctrl-C in the terminal reaches the driver alone and a signal to the
-//! unit reaches its children. Children may leave that group, so the end of a unit is made exact by a control group of
-//! its own, or else by a process namespace; see [`Hold`]. A driver that is killed takes its units along in two ways: a
-//! unit's stdin is a pipe that only the driver holds, so a unit that watches stdin (ours do) sees its end and stops;
-//! any other is removed by [`Platform::sweep`], which finds it by the ledger.
+//! A unit leads its own process group, so that a Ctrl-C in the terminal reaches only the driver, and a signal
+//! to the unit reaches its children. Children may leave that group, so a control group or else a process
+//! namespace makes the end of a unit exact; see [`Hold`]. The units of a killed driver end in two ways: a
+//! unit's stdin is a pipe that only the driver holds, so a unit that watches stdin (as Barograph's own do)
+//! sees its end and stops; any other is removed by [`Platform::sweep`], which finds it by the ledger.
 
 mod answer;
 mod bytes;
@@ -36,11 +36,11 @@ pub use answer::until_answered;
 pub use held::Hold;
 pub use local::{HostOn, Local};
 
-/// Its name and what it can do.
+/// Its name and abilities.
 pub const KIND: PlatformKind =
     PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks] };
 
-/// Runs units as child processes. Needs a tokio runtime with time and I/O switched on.
+/// Runs units as child processes. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessPlatform;
 

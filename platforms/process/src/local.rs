@@ -1,4 +1,4 @@
-//! A site whose hosts are this machine, or places on it that a command can be brought to.
+//! A site whose hosts are this machine, or places on it that a command can enter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -22,15 +22,15 @@ use crate::ports::Reserved;
 use crate::running::to_group;
 use crate::{create, ports, preflight};
 
-/// How units get to a host.
+/// Access to a host for units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostOn {
-    /// Where its units answer.
+    /// Address of its units.
     pub address: IpAddr,
-    /// The words to put before a command so that it runs there, as `nsenter --net=/run/netns/x --`. They must become the
-    /// command in place, without a process in between, and leave the file systems of control groups visible.
+    /// Words before a command that run it there, as `nsenter --net=/run/netns/x --`. They must be replaced by
+    /// the command without a process in between, and leave the file systems of control groups visible.
     pub prefix: Vec<String>,
-    /// Whether it shares its ports with nobody.
+    /// Whether it has its own ports.
     pub own_ports: bool,
 }
 
@@ -45,20 +45,20 @@ impl Default for HostOn {
 #[derive(Debug)]
 pub struct Local {
     hosts: BTreeMap<String, Host>,
-    /// Given ports of hosts that share theirs with nobody.
+    /// Assigned ports of hosts with their own ports.
     ports: Mutex<BTreeSet<(String, u16)>>,
-    /// Given ports of this machine.
+    /// Assigned ports of this machine.
     reserved: Mutex<Vec<Reserved>>,
     pub(crate) folders: Folders,
     disks: Disks,
     hold: Hold,
     groups: Option<Groups>,
     pub(crate) ledger: Ledger,
-    /// Whoever watches a unit listens here, and ends the unit when the site goes.
+    /// Watchers of units listen here, and end their unit when the site is dropped.
     pub(crate) units: watch::Sender<()>,
 }
 
-/// Units that are killed when a site is closed are gone within this, unless a disk is stuck.
+/// Longest wait for the end of killed units when a site is closed, unless a disk is stuck.
 const UNITS_WAIT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug, Default)]
@@ -68,8 +68,9 @@ struct Host {
 }
 
 impl Local {
-    /// A site on this machine: every host of `spec`, and [`HERE`], is this machine at 127.0.0.1. Nothing is made before
-    /// the first unit; the site's folder is left to the caller, see [`Local::with_folder`].
+    /// Opens a site on this machine: every host of `spec`, and [`HERE`], is this machine at 127.0.0.1.
+    /// Nothing is created before the first unit; the site's folder is left to the caller, see
+    /// [`Local::with_folder`].
     #[must_use]
     pub fn open(spec: &SiteSpec, ledger: &Ledger) -> Self {
         let hold = Hold::choose(spec);
@@ -94,33 +95,33 @@ impl Local {
         }
     }
 
-    /// Tells how units get to a host.
+    /// Sets the access to a host.
     #[must_use]
     pub fn with_host(mut self, name: &str, on: HostOn) -> Self {
         self.hosts.entry(name.to_owned()).or_default().on = on;
         self
     }
 
-    /// Makes the site's folder, where it has one, and removes it when the site is closed.
+    /// Creates the site's folder, if it has one, and removes it when the site is closed.
     pub fn with_folder(self) -> Result<Self, Fault> {
         self.folders.make_own()?;
         Ok(self)
     }
 
-    /// What is missing for such a site, or facts for the disclosure: how units are held together, and which limits
-    /// hold. Links between hosts are not looked at.
+    /// Returns the missing requirements of such a site, or facts for the disclosure: the way to keep
+    /// processes together, and the limits in force. Links between hosts are not checked.
     pub fn look(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
         preflight::of_local(spec)
     }
 
-    /// How units are held together.
+    /// Returns the way to keep processes together.
     #[must_use]
     pub fn hold(&self) -> &Hold {
         &self.hold
     }
 
-    /// Where it can be read what all units of a host together use; empty before its first unit, and where there are no
-    /// control groups.
+    /// Returns the accounts of all units of a host together; empty before its first unit, and without control
+    /// groups.
     #[must_use]
     pub fn host_accounts(&self, host: &str) -> Accounts {
         let cgroups = self.groups.as_ref().map(|groups| groups.of_host(host)).unwrap_or_default();
@@ -143,7 +144,7 @@ impl Local {
         })
     }
 
-    /// Makes what keeps the processes of a unit together, with its limits.
+    /// Creates the means to keep the processes of a unit together, with its limits.
     pub(crate) fn holding(&self, unit: &Unit) -> Result<Holding, Fault> {
         let host = self.host(unit)?;
         let Some(groups) = &self.groups else {
@@ -168,17 +169,17 @@ impl Local {
         }
     }
 
-    /// The words before every command of a unit.
+    /// Returns the words before every command of a unit.
     pub(crate) fn before(&self, unit: &Unit, holding: &Holding) -> Result<Before, Fault> {
         let host = self.host(unit)?;
-        // Control groups choose the cores where there are some.
+        // Control groups, if there are any, limit the cores.
         let wanted = if unit.limits.cpu_set.is_empty() { &host.limits.cpu_set } else { &unit.limits.cpu_set };
         let cores = if holding.group().is_some() { Vec::new() } else { wanted.clone() };
         Ok(Before { hold: holding.command(), host: host.on.prefix.clone(), cores, user: unit.user })
     }
 
-    /// An address that a unit gives, as others reach it: on a host of its own its loopback and "any address" mean
-    /// nothing outside.
+    /// Returns an address given by a unit, as seen by others: on a host of its own, the loopback address and
+    /// "any address" have no meaning outside.
     #[must_use]
     pub fn seen_from_outside(&self, unit: &Unit, address: SocketAddr) -> SocketAddr {
         let Some(host) = self.hosts.get(&unit.host) else { return address };
@@ -186,22 +187,23 @@ impl Local {
         if nowhere { SocketAddr::new(host.on.address, address.port()) } else { address }
     }
 
-    /// Makes the working folder of a unit that has files, and writes the files; both are noted where they would stay.
-    /// For platforms that run units themselves and whose units see this machine's files.
+    /// Creates the working folder of a unit that has files, and writes the files; both are recorded if
+    /// necessary. For platforms that run units themselves and whose units see this machine's files.
     pub fn lay_out(&self, unit: &Unit) -> Result<(), Fault> {
         self.folders.lay_out(unit)
     }
 
-    /// Mounts a unit's file system at its working folder, where the site gives it one; before [`Local::lay_out`]. For
+    /// Mounts a unit's file system at its working folder, if it has one; before [`Local::lay_out`]. For
     /// platforms that run units themselves and whose units see this machine's files.
     pub async fn make_disk(&self, unit: &Unit) -> Result<(), Fault> {
         self.disks.make(unit, &self.folders).await
     }
 
-    /// Every step is tried; the first fault is given back.
+    /// Tries every step; returns the first fault.
     async fn close_all(self) -> Result<(), Fault> {
         self.units.send_replace(());
-        // One that does not end stays in the ledger; its control group says below that it is busy.
+        // A unit that does not end stays in the ledger; closing its control group below reports that it is
+        // busy.
         let _ = timeout(UNITS_WAIT, self.units.closed()).await;
         let groups = match &self.groups {
             Some(groups) => groups.close().await.map_err(|error| Fault::Site {

@@ -1,7 +1,7 @@
-//! Free ports of this machine, none of which is given twice: each is reserved as long as its site is open.
+//! Free ports of this machine, none of which is assigned twice: each is reserved as long as its site is open.
 //!
-//! A reservation is an abstract Unix socket whose name has the port: there is one of each in a network namespace, as of the
-//! port itself, every process sees it, and it goes with its process.
+//! A reservation is an abstract Unix socket with the port in its name: it is unique in a network namespace,
+//! as the port is, every process sees it, and it ends with its process.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,19 +12,20 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Ports below this one are left to others: many of them have a meaning.
+/// Lowest assigned port: many below it have a conventional meaning.
 const FIRST: u16 = 10_000;
 
-/// Too few ports outside the kernel's own would soon all be in use.
+/// Fewest ports outside the kernel's range; fewer would soon all be in use.
 const FEWEST: usize = 1_000;
 
-/// Processes that run at the same time begin this far apart, so that they rarely look at the same ports.
+/// Distance between the first ports of simultaneous processes, so that they rarely try the same ones.
 const APART: usize = 61;
 
-/// Ports looked at by this process so far: it goes on behind the last, so that a port that was given back rests.
+/// Number of ports tried by this process so far: it continues after the last, so that a released port is not
+/// reused soon.
 static LOOKED_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// A port that is given to nobody else as long as this lives.
+/// A port that is not assigned to others as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     pub(crate) port: u16,
@@ -32,8 +33,8 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// One port on which nobody listens at any address of this machine, unless somebody has reserved it. A program that
-    /// does not ask may still take it before its unit does.
+    /// Reserves a port on which no address of this machine is listening, unless it is reserved already. A
+    /// program that does not use reservations may still take it before its unit does.
     pub(crate) fn take(port: u16) -> io::Result<Self> {
         let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}"))?;
         let socket = UnixDatagram::bind_addr(&name).map_err(|error| match error.kind() {
@@ -46,7 +47,7 @@ impl Reserved {
         Ok(Reserved { port, _socket: socket })
     }
 
-    /// Any free port.
+    /// Reserves any free port.
     pub(crate) fn any() -> io::Result<Self> {
         let candidates = outside(&connection_ports());
         let begin = std::process::id() as usize * APART;
@@ -59,7 +60,7 @@ impl Reserved {
     }
 }
 
-/// A port of a host that shares its ports with nobody: the wanted one, or another when that is given.
+/// Assigns a port of a host with its own ports: the wanted one, or another if that is assigned.
 pub(crate) fn of_host(given: &mut BTreeSet<u16>, wanted: u16) -> io::Result<u16> {
     let candidates = outside(&connection_ports());
     let port =
@@ -70,15 +71,16 @@ pub(crate) fn of_host(given: &mut BTreeSet<u16>, wanted: u16) -> io::Result<u16>
     Ok(port)
 }
 
-/// Ports that the kernel gives to outgoing connections: a load that opens many would take them away from units.
+/// Returns the kernel's ports for outgoing connections: a load with many connections would take them away
+/// from units.
 fn connection_ports() -> RangeInclusive<u16> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut numbers = text.split_ascii_whitespace().filter_map(|number| number.parse().ok());
-    // The kernel's own choice, where it does not say.
+    // The kernel's default, if the file cannot be read.
     numbers.next().unwrap_or(32_768)..=numbers.next().unwrap_or(60_999)
 }
 
-/// All ports outside that range; where it leaves too few, all ports.
+/// Returns all ports outside that range; all ports if too few are left.
 fn outside(range: &RangeInclusive<u16>) -> Vec<u16> {
     let ports: Vec<u16> = (FIRST..=u16::MAX).filter(|port| !range.contains(port)).collect();
     if ports.len() < FEWEST { (FIRST..=u16::MAX).collect() } else { ports }
@@ -92,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// Ports are this process's: what one test gives back another would be as quick to take.
+    /// Ports belong to the process: a port that one test releases could be taken by another at once.
     fn one_at_a_time() -> MutexGuard<'static, ()> {
         static ONE: Mutex<()> = Mutex::new(());
         ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -115,7 +117,7 @@ mod tests {
         let _alone = one_at_a_time();
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         assert!(Reserved::take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
-        // A process that another test starts has its parent's sockets until it becomes its program.
+        // A process started by another test has its parent's sockets until it executes its program.
         let port_again = one_of(5, || {
             let reserved = Reserved::any().unwrap();
             let port = reserved.port;

@@ -1,4 +1,4 @@
-//! Looks whether a site could be opened and a unit started, without making anything.
+//! Checks that a site could be opened and a unit started, without creating anything.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use rustix::process::geteuid;
 use crate::disks::Kind;
 use crate::held::{Hold, OPTION};
 
-/// Folders of programs that the commands before a unit come from.
+/// Folders of the programs that precede a unit.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// A site of the process platform: hosts are the machine itself, so they can have no links of their own.
+/// Checks a site of the process platform: its hosts are the machine itself, so they cannot have links.
 pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     let mut missing = Vec::new();
     for host in spec.hosts.iter().filter(|host| !host.link.is_plain()) {
@@ -40,7 +40,7 @@ pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     if missing.is_empty() { Ok(facts) } else { Err(missing) }
 }
 
-/// What any site on this machine needs.
+/// Checks the requirements of any site on this machine.
 pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     let mut missing = Vec::new();
     if let Some(value) = spec.option(OPTION)
@@ -71,7 +71,7 @@ pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     if missing.is_empty() { Ok(facts(&hold, spec).into_iter().chain(disks).collect()) } else { Err(missing) }
 }
 
-/// What kind, and how large for whom.
+/// Describes the kind of file system, and the size for each unit.
 fn of_disks(kind: Kind, spec: &SiteSpec) -> String {
     let each = spec.disks.iter().map(|disk| format!("{} {} MiB", disk.unit, disk.bytes >> 20));
     format!("{}: {}", kind.describe(), each.collect::<Vec<_>>().join(", "))
@@ -121,7 +121,7 @@ fn facts(hold: &Hold, spec: &SiteSpec) -> Facts {
     .to_vec()
 }
 
-/// Whether these limits can be set.
+/// Checks that these limits can be set.
 fn limits(whose: &str, limits: &Limits, hold: &Hold) -> Result<(), Missing> {
     let Hold::ControlGroup(hierarchies) = hold else { return limits_without_groups(whose, limits) };
     let wanted = [
@@ -138,7 +138,7 @@ fn limits(whose: &str, limits: &Limits, hold: &Hold) -> Result<(), Missing> {
     }
 }
 
-/// Without control groups only cores can be chosen.
+/// Without control groups only cores can be limited.
 pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), Missing> {
     if limits.cpus.is_some() || limits.memory_bytes.is_some() {
         let why = Hierarchies::find().err().map_or("they are switched off".to_owned(), |why| why.to_string());
@@ -150,7 +150,7 @@ pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), 
     if limits.cpu_set.is_empty() { Ok(()) } else { program_of_system("taskset", "util-linux").map(drop) }
 }
 
-/// Where a program of the system is.
+/// Returns the path of a program of the system.
 pub(crate) fn program_of_system(name: &str, package: &str) -> Result<PathBuf, Missing> {
     let places = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
     let found = places.into_iter().find(|place| access(place, Access::EXEC_OK).is_ok());
@@ -166,10 +166,10 @@ pub(crate) fn of_unit(unit: &Unit, hold: &Hold) -> Result<Facts, Missing> {
     for step in &unit.prepare {
         program(&step.program)?;
     }
-    // A unit's working folder is made when it has files.
+    // The working folder of a unit with files is created.
     let workdir = unit.files.is_empty().then_some(unit.workdir.as_path());
     for folder in [workdir, unit.log.parent()].into_iter().flatten() {
-        // A log without a folder lies in the current one, which is there.
+        // A log without a folder is in the current one, which exists.
         if folder != Path::new("") && !folder.is_dir() {
             let what = format!("folder `{}` is not there", folder.display());
             return Err(Missing { what, hint: "make it first".to_owned() });

@@ -1,4 +1,4 @@
-//! What `/proc` says about a process: whose child it is, where it lives, and whether it carries a mark of ours.
+//! Facts from `/proc` about a process: its parent, its groups and namespaces, and whether it carries a mark.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -9,30 +9,37 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::nanosleep;
 use rustix::time::Timespec;
 
-/// How often processes are looked at that are just becoming their programs.
+/// Largest number of looks at processes that are just executing their programs.
 const BECOMING_LOOKS: u32 = 3_000;
 
-/// How long between two looks.
+/// Time between two looks.
 const BECOMING_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
-/// How often an environment is read that is there by now. It shows at once, unless its process has begun to become yet
-/// another program; one that its process took out of its memory never does, and is not waited for.
+/// Largest number of reads of an environment that should be there by now. It shows at once, unless its
+/// process has begun to execute another program; an environment that its process has unmapped never does, and
+/// is not awaited.
 const THERE_READS: u32 = 5;
 
-/// Fields of `/proc/PID/stat`, numbered as in its manual.
+/// Process group. This and the following are fields of `/proc/PID/stat`, numbered as in its manual.
 const GROUP: usize = 5;
+/// Flags of the process.
 const FLAGS: usize = 9;
+/// Number of threads.
 const THREADS: usize = 20;
+/// Size of virtual memory.
 const MEMORY: usize = 23;
+/// Start address of the program's code.
 const CODE_START: usize = 26;
+/// Start address of the environment.
 const ENVIRON_START: usize = 50;
+/// End address of the environment.
 const ENVIRON_END: usize = 51;
 
-/// The flag of a process that is on its way out (`PF_EXITING` of the kernel).
+/// Flag of an exiting process (`PF_EXITING` of the kernel).
 const ENDING: u64 = 0x4;
 
-/// Processes that were waited for in vain: they are stuck on their way to a program, as behind a file system that does not
-/// answer.
+/// Processes for which a search waited in vain: they are stuck while executing a program, for instance from a
+/// file system that does not answer.
 #[derive(Debug, Default)]
 pub(crate) struct Stuck(Vec<ProcessId>);
 
@@ -42,9 +49,10 @@ impl Stuck {
     }
 }
 
-/// All living processes that carry `mark`, this one apart. Those that are just becoming another program are waited for, all
-/// of them together and for some seconds, or a process that was just started would be overlooked. So long this thread is
-/// kept. Those that are stuck by then are not waited for again: whoever looks several times passes the same `stuck`.
+/// Lists all living processes with `mark`, except this one. Processes that are just executing another program
+/// are awaited, all together and for some seconds, as a process that was just started would otherwise be
+/// missed. This blocks the thread. Processes stuck by then are not awaited again if the next search gets the
+/// same `stuck`.
 pub(crate) fn marked(mark: &str, stuck: &mut Stuck) -> Vec<ProcessId> {
     let wanted = format!("{MARK}={mark}");
     let (mut found, mut unsure) = (Vec::new(), numbers());
@@ -59,26 +67,26 @@ pub(crate) fn marked(mark: &str, stuck: &mut Stuck) -> Vec<ProcessId> {
         if unsure.is_empty() {
             break;
         }
-        // A signal that cuts one wait short does little harm.
+        // A signal may cut one wait short, which does little harm.
         let _ = nanosleep(&BECOMING_WAIT);
     }
     stuck.0.extend(unsure.into_iter().filter_map(ProcessId::of));
     found
 }
 
-/// The process of this number, if it lives and carries this variable. `None` as long as that cannot be said.
+/// Returns the process of this number, if it lives and has this variable. `None` as long as that is unknown.
 fn carrier(pid: u32, variable: &str) -> Option<Option<ProcessId>> {
     let carries = || Some(environ(pid)?.split(|b| *b == 0).any(|one| one == variable.as_bytes()));
     if !carries()? {
         return Some(None);
     }
-    // Again between two looks at which process it is, or the number may have been given to another one.
+    // Between two reads of the process's identity, as the number may be reused.
     let Some(id) = ProcessId::of(pid) else { return Some(None) };
     Some((carries()? && id.lives()).then_some(id))
 }
 
-/// The environment of a process; empty where it has none, has ended, or is another user's. One that is just becoming another
-/// program shows none for an instant, which a busy machine makes long: `None`.
+/// Returns the environment of a process; empty if it has none, has ended, or belongs to another user. A
+/// process that is just executing another program has none for an instant, longer on a busy machine: `None`.
 fn environ(pid: u32) -> Option<Vec<u8>> {
     match environ_in(&format!("/proc/{pid}")) {
         Ok(bytes) => Some(bytes),
@@ -88,7 +96,7 @@ fn environ(pid: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// The same of a process whose first thread has ended, which other threads still have.
+/// As `environ`, for a process whose first thread has ended: reads that of other threads.
 fn environ_of_others(pid: u32) -> Option<Vec<u8>> {
     for thread in threads(pid) {
         match environ_in(&format!("/proc/{pid}/task/{thread}")) {
@@ -97,12 +105,13 @@ fn environ_of_others(pid: u32) -> Option<Vec<u8>> {
             Err(_) => {}
         }
     }
-    // A thread that begins another program takes the place of the first one, and is found there at the next look.
+    // A thread that executes another program takes the place of the first one, and is found there at the next
+    // look.
     let told = stat(pid).map(|stat| environment(&stat));
     (told == Some(Environment::OfOthers)).then(Vec::new)
 }
 
-/// The environment in a folder of a process or of a thread, or what is told of one that shows none.
+/// Returns the environment in a folder of a process or thread, or the state of one that shows none.
 fn environ_in(folder: &str) -> Result<Vec<u8>, Environment> {
     for _ in 0..THERE_READS {
         let is_refused = match fs::read(format!("{folder}/environ")) {
@@ -110,10 +119,10 @@ fn environ_in(folder: &str) -> Result<Vec<u8>, Environment> {
             Ok(bytes) => return Ok(bytes),
             Err(_) => true,
         };
-        // Only now: asked before, it could have begun to become another program meanwhile.
+        // Read only now: before, the process might have begun to execute another program in between.
         let stat = fs::read_to_string(format!("{folder}/stat"));
         match stat.map_or(Environment::Missing, |stat| environment(&stat)) {
-            // A thread that has ended cannot be read at all.
+            // The folder of an ended thread cannot be read at all.
             Environment::OfOthers => return Err(Environment::OfOthers),
             _ if is_refused => return Err(Environment::Missing),
             Environment::There => {}
@@ -123,21 +132,21 @@ fn environ_in(folder: &str) -> Result<Vec<u8>, Environment> {
     Err(Environment::There)
 }
 
-/// What is told of the environment of a process, or of a thread, that showed none.
+/// State of a process or thread that shows no environment.
 #[derive(Debug, PartialEq, Eq)]
 enum Environment {
-    /// It has none, or may not be looked at.
+    /// It has none, or may not be read.
     Missing,
-    /// Its program is not in its memory yet.
+    /// Its program is not loaded yet.
     Comes,
-    /// It has one by now.
+    /// It is loaded by now.
     There,
-    /// This thread has ended and has none any more; others of its process go on.
+    /// This thread has ended and has none; others of its process continue.
     OfOthers,
 }
 
-/// Threads of the kernel and ended processes have no memory; those of other users tell another start of their program
-/// than 0.
+/// Kernel threads and ended processes have no memory; for processes of other users the kernel reports a start
+/// address of the program other than 0.
 fn environment(stat: &str) -> Environment {
     let [memory, code, from, to] =
         [MEMORY, CODE_START, ENVIRON_START, ENVIRON_END].map(|number| field(stat, number).unwrap_or(0));
@@ -150,9 +159,9 @@ fn environment(stat: &str) -> Environment {
     }
 }
 
-/// The living processes of a group that are on their way out. They have no environment any more that could tell whose they
-/// are. The first process of a namespace of processes stays like that until all others of it have ended. One that has lost
-/// its first thread alone is not on its way out.
+/// Lists the living but exiting processes of a group. Their environment, which would show whose they are, is
+/// gone. The first process of a process namespace stays exiting until all others in it have ended. A process
+/// that has lost only its first thread is not exiting.
 pub(crate) fn ending_in_group(group: u32) -> Vec<ProcessId> {
     let is_ending = |path: String| fs::read_to_string(path).is_ok_and(|stat| is_ending_in(&stat, group));
     let ending = |pid: &u32| {
@@ -171,23 +180,24 @@ fn stat(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/stat")).ok()
 }
 
-/// A field of `/proc/PID/stat` from the fourth on, counted from behind the name, which may contain anything.
+/// Returns a field of `/proc/PID/stat` from the fourth on, counted from behind the name, which may contain
+/// anything.
 fn field(stat: &str, number: usize) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_ascii_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
 }
 
-/// The name of the program of a process, as the kernel keeps it; empty for an ended one.
+/// Returns the name of a process's program, as known to the kernel; empty for an ended process.
 pub(crate) fn name(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// The numbers of all processes, this one apart.
+/// Lists the numbers of all processes except this one.
 fn numbers() -> Vec<u32> {
     numbers_in("/proc").into_iter().filter(|&pid| pid != std::process::id()).collect()
 }
 
-/// The numbers of the threads of a process; none when it is gone.
+/// Lists the threads of a process; empty if it is gone.
 fn threads(pid: u32) -> Vec<u32> {
     numbers_in(&format!("/proc/{pid}/task"))
 }
@@ -197,14 +207,14 @@ fn numbers_in(folder: &str) -> Vec<u32> {
     entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The children of a process that its first thread started.
+/// Lists the children started by the first thread of a process.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
-/// A namespace of processes that is not the one of this process. While this is held, the kernel gives the number of the
-/// namespace to no other; it does so at once when nobody holds it and its last process has ended.
+/// A process namespace other than that of this process. While this value lives, the kernel does not reuse the
+/// namespace's number; otherwise it may do so as soon as the last process has ended.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     number: (u64, u64),
@@ -212,12 +222,12 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// That of the children of `pid`, when they live in another than this process.
+    /// Returns the namespace of the children of `pid`, if it differs from that of this process.
     pub(crate) fn of_children(pid: u32) -> Option<Self> {
         Self::open(&format!("/proc/{pid}/ns/pid_for_children"))
     }
 
-    /// The one of which `pid` is the first process.
+    /// Returns the namespace whose first process is `pid`.
     pub(crate) fn led_by(pid: u32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         if !is_first(&status) {
@@ -233,7 +243,7 @@ impl Namespace {
         (number != own).then_some(Namespace { number, _held: held })
     }
 
-    /// All its living processes.
+    /// Lists all its living processes.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let inside = |pid: &u32| {
             number_at(&format!("/proc/{pid}/ns/pid")) == Some(self.number) && ProcessId::of(*pid).is_some()
@@ -246,36 +256,36 @@ fn number(of: &Metadata) -> (u64, u64) {
     (of.dev(), of.ino())
 }
 
-/// The number of the namespace behind a link of `/proc`.
+/// Returns the number of the namespace behind a link of `/proc`.
 fn number_at(path: &str) -> Option<(u64, u64)> {
     fs::metadata(path).ok().as_ref().map(number)
 }
 
-/// The numbers of a process are told from the outside to the inside: the first process of a namespace has the number 1 in
-/// there.
+/// The numbers of a process are listed from the outermost namespace to the innermost: the first process of a
+/// namespace has the number 1 there.
 fn is_first(status: &str) -> bool {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
     numbers.split_ascii_whitespace().skip(1).last() == Some("1")
 }
 
-/// The words of the command that a process runs; none for an ended process.
+/// Returns the words of a process's command line; empty for an ended process.
 pub(crate) fn command_line(pid: u32) -> Vec<Vec<u8>> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
     if bytes.is_empty() { Vec::new() } else { bytes.split(|b| *b == 0).map(<[u8]>::to_vec).collect() }
 }
 
-/// Signals the process group that `pid` leads. A group that is gone is fine.
+/// Signals the process group led by `pid`. Succeeds if the group is gone.
 pub(crate) fn signal_group(pid: u32, signal: Signal) -> std::io::Result<()> {
     forgive_gone(raw(pid).map_or(Err(Errno::SRCH), |pid| kill_process_group(pid, signal)))
 }
 
-/// Signals one process. One that is gone is fine.
+/// Signals one process. Succeeds if it is gone.
 pub(crate) fn signal_one(pid: u32, signal: Signal) -> std::io::Result<()> {
     forgive_gone(raw(pid).map_or(Err(Errno::SRCH), |pid| kill_process(pid, signal)))
 }
 
-/// Numbers 0 and 1 are never ours: 0 would be our own group, and as a group 1 would be everybody.
+/// Refuses 0 and 1: 0 would be this process's own group, and group 1 would mean all processes.
 fn raw(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok().filter(|&n| n > 1)?)
 }
@@ -294,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    /// Without and with an environment; a program that answers is there.
+    /// Without and with an environment; a program that has answered is loaded.
     fn started(variable: Option<(&str, &str)>) -> Child {
         let mut command = Command::new("/bin/cat");
         command.env_clear().envs(variable).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -340,7 +350,7 @@ mod tests {
         assert!(threads(u32::MAX).is_empty());
     }
 
-    /// A line with these fields, all others being 7.
+    /// A line with these fields, and 7 in all others.
     fn line(fields: &[(usize, u64)]) -> String {
         let value = |number| fields.iter().find(|(field, _)| *field == number).map_or(7, |(_, value)| *value);
         let rest: Vec<String> = (4..=52).map(|number| value(number).to_string()).collect();

@@ -1,4 +1,4 @@
-//! One unit that runs: its end, its stop, its pause, its limits, its log.
+//! A running unit: its end, stop, pause, limits and log.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::held::Held;
 
-/// A killed process ends as soon as the kernel lets go of it; only a stuck disk takes longer than this.
+/// Longest wait for the end of a killed process; only a stuck disk takes longer.
 const KILL_WAIT: Duration = Duration::from_secs(15);
 
 /// A unit as a process.
@@ -47,7 +47,7 @@ impl Process {
         self.ended.borrow().is_some()
     }
 
-    /// Does something to a unit that has not ended.
+    /// Acts on a unit that has not ended.
     fn act(&self, act: &'static str, how: impl Fn(&Held) -> io::Result<()>) -> Result<(), Fault> {
         if self.ended_already() {
             return Ok(());
@@ -71,8 +71,8 @@ impl Process {
 
     async fn end_with_grace(&self, grace: Duration) -> Result<Ended, Fault> {
         self.act("stop", |held| held.ask(self.stop))?;
-        // A paused process takes no notice of a request until it goes on. One that cannot be resumed has ended in the
-        // meantime, or is killed when its grace is over.
+        // A paused process does not react before it is resumed. One that cannot be resumed has ended
+        // meanwhile, or is killed when its grace is over.
         let _ = self.act("resume", Held::resume);
         match timeout(grace, self.until_ended()).await {
             Ok(ended) => Ok(ended),
@@ -146,7 +146,7 @@ impl Limit for Process {
     }
 }
 
-/// The same limits in the words of control groups.
+/// Converts limits to those of control groups.
 pub(crate) fn to_group(limits: &Limits) -> barograph_cgroup::Limits {
     barograph_cgroup::Limits {
         cpus: limits.cpus,
@@ -163,7 +163,7 @@ impl Logs for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nobody is left to hear of a failure; the ledger still names the process then.
+        // A failure cannot be reported here; the ledger still names the process then.
         let _ = self.act("kill", Held::kill);
     }
 }

@@ -1,4 +1,4 @@
-//! Starts one command of a unit, with somebody who watches it.
+//! Starts one command of a unit with a watcher.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -21,10 +21,10 @@ use crate::local::Local;
 use crate::running::Process;
 use crate::watch::{Last, Watched, watch_process};
 
-/// What is read of a unit's stdout at once.
+/// Bytes of a unit's stdout per read.
 const PIECE: usize = 8 * 1024;
 
-/// One command of a unit.
+/// Parameters of a command.
 pub(crate) struct Launch<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) program: &'a Path,
@@ -35,29 +35,29 @@ pub(crate) struct Launch<'a> {
     pub(crate) last: Last,
 }
 
-/// Where its stdout goes.
+/// Destination of its stdout.
 pub(crate) enum Output {
-    /// Line by line to somebody who listens.
+    /// Each line is passed to a receiver.
     Lines(OnLine),
-    /// Into the log, with its stderr.
+    /// It is logged with its stderr.
     Log,
 }
 
-/// A started process and what is still to come from it.
+/// A started process with its pending output.
 pub(crate) struct Started {
     pub(crate) process: Process,
     pub(crate) lines: Option<Lines>,
-    /// The whole command.
+    /// The complete command.
     pub(crate) words: Vec<OsString>,
 }
 
-/// Its stdout, while it is read.
+/// State of its stdout while it is read.
 pub(crate) struct Lines {
     pub(crate) announced: oneshot::Receiver<Announced>,
     pub(crate) reader: JoinHandle<()>,
 }
 
-/// Nothing is awaited in here: from the start of the process on, somebody watches it.
+/// Not async: from the start of the process on it has a watcher.
 pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault> {
     let ledger = &local.ledger;
     let Launch { unit, program, args, before, holding, output, last } = launch;
@@ -93,7 +93,7 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
     let lines = match (output, stdout) {
         (Output::Lines(on_line), Some(stdout)) => {
             let (announce, announced) = oneshot::channel();
-            // Nobody waits any more when the unit was given up; then the line does not matter.
+            // The receiver is gone if the unit was given up; then the line does not matter.
             let found = barograph_platform::Lines::new(on_line, move |line| drop(announce.send(line)));
             Some(Lines { announced, reader: tokio::spawn(read_lines(stdout, found)) })
         }
@@ -104,7 +104,7 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
 
 async fn read_lines(mut stdout: impl AsyncRead + Unpin, mut lines: barograph_platform::Lines) {
     let mut piece = vec![0; PIECE];
-    // An unreadable pipe is a closed one: the end of the process tells the rest.
+    // An unreadable pipe counts as closed: the end of the process reports the rest.
     while let Ok(count @ 1..) = stdout.read(&mut piece).await {
         lines.take(&piece[..count]);
     }
@@ -134,8 +134,8 @@ fn spawn(unit: &Unit, words: &[OsString], stdout: Stdio, log: File, mark: &str) 
         .spawn()
 }
 
-/// A process that ended within this instant has no start any more; then its entry stays as announced until the
-/// watcher notes its end.
+/// A process that has ended already has no start time; its entry stays as announced until the watcher records
+/// its end.
 fn note_created(program: &Path, ledger: &Ledger, entry: Entry, pid: u32) -> Result<(), LedgerError> {
     let Some(id) = ProcessId::of(pid) else { return Ok(()) };
     ledger.done(entry, Thing::Process { program: program.to_owned(), id: Some(id) })

@@ -1,4 +1,4 @@
-//! Removes what a ledger still names.
+//! Sweeps processes, folders and groups that a ledger still names.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,28 +14,28 @@ use crate::disks::unmount;
 use crate::groups::PREFIX;
 use crate::proc_fs::{Namespace, Stuck, ending_in_group, marked, name, signal_group, signal_one};
 
-/// A killed process is given this long to end: one with gigabytes of memory, as a QEMU, takes seconds on a busy machine, and
-/// the first process of a namespace waits for all others in there.
+/// Longest wait for the end of a killed process: one with gigabytes of memory, such as QEMU, takes seconds on
+/// a busy machine, and the first process of a namespace waits for all others in it.
 const END_WAIT: Duration = Duration::from_secs(30);
 
-/// How often a killed process is looked at.
+/// Interval between polls of a killed process.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// So many looks in a row must find nothing: one alone misses a process that hands its work to a child and ends while the
-/// list of processes is gone through, as daemons do.
+/// Consecutive looks that must find nothing: a single one misses a process that passes its work to a child
+/// and ends while the list of processes is read, as daemons do.
 const EMPTY_LOOKS: u32 = 2;
 
-/// Processes that a message names; more of them are counted.
+/// Largest number of processes named in a message; the others are counted.
 const NAMED: usize = 8;
 
-/// What became of one thing.
+/// Result for one thing.
 enum Fate {
     Removed,
     AlreadyGone,
     Failed(String),
 }
 
-/// Goes through the ledger, newest thing first. What could not be removed stays noted.
+/// Sweeps the ledger, newest thing first. Things that could not be removed stay recorded.
 pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let (mut swept, mut stuck) = (Swept::default(), Stuck::default());
     for Left { entry, thing } in ledger.left() {
@@ -54,7 +54,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
                 Ok(false) => Fate::AlreadyGone,
                 Err(error) => Fate::Failed(error.to_string()),
             },
-            // Made by another kind of platform, which sweeps it.
+            // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
         match fate {
@@ -77,26 +77,26 @@ fn with_cause(error: &LedgerError) -> String {
     }
 }
 
-/// The processes of one entry. What was once found is kept until it has ended: a process that is on its way out has no
-/// environment any more, so it carries no mark, but may still hold files, ports and a whole namespace of processes.
+/// Processes of one entry. Each is kept from its discovery until it has ended: an exiting process has lost
+/// its environment and so its mark, but may still hold files, ports and a whole process namespace.
 struct Found<'a> {
-    /// The noted process.
+    /// The recorded process.
     leader: Option<ProcessId>,
     mark: &'a str,
-    /// Whoever was waited for in vain, for this entry or another one.
+    /// Processes for which a search waited in vain, for this or another entry.
     stuck: &'a mut Stuck,
-    /// Those that carried the mark.
+    /// Processes with the mark.
     ours: Vec<ProcessId>,
-    /// Those of its group that somebody else ended. They are waited for and not killed: they may be strangers', whose group
-    /// got the number.
+    /// Exiting processes of its group, which others ended. They are awaited and not killed: the group may
+    /// have been reused by strangers.
     ending: Vec<ProcessId>,
 }
 
 impl Found<'_> {
-    /// Takes in those that are new, and lets those go that have ended.
+    /// Adds new processes, and removes ended ones.
     fn look(&mut self) {
         keep_new(&mut self.ours, marked(self.mark, self.stuck));
-        // As long as the leader lives, its group is killed as a whole. When its number is another process's, so is the group.
+        // While the leader lives, its group is killed as a whole. If its number is reused, so is the group.
         if let Some(leader) = self.leader.filter(|leader| ProcessId::of(leader.pid).is_none()) {
             keep_new(&mut self.ending, ending_in_group(leader.pid));
         }
@@ -112,7 +112,7 @@ impl Found<'_> {
         self.living_leader().is_none() && self.ours.is_empty() && self.ending.is_empty()
     }
 
-    /// Every one is tried; the first error is given back.
+    /// Tries to kill every one; returns the first error.
     fn kill(&self) -> io::Result<()> {
         let mut killed = self.living_leader().map_or(Ok(()), |leader| signal_group(leader.pid, Signal::KILL));
         for id in self.ours.iter().filter(|id| id.lives()) {
@@ -121,12 +121,12 @@ impl Found<'_> {
         killed
     }
 
-    /// Its processes by number and name, with those that the first process of a namespace waits for.
+    /// Returns its processes by number and name, with those that the first process of a namespace waits for.
     fn names(&self) -> String {
         let found = self.living_leader().into_iter().chain(self.ours.iter().chain(&self.ending).copied());
         let mut pids = BTreeSet::new();
         for id in found {
-            // Looked at again when it is open: else the number may have been another process's by then.
+            // Checked again once it is open, as the number may have been reused before.
             let namespace = Namespace::led_by(id.pid).filter(|_| id.lives());
             pids.extend(namespace.iter().flat_map(Namespace::processes));
             pids.insert(id.pid);
@@ -140,7 +140,7 @@ fn keep_new(known: &mut Vec<ProcessId>, found: Vec<ProcessId>) {
     known.extend(new);
 }
 
-/// The first of them, and how many more there are.
+/// Names the first of them, and the number of others.
 fn named(mut all: Vec<String>) -> String {
     let more = all.len().saturating_sub(NAMED);
     all.truncate(NAMED);
@@ -148,9 +148,9 @@ fn named(mut all: Vec<String>) -> String {
     if more == 0 { first } else { format!("{first} and {more} more") }
 }
 
-/// Kills the group of the noted process, if it is still the same process, and everything that carries the mark:
-/// children that changed their group, or a process whose number was never noted. Waits until all of that has ended, and so
-/// the namespaces of processes that it began: the first process of one ends behind all others in there.
+/// Kills the group of the recorded process, if it is still the same process, and everything with the mark:
+/// children that changed their group, or a process whose number was never recorded. Waits until all of them
+/// have ended, and so their process namespaces, whose first process ends after all others.
 async fn end_process(id: Option<ProcessId>, mark: &str, stuck: &mut Stuck) -> Fate {
     let deadline = Instant::now() + END_WAIT;
     let mut found = Found { leader: id, mark, stuck, ours: Vec::new(), ending: Vec::new() };
@@ -175,8 +175,8 @@ async fn end_process(id: Option<ProcessId>, mark: &str, stuck: &mut Stuck) -> Fa
     if seen { Fate::Removed } else { Fate::AlreadyGone }
 }
 
-/// Kills what is in a group and in those below it, and removes them. One that does not look like ours is left alone:
-/// the ledger may be from another machine.
+/// Kills the processes of a group and of those below it, and removes the groups. A group without Barograph's
+/// prefix is left alone, as the ledger may be from another machine.
 async fn end_group(path: &Path) -> Fate {
     let ours = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
     if !path.is_dir() {

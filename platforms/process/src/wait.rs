@@ -1,4 +1,4 @@
-//! The wait until a started unit is ready, in each of the ways it can show that.
+//! Waits until a started unit is ready, for each kind of readiness.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,23 +12,24 @@ use crate::proc_fs::command_line;
 use crate::running::Process;
 use crate::start::{Lines, Started};
 
-/// The last lines of an ended process are in the pipe already, and whoever reads them may have to wait for a CPU; only a
-/// child of it that fled could hold the pipe open.
+/// Longest wait for the last lines of an ended process, which are in the pipe already. The reader may have to
+/// wait for a CPU; only an escaped child could hold the pipe open for longer.
 const LAST_LINES_WAIT: Duration = Duration::from_secs(10);
 
-/// Entering control groups and namespaces takes milliseconds, and longer on a machine under load.
+/// Longest wait for a process to enter control groups and namespaces, which takes milliseconds on an idle
+/// machine.
 const START_WAIT: Duration = Duration::from_secs(20);
 
-/// How often a starting process is looked at.
+/// Interval between polls of a starting process.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// What happened first.
+/// The first event.
 enum First<T> {
     Ready(T),
     Ended(Ended),
 }
 
-/// A service that prints its ready line.
+/// Waits for a service that prints its ready line.
 pub(crate) async fn until_announced(
     unit: &Unit,
     started: Started,
@@ -39,7 +40,7 @@ pub(crate) async fn until_announced(
         let announced = async {
             match lines {
                 Some(Lines { announced, .. }) => announced.await,
-                // Never so: its stdout is read.
+                // Never the case: its stdout is read.
                 None => std::future::pending().await,
             }
         };
@@ -65,7 +66,7 @@ pub(crate) async fn until_announced(
     }
 }
 
-/// A job that ends.
+/// Waits for a job to end.
 pub(crate) async fn until_done(unit: &Unit, started: Started, limit: Duration) -> Result<Process, Fault> {
     let Started { process, lines, .. } = started;
     let ended = timeout(limit, process.until_ended()).await;
@@ -82,7 +83,8 @@ pub(crate) async fn until_done(unit: &Unit, started: Started, limit: Duration) -
     }
 }
 
-/// A service that answers in its protocol. An answer does not count when the process has ended: it was somebody else's.
+/// Waits for a service that answers in its protocol. An answer does not count if the process has ended: it
+/// came from another.
 pub(crate) async fn until_answers(
     unit: &Unit,
     started: Started,
@@ -108,7 +110,7 @@ pub(crate) async fn until_answers(
     }
 }
 
-/// A service that nobody can ask: it is ready when what comes before its program has become the program.
+/// Waits for a service that cannot be asked: it is ready when the words before its program have executed it.
 pub(crate) async fn until_runs(unit: &Unit, started: Started) -> Result<Process, Fault> {
     let Started { process, words, .. } = started;
     let own = unit.args.len() + 1;
@@ -137,14 +139,14 @@ pub(crate) async fn until_runs(unit: &Unit, started: Started) -> Result<Process,
     }
 }
 
-/// In a namespace the program's number is looked up while those before it live.
+/// In a namespace the program's number is found while the processes before it live.
 async fn settle(process: &Process) {
     let known = async {
         while process.held().program().is_none() && !process.ended_already() {
             sleep(LOOK_EVERY).await;
         }
     };
-    // Without it a probe looks at the process before it, which is all there is to lose.
+    // Without it, only a probe is affected, which reads the process before it.
     let _ = timeout(START_WAIT, known).await;
 }
 
@@ -152,7 +154,7 @@ fn ended_early(unit: &Unit, ended: Ended) -> Fault {
     Fault::EndedEarly { unit: unit.name.clone(), ended, log: LogTail::of(&unit.log, LogTail::SHOWN) }
 }
 
-/// Kills it first, so that its log is complete.
+/// Kills the unit first, so that its log is complete.
 async fn not_ready(unit: &Unit, process: &Process, limit: Duration) -> Result<Fault, Fault> {
     process.end_now().await?;
     Ok(Fault::NotReady {

@@ -1,4 +1,4 @@
-//! Watches one process until all of its unit is gone.
+//! Watches one process until its whole unit has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use tokio::time::{sleep, timeout};
 
 use crate::held::{Held, Holding};
 
-/// Killed processes are gone within this, unless a disk is stuck; then the sweep finds them.
+/// Longest wait for the end of killed processes, unless a disk is stuck; then the sweep finds them.
 const GONE_WAIT: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether they are gone.
+/// Interval between polls for them.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Whether anything of the unit comes after this process.
+/// Whether other processes of the unit follow this one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// Its control group goes with it.
+    /// None; its control group is removed with it.
     Yes,
-    /// It is a step.
+    /// It is a step, so others follow.
     No,
 }
 
-/// What the watcher of a process needs to own.
+/// State of the watcher of a process.
 pub(crate) struct Watched {
     pub(crate) child: Child,
     pub(crate) stdin: Option<ChildStdin>,
@@ -33,16 +33,16 @@ pub(crate) struct Watched {
     pub(crate) last: Last,
     pub(crate) ledger: Ledger,
     pub(crate) entry: Entry,
-    /// Changes, or closes, when the site goes.
+    /// Changes, or closes, when the site is closed.
     pub(crate) site: watch::Receiver<()>,
 }
 
-/// Waits for the end of a process, ends what is left of it, notes that and tells everybody.
+/// Waits for the end of a process, ends the rest of it, records that and reports it.
 pub(crate) async fn watch_process(mut watched: Watched, tell: watch::Sender<Option<Ended>>) {
     let status = tokio::select! {
         status = watched.child.wait() => status,
         _ = watched.site.changed() => {
-            // What cannot be killed is waited for all the same.
+            // A process that cannot be killed is awaited nevertheless.
             let _ = watched.held.kill();
             watched.child.wait().await
         }
@@ -51,7 +51,7 @@ pub(crate) async fn watch_process(mut watched: Watched, tell: watch::Sender<Opti
         Ok(status) => Ended::from(status),
         Err(error) => Ended::Unknown(error.to_string()),
     };
-    // What cannot be ended or noted stays in the ledger for the next sweep.
+    // A process that cannot be ended or recorded stays in the ledger for the next sweep.
     if end_the_rest(&watched).await {
         let _ = watched.ledger.removed(watched.entry);
     }
@@ -60,12 +60,12 @@ pub(crate) async fn watch_process(mut watched: Watched, tell: watch::Sender<Opti
     let _ = tell.send(Some(if inside { of_shell(ended) } else { ended }));
 }
 
-/// Whether nothing is left.
+/// Ends the remaining processes. Returns whether nothing is left.
 async fn end_the_rest(Watched { held, last, .. }: &Watched) -> bool {
     let rest = async {
         loop {
-            // The leader's number is free now, but a group keeps it busy while it has members, and numbers go round
-            // slowly.
+            // The leader's number is free now, but a group with members keeps it in use, and numbers are
+            // reused slowly.
             let killed = held.kill();
             let empty = held.others().is_empty();
             let gone = match held.holding.group() {
@@ -81,7 +81,8 @@ async fn end_the_rest(Watched { held, last, .. }: &Watched) -> bool {
     timeout(GONE_WAIT, rest).await.is_ok()
 }
 
-/// In a namespace a shell tells how the program ended: 128 and the number of the signal, if one did.
+/// In a namespace a shell reports the end of the program: 128 plus the number of the signal, if there was
+/// one.
 fn of_shell(ended: Ended) -> Ended {
     match ended {
         Ended::Code(code @ 129..160) => Ended::Signal(code - 128),

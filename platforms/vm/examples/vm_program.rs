@@ -1,5 +1,5 @@
-//! The least program that guests need: their agent, and the relay of the switch. The tests use it in the place of
-//! `barograph`, and for two things more: to echo, and to open a site and be killed.
+//! The smallest program for guests: their agent, and the relay of the switch. Tests use it instead of
+//! `barograph`, and further to echo data, and to open a site and be killed.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -33,7 +33,7 @@ fn said(done: Result<(), impl std::error::Error>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Gives back what it gets on every connection to a port.
+/// Sends back everything received on each connection to a port.
 #[expect(clippy::print_stdout, reason = "the ready line")]
 fn echo(args: &[String]) -> io::Result<()> {
     let port = args.first().map(String::as_str).unwrap_or("0");
@@ -58,7 +58,7 @@ fn give_back(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// Opens the site of a JSON text with a ledger, says so, and waits to be killed.
+/// Opens the site in a JSON text with a ledger, prints a line, and waits to be killed.
 #[expect(clippy::print_stdout, reason = "it says that the site is open")]
 fn open(args: &[String]) -> io::Result<()> {
     let [site, ledger] = args else { return Err(io::Error::other("wanted are a site and a ledger")) };

@@ -1,4 +1,4 @@
-//! Whether KVM can be used: it is tried, for on some machines it opens and its guests stand still.
+//! Whether KVM can be used. It is tried, as on some machines it opens and its guests stand still.
 
 use std::fs;
 use std::path::Path;
@@ -16,30 +16,32 @@ use crate::kernel::Kernel;
 use crate::settings::{Accel, program};
 use crate::work::{Work, failed};
 
-/// With KVM a kernel speaks within a second or two.
+/// Longest wait for the first output; with KVM a kernel takes a second or two.
 const TRIAL_LIMIT: Duration = Duration::from_secs(8);
 
-/// How often the console of the trial is looked at.
+/// Interval between polls of the console of the trial.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Device of KVM.
 const DEVICE: &str = "/dev/kvm";
 
-/// Whether the device is there and lets itself be opened; no more than that.
+/// Whether the device exists and can be opened.
 pub(crate) fn kvm_opens() -> bool {
     fs::OpenOptions::new().read(true).write(true).open(DEVICE).is_ok()
 }
 
-/// The name under which the cache knows what a trial said: another kernel may do better.
+/// Returns the name of a trial's result in the cache: another kernel may give another result.
 fn known_as() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("kvm-{}", boot.trim()))
 }
 
-/// A guest of this process has stood still. No file says so: on a busy machine it may have been too slow to speak, and the
-/// trial of another run may go well. But all sites of one process are alike, and wait for it only once.
+/// Whether a guest of this process has stood still. This is not cached in a file: the machine may have been
+/// too busy, and the trial of another run may succeed. But all sites of one process are alike, and try only
+/// once.
 static STOOD_STILL: AtomicBool = AtomicBool::new(false);
 
-/// What trials said: one since the start of this machine that went well, or one of this process that did not.
+/// Returns a known result: a success since the start of this machine, or a failure in this process.
 pub(crate) fn known(cache: &Path) -> Option<Accel> {
     let said = known_as().and_then(|name| fs::read_to_string(cache.join(name)).ok());
     match said {
@@ -48,7 +50,7 @@ pub(crate) fn known(cache: &Path) -> Option<Accel> {
     }
 }
 
-/// The quickest that works.
+/// Returns the fastest accelerator that works.
 pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Result<Accel, Fault> {
     if let Some(accel) = known(cache.folder()) {
         return Ok(accel);
@@ -66,13 +68,13 @@ pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Resul
         let made = building.path().join("says");
         fs::write(&made, Accel::Kvm.name()).map_err(|error| failed(act, error))?;
         building.finish(&made, &name)?;
-        // That of an earlier start of the machine is a file of three bytes.
+        // The result of an earlier start of the machine is a file of three bytes.
         let _ = cache.refresh("kvm-", &name);
     }
     Ok(Accel::Kvm)
 }
 
-/// Boots a guest that only says hello.
+/// Boots a guest that only prints its greeting.
 async fn speaks(work: &Work, kernel: &Kernel) -> Result<bool, Fault> {
     let (archive, console) = (work.folder.join("trial.cpio"), work.folder.join("trial.console"));
     let (own, to) = (kernel.clone(), archive.clone());

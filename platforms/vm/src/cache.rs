@@ -1,4 +1,5 @@
-//! What is kept from run to run: made beside, then moved to its name, so that a name always means a whole thing.
+//! Cache shared by runs. Things are made under another name and then renamed, so that a name always means a
+//! complete one.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,16 +12,17 @@ use tokio::time::sleep;
 use crate::clock::{now, time_of_day};
 use crate::work::failed;
 
-/// Another run may be making the image of a large machine.
+/// Longest wait for the lock: another run may be making the image of a large machine.
 const LOCK_WAIT: Duration = Duration::from_secs(600);
 
-/// Images change with the machine's programs and with what sites share: an old one is of no use for long.
+/// Time after which an unused image is removed: images change with the machine's programs and with the
+/// folders of sites.
 const KEPT: Duration = Duration::from_secs(900);
 
-/// How often a busy cache is looked at.
+/// Interval between attempts to lock a busy cache.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The cache while nobody else changes it.
+/// The cache, locked against changes by others.
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
@@ -28,7 +30,7 @@ pub(crate) struct Cache {
     _lock: File,
 }
 
-/// A folder that goes when it is dropped. A killed run's is swept.
+/// A folder that is removed when dropped. That of a killed run is swept.
 #[derive(Debug)]
 pub(crate) struct Noted {
     path: PathBuf,
@@ -36,7 +38,7 @@ pub(crate) struct Noted {
     entry: Entry,
 }
 
-/// Where something is being made.
+/// Folder in which something is being made.
 #[derive(Debug)]
 pub(crate) struct Building<'a> {
     cache: &'a Cache,
@@ -65,12 +67,12 @@ impl Cache {
         }
     }
 
-    /// Where a thing of this name is, or would be.
+    /// Returns the path of a thing of this name, existing or not.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -81,7 +83,8 @@ impl Cache {
         Ok(Building { cache: self, folder })
     }
 
-    /// A folder for second names of what a site uses, so that it stays although it is forgotten here.
+    /// Makes a folder for hard links to things that a site uses, so that they remain if they are removed
+    /// here.
     pub(crate) fn uses(&self, site: &str) -> Result<Noted, Fault> {
         self.note(&format!("used-by-{site}-{}", std::process::id()))
     }
@@ -90,7 +93,7 @@ impl Cache {
         Noted::make(self.folder.join(name), &self.ledger)
     }
 
-    /// Says that a thing is in use, and removes those of the same kind that have not been for long.
+    /// Marks a thing as used, and removes those of the same kind that were not used for long.
     pub(crate) fn refresh(&self, prefix: &str, name: &str) -> io::Result<()> {
         File::open(self.path(name))?.set_modified(time_of_day())?;
         for item in std::fs::read_dir(&self.folder)? {
@@ -106,19 +109,19 @@ impl Cache {
 }
 
 impl Noted {
-    /// Makes it.
+    /// Creates the folder.
     pub(crate) fn make(path: PathBuf, ledger: &Ledger) -> Result<Noted, Fault> {
         let act = || format!("make folder `{}`", path.display());
         let entry = ledger.make_directory(&path).map_err(|error| failed(act(), error))?;
         Ok(Noted { path, ledger: ledger.clone(), entry })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A second name for a file of the cache.
+    /// Makes a hard link to a file of the cache.
     pub(crate) fn link(&self, file: &Path) -> Result<PathBuf, Fault> {
         let act = || format!("give `{}` a second name", file.display());
         let name =
@@ -131,7 +134,7 @@ impl Noted {
 
 impl Drop for Noted {
     fn drop(&mut self) {
-        // What stays is named by the ledger, and swept.
+        // A folder that stays is in the ledger, and is swept.
         let _ = self.ledger.remove_directory(self.entry);
     }
 }
@@ -141,7 +144,7 @@ impl Building<'_> {
         &self.folder.path
     }
 
-    /// Gives what was made its name, and removes the folder it was made in.
+    /// Gives a made thing its name, and removes its folder.
     pub(crate) fn finish(self, made: &Path, name: &str) -> Result<PathBuf, Fault> {
         let to = self.cache.path(name);
         std::fs::rename(made, &to)

@@ -1,19 +1,22 @@
-//! Archives in the form the kernel unpacks at its start (`newc` cpio), not compressed: an emulated guest unpacks
+//! Archives that the kernel unpacks at its start (`newc` cpio), not compressed, as an emulated guest unpacks
 //! slowly.
 
-/// An archive that is being written.
+/// An archive in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Archive {
     bytes: Vec<u8>,
     entries: u32,
 }
 
+/// Mode of a folder.
 const FOLDER: u32 = 0o040_755;
+/// Type bits of a file's mode.
 const FILE: u32 = 0o100_000;
+/// Mode of a character device.
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
 impl Archive {
-    /// Adds a folder; those above it must have been added.
+    /// Adds a folder; its parents must have been added.
     pub(crate) fn folder(&mut self, name: &str) {
         self.entry(name, FOLDER, (0, 0), &[]);
     }
@@ -28,7 +31,7 @@ impl Archive {
         self.entry(name, CHARACTER_DEVICE, (major, minor), &[]);
     }
 
-    /// The whole archive.
+    /// Returns the whole archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, (0, 0), &[]);
         self.bytes
@@ -36,7 +39,7 @@ impl Archive {
 
     fn entry(&mut self, name: &str, mode: u32, device: (u32, u32), content: &[u8]) {
         self.entries += 1;
-        // Nothing of 4 GiB or more goes into an archive that a guest holds in memory.
+        // Archives are held in a guest's memory, so no file has 4 GiB or more.
         let size = u32::try_from(content.len()).unwrap_or(u32::MAX);
         let name_size = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
         let fields = [self.entries, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0];

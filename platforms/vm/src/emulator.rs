@@ -1,4 +1,4 @@
-//! One QEMU process: its command line, its start, its end.
+//! One QEMU process: its command line, start and end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,32 +16,34 @@ use crate::settings::{Accel, memory_mib, of_emulator, processors, program};
 use crate::wire::PORT_NAME;
 use crate::work::{Work, failed};
 
-/// The program.
+/// Name of the program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
-/// From its start to an open socket QEMU takes a tenth of a second, and more on a busy machine.
+/// Longest wait for the socket of a started QEMU, which takes a tenth of a second, or more on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// How often a socket that is not there yet is looked for.
+/// Interval between polls for a missing socket.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A QEMU that was told to end.
+/// Longest wait for the end of a QEMU that was told to end.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// An emulator whose sockets have closed has ended within this, on a machine that is busy.
+/// Longest wait for the end of an emulator whose sockets have closed, on a busy machine.
 const LAST_WAIT: Duration = Duration::from_secs(15);
 
-/// Lines shown of what a guest or its QEMU said.
+/// Lines shown of the output of a guest or its QEMU.
 const SHOWN_LINES: usize = 15;
 
-/// The kernel says nothing while it boots well, and tries nothing that a virtual machine does not have.
+/// Command line of the kernel: no output during a normal boot, and no probing for hardware that virtual
+/// machines lack.
 const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off audit=0 nowatchdog \
     random.trust_cpu=on edd=off raid=noautodetect rcupdate.rcu_expedited=1 cryptomgr.notests net.ifnames=0 \
     8250.nr_uarts=1 no_timer_check i8042.noaux";
 
-/// Where a guest's clock comes from. With KVM it is told how fast its time stamp counter goes. An emulated guest finds
-/// that out by itself while it boots, and when many boot on few cores it finds a wrong figure: its clock then goes several
-/// times too fast, and so do all its deadlines. The timer of the power management has a frequency that is known.
+/// Returns the words for the clock source of a guest. With KVM the guest is told the frequency of its time
+/// stamp counter. An emulated guest measures it while it boots, and if many boot on few cores the result is
+/// wrong: its clock then runs several times too fast, and so do all its deadlines. The power management timer
+/// has a known frequency.
 fn clock_words(accel: Accel) -> &'static str {
     match accel {
         Accel::Kvm => "tsc=reliable",
@@ -49,21 +51,21 @@ fn clock_words(accel: Accel) -> &'static str {
     }
 }
 
-/// What a guest is made of. The same for every QEMU it runs in.
+/// Hardware of a guest, the same in every QEMU that runs it.
 #[derive(Clone, Debug)]
 pub(crate) struct Hardware {
     pub(crate) host: HostSpec,
     pub(crate) accel: Accel,
     pub(crate) kernel: PathBuf,
     pub(crate) archive: PathBuf,
-    /// Images it reads, in the order of its devices.
+    /// Images for reading, in the order of its devices.
     pub(crate) images: Vec<PathBuf>,
     pub(crate) disk: Disk,
-    /// Tags and sockets of folders it shares with this machine.
+    /// Tags and sockets of folders shared with this machine.
     pub(crate) folders: Vec<(String, PathBuf)>,
 }
 
-/// The disk a guest writes to: its file, and QEMU's name for it.
+/// The writable disk of a guest: its file, and its name in QEMU.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     pub(crate) path: PathBuf,
@@ -79,17 +81,17 @@ pub(crate) struct Emulator {
     log: PathBuf,
 }
 
-/// How a QEMU begins.
+/// Start of a QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// It boots.
+    /// It boots a guest.
     Boot,
     /// It waits for a guest from another QEMU.
     Incoming,
 }
 
 impl Emulator {
-    /// Starts a QEMU, with the socket of its agent's port. `tag` tells it from others of the site.
+    /// Starts a QEMU, with the socket of its agent's port. `tag` distinguishes it from others of the site.
     pub(crate) async fn start(
         work: &Work,
         hardware: &Hardware,
@@ -125,7 +127,7 @@ impl Emulator {
         match connected {
             Ok((qmp, port)) => Ok((Emulator { running, qmp, tap, console, log }, port)),
             Err(why) => {
-                // One that cannot be ended stays in the ledger.
+                // A process that cannot be ended stays in the ledger.
                 let _ = running.kill().await;
                 let why = format!("{why}{}", said("QEMU", &log));
                 Err(failed(format!("start QEMU for host `{}`", hardware.host.name), why))
@@ -133,17 +135,17 @@ impl Emulator {
         }
     }
 
-    /// Ends it where it has not ended, and tells for a fault how it ended and what was said last.
+    /// Ends it if it has not ended, and describes its end and last output for a fault.
     pub(crate) async fn last_words(mut self) -> String {
         let end = match tokio::time::timeout(LAST_WAIT, self.running.wait_exit()).await {
             Ok(ended) => format!("; its QEMU: {ended}"),
             Err(_) => {
-                // One that cannot be ended stays in the ledger.
+                // A process that cannot be ended stays in the ledger.
                 let _ = self.running.kill().await;
                 "; its QEMU went on".to_owned()
             }
         };
-        // QEMU tells why before it closes its connection; one that was killed tells nothing.
+        // QEMU reports the reason before it closes its connection; a killed one reports nothing.
         let told = self.qmp.event(now() + LAST_WAIT, |event| event.name == "SHUTDOWN").await;
         let why = match told.as_ref().map(|event| event.data["reason"].as_str()) {
             Ok(Some(reason)) => format!(", because of {reason}"),
@@ -152,7 +154,7 @@ impl Emulator {
         format!("{end}{why}{}{}", said("its console", &self.console), said("QEMU", &self.log))
     }
 
-    /// Tells it to end at once, and kills it when it does not.
+    /// Tells it to end at once, and kills it if it does not.
     pub(crate) async fn quit(mut self) -> Result<(), Fault> {
         // It may close the connection before it answers.
         let _ = self.qmp.execute("quit", json!({})).await;
@@ -162,7 +164,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// Waits until the guest has turned itself off; else ends its QEMU.
+    /// Waits until the guest has turned itself off; otherwise ends its QEMU.
     pub(crate) async fn went_off(self, limit: Duration) -> Result<(), Fault> {
         match tokio::time::timeout(limit, self.running.wait_exit()).await {
             Ok(_) => Ok(()),
@@ -180,7 +182,7 @@ async fn connect(path: &Path, deadline: Instant) -> std::io::Result<UnixStream> 
     }
 }
 
-/// The last lines of what somebody said, each below the other.
+/// Returns the last lines of an output, one below another.
 fn said(who: &str, path: &Path) -> String {
     let bytes = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -193,7 +195,7 @@ fn said(who: &str, path: &Path) -> String {
     }
 }
 
-/// The words behind the program. `sockets`: control, agent's port, and the file that has the console.
+/// Returns the arguments of the program. `sockets`: control, agent's port, and the file for the console.
 fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> Vec<String> {
     let (qmp, port, console) = sockets;
     let Hardware { host, accel, kernel, archive, images, disk, folders } = hardware;
@@ -201,7 +203,8 @@ fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> 
     let clock = clock_words(*accel);
     let (cpu, accel) = match accel {
         Accel::Kvm => ("host", "kvm"),
-        // Translated page tables of five levels reset a booting guest now and then, without a word (QEMU issue 1023).
+        // Emulated five-level page tables occasionally reset a booting guest, without a message (QEMU issue
+        // 1023).
         Accel::Tcg => ("max,la57=off", "tcg,thread=multi"),
     };
     let backend = if folders.is_empty() { "" } else { ",memory-backend=ram" };
@@ -246,7 +249,7 @@ fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> 
     words
 }
 
-/// A comma separates options, so one inside a path is doubled.
+/// Doubles commas in a path, as they separate options.
 fn comma(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }

@@ -1,4 +1,4 @@
-//! One virtual machine of a site: made, booted, ended.
+//! One virtual machine of a site: created, booted, ended.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,28 +22,28 @@ use crate::settings::{Accel, Settings};
 use crate::wire::{Ask, Reply};
 use crate::work::{Job, Work, failed};
 
-/// A question to an agent that is answered from its memory.
+/// Longest wait for an agent's answer from its memory.
 const PING_LIMIT: Duration = Duration::from_secs(30);
 
-/// Questions for the difference of two clocks: the quickest answer tells most.
+/// Number of questions for the offset of two clocks: the quickest answer is the most exact.
 const PINGS: usize = 12;
 
-/// A differing clock is put right by this many rounds; each is nearer.
+/// Number of rounds to correct a clock; each comes nearer.
 const CLOCK_ROUNDS: usize = 2;
 
-/// A disk of a few hundred bytes is made in hundredths of a second.
+/// Longest time to make a disk of a few hundred bytes, which takes hundredths of a second.
 const IMAGE_LIMIT: Duration = Duration::from_secs(60);
 
-/// From "leave" to off: the agent ends its units, and the kernel writes back.
+/// Longest time to turn off: the agent ends its units, and the kernel writes back.
 const OFF_LIMIT: Duration = Duration::from_secs(15);
 
-/// What all hosts of a site are made from.
+/// Parts shared by all hosts of a site.
 pub(crate) struct Plant {
     pub(crate) spec: SiteSpec,
     pub(crate) settings: Settings,
     pub(crate) work: Work,
     pub(crate) switch: Switch,
-    /// How exact delays of links were found to be; empty where no link has any.
+    /// Measured precision of links' delays; empty if no link has a delay.
     pub(crate) delays: Facts,
     pub(crate) kernel: Kernel,
     pub(crate) modules: Vec<PathBuf>,
@@ -51,58 +51,59 @@ pub(crate) struct Plant {
     pub(crate) programs: PathBuf,
     pub(crate) shared: Option<PathBuf>,
     pub(crate) empty: PathBuf,
-    /// What keeps these three there.
+    /// Keeps these three in the cache.
     pub(crate) uses: Noted,
-    /// Where the disks are.
+    /// Folder of the disks.
     pub(crate) disks: PathBuf,
-    /// The agent and its arguments.
+    /// Path of the agent and its arguments.
     pub(crate) agent: Vec<String>,
 }
 
-/// The two clocks of a guest and of this machine.
+/// Offset between the clocks of a guest and of this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// What the guest's clock shows more than this machine's, in nanoseconds.
+    /// Guest's clock minus this machine's, in nanoseconds.
     pub nanos: i64,
-    /// The true offset lies so far from it at the most, in nanoseconds: half of the quickest answer's time.
+    /// Largest error of the offset, in nanoseconds: half of the quickest answer's time.
     pub error_nanos: u64,
 }
 
-/// A virtual machine that runs.
+/// A running virtual machine.
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) spec: HostSpec,
     pub(crate) port: Port,
     pub(crate) inner: tokio::sync::Mutex<Inner>,
-    /// Where the emulator is counted; it changes when the guest moves.
+    /// Accounts of the emulator; they change when the guest moves.
     accounts: Mutex<Accounts>,
     pub(crate) offset: Mutex<ClockOffset>,
-    /// From the start of its QEMU to the agent's first word, and how much of that the guest's kernel counted.
+    /// Time from the start of its QEMU to the agent's first message, and the part counted by the guest's
+    /// kernel.
     pub(crate) booted: (Duration, Duration),
 }
 
-/// What changes when a guest moves, or its disk does.
+/// State that changes when a guest moves, or its disk does.
 pub(crate) struct Inner {
-    /// `None` once the host is closed, or was ended.
+    /// `None` once the host is closed or was ended.
     pub(crate) emulator: Option<Emulator>,
     pub(crate) hardware: Hardware,
-    /// Servers of folders, which end with the guest.
+    /// Servers of shared folders, which end with the guest.
     pub(crate) servers: Vec<Box<dyn Running>>,
-    /// Emulators, disks and jobs so far.
+    /// Number of emulators, disks and jobs so far.
     pub(crate) count: u32,
-    /// The names under which memory and disk were kept in its present disk.
+    /// Names of the snapshots in its present disk.
     pub(crate) snapshots: BTreeSet<String>,
 }
 
 impl Host {
-    /// Makes a host, on a new disk or on that one, and boots it until its agent speaks. What was made for one that does not
-    /// come up is ended, and its name is free again.
+    /// Creates a host, on a new disk or on `disk`, and boots it until its agent reports. On failure
+    /// everything is ended, and its name is free again.
     pub(crate) async fn boot(plant: &Plant, spec: HostSpec, disk: Option<Disk>) -> Result<Host, Fault> {
         let name = spec.name.clone();
         let tap = plant.switch.tap(&name, &spec.link).await?;
         let booted = Host::boot_at(plant, spec, disk, tap).await;
         if booted.is_err() {
-            // A tap that stays goes with the switch; the fault that came first is the one to tell.
+            // A tap that stays is removed with the switch; the first fault is reported.
             let _ = plant.switch.remove(&name).await;
         }
         booted
@@ -143,17 +144,17 @@ impl Host {
         Ok(host)
     }
 
-    /// Where what the machine uses is counted.
+    /// Returns the accounts of the machine's resource use.
     pub(crate) fn accounts(&self) -> Accounts {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Another emulator runs the guest.
+    /// Notes that another emulator runs the guest.
     pub(crate) fn moved_to(&self, emulator: &Emulator) {
         *self.accounts.lock().unwrap_or_else(PoisonError::into_inner) = accounts_of(emulator);
     }
 
-    /// Puts the guest's clock right, and measures what is still wrong.
+    /// Corrects the guest's clock, and measures the remaining offset.
     pub(crate) async fn set_clock(&self) -> Result<(), Fault> {
         for _ in 0..CLOCK_ROUNDS {
             let offset = self.measure_clock().await?;
@@ -167,7 +168,7 @@ impl Host {
     async fn measure_clock(&self) -> Result<ClockOffset, Fault> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..PINGS {
-            // What passes between the two is part of the error, as all that passes until the answer is.
+            // The time between the two readings is part of the error, as all time until the answer is.
             let (begun, before) = (now(), now_nanos());
             let reply = self.port.ask(Ask::Ping, &self.name, PING_LIMIT).await?;
             let half = i64::try_from(begun.elapsed().as_nanos() / 2).unwrap_or(i64::MAX);
@@ -184,7 +185,7 @@ impl Host {
     pub(crate) async fn close(&self) -> Result<(), Fault> {
         let mut inner = self.inner.lock().await;
         let Some(emulator) = inner.emulator.take() else { return Ok(()) };
-        // A guest that cannot be asked any more is ended without.
+        // A guest that cannot be asked any more is ended without asking.
         let _ = self.port.ask(Ask::Leave, &self.name, OFF_LIMIT).await;
         emulator.went_off(OFF_LIMIT).await?;
         for server in inner.servers.drain(..) {
@@ -193,7 +194,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the guest without a word to it, and its servers. What cannot be ended stays in the ledger.
+    /// Ends the guest without asking, and its servers. Processes that cannot be ended stay in the ledger.
     async fn end_now(&self) {
         let mut inner = self.inner.lock().await;
         if let Some(emulator) = inner.emulator.take() {
@@ -205,7 +206,8 @@ impl Host {
     }
 }
 
-/// Opens the port, and waits for the agent's first word: how long the guest had been up. Else says why there is none.
+/// Opens the port, and waits for the agent's first message with the guest's uptime. An error is the reason
+/// why none came.
 async fn first_word(
     name: &str,
     stream: tokio::net::UnixStream,
@@ -225,7 +227,7 @@ fn accounts_of(emulator: &Emulator) -> Accounts {
 }
 
 impl Plant {
-    /// Makes a disk that takes from `below` what nobody has written to it yet.
+    /// Makes a disk that reads unwritten blocks from `below`.
     pub(crate) async fn disk_on(
         &self,
         below: &Path,
@@ -281,7 +283,7 @@ impl Plant {
         self.spec.writable.iter().enumerate().map(|(n, path)| (format!("w{n}"), path.clone())).collect()
     }
 
-    /// Starts a server for each folder that the guests may write to. Each guest needs its own.
+    /// Starts a server for each writable shared folder. Each guest needs its own servers.
     async fn serve_folders(
         &self,
         host: &str,
@@ -293,7 +295,7 @@ impl Plant {
             let mut unit = Unit::new(&name, PathBuf::from(FOLDER_SERVER), Readiness::Runs);
             unit.host = HERE.to_owned();
             unit.log = self.work.folder.join(format!("{name}.log"));
-            // Without rights to raise limits, the server would not start when it tried.
+            // Without the right to raise limits, the server would fail when it tried.
             unit.args = ["-f", "--rlimit-nofile=0", "-o", "cache=auto", "-o"].map(str::to_owned).to_vec();
             unit.args.push(format!("source={}", path.display()));
             unit.args.push(format!("--socket-path={}", socket.display()));

@@ -1,7 +1,7 @@
-//! The guests' file systems as images: the machine's programs, what the site shares, and an empty disk.
+//! Images of the guests' file systems: the machine's programs, the site's shared folders, and an empty disk.
 //!
-//! Images, because the cloud kernel has no 9p, and a guest with a virtiofs cannot be moved nor kept by QEMU 7.2. All
-//! guests read the same image, so the machine caches it once.
+//! Images are used because the cloud kernel has no 9p, and QEMU 7.2 can neither move nor save a guest with
+//! virtiofs. All guests read the same image, so the machine caches it once.
 
 use std::fs;
 use std::io;
@@ -14,19 +14,19 @@ use crate::cache::Cache;
 use crate::stamp::Stamp;
 use crate::work::{Job, Work, quote, quote_path};
 
-/// A few gigabytes of small files.
+/// Longest time to make an image of a few gigabytes of small files.
 const MAKE_LIMIT: Duration = Duration::from_secs(600);
 
-/// The folders of programs and their settings.
+/// Folders of programs and their settings.
 const PROGRAMS: &[&str] = &["/usr", "/etc"];
 
-/// Beside them in the root: links into `/usr` on newer distributions, folders on older.
+/// Folders beside them in the root: links to `/usr` on newer distributions, folders on older ones.
 const BESIDE: &[&str] = &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// Folders a guest mounts over or writes to.
+/// Folders that a guest mounts over or writes to.
 const EMPTY: &str = "dev proc sys run run/lock root home mnt opt srv var var/cache var/lib var/log var/spool";
 
-/// The image of the machine's programs, made if the machine has changed since the last one.
+/// Returns the image of the machine's programs, made again if the machine has changed since the last one.
 pub(crate) async fn programs(cache: &Cache, work: &Work, left_out: &[PathBuf]) -> Result<PathBuf, Fault> {
     let left_out = expand(left_out);
     let roots: Vec<PathBuf> = PROGRAMS
@@ -55,7 +55,7 @@ pub(crate) async fn programs(cache: &Cache, work: &Work, left_out: &[PathBuf]) -
     make(cache, work, "programs", stamp, &script).await
 }
 
-/// The image of what the site shares and the machine's programs do not have. `None` when there is nothing.
+/// Returns the image of shared folders outside the machine's programs. `None` if there are none.
 pub(crate) async fn shared(
     cache: &Cache,
     work: &Work,
@@ -72,7 +72,7 @@ pub(crate) async fn shared(
     for path in &paths {
         let above: Vec<&Path> = path.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();
         for folder in above.iter().rev() {
-            // The folders above a shared one must let through whom they let through here.
+            // The parents of a shared folder must give the same access as here.
             let (from, name) = (quote_path(folder), quote(&folder.to_string_lossy()[1..]));
             let same = format!("chmod --reference={from} {name}; chown --reference={from} {name}");
             script.push_str(&format!("[ -d {name} ] || {{ mkdir {name}; {same}; }}\n"));
@@ -84,7 +84,7 @@ pub(crate) async fn shared(
     make(cache, work, "shared", stamp, &script).await.map(Some)
 }
 
-/// An empty disk with an ext4 of this size. It takes only the blocks that have something in them.
+/// Returns an empty disk with an ext4 of this size. Only blocks with content take space.
 pub(crate) async fn empty_disk(cache: &Cache, work: &Work, gib: u64) -> Result<PathBuf, Fault> {
     let name = format!("empty-{gib}.ext4");
     let there = cache.path(&name);
@@ -107,16 +107,17 @@ fn stamp_of(paths: &[PathBuf], left_out: &[PathBuf]) -> io::Result<Stamp> {
     Ok(stamp)
 }
 
-/// Makes the image of what `script` puts together in the folder `$S`. The mounts it makes are its own and go with it.
+/// Makes an image of the content that `script` puts into the folder `$S`. Mounts of the script are private
+/// and are removed with it.
 async fn make(cache: &Cache, work: &Work, what: &str, stamp: Stamp, script: &str) -> Result<PathBuf, Fault> {
-    // Blocks of files, a tenth for indexes and the like, and the file system's own; 256 bytes for each of the inodes.
+    // Blocks of files, a tenth for indexes and the like, and the file system's own; 256 bytes for each inode.
     let inodes = stamp.entries + stamp.entries / 10 + 1024;
     let kib = (stamp.bytes + stamp.bytes / 10 + inodes * 320) / 1024 + (32 << 10);
     let name = format!("{what}-{}.ext4", stamp.text());
     let there = cache.path(&name);
     let prefix = format!("{what}-");
     if there.is_file() {
-        // Only space is lost when an old one cannot be removed.
+        // If an old one cannot be removed, only space is lost.
         let _ = cache.refresh(&prefix, &name);
         return Ok(there);
     }
@@ -133,7 +134,7 @@ async fn make(cache: &Cache, work: &Work, what: &str, stamp: Stamp, script: &str
     Ok(made)
 }
 
-/// The outermost folders that are there, with a `*` at the end taken for any end.
+/// Returns the outermost existing folders; a `*` at the end matches any ending.
 fn expand(patterns: &[PathBuf]) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for pattern in patterns {
@@ -153,7 +154,7 @@ fn expand(patterns: &[PathBuf]) -> Vec<PathBuf> {
     paths
 }
 
-/// The paths that are in none of the others, nor in the image of programs.
+/// Returns the paths that are in none of the others, nor in the image of programs.
 fn outermost(paths: &[PathBuf], left_out: &[PathBuf]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = paths.iter().filter(|path| path.is_absolute()).cloned().collect();
     paths.sort();

@@ -1,4 +1,4 @@
-//! The first file system of a guest: busybox, modules, and a script that puts the real one together.
+//! Initial file system of a guest: busybox, modules, and a script that mounts the final one.
 
 use std::fs;
 use std::io;
@@ -9,34 +9,34 @@ use crate::cpio::Archive;
 use crate::kernel::Kernel;
 use crate::work::{quote, quote_path};
 
-/// What a guest that tries KVM says.
+/// Greeting of a guest that tries KVM.
 pub(crate) const HELLO: &str = "BAROGRAPH-SPEAKS";
 
-/// One guest, as its first script needs to know it.
+/// Facts about a guest for its first script.
 #[derive(Clone, Debug)]
 pub(crate) struct Guest {
     pub(crate) name: String,
     pub(crate) address: IpAddr,
     pub(crate) prefix: u8,
     pub(crate) gateway: IpAddr,
-    /// Where its disk is mounted.
+    /// Mount point of its disk.
     pub(crate) folder: PathBuf,
-    /// Whether it has an image of shared files, besides that of programs.
+    /// Whether it has an image of shared files, in addition to that of programs.
     pub(crate) has_shared: bool,
-    /// Folders of this machine, by the tag under which each is offered.
+    /// Writable folders of this machine, with the tags under which they are offered.
     pub(crate) writable: Vec<(String, PathBuf)>,
-    /// The agent and its arguments.
+    /// Path of the agent and its arguments.
     pub(crate) agent: Vec<String>,
-    /// Names of the other hosts.
+    /// Names and addresses of the other hosts.
     pub(crate) neighbours: Vec<(String, IpAddr)>,
 }
 
-/// The archive for a guest: it boots into the agent.
+/// Returns the archive for a guest, which boots into the agent.
 pub(crate) fn of_guest(kernel: &Kernel, modules: &[PathBuf], guest: &Guest) -> io::Result<Vec<u8>> {
     archive(kernel, modules, &guest_script(guest))
 }
 
-/// The archive for a guest that says [`HELLO`] and goes off.
+/// Returns the archive for a guest that prints [`HELLO`] and turns off.
 pub(crate) fn of_trial(kernel: &Kernel) -> io::Result<Vec<u8>> {
     archive(kernel, &[], &format!("echo {HELLO}\n$B poweroff -f\n"))
 }
@@ -46,7 +46,7 @@ fn archive(kernel: &Kernel, modules: &[PathBuf], script: &str) -> io::Result<Vec
     for folder in ["bin", "dev", "proc", "sys", "m", "programs", "shared", "over", "root"] {
         archive.folder(folder);
     }
-    // The first process speaks on it before devices are mounted.
+    // The first process writes to it before devices are mounted.
     archive.device("dev/console", 5, 1);
     archive.file("bin/busybox", 0o755, &fs::read(&kernel.busybox)?);
     let mut load = String::new();
@@ -60,6 +60,7 @@ fn archive(kernel: &Kernel, modules: &[PathBuf], script: &str) -> io::Result<Vec
     Ok(archive.finish())
 }
 
+/// Beginning of every script.
 const BEGIN: &str = r#"#!/bin/busybox sh
 B=/bin/busybox
 give_up() { echo "BAROGRAPH-GAVE-UP: $1"; $B sleep 1; $B poweroff -f; }
@@ -105,13 +106,15 @@ fn guest_script(guest: &Guest) -> String {
     script
 }
 
+/// Mounts the machine's programs.
 const MOUNT_PROGRAMS: &str = "\
 $B mount -t ext4 -o ro,noatime /dev/vda /programs || give_up 'mount the programs'
 $B mount -t tmpfs -o mode=755,size=50% none /over
 $B mkdir /over/up /over/work
 ";
 
-/// The kernel's own file systems, with the controllers of the one tree of control groups switched on.
+/// Mounts the kernel's own file systems, with the controllers of the single hierarchy of control groups
+/// enabled.
 const MOUNT_KERNEL: &str = "\
 for f in dev proc sys; do $B mount --move /$f /root/$f; done
 $B mkdir -p /root/dev/pts /root/dev/shm /root/tmp /root/run/lock
@@ -123,13 +126,15 @@ $B mount -t cgroup2 none /root/sys/fs/cgroup
 for c in cpuset cpu io memory pids; do echo +$c >/root/sys/fs/cgroup/cgroup.subtree_control; done
 ";
 
-/// The shell stays the first process: it collects what others leave, and turns the machine off behind the agent.
+/// Starts the agent. The shell stays the first process: it collects orphans, and turns the machine off after
+/// the agent.
 const START: &str = "\
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
 ulimit -n 65536
 echo 4096 >/proc/sys/net/core/somaxconn
 ";
 
+/// Turns the machine off.
 const GO_OFF: &str = "
 echo s >/proc/sysrq-trigger
 echo u >/proc/sysrq-trigger

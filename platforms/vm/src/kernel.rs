@@ -1,4 +1,4 @@
-//! The guests' kernel: the distribution's cloud kernel, fetched and unpacked, never installed.
+//! Kernel of the guests: the distribution's cloud kernel, downloaded and unpacked, never installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,29 +11,29 @@ use barograph_platform::Fault;
 use crate::cache::Cache;
 use crate::work::{Job, Work, failed};
 
-/// The package that names the current cloud kernel.
+/// Package that depends on the current cloud kernel.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
-/// 27 MB over a slow line.
+/// Longest time to download 27 MB over a slow line.
 const FETCH_LIMIT: Duration = Duration::from_secs(300);
 
-/// Modules every guest needs. Those a kernel has built in are not found among its files, and not missed.
+/// Modules for every guest. Those built into a kernel are not among its files, and not required.
 const MODULES: &[&str] = &["virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "overlay"];
 
-/// A kernel with what a guest needs to begin.
+/// A kernel with everything that a guest needs to boot.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
-    /// Its version, as 6.1.0-56-cloud-amd64.
+    /// Version, as 6.1.0-56-cloud-amd64.
     pub(crate) version: String,
-    /// The file that is booted.
+    /// Bootable file.
     pub(crate) image: PathBuf,
-    /// A busybox that needs no libraries.
+    /// A statically linked busybox.
     pub(crate) busybox: PathBuf,
     modules: PathBuf,
 }
 
 impl Kernel {
-    /// The one in the cache, if there is one.
+    /// Returns the kernel in the cache, if there is one.
     pub(crate) fn cached(cache: &Path) -> Option<Kernel> {
         let folder = cache.join("kernel");
         let boot = fs::read_dir(folder.join("boot")).ok()?;
@@ -46,7 +46,7 @@ impl Kernel {
         (modules.is_dir() && busybox.is_file()).then_some(Kernel { version, image, busybox, modules })
     }
 
-    /// The one in the cache; else the distribution's newest, fetched into it.
+    /// Returns the kernel in the cache, or else downloads the distribution's newest.
     pub(crate) async fn get(cache: &Cache, work: &Work) -> Result<Kernel, Fault> {
         if let Some(kernel) = Kernel::cached(cache.folder()) {
             return Ok(kernel);
@@ -78,7 +78,7 @@ impl Kernel {
         })
     }
 
-    /// The files of the modules every guest needs and of `more`, each behind those it needs itself.
+    /// Returns the files of the modules for every guest and of `more`, each after its dependencies.
     pub(crate) fn modules(&self, more: &[String]) -> io::Result<Vec<PathBuf>> {
         let mut files = BTreeMap::new();
         collect(&self.modules, &mut files)?;
@@ -90,7 +90,7 @@ impl Kernel {
     }
 }
 
-/// The one package that the newest depends on.
+/// Returns the package that the newest depends on.
 fn newest(lines: &[String]) -> Option<&str> {
     lines
         .iter()
@@ -130,7 +130,7 @@ fn add(name: &str, files: &BTreeMap<String, PathBuf>, order: &mut Vec<PathBuf>) 
     Ok(())
 }
 
-/// The modules a module says it needs, in its section of facts: texts that end with a zero.
+/// Returns the dependencies of a module, from its section of facts: texts that end with a zero byte.
 fn needs(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|part| part == KEY) else { return Vec::new() };

@@ -1,16 +1,17 @@
 //! Hosts as virtual machines of QEMU.
 //!
-//! A guest boots the distribution's cloud kernel with a first file system of ours, and then has this machine's
-//! programs, from an image of them, under the same paths as here; what it changes stays in its memory. A disk of its
-//! own is mounted at the site's folder, so that databases write to a disk. An agent in the guest, which is this very
-//! program, creates units there as the process platform does here; they speak through a virtio serial port.
+//! A guest boots the distribution's cloud kernel with an initial file system of this crate, and then has this
+//! machine's programs, from an image of them, under the same paths; its changes stay in its memory. A disk of
+//! its own is mounted at the site's folder, so that databases write to a disk. An agent in the guest, which
+//! is this same program, creates units there as the process platform does here; a virtio serial port connects
+//! the two.
 //!
-//! QEMU runs the guests by KVM where a guest of it speaks, and else translates them: then everything works, and no
-//! figure says anything about the performance of virtual machines. Not for machines of another architecture than
-//! x86-64, nor for guests that are not Linux.
+//! QEMU runs the guests with KVM if a guest of it works, and otherwise emulates them: then everything works,
+//! and no figure is meaningful for the performance of virtual machines. Only for x86-64 machines and Linux
+//! guests.
 //!
-//! Everything this platform makes is a process, a folder or part of a switch, so the sweeps of the process platform
-//! and of the switch remove what a killed run leaves.
+//! Everything that this platform creates is a process, a folder or part of a switch, so the sweeps of the
+//! process platform and of the switch remove the leftovers of a killed run.
 
 mod accel;
 mod agent;
@@ -45,37 +46,37 @@ pub use agent::{AgentError, agent_main};
 pub use host::ClockOffset;
 pub use site::VmSite;
 
-/// A program that is both the agent in the guests and the relay of the switch: this one, as a rule.
+/// A program that is both the agent in the guests and the relay of the switch, usually this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its absolute path.
+    /// Absolute path.
     pub path: PathBuf,
-    /// The words that make it call [`agent_main`] with the words behind them.
+    /// Words that make it call [`agent_main`] with the words after them.
     pub agent: Vec<String>,
-    /// The words that make it call `barograph_virtual_network::relay_main` with the words behind them.
+    /// Words that make it call `barograph_virtual_network::relay_main` with the words after them.
     pub relay: Vec<String>,
 }
 
-/// Its name and what it can do.
+/// Its name and abilities.
 pub const KIND: PlatformKind = PlatformKind {
     name: "vm",
     abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Disks, Ability::Moves],
 };
 
-/// Makes every host of a site a virtual machine. Needs a tokio runtime with time and I/O switched on.
+/// Creates every host of a site as a virtual machine. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone, Debug)]
 pub struct VmPlatform {
     program: Program,
 }
 
 impl VmPlatform {
-    /// With the program that is started in the guests.
+    /// Makes a platform with the program for the guests.
     #[must_use]
     pub fn new(program: Program) -> Self {
         VmPlatform { program }
     }
 
-    /// As [`Platform::open`], with all that only a site of virtual machines has.
+    /// As [`Platform::open`], with the functions that only a site of virtual machines has.
     pub async fn open_site(&self, site: &SiteSpec, ledger: &Ledger) -> Result<VmSite, Fault> {
         open::open(&self.program, site, ledger).await
     }
@@ -94,7 +95,7 @@ impl Platform for VmPlatform {
         Box::pin(async move { Ok(Box::new(self.open_site(site, ledger).await?) as Box<dyn Site>) })
     }
 
-    /// Nothing is only this platform's: see above.
+    /// No kind of thing belongs to this platform alone: see above.
     fn sweep<'a>(&'a self, _ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
         Box::pin(async { Ok(Swept::default()) })
     }

@@ -1,5 +1,5 @@
-//! What is done with running guests: moved, copied, kept and taken back. After each the guest goes on; only one that is
-//! taken back loses its connections.
+//! Operations on running guests: move, copy, save and restore. After each the guest continues; only a
+//! restored guest loses its connections.
 
 use std::fs;
 use std::io;
@@ -24,14 +24,16 @@ use crate::snapshots;
 use crate::wire::Ask;
 use crate::work::failed;
 
-/// A guest of a few gigabytes that writes much.
+/// Longest move: a guest of a few gigabytes that writes much.
 pub(crate) const MOVE_LIMIT: Duration = Duration::from_secs(300);
 
-/// The agent answers, or writes what the guest's kernel holds back.
+/// Longest wait for the agent to answer, or to sync the guest's file systems.
 pub(crate) const AGENT_LIMIT: Duration = Duration::from_secs(60);
 
-/// Memory is copied as quickly as this machine can, and the guest may stand still for so long at the most.
+/// Longest standstill of a guest during a move, in milliseconds. Memory is copied as fast as this machine
+/// can.
 const LONGEST_STANDSTILL_MS: u64 = 300;
+/// No limit on the bandwidth of copying, in bytes per second.
 const NO_BRAKE: u64 = 16 << 30;
 
 impl Machines for VmSite {
@@ -62,7 +64,7 @@ impl Machines for VmSite {
     }
 }
 
-/// Does it also when nobody waits for it any more: QEMU goes on, and this side must know what came of it.
+/// Completes the operation even if the caller gives up: QEMU continues, and this side must know the result.
 async fn to_the_end(
     work: impl Future<Output = Result<Moved, Fault>> + Send + 'static,
 ) -> Result<Moved, Fault> {
@@ -70,7 +72,7 @@ async fn to_the_end(
     done.unwrap_or_else(|error| Err(failed("do something with a host to its end", error)))
 }
 
-/// The emulator and the rest of a host that has not been closed.
+/// Returns the emulator and the rest of a host that has not been closed.
 pub(crate) fn parts<'a>(
     inner: &'a mut Inner,
     act: &str,
@@ -83,7 +85,8 @@ pub(crate) fn parts<'a>(
     }
 }
 
-/// QEMU keeps no account of what a folder server knows, so it refuses; better before the work than amid it.
+/// Refuses hosts with shared folders before any work is done: QEMU does not transfer the state of a folder
+/// server.
 pub(crate) fn refuse_folders(inner: &Inner, act: &str) -> Result<(), Fault> {
     match inner.hardware.folders.first() {
         None => Ok(()),
@@ -115,7 +118,7 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let (to, (downtime, bytes)) = match carried {
         Ok(carried) => carried,
         Err(fault) => {
-            // A tap that stays goes with the switch; the fault that came first is the one to tell.
+            // A tap that stays is removed with the switch; the first fault is reported.
             let _ = plant.switch.remove(&twin.name).await;
             return Err(fault);
         }
@@ -123,7 +126,7 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let took = begun.elapsed();
     host.moved_to(&to);
     site.taps_changed(&host.name, &twin.name);
-    // The guest is there now, so every step is tried; the first fault is the one to look at.
+    // The guest is there now, so every step is tried; the first fault is returned.
     let ended = match guard.emulator.replace(to) {
         Some(old) => old.quit().await,
         None => Ok(()),
@@ -134,7 +137,7 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     Ok(Moved { took, downtime, bytes })
 }
 
-/// Carries the guest to the emulator that waits for it. When that fails the emulator is ended, and the guest goes on where
+/// Moves the guest to the waiting emulator. On failure that emulator is ended, and the guest continues where
 /// it was.
 async fn carry_over(
     (host, accel): (&Host, Accel),
@@ -146,9 +149,9 @@ async fn carry_over(
     match carried {
         Ok(carried) => Ok((to, carried)),
         Err(fault) => {
-            // One that cannot be ended stays in the ledger; the fault that came first is the one to tell.
+            // An emulator that cannot be ended stays in the ledger; the first fault is reported.
             if to.quit().await.is_ok() {
-                // A guest that had been carried over stands still here; one that runs takes no notice.
+                // A guest that had been transferred is stopped here; a running one ignores this.
                 let _ = from.qmp.execute("cont", json!({})).await;
             }
             Err(fault)
@@ -156,7 +159,7 @@ async fn carry_over(
     }
 }
 
-/// Moves the guest and the way to its agent. Returns how long the guest stood still, and the bytes.
+/// Moves the guest and the connection to its agent. Returns the guest's standstill, and the bytes.
 async fn hand_over(
     (host, accel): (&Host, Accel),
     from: &mut Qmp,
@@ -164,7 +167,7 @@ async fn hand_over(
     place: &str,
 ) -> Result<(Duration, u64), Fault> {
     let error = |error: io::Error| failed(format!("move the port of host `{}`", host.name), error);
-    // Whatever can fail with the sockets does so before the guest has gone.
+    // All operations on sockets that can fail come before the guest moves.
     let reading = stream.into_std().map_err(error)?;
     reading.set_nonblocking(false).map_err(error)?;
     let writing = reading.try_clone().map_err(error)?;
@@ -179,7 +182,7 @@ async fn hand_over(
     Ok(carried)
 }
 
-/// From one QEMU to the other while the guest runs: the standstill, and the bytes.
+/// Copies from one QEMU to another while the guest runs. Returns the standstill, and the bytes.
 async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u64), QmpError> {
     let deadline = now() + MOVE_LIMIT;
     let carried = copy_guest(from, to, place, deadline).await?;
@@ -187,8 +190,8 @@ async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u
     Ok(carried)
 }
 
-/// The same while the guest stands still. An emulated one has to: QEMU before 9.0 can miss what an emulated processor writes to
-/// memory that it copies at the same time, and the guest's kernel then finds its own data broken.
+/// Copies while the guest is stopped, as an emulated one requires: QEMU before 9.0 can miss writes of an
+/// emulated processor to memory that it is copying, and the guest's kernel then finds its data corrupted.
 async fn carry_at_rest(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u64), QmpError> {
     from.execute("stop", json!({})).await?;
     let begun = now();
@@ -197,7 +200,7 @@ async fn carry_at_rest(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Dur
     Ok((begun.elapsed(), bytes))
 }
 
-/// Copies memory and devices. Returns how long the guest that ran stood still, and the bytes.
+/// Copies memory and devices. Returns the standstill of a running guest, and the bytes.
 async fn copy_guest(
     from: &mut Qmp,
     to: &mut Qmp,
@@ -242,7 +245,7 @@ async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let took = begun.elapsed();
     let old = std::mem::replace(disk, to);
     let bytes = allocated(&disk.path);
-    // Those are in the old file only.
+    // Snapshots are in the old file only.
     guard.snapshots.clear();
     let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     // The disk below a clone has another name, so this one has no other reader.
@@ -250,7 +253,7 @@ async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     Ok(Moved { took, downtime, bytes })
 }
 
-/// Returns how long the change to the copy took: the guest's requests waited no longer than that.
+/// Returns the duration of the switch to the copy: the guest's requests waited no longer than that.
 async fn copy_disk(qmp: &mut Qmp, from: &Disk, to: &Disk) -> Result<Duration, QmpError> {
     let deadline = now() + MOVE_LIMIT;
     qmp.forget_events();
@@ -283,7 +286,7 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
     }
     let plant = site.plant();
     let begun = now();
-    // What the guest has not written yet would be missing in the clone.
+    // Data not written by the guest yet would be missing in the clone.
     host.port.ask(Ask::Sync, &host.name, AGENT_LIMIT).await?;
     let (below, downtime) = {
         let mut guard = host.inner.lock().await;
@@ -297,7 +300,7 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
         let done = emulator.qmp.execute("blockdev-snapshot-sync", wish).await;
         done.map_err(|error| failed(act.as_str(), error))?;
         let below = std::mem::replace(disk, Disk { path: above, node });
-        // Those are in the file below only.
+        // Snapshots are in the file below only.
         guard.snapshots.clear();
         (below.path, asked.elapsed())
     };
@@ -309,7 +312,7 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
     Ok(Moved { took: begun.elapsed(), downtime, bytes })
 }
 
-/// Bytes that a file takes on its disk.
+/// Returns the bytes that a file takes on disk.
 pub(crate) fn allocated(path: &Path) -> io::Result<u64> {
     Ok(fs::metadata(path)?.blocks() * 512)
 }

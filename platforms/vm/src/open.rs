@@ -18,13 +18,13 @@ use crate::site::VmSite;
 use crate::work::{Work, failed};
 use crate::{Program, accel, image};
 
-/// The module that a guest needs for files as file systems of units.
+/// Module for file systems of units in files.
 const FILES: &str = "loop";
 
-/// The module that a guest with writable folders needs.
+/// Module for writable shared folders.
 const FOLDERS: &str = "virtiofs";
 
-/// What is in the cache for a site.
+/// Parts of a site in the cache.
 struct Ready {
     kernel: Kernel,
     modules: Vec<PathBuf>,
@@ -35,8 +35,8 @@ struct Ready {
     uses: Noted,
 }
 
-/// Makes all hosts of a site. What was made is removed when it fails: processes and switch by being dropped, folders
-/// here.
+/// Creates all hosts of a site. On failure everything is removed: processes and switch by being dropped,
+/// folders here.
 pub(crate) async fn open(program: &Program, site: &SiteSpec, ledger: &Ledger) -> Result<VmSite, Fault> {
     look(site).map_err(|missing| match missing.into_iter().next() {
         Some(first) => failed("make virtual machines", first),
@@ -55,7 +55,7 @@ pub(crate) async fn open(program: &Program, site: &SiteSpec, ledger: &Ledger) ->
         }
         Err(fault) => {
             if let Some(here) = Arc::into_inner(here) {
-                // What cannot be removed is swept; the fault that came first is the one to tell.
+                // Things that cannot be removed are swept; the first fault is reported.
                 let _ = barograph_platform::Site::close(Box::new(here)).await;
             }
             Err(fault)
@@ -73,7 +73,7 @@ async fn make(
     let (ready, switch) =
         tokio::join!(ready(program, site, &settings, &work), Switch::open(&site.id, relay, &work.ledger));
     let switch = switch?;
-    // Before the guests are there, so that nothing of theirs disturbs it.
+    // Before the guests exist, so that their traffic does not disturb it.
     let delays = match longest_delay(&site.hosts) {
         Some(delay) => switch.calibrate(delay).await?.facts(),
         None => Facts::new(),
@@ -104,13 +104,13 @@ async fn make(
     Ok((plant, hosts))
 }
 
-/// The longest delay of a link that holds packets back or loses some.
+/// Returns the longest delay of a link that delays or drops packets.
 fn longest_delay(hosts: &[HostSpec]) -> Option<Duration> {
     let links = hosts.iter().map(|host| host.link).filter(|link| !link.delay.is_zero() || link.loss > 0.0);
     links.map(|link| link.delay).max()
 }
 
-/// Everything that stays in the cache.
+/// Returns everything that stays in the cache.
 async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &Work) -> Result<Ready, Fault> {
     let cache = Cache::open(&settings.cache, &work.ledger).await?;
     let kernel = Kernel::get(&cache, work).await?;
@@ -147,7 +147,7 @@ async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &W
     })
 }
 
-/// All at once. The first fault ends the others.
+/// Boots all at once. The first fault cancels the others.
 async fn boot_all(plant: &Arc<Plant>, specs: &[HostSpec]) -> Result<Vec<Host>, Fault> {
     let mut booting = JoinSet::new();
     for spec in specs.iter().cloned() {

@@ -1,6 +1,6 @@
-//! The way to the agent in a guest: a virtio serial port, which no fault of the network touches.
+//! The connection to the agent in a guest: a virtio serial port, which network faults do not affect.
 //!
-//! Threads, not tasks: pausing and limiting a unit must not need the runtime that calls them.
+//! It has threads, not tasks: pausing and limiting a unit must not need the runtime that calls them.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -20,54 +20,54 @@ use tokio::sync::{oneshot, watch};
 use crate::wire::{Ask, Frames, Message, Refused, Reply, Request, frame};
 use crate::work::failed;
 
-/// Requests that wait for a guest that does not read.
+/// Bound of the queue of requests to a guest that does not read.
 const QUEUE: usize = 256;
 
-/// A request that is made without a runtime is small, and answered in milliseconds.
+/// Longest wait of a request without a runtime, which is small and answered in milliseconds.
 const SOON: Duration = Duration::from_secs(30);
 
-/// What is read at once.
+/// Bytes per read.
 const PIECE: usize = 64 << 10;
 
-/// Why there is no answer from a guest that has ended.
+/// Reason for the lack of an answer from a guest that has ended.
 const GONE: &str = "the virtual machine is gone";
 
-/// An answer; or why there is none.
+/// An answer, or the reason for its absence.
 type Answer = Result<Result<Reply, Refused>, String>;
 
-/// Where an answer goes.
+/// Receiver of an answer.
 type Waiter = Box<dyn FnOnce(Answer) + Send>;
 
-/// What comes of a unit, and where it goes.
+/// Receivers of a unit's lines, log and end.
 pub(crate) struct UnitEnd {
     pub(crate) on_line: OnLine,
     pub(crate) log: Option<File>,
     pub(crate) ended: watch::Sender<Option<Ended>>,
 }
 
-/// Work for the writing thread.
+/// Work of the writing thread.
 enum Out {
     Frame {
         id: u64,
-        /// The unit that this creates.
+        /// Number of the unit that this creates.
         creates: Option<u64>,
         bytes: Vec<u8>,
     },
-    /// Writes these bytes, then nothing until it is told how to go on; then the bytes `go_on` come first.
+    /// Writes these bytes, then nothing until told how to continue; then the bytes `go_on` come first.
     Hold { bytes: Vec<u8>, wait: Receiver<Resume>, go_on: Vec<u8> },
 }
 
-/// How writing goes on.
+/// Continuation of writing.
 #[derive(Default)]
 struct Resume {
-    /// Another socket, or the same.
+    /// New socket; `None` for the same.
     stream: Option<UnixStream>,
-    /// Before everything that waits.
+    /// Bytes that precede everything that waits.
     first: Vec<u8>,
 }
 
-/// Something that somebody here asked for, and whether it was written: what waits to be written is not lost when the
-/// guest goes back.
+/// A request from this side, and whether it was written: requests not written yet are not lost when the guest
+/// is restored.
 struct Asked<T> {
     by: T,
     written: bool,
@@ -79,9 +79,9 @@ struct Shared {
     units: Mutex<HashMap<u64, Asked<UnitEnd>>>,
     hello: watch::Sender<Option<Duration>>,
     gone: watch::Sender<bool>,
-    /// The socket that is read, to be shut from outside.
+    /// Socket that is read, to be shut down by another thread.
     reading: Mutex<Option<UnixStream>>,
-    /// Where to read on when the socket ends.
+    /// Socket to read after the present one ends.
     next: Mutex<Option<UnixStream>>,
 }
 
@@ -92,16 +92,16 @@ pub(crate) struct Port {
     count: AtomicU64,
 }
 
-/// Who says nothing while a port is held.
+/// Sides that send nothing while a port is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// This side. What is said in the guest goes on coming.
+    /// This side. Messages from the guest still arrive.
     Here,
-    /// The agent, too: nothing is on its way in either direction, and both are between two frames.
+    /// The agent as well: nothing is in transit in either direction, and both are between two frames.
     Both,
 }
 
-/// A port whose writing is held while something is done with its guest.
+/// A port whose writing is held during an operation on its guest.
 pub(crate) struct Held<'a> {
     port: &'a Port,
     resume: SyncSender<Resume>,
@@ -112,7 +112,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Port {
-    /// Begins to read and write at the socket.
+    /// Starts to read and write at the socket.
     pub(crate) fn open(host: &str, stream: UnixStream) -> io::Result<Port> {
         let shared = Arc::new(Shared {
             host: host.to_owned(),
@@ -131,12 +131,12 @@ impl Port {
         Ok(Port { shared, out, count: AtomicU64::new(1) })
     }
 
-    /// A number for a unit or a request.
+    /// Returns a new number for a unit or a request.
     pub(crate) fn number(&self) -> u64 {
         self.count.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits for the agent's first word: how long the guest had been up. `None` when the guest ended.
+    /// Waits for the agent's first message with the guest's uptime. `None` if the guest ended.
     pub(crate) async fn hello(&self) -> Option<Duration> {
         let (mut hello, mut gone) = (self.shared.hello.subscribe(), self.shared.gone.subscribe());
         tokio::select! {
@@ -146,7 +146,7 @@ impl Port {
         }
     }
 
-    /// Says where what comes of a unit goes. Before it is created.
+    /// Registers the receivers of a unit, before it is created.
     pub(crate) fn register(&self, unit: u64, end: UnitEnd) {
         lock(&self.shared.units).insert(unit, Asked { by: end, written: false });
         if *self.shared.gone.borrow() {
@@ -154,15 +154,15 @@ impl Port {
         }
     }
 
-    /// Nothing of this unit is of interest any more.
+    /// Removes the receivers of a unit.
     pub(crate) fn forget(&self, unit: u64) {
         lock(&self.shared.units).remove(&unit);
     }
 
-    /// Asks, and waits for the answer. `about` is the unit a fault is about, or the host.
+    /// Sends a request, and waits for the answer. `about` is the unit or host named in a fault.
     pub(crate) async fn ask(&self, ask: Ask, about: &str, limit: Duration) -> Result<Reply, Fault> {
         let (tell, told) = oneshot::channel();
-        // A caller that has gone does not want the answer.
+        // A caller that has gone does not need the answer.
         let waiter = Box::new(move |answer| drop(tell.send(answer)));
         let id = self.send(ask, waiter)?;
         self.answer(id, told, (about, limit)).await
@@ -182,7 +182,7 @@ impl Port {
         self.understand(told.ok(), about, limit)
     }
 
-    /// Asks, and holds this thread until the answer is there.
+    /// Sends a request, and blocks this thread until the answer arrives.
     pub(crate) fn ask_now(&self, ask: Ask, about: &str) -> Result<Reply, Fault> {
         let (tell, told) = sync_channel(1);
         let waiter = Box::new(move |answer| drop(tell.try_send(answer)));
@@ -198,9 +198,9 @@ impl Port {
         self.understand(answer, about, SOON)
     }
 
-    /// Asks without waiting, for a caller that is being dropped.
+    /// Sends a request without waiting, for a caller that is being dropped.
     pub(crate) fn tell(&self, ask: Ask) {
-        // A guest that is gone has no units any more.
+        // A guest that has ended has no units.
         let _ = self.send(ask, Box::new(drop));
     }
 
@@ -230,7 +230,7 @@ impl Port {
         })
     }
 
-    /// Has somebody wait for the answer to what `send` sends, where that can be sent.
+    /// Registers a receiver for the answer to a request, if it can be sent.
     fn wait_for(
         &self,
         id: u64,
@@ -239,7 +239,7 @@ impl Port {
     ) -> Result<(), Fault> {
         lock(&self.shared.waiting).insert(id, Asked { by: waiter, written: false });
         let sent = match send() {
-            // Nobody would answer.
+            // No answer would come.
             Ok(()) if *self.shared.gone.borrow() => Err(GONE),
             sent => sent,
         };
@@ -249,7 +249,7 @@ impl Port {
         })
     }
 
-    /// `None`: too late.
+    /// Interprets an answer; `None` means that it is late.
     fn understand(&self, answer: Option<Answer>, about: &str, limit: Duration) -> Result<Reply, Fault> {
         match answer {
             Some(Ok(answer)) => answer.map_err(|refused| refused.into_fault(about)),
@@ -258,15 +258,16 @@ impl Port {
         }
     }
 
-    /// Lets the guest read all that was written, and writes nothing more until it is told how to go on. Requests wait
-    /// meanwhile, for as long as each would wait for its answer. Dropped, it goes on where it was.
+    /// Lets the guest read everything written, and writes nothing more until told how to continue. Requests
+    /// wait meanwhile, for as long as each would wait for its answer. If dropped, writing continues at the
+    /// same socket.
     pub(crate) async fn hold(&self, silence: Silence, limit: Duration) -> Result<Held<'_>, Fault> {
         let (resume, wait) = sync_channel(1);
         let (tell, told) = oneshot::channel();
         let id = self.number();
         let (ask, go_on) = match silence {
             Silence::Here => (Ask::Ping, Vec::new()),
-            // Numbers begin at 1: nobody waits for this one.
+            // Numbers begin at 1: this one has no receiver.
             Silence::Both => (Ask::Hold, self.framed(0, Ask::GoOn)?),
         };
         let out = Out::Hold { bytes: self.framed(id, ask)?, wait, go_on };
@@ -277,18 +278,18 @@ impl Port {
 }
 
 impl Held<'_> {
-    /// Writes on at the socket of the guest's new place, and reads there once the old socket has ended: two handles of
-    /// one socket.
+    /// Continues writing at the socket of the guest's new place, and reads there once the old socket has
+    /// ended. Both arguments are handles of one socket.
     pub(crate) fn go_on(self, reading: UnixStream, writing: UnixStream) {
         *lock(&self.port.shared.next) = Some(reading);
         // The writer waits for exactly this.
         let _ = self.resume.try_send(Resume { stream: Some(writing), first: Vec::new() });
     }
 
-    /// Goes on with a guest that is as it was at an earlier moment, at which [`Silence::Both`] was kept, too. What it was
-    /// asked and has not answered fails because of `why`; what waits to be written is asked still. Units that it does not
-    /// know, because they were created after that moment, have ended; those it knows and this side does not, or not any
-    /// more, are killed there.
+    /// Continues with a guest that was restored to an earlier state, at which [`Silence::Both`] was kept,
+    /// too. Requests that it has received and not answered fail with the reason `why`; requests not written
+    /// yet are still sent. Units created after that state have ended; units that exist only in the guest are
+    /// killed there.
     pub(crate) async fn went_back(self, why: &str, limit: Duration) -> Result<(), Fault> {
         let Held { port, resume } = self;
         let shared = &*port.shared;
@@ -320,14 +321,14 @@ impl Drop for Port {
     fn drop(&mut self) {
         *lock(&self.shared.next) = None;
         if let Some(stream) = lock(&self.shared.reading).take() {
-            // Already shut is shut.
+            // It may be shut down already.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 }
 
 fn write(shared: &Shared, work: &Receiver<Out>, mut stream: UnixStream) {
-    // An error of writing means that the guest is gone, which the reader finds too, and tells.
+    // A failure to write means that the guest has ended, which the reader detects and reports.
     while let Ok(out) = work.recv() {
         match out {
             Out::Frame { id, creates, bytes } => {
@@ -374,7 +375,7 @@ fn read(shared: &Shared, mut stream: UnixStream) {
             match frames.next::<Message>() {
                 Ok(Some((message, raw))) => take_in(shared, message, &raw),
                 Ok(None) => break,
-                // Whoever speaks there is not our agent: as good as gone.
+                // The sender is not the agent: treated as ended.
                 Err(_) => {
                     let _ = stream.shutdown(Shutdown::Both);
                     break;
@@ -405,7 +406,7 @@ fn take_in(shared: &Shared, message: Message, raw: &[u8]) {
         }
         Message::Log { unit } => {
             if let Some(log) = lock(&shared.units).get_mut(&unit).and_then(|asked| asked.by.log.as_mut()) {
-                // A full disk here must not end the unit there; its log is cut then.
+                // A full disk here must not end the unit there; its log is truncated then.
                 let _ = log.write_all(raw);
             }
         }

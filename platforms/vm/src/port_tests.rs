@@ -1,4 +1,4 @@
-//! The port between sockets: answers, lines and ends, a guest that goes, one that moves, and one that goes back.
+//! The port between sockets: answers, lines and ends; guests that end, move, and are restored.
 
 use std::io::BufReader;
 
@@ -9,7 +9,7 @@ use crate::wire::{End, Said};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// An agent at the other end of a socket: answers pings with `time`, and says what it is given.
+/// An agent at the other end of a socket: answers pings with `time`, and sends what it is given.
 fn agent(stream: UnixStream, time: i64) -> UnixStream {
     let mut to = stream.try_clone().unwrap();
     thread::spawn(move || {
@@ -30,7 +30,7 @@ fn agent(stream: UnixStream, time: i64) -> UnixStream {
             }
         }
     });
-    // Only so that what is said besides can be written to it.
+    // Only needed to write further messages to it.
     UnixStream::pair().unwrap().0
 }
 
@@ -101,18 +101,18 @@ async fn a_guest_that_moves_is_spoken_to_at_its_new_place() {
     let held = port.hold(Silence::Here, LIMIT).await.unwrap();
     let (ours, new) = UnixStream::pair().unwrap();
     let _new = agent(new, 2);
-    // Asked while it moves: it waits, and is answered from the new place.
+    // A request during the move waits, and is answered from the new place.
     let (asker, asked) = (port.clone(), tokio::sync::oneshot::channel());
     thread::spawn(move || asked.0.send(asker.ask_now(Ask::Ping, "db")).map_err(drop));
     held.go_on(ours.try_clone().unwrap(), ours);
     theirs.shutdown(Shutdown::Both).unwrap();
     assert_eq!(clock(asked.1.await.unwrap()), 2);
-    // One that did not move after all goes on where it was.
+    // A guest that did not move continues where it was.
     drop(port.hold(Silence::Here, LIMIT).await.unwrap());
     assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 2);
 }
 
-/// An agent that tells what it is asked. It has the unit 1 only, and answers no wish about a unit.
+/// An agent that reports its requests. It has only unit 1, and does not answer requests about units.
 fn telling_agent(mut stream: UnixStream) -> Receiver<String> {
     let (tell, told) = sync_channel(100);
     thread::spawn(move || {
@@ -161,13 +161,13 @@ async fn a_guest_that_went_back_is_told_what_is_wanted_and_this_side_what_is_los
     let port = Arc::new(Port::open("db", ours).unwrap());
     let (kept, mut lost) = (create(&port, 1), create(&port, 2));
     assert_eq!([next(), next()], ["Create 1", "Create 2"]);
-    // It is asked for something that it never answers.
+    // A request that it never answers.
     let asker = port.clone();
     let asking = thread::spawn(move || asker.ask_now(Ask::Kill { unit: 2 }, "u"));
     assert_eq!(next(), "Kill { unit: 2 }");
     let held = port.hold(Silence::Both, LIMIT).await.unwrap();
     assert_eq!(next(), "Hold");
-    // This waits to be written: it is asked of the guest that went back.
+    // This waits to be written: it is sent to the restored guest.
     let later = create(&port, 3);
     held.went_back("host `db` went back", LIMIT).await.unwrap();
     assert_eq!([next(), next(), next()], ["GoOn", "Keep([1, 2])", "Create 3"]);
@@ -190,7 +190,7 @@ async fn a_held_port_lets_those_who_ask_wait_as_long_as_they_want_and_goes_on() 
     let late = port.ask(Ask::Ping, "db", short).await.unwrap_err();
     assert_eq!(why(&late), "no answer within 10ms");
     let unit = create(&port, 1);
-    // What was to be done with the guest failed.
+    // The operation on the guest failed.
     drop(held);
     assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 7);
     assert_eq!([next(), next(), next(), next(), next()], ["Hold", "GoOn", "Ping", "Create 1", "Ping"]);

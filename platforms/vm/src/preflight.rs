@@ -1,4 +1,4 @@
-//! What virtual machines need of this machine, and what the record should say of them.
+//! Requirements of virtual machines on this machine, and facts for the record.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::emulator::QEMU;
 use crate::kernel::Kernel;
 use crate::settings::{Accel, Settings, find_program, memory_mib, of_emulator, processors};
 
-/// QEMU's server of shared folders, as Debian 12 has it.
+/// QEMU's server of shared folders, at its path in Debian 12.
 pub(crate) const FOLDER_SERVER: &str = "/usr/lib/qemu/virtiofsd";
 
-/// Programs, and the packages of Debian and Ubuntu that have them.
+/// Programs, and their packages in Debian and Ubuntu.
 const PROGRAMS: &[(&str, &str)] = &[
     (QEMU, "qemu-system-x86"),
     ("qemu-img", "qemu-utils"),
@@ -23,10 +23,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("nsenter", "util-linux"),
 ];
 
-/// Programs that fetch the guests' kernel.
+/// Programs that download the guests' kernel.
 const FETCHERS: &[&str] = &["apt-get", "apt-cache", "dpkg-deb"];
 
-/// Looks without making anything.
+/// Checks the requirements without creating anything.
 pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     let mut missing = Vec::new();
     let settings = Settings::of(site).map_err(|wrong| missing.push(wrong)).ok();
@@ -94,7 +94,7 @@ fn look_at_kernel(settings: &Settings, missing: &mut Vec<Missing>) -> Facts {
     facts
 }
 
-/// What the record says of the accelerator.
+/// Returns the facts about the accelerator for the record.
 pub(crate) fn accel_facts(accel: &str) -> Facts {
     let mut facts = vec![("accel".to_owned(), accel.to_owned())];
     if accel == Accel::Tcg.name() {

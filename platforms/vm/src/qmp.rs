@@ -1,4 +1,4 @@
-//! QEMU's own protocol of control: one JSON text a line over a Unix socket.
+//! QEMU's control protocol: JSON texts, one per line, over a Unix socket.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,16 +12,16 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// A command is answered at once; QEMU answers late only while it stops a guest.
+/// Longest wait for an answer. QEMU answers at once, except while it stops a guest.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
-/// Events nobody waited for are forgotten, the oldest first.
+/// Number of unclaimed events that are kept; older ones are dropped.
 const KEPT_EVENTS: usize = 256;
 
-/// How often a socket that is not there yet is looked for.
+/// Interval between polls for a missing socket.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// QEMU could not be told or did not want to.
+/// A failure of the connection, or a refusal by QEMU.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QmpError {
     #[error("reach QEMU at `{}`", path.display())]
@@ -40,12 +40,12 @@ pub(crate) enum QmpError {
     Failed(String),
 }
 
-/// Something QEMU told without being asked.
+/// An event reported by QEMU.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) name: String,
     pub(crate) data: Value,
-    /// By QEMU's clock, since 1970.
+    /// Time by QEMU's clock, since 1970.
     pub(crate) at: Duration,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Qmp {
     count: u64,
 }
 
-/// What one line was.
+/// Content of a line.
 enum Heard {
     Answer { id: u64, result: Result<Value, String> },
     Event(Event),
@@ -66,7 +66,7 @@ enum Heard {
 }
 
 impl Qmp {
-    /// Waits for the socket, and says hello.
+    /// Waits for the socket, and negotiates.
     pub(crate) async fn connect(path: &Path, deadline: Instant) -> Result<Qmp, QmpError> {
         let stream = loop {
             match UnixStream::connect(path).await {
@@ -82,7 +82,7 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Gives a command and waits for its answer.
+    /// Sends a command and waits for its answer.
     pub(crate) async fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
         self.execute_by(now() + ANSWER_LIMIT, command, arguments).await
     }
@@ -107,13 +107,13 @@ impl Qmp {
                     return result.map_err(refused);
                 }
                 Heard::Event(event) => self.keep(event),
-                // The answer to a command whose asker has gone, or the greeting.
+                // The answer to a command whose caller has gone, or the greeting.
                 Heard::Answer { .. } | Heard::Other => {}
             }
         }
     }
 
-    /// The next event for which `wanted` holds, from those that came and those that come.
+    /// Returns the next event for which `wanted` holds, from those received and those to come.
     pub(crate) async fn event(
         &mut self,
         deadline: Instant,
@@ -134,7 +134,7 @@ impl Qmp {
         }
     }
 
-    /// Forgets the events that came before now.
+    /// Drops the events received so far.
     pub(crate) fn forget_events(&mut self) {
         self.events.clear();
     }
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use tokio::net::UnixListener;
 
-    /// A QEMU that says these lines once it was asked something.
+    /// A QEMU that sends these lines after its first request.
     async fn qmp(says: &'static [&'static str]) -> (Qmp, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");

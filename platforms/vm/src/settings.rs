@@ -1,26 +1,26 @@
-//! The options of a site that are about its virtual machines, and the programs that make them.
+//! Options of a site for its virtual machines, and the programs that create them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{HostSpec, Limits, Missing, SiteSpec};
 
-/// Where kernel and images are kept from run to run.
+/// Folder of kernels and images shared by runs.
 const CACHE: &str = "/var/cache/barograph/vm";
 
-/// The disk of each host is so large at the most; it takes only what is written.
+/// Largest size of each host's disk in GiB; only written blocks take space.
 const DISK_GIB: u64 = 16;
 
-/// The memory of a host without a limit.
+/// Memory of a host without a limit, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-/// Kernel and agent need about 150 MiB themselves.
+/// Smallest memory of a host in bytes; kernel and agent need about 150 MiB.
 const LEAST_MEMORY: u64 = 256 << 20;
 
-/// An emulated guest boots in 4 to 15 s, and two cores may have many to boot.
+/// Longest boot. An emulated guest boots in 4 to 15 s, and two cores may have many to boot.
 const BOOT_LIMIT: Duration = Duration::from_secs(120);
 
-/// Parts of the machine's programs that only people and compilers read. They would be most of the image.
+/// Parts of the machine's programs that only people and compilers read, which would be most of the image.
 const LEFT_OUT: &[&str] = &[
     "/usr/games",
     "/usr/include",
@@ -44,12 +44,12 @@ const LEFT_OUT: &[&str] = &[
     "/usr/src",
 ];
 
-/// What runs the guests' code.
+/// Executor of the guests' code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accel {
-    /// The processor itself.
+    /// KVM: the processor itself.
     Kvm,
-    /// QEMU's translator: right, and many times slower.
+    /// QEMU's emulator: correct, and many times slower.
     Tcg,
 }
 
@@ -62,16 +62,16 @@ impl Accel {
     }
 }
 
-/// The options, checked.
+/// Checked options.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) cache: PathBuf,
     pub(crate) disk_gib: u64,
-    /// `None`: KVM where a guest of it speaks, else TCG.
+    /// `None`: KVM if a guest of it works, or else TCG.
     pub(crate) accel: Option<Accel>,
     pub(crate) boot_limit: Duration,
     pub(crate) left_out: Vec<PathBuf>,
-    /// Kernel modules loaded besides those every guest needs.
+    /// Kernel modules in addition to those for every guest.
     pub(crate) modules: Vec<String>,
 }
 
@@ -111,8 +111,8 @@ impl Settings {
     }
 }
 
-/// Processors of a host: whole ones, since a fraction is made by a quota on the emulator. Without a limit one for each core
-/// that the emulator is to run on.
+/// Returns the number of processors of a host, which are whole, as fractions are made by a quota on the
+/// emulator. Without a limit, one for each core of the emulator.
 pub(crate) fn processors(host: &HostSpec) -> usize {
     let cores = host.limits.cpu_set.len() as f64;
     let cpus = host.limits.cpus.unwrap_or(cores).ceil().clamp(1.0, 64.0);
@@ -121,27 +121,29 @@ pub(crate) fn processors(host: &HostSpec) -> usize {
     whole
 }
 
-/// What the emulator of a host may use of this machine. Whole processors are given by their number, and the memory is that
-/// of the guest: QEMU needs more for itself. Cores of a host are cores of this machine.
+/// Returns the limits of a host's emulator on this machine. Whole processors are limited by their number, and
+/// memory is limited by that of the guest, as QEMU itself needs more. Cores of a host are cores of this
+/// machine.
 pub(crate) fn of_emulator(host: &HostSpec) -> Limits {
     let part = host.limits.cpus.filter(|cpus| cpus.fract() != 0.0);
     Limits { cpus: part, cpu_set: host.limits.cpu_set.clone(), memory_bytes: None }
 }
 
-/// Memory of a host, in MiB.
+/// Returns the memory of a host, in MiB.
 pub(crate) fn memory_mib(host: &HostSpec) -> u64 {
     host.limits.memory_bytes.unwrap_or(MEMORY).max(LEAST_MEMORY).div_ceil(1 << 20)
 }
 
-/// Where Debian and its likes put programs.
+/// Folders of programs in Debian and similar distributions.
 const FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// A program in one of the usual folders.
+/// Returns the path of a program in one of the usual folders.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
-/// A program by its whole path; where it is missing, the plain name, whose start then fails and says so.
+/// Returns the path of a program; if it is missing the bare name, whose start then fails with an error that
+/// names it.
 pub(crate) fn program(name: &str) -> PathBuf {
     find_program(name).unwrap_or_else(|| Path::new("/usr/bin").join(name))
 }

@@ -19,25 +19,25 @@ use crate::unit::GuestUnit;
 use crate::wire::{Ask, Reply};
 use crate::work::failed;
 
-/// A question that the agent answers from its memory or from `/proc`.
+/// Longest wait for an answer of the agent from its memory or from `/proc`.
 const ASK_LIMIT: Duration = Duration::from_secs(30);
 
-/// A disk takes its time, and an emulated one more.
+/// Longest operation on a disk, which may be emulated.
 const DISK_LIMIT: Duration = Duration::from_secs(300);
 
-/// Ports for units that take any: those below have meanings, those above are for connections.
+/// Ports for units that accept any: lower ones have conventional meanings, higher ones are for connections.
 const ANY_PORTS: std::ops::Range<u16> = 10_000..32_000;
 
 /// An open site of virtual machines. Dropping it ends them.
 pub struct VmSite {
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     ports: Mutex<BTreeSet<(String, u16)>>,
-    /// The tap of each host: that of its name, until it has moved.
+    /// Name of each host's tap: that of the host, until it has moved.
     taps: Mutex<BTreeMap<String, String>>,
     twins: AtomicU32,
     facts: Facts,
     plant: Arc<Plant>,
-    /// For sockets; dropped behind those who use them.
+    /// Folder of sockets; dropped after its users.
     folder: Noted,
 }
 
@@ -60,13 +60,13 @@ impl VmSite {
         }
     }
 
-    /// What the record should say: the accelerator, the kernel, how long the hosts took to boot.
+    /// Returns facts for the record: the accelerator, the kernel, and the boot times of hosts.
     #[must_use]
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// How far a guest's clock is from this machine's, as it was measured when the guest was ready.
+    /// Returns the offset of a guest's clock from this machine's, measured when the guest was ready.
     pub fn clock_offset(&self, host: &str) -> Result<ClockOffset, Fault> {
         Ok(*lock(&self.machine(host)?.offset))
     }
@@ -85,7 +85,7 @@ impl VmSite {
         lock(&self.hosts).insert(host.name.clone(), host);
     }
 
-    /// A name for a tap that no host has: a host's has no such beginning by chance only, and the switch says so then.
+    /// Returns a name for a tap that no host has; the switch refuses it if a host has it by chance.
     pub(crate) fn twin_name(&self) -> String {
         format!("twin-{}", self.twins.fetch_add(1, Ordering::Relaxed))
     }
@@ -110,14 +110,14 @@ impl VmSite {
         for host in hosts.into_values() {
             closing.spawn(async move { host.close().await });
         }
-        // Every step is tried; the first fault is the one to look at.
+        // Every step is tried; the first fault is returned.
         let mut first = Ok(());
         while let Some(closed) = closing.join_next().await {
             let closed = closed.unwrap_or_else(|error| Err(failed("close a host", error)));
             first = first.and(closed);
         }
         let act = "close the site";
-        // What somebody else still has is closed when they drop it.
+        // Parts still held by others are closed when those drop them.
         let Some(plant) = Arc::into_inner(plant) else {
             return first.and(Err(failed(act, "something is still being done with it")));
         };
@@ -139,7 +139,7 @@ impl Site for VmSite {
 
     fn address(&self, host: &str) -> Option<IpAddr> {
         if host == HERE {
-            // As the guests reach this machine.
+            // The address of this machine as seen by the guests.
             return Some(self.plant.switch.leg());
         }
         let tap = self.tap(host).ok()?;
@@ -259,7 +259,7 @@ impl Disks for VmSite {
     }
 }
 
-/// A unit as its guest sees it: there the guest is the machine itself.
+/// Returns a unit as its guest sees it: there the guest is the machine itself.
 fn inside(unit: &Unit) -> Unit {
     Unit { host: HERE.to_owned(), ..unit.clone() }
 }
@@ -287,7 +287,7 @@ impl Network for VmSite {
         relays.filter_map(|(tap, pid)| Some((host(&tap)?, pid))).collect()
     }
 
-    /// Asks the relays what they did so far, which takes microseconds.
+    /// Queries the relays for their counts, which takes microseconds.
     fn facts(&self) -> Facts {
         let mut facts = self.plant.delays.clone();
         match self.plant.switch.relay_counts() {

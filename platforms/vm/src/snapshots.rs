@@ -1,8 +1,8 @@
-//! Memory and disk of a running guest, kept under a name, and the way back to them.
+//! Snapshots of memory and disk of a running guest, and restoring them.
 //!
-//! The agent in a guest that went back is as it was at the moment of the snapshot, and this side is not. So nothing is
-//! on its way between the two at that moment, nor when the guest goes back; and then the agent is told which of its
-//! units are still wanted.
+//! The agent in a restored guest has the state of the snapshot, and this side does not. So nothing may be in
+//! transit between the two at either moment, and afterwards the agent is told which of its units are still
+//! wanted.
 
 use std::io;
 use std::time::Duration;
@@ -18,25 +18,27 @@ use crate::qmp::{Event, Qmp, QmpError};
 use crate::wire::causes;
 use crate::work::failed;
 
+/// Command that saves a snapshot.
 const SAVE: &str = "snapshot-save";
+/// Command that loads a snapshot.
 const LOAD: &str = "snapshot-load";
 
-/// Something QEMU does with a snapshot while the guest stands still.
+/// An operation of QEMU on a snapshot while the guest is stopped.
 struct Job<'a> {
     command: &'static str,
     id: String,
     name: &'a str,
-    /// QEMU's name for the disk.
+    /// Name of the disk in QEMU.
     node: &'a str,
 }
 
 impl Job<'_> {
-    /// Returns how long the guest stood still.
+    /// Runs it. Returns the standstill of the guest.
     async fn run(&self, qmp: &mut Qmp) -> Result<Duration, QmpError> {
         let deadline = now() + MOVE_LIMIT;
         qmp.forget_events();
         let wish = json!({"job-id": self.id, "tag": self.name, "vmstate": self.node, "devices": [self.node]});
-        // QEMU answers once the guest has stood still.
+        // QEMU answers once the guest has been stopped.
         qmp.execute_by(deadline, self.command, wish).await?;
         let id = self.id.as_str();
         let over = |event: &Event| {
@@ -56,7 +58,7 @@ impl Job<'_> {
     }
 }
 
-/// Keeps memory and disk under a name.
+/// Saves memory and disk under a name.
 pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<Moved, Fault> {
     let act = format!("keep host `{}` under the name `{name}`", host.name);
     let mut guard = host.inner.lock().await;
@@ -76,13 +78,13 @@ pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<Moved, Fault> {
     Ok(Moved { took, downtime, bytes: after.map_err(error)?.saturating_sub(before) })
 }
 
-/// Goes back to what was kept under a name. A guest that cannot be told in what state it is, is ended.
+/// Restores a snapshot. A guest in an unknown state is ended.
 pub(crate) async fn restore(host: &Host, name: &str) -> Result<Moved, Fault> {
     let act = format!("take host `{}` back to its snapshot `{name}`", host.name);
     let mut guard = host.inner.lock().await;
     refuse_unknown(&guard, name, &act)?;
     let (emulator, disk, count) = parts(&mut guard, &act)?;
-    // One that QEMU does not find would stop the guest all the same.
+    // A snapshot that QEMU does not find would stop the guest nevertheless.
     let bytes = kept_bytes(&mut emulator.qmp, &disk.node, name).await;
     let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     let begun = now();
@@ -101,18 +103,18 @@ pub(crate) async fn restore(host: &Host, name: &str) -> Result<Moved, Fault> {
     }
 }
 
-/// Brings both sides together again.
+/// Synchronises both sides.
 async fn go_on(host: &Host, held: Held<'_>, name: &str) -> Result<(), Fault> {
     let why = format!("host `{}` went back to its snapshot `{name}`", host.name);
     held.went_back(&why, AGENT_LIMIT).await?;
-    // Its clock shows the time of the snapshot.
+    // The clock shows the time of the snapshot.
     host.set_clock().await
 }
 
-/// Ends a guest that is neither as it was nor as it was kept, and says so.
+/// Ends a guest that has neither its old state nor that of the snapshot, and reports that.
 async fn end(inner: &mut Inner, fault: &Fault) -> String {
     if let Some(emulator) = inner.emulator.take() {
-        // One that cannot be ended stays in the ledger.
+        // A process that cannot be ended stays in the ledger.
         let _ = emulator.running.kill().await;
     }
     format!("{fault}: {}; the host was in no certain state any more and has been ended", causes(fault))
@@ -130,7 +132,7 @@ fn refuse_unknown(inner: &Inner, name: &str, act: &str) -> Result<(), Fault> {
     Err(failed(act, why))
 }
 
-/// The size of the memory that QEMU has kept under this name in its disk; 0 where it does not say.
+/// Returns the size of a snapshot's memory in QEMU's disk; 0 if QEMU does not report it.
 async fn kept_bytes(qmp: &mut Qmp, node: &str, name: &str) -> Result<u64, QmpError> {
     let nodes = qmp.execute("query-named-block-nodes", json!({})).await?;
     let disk = nodes.as_array().and_then(|nodes| nodes.iter().find(|known| known["node-name"] == node));

@@ -1,4 +1,5 @@
-//! What a set of files is, without reading them: names, sizes, times, owners. Two equal stamps mean the same image.
+//! Stamps: identity of a set of files without reading them, from names, sizes, times and owners. Equal stamps
+//! mean equal images.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -8,21 +9,21 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Size of a block of the images.
+/// Block size of the images in bytes.
 const BLOCK: u64 = 4096;
 
-/// Many files, summed up.
+/// Summary of many files.
 #[derive(Default)]
 pub(crate) struct Stamp {
     hash: Sha256,
-    /// Blocks that the contents take, in bytes.
+    /// Total size of the content in whole blocks, in bytes.
     pub(crate) bytes: u64,
-    /// Files, folders and everything else.
+    /// Number of files, folders and other entries.
     pub(crate) entries: u64,
 }
 
 impl Stamp {
-    /// Takes in a file, or a folder with all that is in it but what is left out.
+    /// Adds a file, or a folder with its content, without excluded paths.
     pub(crate) fn add(&mut self, path: &Path, left_out: &[PathBuf]) -> io::Result<()> {
         let facts = fs::symlink_metadata(path)?;
         self.note(path, &facts);
@@ -34,7 +35,7 @@ impl Stamp {
         items.sort();
         for item in &items {
             match self.add(item, left_out) {
-                // It went while we looked; then the next look finds another stamp.
+                // It was removed meanwhile; then the next stamp differs.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 other => other?,
             }
@@ -52,7 +53,7 @@ impl Stamp {
         self.hash.update(format!("\0{mode} {uid} {gid} {content} {}.{time}\n", facts.mtime()));
     }
 
-    /// The stamp as 16 digits.
+    /// Returns the stamp as 16 digits.
     pub(crate) fn text(self) -> String {
         self.hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }

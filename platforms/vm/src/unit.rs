@@ -1,4 +1,4 @@
-//! A unit inside a guest, as this machine holds it.
+//! A unit inside a guest, as controlled from this machine.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use crate::host::Host;
 use crate::port::{UnitEnd, open_log};
 use crate::wire::{Ask, Reply};
 
-/// On top of what a unit may take: the way there and back, and a kill behind a stop.
+/// Added to a unit's own time limits: the round trip, and a kill after a stop.
 const WAY: Duration = Duration::from_secs(30);
 
-/// Steps before the start of a unit have no limit of their own; this is as long as they get.
+/// Longest duration of the steps before a unit's start, which have no limit of their own.
 const STEPS: Duration = Duration::from_secs(300);
 
-/// A unit that was created in a guest.
+/// A unit in a guest.
 pub(crate) struct GuestUnit {
     name: String,
     number: u64,
@@ -37,7 +37,7 @@ impl GuestUnit {
         let (tell, ended) = watch::channel(None);
         let log = open_log(&unit.name, &unit.log)?;
         host.port.register(number, UnitEnd { on_line, log: Some(log), ended: tell });
-        // From here on: dropping it ends the unit, also before it is ready.
+        // From here on dropping it ends the unit, even before it is ready.
         let mut made =
             GuestUnit { name: unit.name.clone(), number, host, log: unit.log.clone(), address: None, ended };
         let steps = if unit.prepare.is_empty() { Duration::ZERO } else { STEPS };
@@ -48,7 +48,7 @@ impl GuestUnit {
             made.address = address;
         }
         if matches!(unit.ready, Readiness::Exit { .. }) {
-            // Its last lines and the end of its log come before its end.
+            // Its last lines and the end of its log precede its end.
             made.until_ended().await;
         }
         Ok(made)
@@ -66,11 +66,11 @@ impl GuestUnit {
         self.ended.borrow().is_some()
     }
 
-    /// The end is told behind the last of the log, so that a unit that was stopped has its whole log here.
+    /// The end is reported after the last of the log, so that a stopped unit has its whole log here.
     async fn end(&self, ask: Ask, limit: Duration) -> Result<Ended, Fault> {
         if !self.has_ended() {
             let asked = self.host.port.ask(ask, &self.name, limit).await;
-            // The guest may have gone, and the unit with it.
+            // The guest may have ended, and the unit with it.
             if let Err(fault) = asked
                 && !self.has_ended()
             {
@@ -94,7 +94,7 @@ impl Running for GuestUnit {
         &self.name
     }
 
-    /// Its processes are the guest's.
+    /// Its processes belong to the guest.
     fn pid(&self) -> Option<u32> {
         None
     }

@@ -1,4 +1,4 @@
-//! What this machine and the agent in a guest say to each other: frames with a JSON text and raw bytes.
+//! Messages between this machine and the agent in a guest: frames of a JSON text and raw bytes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,20 +9,21 @@ use barograph_platform::{BadReadyLine, Ended, Facts, Fault, GuestCounters, Limit
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The name of the serial port of the agent.
+/// Name of the agent's serial port.
 pub(crate) const PORT_NAME: &str = "barograph.agent";
 
-/// A unit's files travel in one frame; what is larger is a mistake and must not fill the memory.
+/// Largest frame in bytes. A unit's files are sent in one frame; a larger one is an error and must not fill
+/// the memory.
 const LONGEST: usize = 256 << 20;
 
-/// A wish of this machine, with a number that its answer carries.
+/// A request of this machine, with a number for its answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) id: u64,
     pub(crate) ask: Ask,
 }
 
-/// Units have numbers given by this machine, so that one can be killed before it is ready.
+/// Kind of a request. This machine numbers units, so that one can be killed before it is ready.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
     Preflight(Unit),
@@ -47,31 +48,31 @@ pub(crate) enum Ask {
         unit: u64,
         limits: Limits,
     },
-    /// Leaves not a byte free on the unit's file system.
+    /// Fills the unit's file system to the last byte.
     FillDisk(Unit),
     FreeDisk(Unit),
-    /// Answered with the guest's clock.
+    /// Asks for the guest's clock.
     Ping,
-    /// Moves the guest's clock by so many nanoseconds.
+    /// Moves the guest's clock by this number of nanoseconds.
     MoveClock(i64),
-    /// The counters of the guest's kernel.
+    /// Asks for the counters of the guest's kernel.
     Counters,
-    /// What was written goes to the disk.
+    /// Writes the guest's file systems to the disk.
     Sync,
-    /// Answered, and then nothing is said until [`Ask::GoOn`]: what there is to say waits.
+    /// Answered, and then nothing is sent until [`Ask::GoOn`]: messages wait.
     Hold,
     /// Ends [`Ask::Hold`], and is not answered.
     GoOn,
-    /// Kills all units but these. Answered with those of them that there are.
+    /// Kills all units but these. The answer names the existing ones of these.
     Keep(Vec<u64>),
-    /// The agent ends, and the machine goes off.
+    /// Ends the agent and turns off the machine.
     Leave,
 }
 
-/// What the agent says.
+/// Message of the agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// The first word: how long the guest has been up.
+    /// First message: the guest's uptime.
     Hello {
         up: Duration,
     },
@@ -84,7 +85,7 @@ pub(crate) enum Message {
         unit: u64,
         text: String,
     },
-    /// More of a unit's log: the raw bytes of the frame.
+    /// A further part of a unit's log, in the raw bytes of the frame.
     Log {
         unit: u64,
     },
@@ -115,11 +116,11 @@ pub(crate) enum Reply {
     /// Nanoseconds since 1970.
     Clock(i64),
     Counters(GuestCounters),
-    /// The units asked for that there are. Of the others there is nothing more to come.
+    /// Existing ones of the units asked for. Nothing follows about the others.
     Kept(Vec<u64>),
 }
 
-/// How a unit ended.
+/// Exit status of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {
     Code(i32),
@@ -147,7 +148,7 @@ impl From<End> for Ended {
     }
 }
 
-/// A fault, carried over: its kind where the harness tells kinds apart, else its text.
+/// A fault for transfer: its kind if the harness distinguishes it, or else its text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Refused {
     EndedEarly { end: End, log: Vec<String> },
@@ -160,7 +161,7 @@ pub(crate) enum Refused {
     Other { act: String, why: String },
 }
 
-/// A cause that was carried over as text.
+/// A cause transferred as text.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Said(pub(crate) String);
@@ -193,7 +194,7 @@ impl From<&Fault> for Refused {
 }
 
 impl Refused {
-    /// The fault again, about the unit `unit`.
+    /// Restores the fault, about the unit `unit`.
     pub(crate) fn into_fault(self, unit: &str) -> Fault {
         let unit = unit.to_owned();
         match self {
@@ -213,7 +214,7 @@ impl Refused {
     }
 }
 
-/// The chain of causes below an error, as one text.
+/// Returns the chain of causes below an error, as one text.
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut texts = Vec::new();
     let mut next = error.source();
@@ -224,12 +225,12 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     if texts.is_empty() { "no cause is known".to_owned() } else { texts.join(": ") }
 }
 
-/// A frame: the lengths of both parts, then the parts.
+/// Encodes a frame: the lengths of both parts, then the parts.
 pub(crate) fn frame(message: &impl Serialize, raw: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let text = serde_json::to_vec(message)?;
     let mut bytes = Vec::with_capacity(8 + text.len() + raw.len());
     for length in [text.len(), raw.len()] {
-        // Both ends are this program, and nothing near 4 GiB is ever framed: the reader refuses it.
+        // Frames come from this program and stay far below 4 GiB; the reader refuses larger ones.
         bytes.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
     }
     bytes.extend_from_slice(&text);
@@ -237,7 +238,7 @@ pub(crate) fn frame(message: &impl Serialize, raw: &[u8]) -> Result<Vec<u8>, ser
     Ok(bytes)
 }
 
-/// Takes frames out of a stream of bytes.
+/// Splits a stream of bytes into frames.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     bytes: Vec<u8>,
@@ -248,7 +249,7 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole frame, if one is there.
+    /// Takes the next frame, if it is complete.
     pub(crate) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
         let length = |at: usize| -> Option<usize> {
             let four = self.bytes.get(at..at + 4)?;

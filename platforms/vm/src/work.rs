@@ -1,5 +1,5 @@
-//! Commands of this machine on the way to a site, each as a unit: noted before it starts, killed when its future is
-//! dropped, swept when this process was killed.
+//! Commands on this machine that prepare a site, each as a unit: recorded before it starts, killed when its
+//! future is dropped, swept if this process was killed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +9,17 @@ use std::time::Duration;
 use barograph_platform::{Fault, HERE, Ledger, Readiness, Site, Unit};
 use barograph_platform_process::Local;
 
-/// The machine itself, and where what its commands say is kept.
+/// The machine itself, and a folder for the output of commands.
 #[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) here: Arc<Local>,
     pub(crate) ledger: Ledger,
-    /// The site's folder for sockets, archives and what commands say.
+    /// The site's folder for sockets, archives and output.
     pub(crate) folder: PathBuf,
     count: Arc<AtomicU64>,
 }
 
-/// A command, its arguments, and the longest it may take.
+/// A command, its arguments, and its time limit.
 pub(crate) struct Job<'a> {
     pub(crate) program: &'a str,
     pub(crate) args: Vec<String>,
@@ -32,7 +32,7 @@ impl Work {
         Work { here, ledger, folder, count: Arc::new(AtomicU64::new(0)) }
     }
 
-    /// Runs a command to its good end and returns its lines.
+    /// Runs a command, which must succeed, and returns its lines.
     pub(crate) async fn run(&self, job: Job<'_>) -> Result<Vec<String>, Fault> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let name = format!("vm-{number}-{}", job.program);
@@ -52,8 +52,8 @@ impl Work {
         Ok(lines)
     }
 
-    /// Runs what blocks (a walk through many files, a copy) beside the runtime. Its thread holds the ledger, so that what
-    /// it writes is not removed under its hands when this future is dropped.
+    /// Runs blocking work (a walk through many files, a copy) on another thread. The thread holds the ledger,
+    /// so that the files it writes are not removed meanwhile if this future is dropped.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         act: &str,
@@ -72,7 +72,7 @@ impl Work {
     }
 }
 
-/// A part of a site could not be made or changed.
+/// Makes a fault: a part of a site could not be created or changed.
 pub(crate) fn failed(
     act: impl Into<String>,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -80,12 +80,12 @@ pub(crate) fn failed(
     Fault::Site { act: act.into(), source: source.into() }
 }
 
-/// A word of a shell script that stands for itself.
+/// Quotes a literal word for a shell script.
 pub(crate) fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A path as a word of a shell script.
+/// Quotes a path for a shell script.
 pub(crate) fn quote_path(path: &Path) -> String {
     quote(&path.to_string_lossy())
 }

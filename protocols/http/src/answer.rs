@@ -1,4 +1,4 @@
-//! An answer: status, fields and body, in a buffer that is used again when the answer is dropped.
+//! An answer: status, fields and body, in a buffer that is reused when the answer is dropped.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ impl Answer {
         }
     }
 
-    /// An answer made by hand, for a target simulated in the same process.
+    /// Makes an answer without a connection, for a target simulated in the same process.
     #[must_use]
     pub fn made(status: u16, body: Vec<u8>) -> Self {
         let end = body.len();
@@ -41,7 +41,7 @@ impl Answer {
         Answer::new(&whole, body, &Rc::new(Buffers::new(0)))
     }
 
-    /// The same with fields, name and value.
+    /// Like [`Self::made`], with fields, name and value.
     #[must_use]
     pub fn made_with(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Self {
         let mut buffer = Vec::new();
@@ -63,24 +63,24 @@ impl Answer {
         &self.buffer[self.body.clone()]
     }
 
-    /// The value of the first field of this name, in any case of letters.
+    /// The value of the first field of this name, ignoring case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         head::field(self.lines(), name)
     }
 
-    /// Names and values of all fields, in the order they came.
+    /// Names and values of all fields, in order of arrival.
     pub fn headers(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         head::fields(self.lines())
     }
 
-    /// The value of the first field of this name after the body.
+    /// The value of the first trailer of this name.
     #[must_use]
     pub fn trailer(&self, name: &str) -> Option<&[u8]> {
         head::field(&self.buffer[self.trailers.clone()], name)
     }
 
-    /// Bytes of this answer, head and framing included; over HTTP/2, of its fields and body as text.
+    /// Bytes of this answer, including head and framing; over HTTP/2, of its fields and body as text.
     #[must_use]
     pub fn wire_bytes(&self) -> usize {
         self.wire
@@ -97,7 +97,7 @@ impl Drop for Answer {
     }
 }
 
-/// Begins a head as text, for answers that did not come as text.
+/// Begins a head as text, for answers that did not arrive as text.
 pub(crate) fn write_status_line(buffer: &mut Vec<u8>, status: u16) {
     buffer.extend_from_slice(format!("HTTP {status}\r\n").as_bytes());
 }

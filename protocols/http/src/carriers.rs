@@ -1,4 +1,4 @@
-//! HTTP/2 connections: which are open, and how many requests each carries.
+//! HTTP/2 connections: the open ones, and the number of requests on each.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,8 +13,9 @@ use crate::fault::Fault;
 use crate::head::MAX_HEAD;
 use crate::translate::{self, Lost};
 
-/// What a peer may send ahead, on one stream and on all of a connection, in bytes. Enough for 10 Gbit/s at 1 ms.
+/// Flow-control window of a stream, in bytes.
 const STREAM_WINDOW: u32 = 1024 * 1024;
+/// Flow-control window of a connection, in bytes. Enough for 10 Gbit/s at 1 ms.
 const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// The HTTP/2 connections of a lane.
@@ -47,7 +48,7 @@ struct State {
 pub(crate) struct Seat {
     pub(crate) carrier: Carrier,
     home: Carriers,
-    /// Nobody has used its connection before.
+    /// Whether the connection has not been used before.
     pub(crate) fresh: bool,
 }
 
@@ -59,7 +60,7 @@ impl Drop for Seat {
     }
 }
 
-/// The right to make a connection.
+/// Permit to open a connection.
 pub(crate) struct Opening<'c>(&'c Inner);
 
 impl Drop for Opening<'_> {
@@ -80,14 +81,14 @@ impl Carriers {
         }))
     }
 
-    /// Takes over a connection that turned out to speak HTTP/2, if there is room for it.
+    /// Takes over a connection that speaks HTTP/2, if there is room for it.
     pub(crate) async fn adopt(&self, stream: Stream) -> Result<(), Fault> {
         let Some(_opening) = self.may_open() else { return Ok(()) };
         self.add(&Carrier::begin(stream).await?);
         Ok(())
     }
 
-    /// Gives one away, for a request that has its connection to itself.
+    /// Hands a connection over to a request that has it alone.
     pub(crate) fn give(&self) -> Option<Carrier> {
         self.0.live.borrow_mut().pop()
     }
@@ -96,7 +97,7 @@ impl Carriers {
         self.0.live.borrow_mut().push(carrier.clone());
     }
 
-    /// Waits until a place is free, or the opening of a connection has ended in one way or the other.
+    /// Waits until a place is free, or until the opening of a connection has ended, with success or not.
     pub(crate) async fn changed(&self) {
         self.0.changed.notified().await;
     }
@@ -114,13 +115,13 @@ impl Carriers {
         })
     }
 
-    /// Is one being opened that may have room for everybody who waits?
+    /// Whether a connection is being opened that may have room for all waiting requests.
     pub(crate) fn is_opening(&self) -> bool {
         self.0.opening.get() > 0
     }
 
-    /// A place on the connection with the fewest requests; none when all are full, or while `all` must be open first
-    /// and are not.
+    /// A place on the connection with the fewest requests; `None` if all are full, or while `all` connections
+    /// must be open first and are not.
     pub(crate) fn seat(&self, all: bool) -> Option<Seat> {
         let mut live = self.0.live.borrow_mut();
         live.retain(|c| !c.state.over.get());
@@ -140,28 +141,28 @@ impl Carriers {
 }
 
 impl Carrier {
-    /// Begins HTTP/2 on a connection. Its frames are moved by a task of their own until nobody uses it any more.
+    /// Begins HTTP/2 on a connection. A task of its own moves the frames until the last user is gone.
     pub(crate) async fn begin(stream: Stream) -> Result<Carrier, Fault> {
         let mut builder = h2::client::Builder::new();
         builder
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            // More wait for the settings of the peer, which may allow few and refuse the rest.
+            // More requests wait for the settings of the peer, which may allow few and refuse the rest.
             .initial_max_send_streams(1)
             .max_header_list_size(MAX_HEAD as u32);
         let (send, connection) = builder.handshake(stream).await.map_err(translate::fault_of)?;
         let state = Rc::new(State::default());
         let ended = Rc::clone(&state);
         barograph_reactor::spawn(async move {
-            // Why it ended, each of its requests is told.
+            // Each of its requests receives the reason for its end.
             let _ = connection.await;
             ended.over.set(true);
         });
         Ok(Carrier { send, state })
     }
 
-    /// No new requests on this one.
+    /// Bars new requests from this connection.
     pub(crate) fn retire(&self) {
         self.state.over.set(true);
     }

@@ -1,4 +1,4 @@
-//! Chunked bodies: decoded in place, in whatever pieces they come.
+//! Chunked bodies: decoded in place, from pieces of any size.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ pub(crate) const MAX_LINE: usize = 1024;
 /// Most lines after the last chunk.
 pub(crate) const MAX_TRAILERS: usize = 128;
 
-/// Where decoding stands. The decoded body grows from where it began; raw bytes follow it, after a gap.
+/// State of decoding. The decoded body grows from its beginning; raw bytes follow it, after a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunks {
     phase: Phase,
-    /// The first raw byte not yet looked at.
+    /// Position of the first undecoded byte.
     pub(crate) raw: usize,
-    /// Where the next decoded byte goes.
+    /// Position of the next decoded byte.
     pub(crate) body: usize,
     trailers: Range<usize>,
 }
@@ -32,22 +32,23 @@ enum Phase {
 }
 
 impl Chunks {
-    /// A body that begins at `from`.
+    /// State for a body that begins at `from`.
     pub(crate) fn new(from: usize) -> Self {
         Chunks { phase: Phase::Size, raw: from, body: from, trailers: 0..0 }
     }
 
-    /// The lines after the last chunk, once it is over.
+    /// The trailer lines, once the last chunk is over.
     pub(crate) fn trailers(&self) -> Range<usize> {
         self.trailers.clone()
     }
 
-    /// What was decoded is taken away, and raw bytes begin the buffer again.
+    /// Restarts at the begin of the buffer, after the decoded bytes were removed.
     pub(crate) fn restart(&mut self) {
         (self.raw, self.body) = (0, 0);
     }
 
-    /// Decodes what is there; true when the body is whole. `limit` is how far decoded bytes may reach.
+    /// Decodes the available bytes; true when the body is whole. `limit` is the largest position of decoded
+    /// bytes.
     pub(crate) fn decode(&mut self, buffer: &mut [u8], limit: usize) -> Result<bool, Flaw> {
         loop {
             let went_on = match self.phase {
@@ -100,7 +101,7 @@ impl Chunks {
         }
     }
 
-    /// Trailers, and the empty line that ends them.
+    /// Reads trailers and the empty line that ends them.
     fn end(&mut self, buffer: &[u8]) -> Result<bool, Flaw> {
         let there = &buffer[self.raw..];
         if let [b'\r', b'\n', ..] = there {

@@ -1,9 +1,9 @@
-//! What all users of a worker share: the target, buffers, counters, and the pool where there is one.
+//! State shared by all users of a worker: the target, buffers, counters, and the pool if there is one.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use barograph_net::{Buffers, Counters, Dialer, Pools};
+use barograph_net::{Buffers, Counters, Dialer, Pools, Watch};
 
 use crate::connect::Speaks;
 use crate::connections::Connections;
@@ -12,7 +12,7 @@ use crate::options::Protocol;
 use crate::request::Blank;
 use crate::target::{Resolved, Target};
 
-/// First size of a buffer for answers: most fit.
+/// Initial size of an answer's buffer: most answers fit.
 const ANSWER_CAPACITY: usize = 8 * 1024;
 
 /// A worker's client of one target.
@@ -22,13 +22,13 @@ pub struct Client {
     pub(crate) answers: Rc<Buffers>,
     pub(crate) dialer: Dialer,
     repeated: Cell<u64>,
-    /// What the target speaks, once it is known.
+    /// The HTTP version of the target, once known.
     pub(crate) speaks: Cell<Option<Speaks>>,
     lanes: Pools<Lane>,
 }
 
 impl Client {
-    /// A client of this target, for the thread that makes it. No connection is made yet.
+    /// A client of this target for the calling thread. Opens no connection yet.
     #[must_use]
     pub fn new(resolved: &Resolved) -> Rc<Self> {
         let target = resolved.target();
@@ -48,12 +48,18 @@ impl Client {
         })
     }
 
-    /// The connections of one user. The number spreads users over the target's addresses and over source addresses.
+    /// The connections of one user. The number spreads users over the target's addresses and over source
+    /// addresses.
     #[must_use]
     pub fn user(self: &Rc<Self>, user: u32) -> Connections {
         let options = self.target().options();
         let lane = self.lanes.user(|| Lane::new(options.policy, options.streams, self.speaks.get()));
         Connections::new(self, user, lane)
+    }
+
+    /// Counts from now on how long connecting and TLS handshakes take. The first watch stays.
+    pub fn time_by(&self, watch: &Watch) {
+        self.dialer.time_by(watch);
     }
 
     /// What its connections have done so far.
@@ -62,7 +68,7 @@ impl Client {
         self.dialer.counters()
     }
 
-    /// Requests sent once more because a kept connection had been closed before the first byte of an answer.
+    /// Requests repeated because a kept connection had been closed before the first byte of an answer.
     #[must_use]
     pub fn repeated(&self) -> u64 {
         self.repeated.get()

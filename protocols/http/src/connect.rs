@@ -1,4 +1,4 @@
-//! Connections on which it is known which HTTP is spoken.
+//! Connections with a known HTTP version.
 
 use barograph_net::{Alpn, SetupError, Stream, Tls, TlsConfig};
 
@@ -6,23 +6,24 @@ use crate::client::Client;
 use crate::fault::Fault;
 use crate::options::Protocol;
 
-/// The names of the protocols in ALPN.
+/// The name of HTTP/1.1 in ALPN.
 const HTTP1: &str = "http/1.1";
+/// The name of HTTP/2 in ALPN.
 const HTTP2: &str = "h2";
 
-/// The HTTP that is spoken on a connection.
+/// HTTP version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaks {
     Http1,
     Http2,
 }
 
-/// TLS with a target.
+/// TLS settings of a target.
 #[derive(Debug)]
 pub(crate) struct Secured {
-    /// Offers the protocols that are spoken.
+    /// Offers all enabled protocols.
     pub(crate) any: TlsConfig,
-    /// Offers HTTP/1.1 only: a WebSocket begins there.
+    /// Offers HTTP/1.1 only: WebSockets begin with it.
     http1: TlsConfig,
 }
 
@@ -40,7 +41,7 @@ impl Secured {
 }
 
 impl Client {
-    /// Makes a connection of the kind the target asks for.
+    /// Opens a connection of the kind required by the target.
     pub(crate) async fn connect(&self, number: u32) -> Result<(Stream, Speaks), Fault> {
         let (stream, http2) = match self.target().secured() {
             Some(secured) => {
@@ -56,7 +57,7 @@ impl Client {
         Ok((stream, if http2 { Speaks::Http2 } else { Speaks::Http1 }))
     }
 
-    /// Makes a connection on which HTTP/1.1 is spoken whatever is spoken on others.
+    /// Opens a connection that speaks HTTP/1.1, regardless of other connections.
     pub(crate) async fn connect_http1(&self, number: u32) -> Result<Stream, Fault> {
         match self.target().secured() {
             Some(secured) => self.secure(number, &secured.http1).await,
@@ -64,13 +65,13 @@ impl Client {
         }
     }
 
-    /// Makes a connection through TLS, and through a tunnel where there is a proxy.
+    /// Opens a connection through TLS, and through a tunnel if there is a proxy.
     async fn secure(&self, number: u32, tls: &TlsConfig) -> Result<Stream, Fault> {
         let Some(proxy) = &self.target().options().proxy else {
             return Ok(self.dialer.connect_tls(number, tls).await?);
         };
         let mut stream = self.dialer.connect(number).await?;
-        // In a box: a tunnel is rare, and would make every waiting user larger.
+        // Boxed: a tunnel is rare, and would make every waiting user larger.
         Box::pin(proxy.tunnel(&mut stream, &self.target().host_and_port())).await?;
         Ok(self.dialer.secure(stream, number, tls).await?)
     }

@@ -1,4 +1,4 @@
-//! One user's way to the target: sends requests over the connections the policy gives it.
+//! Connections of one user: requests go over the connections chosen by the policy.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -27,8 +27,8 @@ impl Connections {
         Connections { client: Rc::clone(client), user, lane }
     }
 
-    /// Sends a request and waits for the whole answer. Dropped before its end, it closes its connection, or resets its
-    /// stream if it is one of several on an HTTP/2 connection.
+    /// Sends a request and waits for the whole answer. If dropped before its end, closes the connection, or
+    /// resets the stream if it is one of several on an HTTP/2 connection.
     pub fn send<'s>(
         &'s self,
         request: &Request<'_>,
@@ -36,7 +36,7 @@ impl Connections {
         self.send_draft(Draft::filled(&self.client.blank, request))
     }
 
-    /// The same for a request that was rendered before.
+    /// Like [`Self::send`], for a prepared request.
     pub fn send_prepared<'s>(
         &'s self,
         request: &'s Prepared,
@@ -50,7 +50,7 @@ impl Connections {
         Draft::new(&self.client.blank, method)
     }
 
-    /// Sends what was written and waits for the whole answer, as [`Self::send`] does.
+    /// Sends a finished draft and waits for the whole answer, like [`Self::send`].
     pub fn send_draft(&self, draft: Draft) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
         let rendered = draft.finish();
         async move {
@@ -60,31 +60,31 @@ impl Connections {
         }
     }
 
-    /// What they lead to.
+    /// The target.
     #[must_use]
     pub fn target(&self) -> &Target {
         self.client.target()
     }
 
-    /// What all connections of this user's worker have done so far.
+    /// Counters of all connections of this user's worker so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.client.counters()
     }
 
-    /// Requests of this user's worker that were sent once more because a kept connection had been closed before the first
-    /// byte of an answer.
+    /// Requests of this user's worker that were repeated because a kept connection had been closed before the
+    /// first byte of an answer.
     #[must_use]
     pub fn repeated(&self) -> u64 {
         self.client.repeated()
     }
 
-    /// Closes the connections that are not in use.
+    /// Closes the idle connections.
     pub fn close_idle(&self) {
         self.lane.close_idle();
     }
 
-    /// Most requests go the straight way. What is rare, or costs more anyway, is in a box: it would make every waiting
+    /// Sends a request on the usual path. Rare or expensive paths are boxed: they would make every waiting
     /// user larger.
     async fn ask(&self, wire: impl AsRef<[u8]>, asked: Asked) -> Result<Answer, Fault> {
         let _permit = self.lane.pool.acquire().await;
@@ -122,7 +122,7 @@ impl Connections {
         Ok(answer)
     }
 
-    /// A connection on which HTTP/1.1 must be spoken as on those before.
+    /// A connection that must speak HTTP/1.1 like those before.
     async fn connect_known(&self) -> Result<Stream, Fault> {
         match self.client.connect(self.number()).await? {
             (stream, Speaks::Http1) => Ok(stream),
@@ -134,7 +134,7 @@ impl Connections {
         Fault::Changed { to: self.client.dialer.peer(self.user).clone() }
     }
 
-    /// Over HTTP/2, or over a first connection that will tell what is spoken.
+    /// Sends a request over HTTP/2, or over a first connection that shows the version.
     async fn ask_otherwise(&self, wire: &[u8], asked: Asked) -> Result<Answer, Fault> {
         if self.lane.speaks().is_none() {
             let (mut stream, speaks) = self.client.connect(self.number()).await?;

@@ -1,13 +1,13 @@
-//! Addresses at which hosts of URLs are reached instead of their own.
+//! Replacement addresses for the hosts of URLs.
 
 use std::net::IpAddr;
 
-/// Another address for a host and port; `host` and TLS's server name still come from the URL.
+/// A replacement address for a host and port; `host` and TLS's server name still come from the URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detour {
-    /// The host it is for; `None` for any.
+    /// The original host; `None` for any.
     host: Option<String>,
-    /// The port it is for; `None` for any.
+    /// The original port; `None` for any.
     port: Option<u16>,
     /// The host to connect to; `None` for that of the URL.
     to_host: Option<String>,
@@ -16,10 +16,10 @@ pub struct Detour {
 }
 
 impl Detour {
-    /// Reads `HOST:PORT:ADDRESS`; the host may be `*`, IPv6 addresses may stand in brackets.
+    /// Parses `HOST:PORT:ADDRESS`; the host may be `*`, IPv6 addresses may stand in brackets.
     ///
     /// # Errors
-    /// When it is not written so; the text says how it is written.
+    /// If the text has another form; the error describes the form.
     pub fn resolve(text: &str) -> Result<Self, String> {
         let wrong =
             || "an address for a host is written HOST:PORT:ADDRESS, as in h.example:443:127.0.0.1".to_owned();
@@ -35,10 +35,10 @@ impl Detour {
         Ok(Detour { host, port, to_host: Some(address.to_string()), to_port: None })
     }
 
-    /// Reads `HOST:PORT:TO_HOST:TO_PORT`; each may be empty, for any host and port, or those of the URL.
+    /// Parses `HOST:PORT:TO_HOST:TO_PORT`; each may be empty, for any host and port, or those of the URL.
     ///
     /// # Errors
-    /// When it is not written so; the text says how it is written.
+    /// If the text has another form; the error describes the form.
     pub fn connect_to(text: &str) -> Result<Self, String> {
         let wrong = || {
             "another host is written HOST:PORT:TO_HOST:TO_PORT, as in h.example:443:node1.example:8443"
@@ -56,7 +56,7 @@ impl Detour {
         Ok(Detour { host: host(from), port, to_host: host(to_host), to_port })
     }
 
-    /// Where a URL's host and port are reached: by the first detour for them, or at their own address.
+    /// Address for a URL's host and port: that of the first matching detour, or their own.
     pub(crate) fn of(detours: &[Detour], host: &str, port: u16) -> (String, u16) {
         let is_for = |detour: &&Detour| {
             detour.host.as_deref().is_none_or(|own| own.eq_ignore_ascii_case(host))
@@ -68,7 +68,7 @@ impl Detour {
     }
 }
 
-/// The first field of a text and what follows its colon. An IPv6 address in brackets is a field without them.
+/// Splits a text at the colon after its first field. An IPv6 address in brackets is a field without them.
 fn field(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('[') {
         Some(inner) => {

@@ -1,4 +1,4 @@
-//! A request that is written piece by piece straight into the outgoing bytes.
+//! Requests written piece by piece straight into the outgoing bytes.
 
 use std::io::Write as _;
 use std::rc::Rc;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 use crate::fault::Fault;
 use crate::request::{Asked, Blank, Method, Rendered, Request, is_token};
 
-/// Room for the digits of the length of a body that is written after its head.
+/// Room for the length of a body, in digits; the body is written after the head.
 const LENGTH_DIGITS: usize = 10;
 
-/// The piece that is being written.
+/// The piece being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {
     Path,
@@ -23,7 +23,7 @@ pub struct Draft {
     piece: Piece,
     from: usize,
     has_host: bool,
-    /// What the request says about its connection.
+    /// Value of the connection field.
     connection: &'static str,
     wants_length: bool,
     flaw: Option<&'static str>,
@@ -63,7 +63,7 @@ impl Draft {
         draft
     }
 
-    /// Where path and query are appended, before anything else.
+    /// Buffer for path and query, to be appended first.
     pub fn path(&mut self) -> &mut Vec<u8> {
         if self.piece != Piece::Path {
             self.flaw = Some("its path comes after its fields");
@@ -71,7 +71,7 @@ impl Draft {
         &mut self.wire.bytes
     }
 
-    /// Where the value of this field is appended.
+    /// Buffer for the value of this field.
     pub fn header(&mut self, name: &str) -> &mut Vec<u8> {
         self.end_piece();
         if !is_token(name) {
@@ -89,7 +89,7 @@ impl Draft {
         &mut self.wire.bytes
     }
 
-    /// Where the body is appended, after everything else.
+    /// Buffer for the body, to be appended last.
     pub fn body(&mut self) -> &mut Vec<u8> {
         self.end_piece();
         self.end_fields();
@@ -102,7 +102,7 @@ impl Draft {
         &mut self.wire.bytes
     }
 
-    /// Asks for a WebSocket, before anything but path and fields was written.
+    /// Makes it the handshake of a WebSocket, before anything but path and fields is written.
     pub(crate) fn upgrade(&mut self, key: &str) {
         for (name, value) in
             [("upgrade", "websocket"), ("sec-websocket-version", "13"), ("sec-websocket-key", key)]

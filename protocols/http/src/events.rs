@@ -23,12 +23,12 @@ use crate::request::{Rendered, Request};
 use crate::sse::{Event, Events};
 use crate::translate;
 
-/// Events of one answer, as they come. Dropping it closes its connection. While it waits it holds no buffer for what
-/// comes: tens of thousands of followers wait at once.
+/// Events of one answer, in order of arrival. Dropping it closes its connection. While waiting it holds no
+/// receive buffer, so that tens of thousands of followers can wait at once.
 pub struct EventStream {
     head: Answer,
     source: Source,
-    /// Bytes of the body that came, of which the first `used` are read.
+    /// Bytes of the body so far, of which the first `used` are read.
     there: Vec<u8>,
     used: usize,
     events: Events,
@@ -36,13 +36,13 @@ pub struct EventStream {
     buffers: Rc<Buffers>,
 }
 
-/// Where the bytes of the body come from.
+/// Source of the body's bytes.
 enum Source {
     Http1 { stream: Stream, raw: Vec<u8>, framing: Left },
     Http2 { data: RecvStream, _carrier: Carrier },
 }
 
-/// What is left of a body over HTTP/1.1.
+/// Rest of a body over HTTP/1.1.
 enum Left {
     Bytes(usize),
     Chunks(Chunks),
@@ -50,8 +50,8 @@ enum Left {
 }
 
 impl Connections {
-    /// Asks for a stream of events. It has a connection of its own beside those the policy bounds, since it lives on
-    /// while requests go and come.
+    /// Requests a stream of events. It has a connection of its own, not counted by the policy, since it stays
+    /// open while requests go and come.
     pub fn events<'s>(
         &'s self,
         request: &Request<'_>,
@@ -59,7 +59,7 @@ impl Connections {
         self.events_draft(Draft::filled(&self.client.blank, request))
     }
 
-    /// The same for a request that was written piece by piece.
+    /// Like [`Self::events`], for a draft.
     pub fn events_draft(&self, draft: Draft) -> impl Future<Output = Result<EventStream, Fault>> + use<'_> {
         let rendered = draft.finish();
         async move { Box::pin(self.open_events(&rendered?)).await }
@@ -90,7 +90,7 @@ impl Connections {
         let mut reader = Reader::new(limit, request.asked.bodiless);
         let head = begin(&mut stream, request.as_ref(), (&mut reader, &mut buffer), limit).await?;
         let Head { status, length, framing, .. } = head;
-        // A buffer for a whole answer is too large to be held by its head as long as the stream lives.
+        // A buffer for a whole answer is too large to hold its head as long as the stream lives.
         let head = buffer[..length].to_vec();
         buffer.drain(..length);
         let raw = buffer;
@@ -124,11 +124,11 @@ impl EventStream {
         &self.head
     }
 
-    /// Waits for the next event; `None` when the peer has ended the stream. Nothing is lost when it is dropped before
-    /// it is done.
+    /// Waits for the next event; `None` when the peer has ended the stream. Cancel-safe: nothing is lost if
+    /// it is dropped early.
     ///
     /// # Errors
-    /// When the connection breaks, or what comes is no stream of events within the limit.
+    /// If the connection breaks, or the bytes are not a stream of events within the limit.
     pub async fn next(&mut self) -> Result<Option<Event<'_>>, Fault> {
         loop {
             let (n, whole) =
@@ -180,7 +180,7 @@ impl Source {
     }
 }
 
-/// Reads more of the body. As long as nothing is there, `raw` has no room of its own.
+/// Reads more of the body. While no bytes are available, `raw` has no room of its own.
 fn poll_more(
     cx: &mut Context<'_>,
     stream: &mut Stream,
@@ -201,7 +201,7 @@ fn poll_more(
 }
 
 impl Left {
-    /// Moves what is decoded from `raw` to `there`; true when nothing can follow.
+    /// Moves decoded bytes from `raw` to `there`; true when nothing can follow.
     fn decode(&mut self, raw: &mut Vec<u8>, there: &mut Vec<u8>) -> Result<bool, Flaw> {
         match self {
             Left::UntilClose => {

@@ -14,7 +14,7 @@ use crate::head::Head;
 use crate::reader::{READ_STEP, Reader, Whole};
 use crate::request::Asked;
 
-/// What an exchange needs beside its connection and its request.
+/// Inputs of an exchange beside its connection and its request.
 pub(crate) struct Receiving<'c> {
     pub(crate) buffers: &'c Rc<Buffers>,
     pub(crate) body_limit: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Receiving<'c> {
 /// An exchange that ended without an answer.
 pub(crate) struct Unanswered {
     pub(crate) fault: Fault,
-    /// The connection was lost before anything came: a kept one may have been closed long ago.
+    /// Whether the connection was lost before the first byte: a kept one may have been closed long ago.
     pub(crate) before_first_byte: bool,
 }
 
@@ -35,11 +35,12 @@ pub(crate) fn fault_of(flaw: Flaw, body_limit: usize) -> Fault {
     }
 }
 
-/// A request on its way. Its answer is read meanwhile: a target may answer as it reads, or instead of reading on.
+/// A request being sent. Its answer is read meanwhile: a target may answer before it has read the request, or
+/// without reading the rest.
 struct Upload<'r> {
     left: &'r [u8],
     over: bool,
-    /// Why the rest could not be sent.
+    /// Error that stopped the sending.
     failed: Option<io::Error>,
 }
 
@@ -48,7 +49,7 @@ impl<'r> Upload<'r> {
         Upload { left: request, over: false, failed: None }
     }
 
-    /// Sends what fits.
+    /// Sends as many bytes as fit.
     fn go_on(&mut self, cx: &mut Context<'_>, stream: &mut Stream) {
         if !self.over
             && let Poll::Ready(end) = stream.poll_write_all(cx, &mut self.left)
@@ -58,13 +59,12 @@ impl<'r> Upload<'r> {
         }
     }
 
-    /// All of it was sent.
+    /// Whether all of it was sent.
     fn is_whole(&self) -> bool {
         self.over && self.failed.is_none()
     }
 
-    /// Reads more of the answer; true when no more comes. After a failure to send, a reset is the end of what the target
-    /// had to say.
+    /// Reads more of the answer; true at its end. After a failure to send, a reset counts as the end.
     async fn read(&mut self, stream: &mut Stream, buffer: &mut Vec<u8>) -> Result<bool, Fault> {
         let read = poll_fn(|cx| {
             self.go_on(cx, stream);
@@ -77,13 +77,13 @@ impl<'r> Upload<'r> {
         }
     }
 
-    /// The connection ended before the answer did.
+    /// The fault of a connection that ended before the answer did.
     fn cut(&mut self) -> Fault {
         Fault::Broken(self.failed.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
     }
 }
 
-/// Sends the request and waits for the whole answer. Says whether the connection may be kept.
+/// Sends the request and waits for the whole answer. Returns also whether the connection may be kept.
 pub(crate) async fn exchange(
     stream: &mut Stream,
     request: &[u8],
@@ -113,7 +113,7 @@ pub(crate) async fn exchange(
     }
 }
 
-/// Sends the request of a stream and waits for the head of its answer. What came after it is left in `buffer`.
+/// Sends the request of a stream and waits for the head of its answer. Bytes after it stay in `buffer`.
 pub(crate) async fn begin(
     stream: &mut Stream,
     request: &[u8],
@@ -136,7 +136,8 @@ pub(crate) async fn begin(
     }
 }
 
-/// Waits for the first bytes of an answer. No buffer is held while nothing is there: thousands of long polls wait here.
+/// Waits for the first bytes of an answer. No buffer is held while there are none: thousands of long polls
+/// wait here.
 fn poll_first(cx: &mut Context<'_>, stream: &mut Stream, buffers: &Buffers) -> Poll<io::Result<Vec<u8>>> {
     ready!(stream.poll_readable(cx));
     let mut buffer = buffers.take();
@@ -151,7 +152,7 @@ fn poll_first(cx: &mut Context<'_>, stream: &mut Stream, buffers: &Buffers) -> P
     end
 }
 
-/// Reads on until the answer is whole.
+/// Reads the rest of the answer.
 async fn rest(
     stream: &mut Stream,
     upload: &mut Upload<'_>,

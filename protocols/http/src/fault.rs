@@ -1,4 +1,4 @@
-//! Why there is no answer, in words a user can act on.
+//! Faults: reasons for a missing answer, in words that a user can act on.
 
 use std::io;
 
@@ -7,19 +7,19 @@ use barograph_net::{Peer, SetupError};
 
 use crate::flaw::Flaw;
 
-/// Why there is no answer, or none that counts.
+/// Reason for a missing or invalid answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The connection could not be made.
     #[error(transparent)]
     Connect(#[from] barograph_net::Fault),
-    /// The proxy opens no tunnel to the target.
+    /// The proxy refused a tunnel to the target.
     #[error("the proxy {} (status {status})", if *status == 407 { "asks for a user and a password" } else { "opens no tunnel" })]
     Proxy {
         /// The status of its answer.
         status: u16,
     },
-    /// The peer spoke first of one protocol, then of another.
+    /// The peer changed from one protocol to another.
     #[error("{to} agreed on another protocol than on the connection before")]
     Changed {
         /// The target.
@@ -63,25 +63,25 @@ pub enum Fault {
         /// The protocol's word for it.
         reason: &'static str,
     },
-    /// An event stream or a WebSocket was asked for, and something else came.
+    /// Another answer than the requested event stream or WebSocket.
     #[error("asked for a stream and was answered with status {0}")]
     Status(u16),
-    /// Events were asked for, and an answer of another kind came.
+    /// An answer other than the requested events.
     #[error("asked for text/event-stream and got `{kind}`")]
     NoEvents {
         /// Its content type.
         kind: String,
     },
-    /// What was to be sent is no request.
+    /// The request is invalid.
     #[error("the request cannot be sent: {why}")]
     Request {
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
 }
 
 impl Fault {
-    /// The outcome of an operation that ends with it.
+    /// The outcome of an operation with this fault.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match self {
@@ -104,21 +104,21 @@ impl Fault {
     }
 }
 
-/// Why a target cannot be used.
+/// Reason why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The address cannot be read.
+    /// The address is malformed.
     #[error("`{url}` is not an address: {why}")]
     Url {
-        /// What was given.
+        /// The address.
         url: String,
-        /// What is wrong with it and what would be right.
+        /// The fault and the expected form.
         why: String,
     },
-    /// It cannot be reached through a proxy as it is to be spoken to.
+    /// The target cannot be reached through a proxy with these options.
     #[error("send HTTP/2 in the clear through a proxy: ask for an address with https, or for HTTP/1.1")]
     Proxy,
-    /// No connection to it can be set up.
+    /// Connections to it cannot be set up.
     #[error(transparent)]
     Setup(#[from] SetupError),
 }

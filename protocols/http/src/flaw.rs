@@ -1,6 +1,6 @@
-//! The rule of HTTP that an answer breaks, in words for the owner of the target.
+//! Violations of HTTP by an answer, in words for the owner of the target.
 
-/// The rule of HTTP that an answer breaks, or the limit of this client that it exceeds.
+/// A rule of HTTP violated by an answer, or a limit of this client exceeded by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
     /// The first line is of another protocol.
@@ -9,27 +9,27 @@ pub enum Flaw {
     /// The first line has no status.
     #[error("its first line has no status from 100 to 999 after one space")]
     Status,
-    /// The name of a header.
+    /// A malformed header name.
     #[error(
         "the name of a header is empty, has a space or a character that names may not have, or no colon follows it"
     )]
     Name,
-    /// The value of a header.
+    /// A malformed header value.
     #[error("the value of a header has a control character")]
     Value,
-    /// The end of a line.
+    /// A wrong end of line.
     #[error("a line of its head does not end with CR LF")]
     LineEnd,
-    /// The bytes of the head.
+    /// A head with too many bytes.
     #[error("its head, or its trailers, have more than {} KiB", crate::head::MAX_HEAD / 1024)]
     LongHead,
-    /// The headers of the head.
+    /// A head with too many headers.
     #[error("its head has more than {} headers", crate::head::MAX_HEADERS)]
     ManyHeaders,
-    /// A length that is none.
+    /// A malformed length.
     #[error("its Content-Length is not a whole number")]
     Length,
-    /// Two lengths.
+    /// Two different lengths.
     #[error("it has two Content-Length headers that differ")]
     Lengths,
     /// A length and chunks: two readers would find two different ends.
@@ -38,22 +38,22 @@ pub enum Flaw {
     /// A coding other than chunks.
     #[error("its Transfer-Encoding is not the single word `chunked`")]
     Coding,
-    /// Another protocol than the one that was asked for.
+    /// A protocol that was not requested.
     #[error("it switches to another protocol (status 101), which was not asked for")]
     Switch,
-    /// Interim answers.
+    /// Too many interim answers.
     #[error("more than {} interim answers (status 1xx) come before it", crate::reader::MAX_INTERIM)]
     Interim,
-    /// The line before a chunk.
+    /// A malformed line before a chunk.
     #[error(
         "a chunk does not begin with its size in hexadecimal digits, on a line of at most {} bytes",
         crate::chunks::MAX_LINE
     )]
     ChunkSize,
-    /// The end of a chunk.
+    /// A malformed end of a chunk.
     #[error("a chunk is longer than its size says")]
     ChunkEnd,
-    /// The lines after the last chunk.
+    /// Malformed or too many lines after the last chunk.
     #[error("the lines after its last chunk are not at most {} trailers", crate::chunks::MAX_TRAILERS)]
     Trailers,
     /// A body, or an event, above the limit of this client.

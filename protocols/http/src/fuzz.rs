@@ -11,13 +11,13 @@ use crate::head::{after_status_line, fields};
 use crate::reader::{Reader, Whole};
 use crate::sse::Events;
 
-/// Small, so that the texts reach it.
+/// Body limit, small so that the texts reach it.
 const LIMIT: usize = 4_096;
 
-/// Texts made from the known ones in one run of the tests.
+/// Mutated texts in one run of the tests.
 const CHANGED: u32 = 20_000;
 
-/// Pieces of protocol that make a change go deep.
+/// Fragments of the protocol, for mutations that reach deep.
 const WORDS: [&[u8]; 16] = [
     b"\r\n",
     b"\n",
@@ -54,14 +54,15 @@ fn corpus(kind: &str) -> Corpus {
     all
 }
 
-/// What reading an answer has found: status, fields, body, trailers.
+/// Result of reading an answer: status, fields, body, trailers.
 type Found = (u16, Vec<(Vec<u8>, Vec<u8>)>, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>);
 
 fn owned(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     fields(text).map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
 }
 
-/// Reads an answer that comes in these pieces, after which the connection is closed. `None` when it is cut off.
+/// Reads an answer that arrives in these pieces, after which the connection is closed. `None` if it is cut
+/// off.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, bodiless: bool) -> Result<Option<Found>, Flaw> {
     let mut reader = Reader::new(LIMIT, bodiless);
     let mut buffer = Vec::new();
@@ -83,7 +84,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, bodiless: bool) -> Resul
     Ok(reader.look(&mut buffer, true)?.map(|whole| found(whole, &buffer, sent)))
 }
 
-/// Reads it whole, byte by byte and in two pieces; all must find the same.
+/// Reads a text whole, byte by byte and in two pieces; all must give the same result.
 fn read_in_all_ways(text: &[u8], cuts: impl IntoIterator<Item = usize>) -> Result<Option<Found>, Flaw> {
     for bodiless in [true, false] {
         let whole = read([text], bodiless);
@@ -97,7 +98,7 @@ fn read_in_all_ways(text: &[u8], cuts: impl IntoIterator<Item = usize>) -> Resul
     whole
 }
 
-/// The fields of a head as another reader sees them.
+/// The fields of a head as read by httparse.
 fn fields_by_httparse(text: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut headers = [httparse::EMPTY_HEADER; 128];
     let mut response = httparse::Response::new(&mut headers);
@@ -121,7 +122,7 @@ fn events(text: &[u8], step: usize) -> Result<Vec<(String, String, String)>, Fla
     Ok(found)
 }
 
-/// One change to a text.
+/// A mutation of a text.
 #[derive(Clone, Debug)]
 enum Change {
     Flip(prop::sample::Index, u8),

@@ -1,19 +1,19 @@
-//! The head of an HTTP/1.1 answer: where it ends, how its body is framed, its fields by name.
+//! Heads of HTTP/1.1 answers: their end, the framing of the body, fields by name.
 
 use std::mem::MaybeUninit;
 
 use crate::flaw::Flaw;
 
-/// Largest head in bytes: more than other clients take.
+/// Largest head in bytes: more than other clients allow.
 pub(crate) const MAX_HEAD: usize = 1024 * 1024;
 
 /// Most headers in an answer.
 pub(crate) const MAX_HEADERS: usize = 4_096;
 
-/// Headers for which there is room on the stack; an answer with more costs an allocation.
+/// Headers with room on the stack; an answer with more costs an allocation.
 const USUAL_HEADERS: usize = 128;
 
-/// How the end of a body is known.
+/// Framing of a body, which determines its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Length(usize),
@@ -27,20 +27,21 @@ pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) length: usize,
     pub(crate) framing: Framing,
-    /// May the connection carry another request, if the body has an end?
+    /// Whether the connection may carry another request, if the body has an end.
     pub(crate) keep: bool,
 }
 
 impl Head {
-    /// May the connection carry another request after this answer with its body?
+    /// Whether the connection may carry another request after this answer with its body.
     pub(crate) fn keeps(&self) -> bool {
         self.keep && self.framing != Framing::UntilClose
     }
 }
 
-/// Reads the head at the start of `bytes`; `None` when more bytes are needed.
+/// Reads the head at the start of `bytes`; `None` if more bytes are needed.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<Head>, Flaw> {
-    // Not initialised: most answers have ten of them, and clearing the rest would cost as much as reading those.
+    // Not initialised: most answers have ten headers, and clearing the rest would cost as much as reading
+    // those.
     let mut headers = [const { MaybeUninit::uninit() }; USUAL_HEADERS];
     match parse(bytes, &mut headers) {
         Err(Flaw::ManyHeaders) => parse(bytes, &mut vec![MaybeUninit::uninit(); MAX_HEADERS]),
@@ -79,7 +80,7 @@ fn judge(response: &httparse::Response<'_, '_>, length: usize) -> Result<Head, F
     let newer = response.version == Some(1);
     let (mut close, mut stay) = (false, false);
     for header in response.headers.iter() {
-        // Lengths first: nearly every name is told apart by its length alone.
+        // Lengths first: they alone distinguish nearly all names.
         match header.name.len() {
             10 if is(header.name.as_bytes(), b"connection") => {
                 for word in header.value.split(|b| *b == b',').map(<[u8]>::trim_ascii) {
@@ -109,8 +110,8 @@ fn judge(response: &httparse::Response<'_, '_>, length: usize) -> Result<Head, F
     Ok(Head { status, length, framing, keep })
 }
 
-/// Is it this word of small letters and hyphens, in any case of letters? What the parser lets through has no carriage
-/// return in it, the one byte that would pass for a hyphen here.
+/// Whether `found` equals this word of small letters and hyphens, ignoring case. The parser admits no
+/// carriage return, the one byte that would pass for a hyphen here.
 fn is<const N: usize>(found: &[u8], word: &[u8; N]) -> bool {
     <&[u8; N]>::try_from(found).is_ok_and(|found| found.iter().zip(word).all(|(f, w)| f | 0x20 == *w))
 }
@@ -125,15 +126,15 @@ fn number(digits: &[u8]) -> Result<usize, Flaw> {
         if value > 9 {
             return Err(Flaw::Length);
         }
-        // More than fits: certainly more than any limit.
+        // An overflow: certainly more than any limit.
         let more = |n: usize| n.checked_mul(10)?.checked_add(value);
         number = number.and_then(|n| more(n).ok_or(Flaw::TooLarge));
     }
     number
 }
 
-/// The lines `name: value` of a head or of trailers, in order. Works on what was read or written by this crate; a line
-/// without a colon (the status line) is passed over at the start.
+/// The lines `name: value` of a head or of trailers, in order. For text read or written by this crate; a line
+/// without a colon (the status line) is skipped at the start.
 pub(crate) fn fields(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     text.split(|b| *b == b'\n').filter_map(|line| {
         let colon = line.iter().position(|b| *b == b':')?;
@@ -141,7 +142,7 @@ pub(crate) fn fields(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// What follows the status line of a head.
+/// The text after the status line of a head.
 pub(crate) fn after_status_line(head: &[u8]) -> &[u8] {
     let start = head.iter().position(|b| !matches!(b, b'\r' | b'\n')).unwrap_or(head.len());
     let line = head[start..].iter().position(|b| *b == b'\n').map_or(head.len(), |end| start + end + 1);

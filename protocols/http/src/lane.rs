@@ -1,4 +1,4 @@
-//! A pool of connections and which HTTP is spoken on them: a user's own, or a worker's.
+//! A pool of connections with its HTTP version: a user's own, or a worker's.
 
 use std::cell::{Cell, OnceCell};
 
@@ -7,17 +7,17 @@ use barograph_net::{Policy, Pool};
 use crate::carriers::Carriers;
 use crate::connect::Speaks;
 
-/// Connections and what is spoken on them.
+/// Connections and their HTTP version.
 pub(crate) struct Lane {
     pub(crate) pool: Pool,
-    /// What is spoken here, once it is known.
+    /// The HTTP version, once known.
     speaks: Cell<Option<Speaks>>,
     carriers: OnceCell<Carriers>,
     streams: u32,
 }
 
 impl Lane {
-    /// A pool by this policy, with at most `streams` requests at once on each connection if it is HTTP/2.
+    /// A pool with this policy, with at most `streams` concurrent requests on each HTTP/2 connection.
     pub(crate) fn new(policy: Policy, streams: u32, speaks: Option<Speaks>) -> Self {
         let lane = Lane {
             pool: Pool::new(policy),
@@ -33,7 +33,7 @@ impl Lane {
         self.speaks.get()
     }
 
-    /// From now on it is known what is spoken here.
+    /// Records the HTTP version.
     pub(crate) fn learn(&self, speaks: Option<Speaks>) {
         if self.speaks.get().is_none() && speaks == Some(Speaks::Http2) {
             self.pool.multiplex(self.streams);

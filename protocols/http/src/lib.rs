@@ -1,15 +1,16 @@
-//! The measured HTTP client: HTTP/1.1 read in place, HTTP/2, event streams and WebSockets, on the connections of
-//! `barograph-net`.
+//! The measured HTTP client: HTTP/1.1 read in place, HTTP/2, event streams and WebSockets, on the connections
+//! of `barograph-net`.
 //!
-//! It does what a measuring client may do and nothing more: no redirects, no decompression, no cookies, no retry that
-//! could hide time. The exceptions are what every browser does: a GET, HEAD or OPTIONS on a kept connection that the
-//! peer closed before the first byte of an answer is sent once more on a fresh one, and a request of which an HTTP/2 peer
-//! says that it has not processed it is sent again a few times; both are counted. It knows no clock: time-outs are the
-//! engine's, which drops the exchange, and with it the connection.
+//! It does what a measuring client may do and nothing more: no redirects, no decompression, no cookies, no
+//! retry that could hide time. The exceptions are those of every browser: a GET, HEAD or OPTIONS on a kept
+//! connection that the peer closed before the first byte of an answer is sent once more on a fresh one, and a
+//! request that an HTTP/2 peer declares unprocessed is sent again a few times. Both are counted. The client
+//! has no clock: time-outs are the engine's, which drops the exchange, and with it the connection.
 //!
-//! A [`Target`] is read and resolved before any clock starts; a [`Client`] is one worker's, and gives each user its
-//! [`Connections`]. Over HTTP/1.1 nothing is allocated or copied per request once buffers are warm, and a waiting
-//! exchange holds none for its answer: they are taken when bytes arrive and given back when the answer is dropped.
+//! A [`Target`] is parsed and resolved before any clock starts; a [`Client`] belongs to one worker, and gives
+//! each user its [`Connections`]. Over HTTP/1.1 nothing is allocated or copied per request once buffers are
+//! warm, and a waiting exchange holds no answer buffer: it is taken when bytes arrive and returned when the
+//! answer is dropped.
 
 mod answer;
 mod carriers;
@@ -40,7 +41,7 @@ mod url;
 mod websocket;
 
 pub use answer::Answer;
-pub use barograph_net::{Identity, Policy, Tls, Verify, certificates};
+pub use barograph_net::{Identity, Policy, Tls, Verify, Watch, certificates};
 pub use client::Client;
 pub use connections::Connections;
 pub use detour::Detour;

@@ -1,4 +1,4 @@
-//! The URL that a `location` header names, which may be relative to the URL of the request.
+//! URLs in `location` headers, which may be relative to the URL of the request.
 
 use crate::target::Target;
 use crate::url::Url;
@@ -20,10 +20,10 @@ impl Target {
         format!("{scheme}://{}", self.authority().to_ascii_lowercase())
     }
 
-    /// The URL that the answer to a request for `path` names in its `location` header; a fragment is left out.
+    /// The URL in the `location` header of an answer to a request for `path`; a fragment is left out.
     ///
     /// # Errors
-    /// When it is no URL of HTTP; the text says why.
+    /// If it is not an HTTP URL; the text gives the reason.
     pub fn location(&self, path: &str, header: &str) -> Result<Location, String> {
         let header = header.split('#').next().unwrap_or_default();
         let absolute = match header.split_once("://") {
@@ -56,7 +56,7 @@ fn relative(path: &str, reference: &str) -> String {
     }
 }
 
-/// A path with its segments `.` and `..` resolved.
+/// Resolves the segments `.` and `..` of a path.
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();

@@ -1,4 +1,4 @@
-//! Requests over HTTP/2: a place on a connection, the answer in the form that all answers have.
+//! Requests over HTTP/2: a place on a connection, the answer in the form common to all versions.
 
 use barograph_net::Policy;
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use crate::reader::Whole;
 use crate::request::Asked;
 use crate::translate::{self, Lost, Reached};
 
-/// How often a request is sent again that the peer has not processed: a peer that refuses this many in a row is
+/// Repetitions of a request that the peer has not processed: a peer that refuses this many in a row is
 /// overloaded.
 const MOST_REPEATS: u32 = 3;
 
@@ -53,14 +53,15 @@ impl Connections {
         let policy = self.client.target().options().policy;
         if policy == Policy::New {
             let alone = Carriers::new(1, 1);
-            // Only the connection that told what is spoken is there already.
+            // Only the connection that showed the version is there already.
             let carrier = match carriers.give() {
                 Some(carrier) => carrier,
                 None => self.open_carrier().await?,
             };
             return Ok(alone.sit(&carrier));
         }
-        // A user opens its next connection when the others are full; a pool is a number of connections that are open.
+        // A user opens its next connection when the others are full; a pool keeps a fixed number of
+        // connections open.
         let all = matches!(policy, Policy::Shared(_));
         loop {
             if let Some(seat) = carriers.seat(all) {
@@ -73,7 +74,7 @@ impl Connections {
                     carriers.add(&carrier);
                     return Ok(carriers.sit(&carrier));
                 }
-                // Somebody else is opening one, or all are full: they say when that changes.
+                // Another request is opening one, or all are full; both announce a change.
                 None => carriers.changed().await,
             }
         }

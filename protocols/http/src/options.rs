@@ -1,4 +1,4 @@
-//! How a target is spoken to: protocol, trust, source addresses, connections.
+//! Options of a target: protocol, trust, source addresses, connections.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,33 +8,33 @@ use barograph_net::{Policy, Tls};
 use crate::detour::Detour;
 use crate::proxy::Proxy;
 
-/// Largest body taken unless said otherwise, so that a runaway target cannot eat the driver's memory.
+/// Default limit of a body, so that a runaway target cannot exhaust the driver's memory.
 const BODY_LIMIT: usize = 256 * 1024 * 1024;
 
-/// Requests at once on an HTTP/2 connection: what most servers allow.
+/// Concurrent requests on an HTTP/2 connection: the limit of most servers.
 const STREAMS: u32 = 100;
 
 /// Connections a browser opens to one host.
 const CONNECTIONS: u32 = 6;
 
-/// How a target is spoken to.
+/// Options of a target.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which HTTP.
+    /// HTTP version.
     pub protocol: Protocol,
-    /// What is believed about the peer when the address begins with https.
+    /// Trust in the peer for addresses that begin with https.
     pub tls: Tls,
     /// Connect to this socket file; the address still names the host.
     pub unix_socket: Option<PathBuf>,
-    /// Addresses at which hosts are reached instead of their own; the first that fits counts.
+    /// Replacement addresses of hosts; the first match counts.
     pub detours: Vec<Detour>,
-    /// Send all requests through this proxy.
+    /// Proxy for all requests.
     pub proxy: Option<Proxy>,
-    /// Local addresses to connect from, in turn; see [`barograph_net::Endpoint::resolve`] where there are none.
+    /// Local addresses to connect from, in turn; [`barograph_net::Endpoint::resolve`] describes the default.
     pub sources: Vec<IpAddr>,
-    /// How connections are shared. A new one for each request tells the peer so.
+    /// Sharing of connections. A new one for each request is announced to the peer.
     pub policy: Policy,
-    /// Requests at once on an HTTP/2 connection.
+    /// Concurrent requests on an HTTP/2 connection.
     pub streams: u32,
     /// Largest body of an answer and largest message of a stream, in bytes.
     pub body_limit: usize,
@@ -56,7 +56,7 @@ impl Default for Options {
     }
 }
 
-/// Which HTTP is spoken.
+/// HTTP version of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1.

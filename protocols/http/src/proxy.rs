@@ -29,10 +29,10 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Reads `http://[USER:PASSWORD@]HOST[:PORT]`; user and password may be percent-encoded.
+    /// Parses `http://[USER:PASSWORD@]HOST[:PORT]`; user and password may be percent-encoded.
     ///
     /// # Errors
-    /// When it is not written so; the text says why, without the password.
+    /// If the text has another form; the error gives the reason, without the password.
     pub fn parse(text: &str) -> Result<Self, String> {
         const FORM: &str = "a proxy is written http://[USER:PASSWORD@]HOST:PORT";
         let rest = text.strip_prefix("http://").ok_or(FORM)?;
@@ -56,17 +56,17 @@ impl Proxy {
         Endpoint::Host { host: self.host.clone(), port: self.port }
     }
 
-    /// The line by which a request says who asks; empty without credentials.
+    /// The header line with the credentials; empty without credentials.
     pub(crate) fn authorization(&self) -> String {
         let line = |value: &String| format!("proxy-authorization: {value}\r\n");
         self.credentials.as_ref().map(line).unwrap_or_default()
     }
 
-    /// Opens a tunnel to `host`, which has a port.
+    /// Opens a tunnel to `host`, which includes a port.
     pub(crate) async fn tunnel(&self, stream: &mut Stream, host: &str) -> Result<(), Fault> {
         let request = format!("CONNECT {host} HTTP/1.1\r\nhost: {host}\r\n{}\r\n", self.authorization());
         let mut buffer = Vec::new();
-        // An answer to CONNECT has no body that matters: a tunnel begins, or the connection ends.
+        // An answer to CONNECT has no relevant body: a tunnel begins, or the connection ends.
         let mut reader = Reader::new(0, true);
         let head = exchange::begin(stream, request.as_bytes(), (&mut reader, &mut buffer), 0).await?;
         match head.status {

@@ -1,4 +1,4 @@
-//! Reading one answer from a growing buffer, whatever the pieces it comes in.
+//! Reading of one answer from a growing buffer, from pieces of any size.
 
 use std::ops::Range;
 
@@ -9,29 +9,30 @@ use crate::head::{self, Framing, Head};
 /// Interim answers (100 Continue, 103 Early Hints) before the real one.
 pub(crate) const MAX_INTERIM: u8 = 16;
 
-/// Room made for the next read, at least and at most: what a peer announces is not believed in advance.
+/// Least room for the next read, in bytes.
 pub(crate) const READ_STEP: usize = 8 * 1024;
+/// Greatest room for the next read, in bytes: a length announced by the peer is not trusted in advance.
 const READ_MOST: usize = 256 * 1024;
 
-/// Where in the buffer a whole answer lies.
+/// Position of a whole answer in the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Whole {
     pub(crate) status: u16,
     pub(crate) head: usize,
     pub(crate) body: Range<usize>,
     pub(crate) trailers: Range<usize>,
-    /// Bytes of it on the wire, interim answers left out.
+    /// Bytes of it on the wire, without interim answers.
     pub(crate) wire: usize,
-    /// May the connection carry another request?
+    /// Whether the connection may carry another request.
     pub(crate) keep: bool,
 }
 
 /// Reads one answer.
 pub(crate) struct Reader {
     body_limit: usize,
-    /// The answer to HEAD has no body, whatever its head says.
+    /// Whether the answer has no body regardless of its head: it is one to HEAD.
     bodiless: bool,
-    /// A switch to another protocol was asked for.
+    /// Whether a switch to another protocol was requested.
     switching: bool,
     interim: u8,
     state: State,
@@ -48,12 +49,12 @@ impl Reader {
         Reader { body_limit, bodiless, switching: false, interim: 0, state: State::Head }
     }
 
-    /// Takes a switch to another protocol as the answer.
+    /// Accepts a switch to another protocol as the answer.
     pub(crate) fn switching(self) -> Self {
         Reader { switching: true, ..self }
     }
 
-    /// Looks at what is there; `None` when more is needed. `closed` says that no more will come.
+    /// Parses the available bytes; `None` if more are needed. `closed` marks the end of input.
     pub(crate) fn look(&mut self, buffer: &mut Vec<u8>, closed: bool) -> Result<Option<Whole>, Flaw> {
         if matches!(self.state, State::Head) {
             let Some(head) = self.head(buffer)? else { return Ok(None) };
@@ -84,7 +85,7 @@ impl Reader {
         }
     }
 
-    /// The head of the answer that counts, interim ones removed.
+    /// The head of the final answer, with interim ones removed.
     pub(crate) fn head(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Head>, Flaw> {
         loop {
             let Some(head) = head::read(buffer)? else { return Ok(None) };
@@ -107,21 +108,21 @@ impl Reader {
         }
     }
 
-    /// How much room the next read should have.
+    /// Room for the next read.
     pub(crate) fn room(&self, have: usize) -> usize {
         match self.state {
             State::Body(Head { framing: Framing::Length(n), length, .. }) => {
                 (length + n).saturating_sub(have).clamp(1, READ_MOST)
             }
-            // A long head is read again from its start whenever more has come.
+            // A long head is parsed again from its start with each piece.
             State::Head => have.clamp(READ_STEP, READ_MOST),
             _ => READ_STEP,
         }
     }
 }
 
-/// An answer whose body goes from its head to `wire`. Bytes after that are nobody's: whatever comes next on this
-/// connection would be misread.
+/// An answer whose body goes from its head to `wire`. Bytes after that belong to no request: the next answer
+/// on this connection would be misread.
 fn whole(head: Head, there: usize, trailers: Range<usize>, wire: usize) -> Whole {
     let clean = there == wire;
     Whole {

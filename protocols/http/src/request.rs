@@ -1,4 +1,4 @@
-//! Requests: in parts, as outgoing bytes, and rendered once and for all.
+//! Requests: in parts, as outgoing bytes, and prepared.
 
 use std::fmt;
 use std::rc::Rc;
@@ -11,10 +11,11 @@ use crate::fault::Fault;
 use crate::proxy::Proxy;
 use crate::target::Target;
 
-/// First size of a buffer for requests. It is held while the answer is awaited, by thousands of long polls at once.
+/// Initial size of a request's buffer. It is held while the answer is awaited, by thousands of long polls at
+/// once.
 const REQUEST_CAPACITY: usize = 256;
 
-/// The field that says a body is JSON.
+/// The field for a JSON body.
 pub const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A request's verb.
@@ -37,19 +38,19 @@ impl<'a> Method<'a> {
     /// PATCH
     pub const PATCH: Method<'static> = Method("PATCH");
 
-    /// Any other verb, if it is a token as HTTP has them. CONNECT is none here: it makes a tunnel, no answer.
+    /// Any other verb, if it is a token of HTTP. CONNECT is refused: it makes a tunnel, no answer.
     #[must_use]
     pub fn new(name: &'a str) -> Option<Self> {
         (is_token(name) && name != "CONNECT").then_some(Method(name))
     }
 
-    /// The verb as it is sent.
+    /// The verb as sent.
     #[must_use]
     pub const fn name(self) -> &'a str {
         self.0
     }
 
-    /// Does doing it twice change no more than doing it once, as every browser takes it?
+    /// Whether repeating the request changes nothing more, in the view of browsers.
     pub(crate) fn is_safe(self) -> bool {
         matches!(self.0, "GET" | "HEAD" | "OPTIONS")
     }
@@ -67,29 +68,29 @@ pub struct Request<'a> {
     pub method: Method<'a>,
     /// Path and query, rendered straight into the outgoing bytes.
     pub path: fmt::Arguments<'a>,
-    /// Fields, name and value. `host` is added where it is missing, what frames the message is always added.
+    /// Fields, name and value. `host` is added if missing, framing fields are always added.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body.
     pub body: Option<&'a [u8]>,
 }
 
-/// What the client must know of a request beside its bytes.
+/// Properties of a request that its bytes do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// The answer has no body, whatever its head says.
+    /// Whether the answer has no body regardless of its head.
     pub(crate) bodiless: bool,
-    /// May it be sent once more if a kept connection turns out to be closed?
+    /// Whether it may be sent once more if a kept connection turns out to be closed.
     pub(crate) safe: bool,
 }
 
-/// What all requests to a target begin from.
+/// Common beginning of all requests to a target.
 pub(crate) struct Blank {
     pub(crate) authority: String,
-    /// What goes before the path: scheme, host and port for a proxy.
+    /// Text before the path: scheme, host and port for a proxy.
     pub(crate) origin: String,
-    /// The line that a proxy wants to see, with its end; mostly empty.
+    /// The header line for a proxy, with its end; mostly empty.
     pub(crate) for_proxy: String,
-    /// Tells the peer that the connection is used once.
+    /// Whether to tell the peer that the connection is used once.
     pub(crate) once: bool,
     pub(crate) buffers: Buffers,
 }
@@ -107,10 +108,10 @@ impl Blank {
     }
 }
 
-/// A request as bytes. Its buffer is used again when it is dropped.
+/// A request as bytes. Its buffer is reused when it is dropped.
 pub(crate) struct Rendered {
     pub(crate) bytes: Vec<u8>,
-    /// Where it begins in them.
+    /// Its position in the bytes.
     pub(crate) start: usize,
     pub(crate) blank: Rc<Blank>,
     pub(crate) asked: Asked,
@@ -128,7 +129,7 @@ impl Drop for Rendered {
     }
 }
 
-/// A constant request, rendered once and sent as it is. Cheap to clone, and workers may share it.
+/// A constant request, rendered once and sent unchanged. Cheap to clone, and workers may share it.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     bytes: Arc<[u8]>,
@@ -139,15 +140,15 @@ impl Prepared {
     /// Renders a request to this target.
     ///
     /// # Errors
-    /// When it is no request: see [`Fault::Request`].
+    /// If the request is invalid: see [`Fault::Request`].
     pub fn new(target: &Target, request: &Request<'_>) -> Result<Self, Fault> {
         Prepared::of(Draft::filled(&Blank::new(target), request))
     }
 
-    /// Keeps what was written.
+    /// Finishes a draft.
     ///
     /// # Errors
-    /// When it is no request: see [`Fault::Request`].
+    /// If the request is invalid: see [`Fault::Request`].
     pub fn of(draft: Draft) -> Result<Self, Fault> {
         let rendered = draft.finish()?;
         Ok(Prepared { bytes: rendered.as_ref().into(), asked: rendered.asked })

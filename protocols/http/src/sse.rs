@@ -1,27 +1,27 @@
-//! Reading Server-Sent Events from bytes that come in any pieces.
+//! Parser of Server-Sent Events from pieces of any size.
 
 use crate::flaw::Flaw;
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// Its kind: `message` where nothing is said.
+    /// Its kind: `message` by default.
     pub name: &'a str,
-    /// The last identifier the stream has given, empty before the first.
+    /// The last identifier of the stream, empty before the first.
     pub id: &'a str,
     /// Its data, lines joined by line feeds.
     pub data: &'a str,
 }
 
-/// What is known of the event that is coming.
+/// State of the parser.
 pub(crate) struct Events {
-    /// Bytes that a line or an event may have.
+    /// Limit of a line and of an event, in bytes.
     limit: usize,
     line: Vec<u8>,
     first_line: bool,
-    /// A carriage return has ended a line: a line feed right after it belongs to it.
+    /// Whether a carriage return has ended a line: a line feed right after it belongs to it.
     after_return: bool,
-    /// The event was given out: the next one begins clean.
+    /// Whether the event was returned: the next one begins clean.
     given: bool,
     name: String,
     id: String,
@@ -42,7 +42,8 @@ impl Events {
         }
     }
 
-    /// Takes bytes up to the end of the next event. Says how many, and whether [`Self::event`] is whole.
+    /// Takes bytes up to the end of the next event. Returns their number, and whether [`Self::event`] is
+    /// whole.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, bool), Flaw> {
         if std::mem::take(&mut self.given) {
             self.name.clear();
@@ -72,14 +73,14 @@ impl Events {
         Ok((at, false))
     }
 
-    /// The event that is whole.
+    /// The whole event.
     pub(crate) fn event(&self) -> Event<'_> {
         let name = if self.name.is_empty() { "message" } else { &self.name };
-        // Every line of data has left a line feed, of which the last one is no data.
+        // Every line of data has added a line feed, of which the last one is not data.
         Event { name, id: &self.id, data: self.data.strip_suffix('\n').unwrap_or(&self.data) }
     }
 
-    /// Reads a line; true when it ends an event.
+    /// Handles a whole line; true if it ends an event.
     fn line_ended(&mut self) -> bool {
         let mut bytes = std::mem::take(&mut self.line);
         let first = std::mem::take(&mut self.first_line);
@@ -96,7 +97,7 @@ impl Events {
                 }
                 b"event" => value.as_ref().clone_into(&mut self.name),
                 b"id" if !value.contains('\0') => value.as_ref().clone_into(&mut self.id),
-                // A comment, a wish when to reconnect, or something newer.
+                // A comment, a reconnection time, or something newer.
                 _ => {}
             }
         } else if self.data.is_empty() {

@@ -1,4 +1,4 @@
-//! The target: an address and how it is spoken to, and the network addresses its name leads to.
+//! The target: an address with its options, and the network addresses of its host.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::fault::TargetError;
 use crate::options::{Options, Protocol};
 use crate::url::Url;
 
-/// An address and how it is spoken to. Cheap to clone.
+/// An address and its options. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Target(Arc<Inner>);
 
@@ -26,10 +26,10 @@ struct Inner {
 }
 
 impl Target {
-    /// Reads an address. For https the authorities to trust are read too.
+    /// Parses an address. For https the trusted authorities are read too.
     ///
     /// # Errors
-    /// When the address cannot be read, or the trust has a flaw.
+    /// If the address is malformed, or the trust settings are faulty.
     pub fn parse(url: &str, options: &Options) -> Result<Target, TargetError> {
         let failed = |why| TargetError::Url { url: url.to_owned(), why };
         let url = Url::parse(url).map_err(failed)?;
@@ -49,25 +49,25 @@ impl Target {
         &self.0.url.path
     }
 
-    /// Host and port as the `host` header has them.
+    /// Host and port, as in the `host` header.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.0.authority
     }
 
-    /// Does the address begin with https?
+    /// Whether the address begins with https.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.0.url.tls
     }
 
-    /// How it is spoken to.
+    /// Its options.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// Host and port, the port of the scheme included.
+    /// Host and port, including the port of the scheme.
     pub(crate) fn host_and_port(&self) -> String {
         let Url { host, port, .. } = &self.0.url;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
@@ -77,10 +77,10 @@ impl Target {
         self.0.secured.as_ref()
     }
 
-    /// Finds the addresses of the host, before any clock starts. May ask the network; blocks.
+    /// Resolves the host, before any clock starts. May use the network; blocks.
     ///
     /// # Errors
-    /// When the name leads nowhere, or no source address can reach where it leads.
+    /// If the name has no address, or no source address can reach those found.
     pub fn resolve(&self) -> Result<Resolved, TargetError> {
         let Url { host, port, .. } = &self.0.url;
         let Options { unix_socket, proxy, detours, .. } = &self.0.options;
@@ -114,24 +114,24 @@ impl Resolved {
         Resolved { target: Target(Arc::new(inner)), routes: Routes::at(address) }
     }
 
-    /// The target as it was given.
+    /// The original target.
     #[must_use]
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// The routes to the addresses it is reached at.
+    /// The routes to its addresses.
     #[must_use]
     pub fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// The same target at those of its addresses that answer: a name such as `localhost` often has one at which nothing
-    /// listens. Connects once to each, through TLS where the target has it; of a proxy only the connection to it is
-    /// tried. Blocks.
+    /// The same target with only those addresses that answer: a name such as `localhost` often has one
+    /// without a listener. Connects once to each, through TLS if the target has it; of a proxy only the
+    /// connection to it is tried. Blocks.
     ///
     /// # Errors
-    /// When no address answers within `timeout`, at most 10 s; the text says what to look at.
+    /// If no address answers within `timeout`, at most 10 s; the text names what to check.
     pub fn answering(&self, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
         let proxied = self.target.options().proxy.is_some();
         let tls = self.target.secured().filter(|_| !proxied).map(|secured| &secured.any);

@@ -1,4 +1,4 @@
-//! Between HTTP/1.1 text, which every request is rendered to once, and the words of HTTP/2.
+//! Translation between HTTP/1.1 text, in which every request is rendered, and HTTP/2.
 
 use std::io;
 
@@ -10,26 +10,26 @@ use http::{HeaderName, HeaderValue};
 use crate::answer::{write_field, write_status_line};
 use crate::fault::Fault;
 
-/// Fields of a request.
+/// Most fields of a request.
 const MAX_FIELDS: usize = 128;
 
 /// A request that ended without an answer.
 pub(crate) struct Lost {
     pub(crate) fault: Fault,
-    /// What the peer has had of it.
+    /// Its progress.
     pub(crate) reached: Reached,
 }
 
-/// How far a request got.
+/// Progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// It was never sent: the connection was about to end.
     Nobody,
-    /// The peer has said that it has not processed it.
+    /// The peer declared it unprocessed.
     Refused,
-    /// It may have been sent, and the connection was lost before anything of an answer came.
+    /// It may have been sent, and the connection was lost before the first byte of an answer.
     PerhapsThePeer,
-    /// The peer has answered, or said what it does not like.
+    /// The peer has answered, or has reported an error.
     ThePeer,
 }
 
@@ -56,8 +56,8 @@ impl Lost {
     }
 }
 
-/// Whether the peer has said that it has not processed the request: it refused the stream, or ended the connection in good
-/// order and named an earlier request as the last one that it takes.
+/// Whether the peer declares the request unprocessed: it refused the stream, or ended the connection in good
+/// order and named an earlier request as the last one that it processes.
 fn is_refusal(why: &h2::Error) -> bool {
     let reason = why.reason();
     why.is_remote()
@@ -65,12 +65,13 @@ fn is_refusal(why: &h2::Error) -> bool {
             || why.is_go_away() && reason == Some(Reason::NO_ERROR))
 }
 
-/// Whether the peer wants no more of a request that it has answered: the answer is whole.
+/// Whether the peer has answered and refuses the rest of the request: the answer is whole.
 pub(crate) fn is_enough(why: &h2::Error) -> bool {
     why.is_remote() && why.is_reset() && why.reason() == Some(Reason::NO_ERROR)
 }
 
-/// In the client's own words. What the library itself refuses came from the peer and is no HTTP/2.
+/// The fault in this client's words. Errors found by the library come from the peer and are violations of
+/// HTTP/2.
 pub(crate) fn fault_of(why: h2::Error) -> Fault {
     let reason = why.reason().map_or("it gave no reason", words);
     if why.is_io() {
@@ -107,7 +108,7 @@ fn words(reason: Reason) -> &'static str {
     }
 }
 
-/// The request that was rendered as `wire`, without its body, and the body.
+/// Translates the request rendered as `wire` into its head and its body.
 pub(crate) fn request(wire: &[u8], scheme: &str) -> Result<(http::Request<()>, Option<Bytes>), Fault> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
@@ -151,7 +152,7 @@ pub(crate) fn request(wire: &[u8], scheme: &str) -> Result<(http::Request<()>, O
     Ok((request, (framed && !body.is_empty()).then(|| Bytes::copy_from_slice(body))))
 }
 
-/// The head of an answer as text in this buffer, and its status.
+/// Writes the head of an answer as text into this buffer; returns its status too.
 pub(crate) fn head(head: &http::response::Parts, mut buffer: Vec<u8>) -> (Vec<u8>, u16) {
     let status = head.status.as_u16();
     write_status_line(&mut buffer, status);

@@ -1,8 +1,8 @@
-//! Addresses as people type them: scheme, host, port, path.
+//! URLs as typed by users: scheme, host, port, path.
 
 use std::net::Ipv6Addr;
 
-/// The pieces of an address.
+/// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     pub(crate) tls: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Reads an address; the error says what is wrong with it and what would be right.
+    /// Parses a URL; the error names the fault and the expected form.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (tls, rest) = match text.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
@@ -42,7 +42,7 @@ impl Url {
         Ok(Url { tls, host: host.to_owned(), port, path: path(after)? })
     }
 
-    /// The value of the `host` header: without the port where it is the scheme's own.
+    /// The value of the `host` header: without the port if it is the scheme's own.
     pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         let usual = if self.tls { 443 } else { 80 };

@@ -21,21 +21,21 @@ use crate::head::{self, Head};
 use crate::reader::{Reader, Whole};
 use crate::request::{Rendered, Request};
 
-/// A WebSocket. Dropping it closes its connection without a goodbye.
+/// A WebSocket. Dropping it closes its connection without a closing handshake.
 pub struct WebSocket {
     head: Answer,
     frames: WebSocketStream<Stream>,
     limit: usize,
 }
 
-/// What comes over a WebSocket.
+/// A message from a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A text.
     Text(String),
     /// Bytes.
     Binary(Vec<u8>),
-    /// The peer has closed, for this reason. Nothing follows.
+    /// The peer has closed, with this reason. Nothing follows.
     Closed {
         /// The protocol's number, if one was given.
         code: Option<u16>,
@@ -45,8 +45,8 @@ pub enum Message {
 }
 
 impl Connections {
-    /// Asks for a WebSocket. It has a connection of its own beside those the policy bounds, and begins with HTTP/1.1
-    /// whatever else is spoken.
+    /// Opens a WebSocket. It has a connection of its own, not counted by the policy, and begins with HTTP/1.1
+    /// regardless of other connections.
     pub fn websocket<'s>(
         &'s self,
         request: &Request<'_>,
@@ -54,7 +54,7 @@ impl Connections {
         self.websocket_draft(Draft::filled(&self.client.blank, request))
     }
 
-    /// The same for a request that was written piece by piece.
+    /// Like [`Self::websocket`], for a draft.
     pub fn websocket_draft(
         &self,
         mut draft: Draft,
@@ -83,7 +83,7 @@ impl Connections {
     }
 }
 
-/// Whether this answer opens a WebSocket, by RFC 6455, section 4.1.
+/// Checks that this answer opens a WebSocket, by RFC 6455, section 4.1.
 fn agree(request: &[u8], key: &str, answer: &Answer) -> Result<(), Fault> {
     if answer.status != 101 {
         return Err(Fault::Status(answer.status));
@@ -117,45 +117,46 @@ fn agree(request: &[u8], key: &str, answer: &Answer) -> Result<(), Fault> {
 }
 
 impl WebSocket {
-    /// Status and fields of the answer that began it.
+    /// Status and fields of the opening answer.
     #[must_use]
     pub fn head(&self) -> &Answer {
         &self.head
     }
 
-    /// Sends a text; done when all of it is on its way.
+    /// Sends a text; returns when all of it is written.
     ///
     /// # Errors
-    /// When the connection has broken or was closed.
+    /// If the connection is broken or closed.
     pub async fn send_text(&mut self, text: &str) -> Result<(), Fault> {
         self.frames.send(Frame::text(text)).await.map_err(|why| fault_of(why, self.limit))
     }
 
-    /// Sends bytes; done when all of them are on their way.
+    /// Sends bytes; returns when all of them are written.
     ///
     /// # Errors
-    /// When the connection has broken or was closed.
+    /// If the connection is broken or closed.
     pub async fn send_binary(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.frames.send(Frame::binary(bytes.to_vec())).await.map_err(|why| fault_of(why, self.limit))
     }
 
-    /// Waits for the next message. Pings are answered on the way. Nothing is lost when it is dropped before it is done.
+    /// Waits for the next message. Pings are answered meanwhile. Cancel-safe: nothing is lost if it is
+    /// dropped early.
     ///
     /// # Errors
-    /// When the connection breaks or was closed before, or what comes is no message within the limit.
+    /// If the connection breaks or was closed before, or the bytes are not a message within the limit.
     pub async fn receive(&mut self) -> Result<Message, Fault> {
         loop {
             match self.frames.next().await {
                 Some(Ok(Frame::Text(text))) => return Ok(Message::Text(text.as_str().to_owned())),
                 Some(Ok(Frame::Binary(bytes))) => return Ok(Message::Binary(bytes.into())),
                 Some(Ok(Frame::Close(goodbye))) => {
-                    // The answer to it was written, and goes out now.
+                    // The reply to the close frame was written, and goes out now.
                     let _ = self.frames.flush().await;
                     let code = goodbye.as_ref().map(|g| g.code.into());
                     let reason = goodbye.map_or_else(String::new, |g| g.reason.as_str().to_owned());
                     return Ok(Message::Closed { code, reason });
                 }
-                // Asking for the next message sends the answer to a ping.
+                // The wait for the next message sends the answer to a ping.
                 Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => {}
                 Some(Err(why)) => return Err(fault_of(why, self.limit)),
                 None => return Err(Fault::Broken(io::ErrorKind::NotConnected.into())),
@@ -163,10 +164,10 @@ impl WebSocket {
         }
     }
 
-    /// Says goodbye and waits for the peer's; messages that come before it are passed over.
+    /// Closes the WebSocket and waits for the peer to do so; messages that arrive before are skipped.
     ///
     /// # Errors
-    /// When the connection breaks before that.
+    /// If the connection breaks before that.
     pub async fn close(&mut self) -> Result<(), Fault> {
         let goodbye = CloseFrame { code: CloseCode::Normal, reason: "".into() };
         match self.frames.close(Some(goodbye)).await {

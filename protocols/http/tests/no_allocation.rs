@@ -48,7 +48,7 @@ async fn drafted(connections: &Connections, n: u32) {
     check(&connections.send_draft(draft).await.unwrap());
 }
 
-/// The counter works: a test that could not fail would prove nothing.
+/// The counter works: otherwise the other tests would prove nothing.
 #[test]
 fn an_allocation_is_counted() {
     let before = barograph_testkit::allocations();
@@ -81,7 +81,7 @@ fn a_kept_connection_allocates_nothing() {
 
 #[test]
 fn an_event_that_comes_allocates_nothing() {
-    // So long that the warm-up has read several times.
+    // Long enough that the warm-up reads several times.
     let data = "x".repeat(1_000);
     let event = format!("event: bid\nid: 7-12\ndata: {data}\n\n");
     let body = event.repeat((WARM_UP + MEASURED) as usize);

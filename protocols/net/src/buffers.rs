@@ -1,11 +1,11 @@
-//! Byte buffers of one worker, used again and again.
+//! Reusable byte buffers of one worker.
 
 use std::cell::RefCell;
 
-/// Buffers kept for the next use; more than this many at once are given back to the system.
+/// Most buffers kept; others are freed.
 const KEPT: usize = 64;
 
-/// A buffer that grew beyond this (a full-size picture) is not kept.
+/// Largest capacity of a kept buffer, in bytes; a full-size picture exceeds it.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 /// Byte buffers of one worker.
@@ -15,7 +15,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers that begin with room for `first_capacity` bytes.
+    /// Creates buffers with an initial capacity of `first_capacity` bytes.
     #[must_use]
     pub fn new(first_capacity: usize) -> Self {
         Buffers { kept: RefCell::default(), first_capacity }

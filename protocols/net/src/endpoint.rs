@@ -1,4 +1,4 @@
-//! Where a target listens, and the routes of connections to it.
+//! Address of a target, and the routes of connections to it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -12,7 +12,7 @@ use crate::setup::SetupError;
 /// Source addresses on the loopback network, 127.0.1.1 and on.
 const LOOPBACK_SOURCES: u8 = 250;
 
-/// Where a target listens, as a user names it.
+/// Address of a target, as named by a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A port of a host.
@@ -27,13 +27,13 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Finds its network addresses, before any clock starts. May ask the network; blocks.
+    /// Resolves the network addresses, before any clock starts. May use the network; blocks.
     ///
-    /// Connections come from `sources` in turn. Without any the system chooses, except on the IPv4 loopback network,
-    /// where 127.0.1.1 to 127.0.1.250 take turns: an address has ports for 28,000 connections only.
+    /// Connections come from `sources` in turn. Without any the system chooses, except on the IPv4 loopback
+    /// network, where 127.0.1.1 to 127.0.1.250 take turns: an address has ports for 28,000 connections only.
     ///
     /// # Errors
-    /// When the name leads nowhere, or no source address can reach where it leads.
+    /// If the name has no address, or no source address can reach those found.
     pub fn resolve(&self, sources: &[IpAddr]) -> Result<Routes, SetupError> {
         let peers = match self {
             Endpoint::Unix(path) => vec![Peer::Unix(path.clone())],
@@ -49,7 +49,7 @@ impl Endpoint {
     }
 }
 
-/// The addresses a name has, each once, in the order the system gives them; at least one.
+/// The addresses of a name, each once, in the order of the system; at least one.
 fn look_up(host: &str, port: u16) -> Result<Vec<Peer>, SetupError> {
     let failed = |why| SetupError::Resolve { host: host.to_owned(), why };
     let mut peers: Vec<Peer> = Vec::new();
@@ -67,7 +67,7 @@ fn look_up(host: &str, port: u16) -> Result<Vec<Peer>, SetupError> {
 #[derive(Clone, Debug)]
 pub struct Routes(Arc<[Route]>);
 
-/// A network address and the source addresses of connections to it, in turn; without any the system chooses.
+/// A network address and the source addresses of connections to it, in turn; if empty, the system chooses.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     peer: Peer,
@@ -75,7 +75,7 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// `None` when sources are asked for and none is of the peer's kind.
+    /// A route; `None` if sources are given and none is of the peer's kind.
     fn new(peer: Peer, asked: &[IpAddr]) -> Option<Self> {
         let sources: Vec<IpAddr> = match &peer {
             Peer::Unix(_) => Vec::new(),
@@ -97,8 +97,8 @@ impl Routes {
         Routes(Arc::new([route]))
     }
 
-    /// The same routes with sources that the system chooses, on the loopback network too: for servers with few connections
-    /// and rules for the addresses of clients.
+    /// The same routes with sources chosen by the system, even on the loopback network: for servers with few
+    /// connections and rules for client addresses.
     #[must_use]
     pub fn without_sources(&self) -> Routes {
         Routes(self.0.iter().map(|route| Route { peer: route.peer.clone(), sources: Vec::new() }).collect())
@@ -114,10 +114,11 @@ impl Routes {
         &self.route(number).peer
     }
 
-    /// The address from which the connection of this number comes; `None` where the system chooses.
+    /// The source address of the connection of this number; `None` if the system chooses.
     pub(crate) fn source(&self, number: u32) -> Option<SocketAddr> {
         let sources = &self.route(number).sources;
-        // Divided first, or with as many sources as addresses each address would see one source only.
+        // Divided first: otherwise, with as many sources as addresses, each address would see one source
+        // only.
         let turn = number as usize / self.0.len();
         (!sources.is_empty()).then(|| SocketAddr::new(sources[turn % sources.len()], 0))
     }
@@ -126,7 +127,7 @@ impl Routes {
         &self.0[number as usize % self.0.len()]
     }
 
-    /// Those whose number `keep` accepts; `None` when it accepts none.
+    /// The routes whose numbers `keep` accepts; `None` if it accepts none.
     pub(crate) fn filtered(&self, keep: impl Fn(usize) -> bool) -> Option<Routes> {
         let kept = self.0.iter().enumerate().filter(|(number, _)| keep(*number));
         let kept: Arc<[Route]> = kept.map(|(_, route)| route.clone()).collect();

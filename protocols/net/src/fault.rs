@@ -1,4 +1,4 @@
-//! Why a connection could not be made, in words a user can act on.
+//! Failures of connections, in words that a user can act on.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use barograph_reactor::Peer;
 use rustix::io::Errno;
 use tokio_rustls::rustls::{AlertDescription, CertificateError, Error};
 
-/// What the system reports when this machine lacks a local port, an open file or memory, or a rule of its own forbids
-/// the connection.
+/// Error numbers of this machine's own limits: no local port, open file or memory left, or a local rule
+/// against the connection.
 const OWN: [Errno; 7] = [
     Errno::MFILE,
     Errno::NFILE,
@@ -19,32 +19,32 @@ const OWN: [Errno; 7] = [
     Errno::ACCESS,
 ];
 
-/// Why a connection could not be made.
+/// Reason why a connection could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// There is no connection.
+    /// The connection failed.
     #[error("connect to {to}")]
     Connect {
         /// The target.
         to: Peer,
-        /// What the system reported.
+        /// The error of the system.
         #[source]
         why: io::Error,
     },
-    /// The connection was made, but no TLS session on it.
+    /// The connection was made, but the TLS handshake failed.
     #[error("agree on TLS with {to}")]
     Tls {
         /// The target.
         to: Peer,
-        /// What did not fit.
+        /// The reason.
         #[source]
         why: TlsFault,
     },
 }
 
 impl Fault {
-    /// The outcome of an operation that ends with it: a driver fault where the driver's machine could not, a broken
-    /// connection where the target would not.
+    /// The outcome of an operation with this fault: a driver fault if the driver's machine is the cause, a
+    /// broken connection if the target is.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let code = match self {
@@ -58,7 +58,7 @@ impl Fault {
     }
 }
 
-/// Why no TLS session came about.
+/// Reason why a TLS handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFault {
     /// The certificate leads to no trusted authority.
@@ -71,22 +71,22 @@ pub enum TlsFault {
         "its certificate is not for the name `{asked}`: connect by a name that is in it, or set the server name"
     )]
     WrongName {
-        /// The name that was asked for.
+        /// The requested name.
         asked: String,
     },
-    /// The certificate is past its last day.
+    /// The certificate has expired.
     #[error("its certificate has expired: renew it, or ask not to verify")]
     Expired,
-    /// The certificate's first day is yet to come.
+    /// The certificate is not yet valid.
     #[error("its certificate is not valid yet: look at the clocks of both machines")]
     NotYetValid,
-    /// The peer speaks none of the protocols that were offered.
+    /// The peer supports none of the offered protocols.
     #[error("it does not speak {} over TLS: choose another protocol", offered.join(" or "))]
     Protocol {
         /// Their names in ALPN.
         offered: &'static [&'static str],
     },
-    /// What came is not TLS.
+    /// The peer's answer is not TLS.
     #[error("what it speaks is not TLS: is this the right port, or should it be spoken to in the clear?")]
     NotTls,
     /// The peer closed the connection.
@@ -94,13 +94,13 @@ pub enum TlsFault {
         "it closed the connection in the handshake: is this the right port, and is a client certificate wanted?"
     )]
     Closed,
-    /// Anything else.
+    /// Any other error.
     #[error("{0}")]
     Other(io::Error),
 }
 
 impl TlsFault {
-    /// Why a handshake for the name `asked`, with these protocols `offered`, has failed.
+    /// Reason for the failure of a handshake for the name `asked`, with these protocols `offered`.
     pub(crate) fn of(why: io::Error, asked: &str, offered: &'static [&'static str]) -> Self {
         use CertificateError as C;
         let found = why.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
@@ -112,7 +112,7 @@ impl TlsFault {
                 }
                 C::Expired | C::ExpiredContext { .. } => TlsFault::Expired,
                 C::NotValidYet | C::NotValidYetContext { .. } => TlsFault::NotYetValid,
-                // A certificate that signed itself, in the words of the verifier.
+                // A self-signed certificate, in the words of the verifier.
                 C::Other(_) => TlsFault::UnknownAuthority,
                 _ => TlsFault::Other(why),
             },

@@ -1,4 +1,4 @@
-//! Client certificates: what a peer is shown that asks for one.
+//! Client certificates, sent to peers that request one.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ impl Identity {
     /// Checks the certificate, its key, and that they belong together.
     ///
     /// # Errors
-    /// [`SetupError::Identity`] with the file and what is wrong with it.
+    /// [`SetupError::Identity`] with the file and its fault.
     pub fn check(&self) -> Result<(), SetupError> {
         self.certified(&ring::default_provider()).map(|_| ())
     }
 
-    /// What a handshake shows.
+    /// The resolver for handshakes.
     pub(crate) fn resolver(&self, provider: &CryptoProvider) -> Result<Arc<SingleCertAndKey>, SetupError> {
         Ok(Arc::new(self.certified(provider)?.into()))
     }

@@ -1,11 +1,13 @@
 //! Connections of the driver's clients: addresses, TLS, pools and buffers, on a worker's event loop.
 //!
-//! A client of any protocol stands on it. Before the load, an [`Endpoint`] becomes [`Routes`] and [`Tls`] becomes a
-//! [`TlsConfig`]; both are shared by all workers. Each worker has a [`Dialer`], which makes [`Stream`]s, [`Buffers`]
-//! for what comes, and [`Pools`], which give its users connections by a [`Policy`].
+//! The basis of a client of any protocol. Before the load, an [`Endpoint`] becomes [`Routes`] and [`Tls`]
+//! becomes a [`TlsConfig`]; both are shared by all workers. Each worker has a [`Dialer`], which opens
+//! [`Stream`]s, [`Buffers`] for received bytes, and [`Pools`], which give its users connections by a
+//! [`Policy`].
 //!
-//! It knows no protocol and no clock: time-outs are the engine's, which drops an operation and its connection with it.
-//! A number tells the connections of a worker apart: it decides to which address one goes and from which it comes.
+//! It knows no protocol and no clock: time-outs are the engine's, which drops an operation and its connection
+//! with it. The connections of a worker are numbered: the number determines the destination and the source
+//! address.
 
 mod buffers;
 mod dialer;
@@ -21,7 +23,7 @@ mod trust;
 
 pub use barograph_reactor::Peer;
 pub use buffers::Buffers;
-pub use dialer::Dialer;
+pub use dialer::{Dialer, Watch};
 pub use endpoint::{Endpoint, Routes};
 pub use fault::{Fault, TlsFault};
 pub use identity::Identity;

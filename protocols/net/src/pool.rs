@@ -1,4 +1,4 @@
-//! Pools: kept connections, and how many operations may use them at once.
+//! Pools: kept connections, and a limit of concurrent operations.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -7,10 +7,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::stream::Stream;
 
-/// Operations in progress of one user where each has a connection of its own: none is known to need more.
+/// Concurrent operations of one user if each has a new connection: none is known to need more.
 const MOST_NEW: u32 = 256;
 
-/// How the users of a worker share connections.
+/// Sharing of connections among the users of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Each user has its own, at most this number.
@@ -30,10 +30,10 @@ impl Policy {
     }
 }
 
-/// Connections with a bound on their number: one user's own, or those that a worker's users share.
+/// Connections with a limit on their number: one user's own, or those shared by a worker's users.
 ///
-/// An operation first acquires a permit and holds it to its end. Then it takes a kept connection or makes one, and
-/// keeps it afterwards if it can be used again.
+/// An operation first acquires a permit and holds it to its end. Then it takes a kept connection or makes
+/// one, and keeps it afterwards if it can be used again.
 pub struct Pool {
     permits: Semaphore,
     idle: RefCell<Vec<Stream>>,
@@ -41,24 +41,25 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool as the policy has it, of one connection at least.
+    /// A pool with this policy, of at least one connection.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Pool { permits: Semaphore::new(policy.most() as usize), idle: RefCell::default(), policy }
     }
 
-    /// The most connections it has at once.
+    /// The most connections at once.
     #[must_use]
     pub fn most(&self) -> u32 {
         self.policy.most()
     }
 
-    /// Gives permits for `operations` at once on each connection, for a protocol that carries several; there was one.
+    /// Raises the permits to `operations` per connection, for a protocol with concurrent operations; before
+    /// it was one.
     pub fn multiplex(&self, operations: u32) {
         self.permits.add_permits(self.most() as usize * operations.saturating_sub(1) as usize);
     }
 
-    /// Waits until one more operation may be in progress; it may until the permit is dropped.
+    /// Waits for a permit for one more operation, which ends when the permit is dropped.
     pub async fn acquire(&self) -> SemaphorePermit<'_> {
         // Nearly always one is free. Waiting operations are served in order: a permit goes back to the first of them.
         match self.permits.try_acquire() {
@@ -67,7 +68,7 @@ impl Pool {
         }
     }
 
-    /// A kept connection on which nothing has come since it was last used.
+    /// A kept connection without input since its last use.
     pub fn take(&self) -> Option<Stream> {
         let mut idle = self.idle.borrow_mut();
         loop {
@@ -78,20 +79,20 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection for the next operation, or closes it where each has a new one.
+    /// Keeps a connection for the next operation, or closes it if each has a new one.
     pub fn keep(&self, stream: Stream) {
         if self.policy != Policy::New {
             self.idle.borrow_mut().push(stream);
         }
     }
 
-    /// Closes the connections that are not in use.
+    /// Closes the idle connections.
     pub fn close_idle(&self) {
         self.idle.borrow_mut().clear();
     }
 }
 
-/// The pools of a worker's users. `P` is a [`Pool`], or what a protocol keeps beside one.
+/// The pools of a worker's users. `P` is a [`Pool`], or a protocol's type with one.
 pub struct Pools<P> {
     policy: Policy,
     shared: OnceCell<Rc<P>>,
@@ -104,7 +105,7 @@ impl<P> Pools<P> {
         Pools { policy, shared: OnceCell::new() }
     }
 
-    /// The pool of one more user: one of its own, or the one that all share.
+    /// The pool of one more user: one of its own, or the shared one.
     pub fn user(&self, make: impl FnOnce() -> P) -> Rc<P> {
         match self.policy {
             Policy::Shared(_) => Rc::clone(self.shared.get_or_init(|| Rc::new(make()))),

@@ -1,4 +1,5 @@
-//! A look at a target before any load, so that a wrong port or a wrong authority shows at once and not in failures.
+//! Probe of a target before any load, so that a wrong port or a wrong authority shows at once and not as
+//! failures.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -10,15 +11,15 @@ use crate::endpoint::Routes;
 use crate::fault::Fault;
 use crate::tls::TlsConfig;
 
-/// Longest wait for a connection; no target that can be reached takes as long.
+/// Longest wait for a connection; no reachable target takes as long.
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Routes {
-    /// The routes to those addresses that answer: a name such as `localhost` often has one at which nothing listens.
-    /// Connects once to each, through TLS where it is given. Blocks.
+    /// The routes to those addresses that answer: a name such as `localhost` often has one without a
+    /// listener. Connects once to each, through TLS if given. Blocks.
     ///
     /// # Errors
-    /// When no address answers within `timeout`, at most 10 s; the text names what to look at.
+    /// If no address answers within `timeout`, at most 10 s; the text names what to check.
     pub fn answering(
         &self,
         tls: Option<&TlsConfig>,
@@ -53,7 +54,7 @@ impl Routes {
         }
     }
 
-    /// Connects in a thread of its own. A dialer knows no clock: the thread is left behind when it takes too long.
+    /// Connects in a thread of its own. A dialer has no clock: the thread is abandoned after the time limit.
     fn look(&self, number: u32, tls: Option<&TlsConfig>) -> Receiver<Result<(), Fault>> {
         let (send, receive) = sync_channel(1);
         let (routes, tls) = (self.clone(), tls.cloned());
@@ -68,7 +69,7 @@ impl Routes {
             };
             let no_loop = |why| Fault::Connect { to: routes.peer(number).clone(), why };
             let end = barograph_reactor::block_on(connect).map_err(no_loop).flatten();
-            // The other end is gone when the time is over.
+            // The receiver is gone after the time limit.
             let _ = send.send(end);
         });
         receive

@@ -1,4 +1,4 @@
-//! Why connections cannot be set up, known before the load.
+//! Faults in the setup of connections, found before the load.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use barograph_reactor::Peer;
 
 use crate::trust::MOST_CERTIFICATES;
 
-/// Why connections to a target cannot be set up.
+/// Reason why connections to a target cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The host's name leads nowhere.
+    /// The host's name has no address.
     #[error("find the host `{host}`: check the name, or give an address such as 127.0.0.1")]
     Resolve {
         /// The name.
         host: String,
-        /// What the system reported.
+        /// The error of the system.
         #[source]
         why: io::Error,
     },
@@ -32,7 +32,7 @@ pub enum SetupError {
     ReadCertificates {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
@@ -47,21 +47,21 @@ pub enum SetupError {
     /// The authorities to trust cannot be used.
     #[error("read the certificates to trust: {why}")]
     Authorities {
-        /// What is wrong and what to do.
+        /// The fault and its remedy.
         why: String,
     },
     /// The client certificate or its key cannot be used.
     #[error("use the client certificate: `{}`: {why}", file.display())]
     Identity {
-        /// The file that is wrong.
+        /// The faulty file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// The name to verify is not one.
+    /// The name to verify is invalid.
     #[error("`{name}` cannot be the name in a certificate: give a host name or an address")]
     ServerName {
-        /// What was given.
+        /// The name.
         name: String,
     },
 }

@@ -7,6 +7,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
+use barograph_model::Nanos;
 use barograph_reactor::Socket;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
@@ -14,22 +15,26 @@ use tokio_rustls::client::TlsStream;
 use crate::fault::TlsFault;
 use crate::tls::TlsConfig;
 
-/// What the connections of a worker have done until now.
+/// Counters of a worker's connections so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Connections made, those in the clear and those through TLS.
+    /// Connections opened, in the clear and through TLS.
     pub opened: u64,
-    /// Connections closed again.
+    /// Connections closed.
     pub closed: u64,
-    /// TLS handshakes that came to a good end.
+    /// Completed TLS handshakes.
     pub handshakes: u64,
+    /// Time that making connections took, added up; nothing without a watch.
+    pub connecting: Nanos,
+    /// Time that TLS handshakes with a good end took, added up; nothing without a watch.
+    pub securing: Nanos,
     /// Bytes received, those of TLS itself left out.
     pub bytes_in: u64,
-    /// Bytes sent, those of TLS itself left out.
+    /// Bytes sent, without those of TLS itself.
     pub bytes_out: u64,
 }
 
-/// The counters where they are counted.
+/// The shared cell of the counters.
 #[derive(Default)]
 pub(crate) struct Tally(Cell<Counters>);
 
@@ -38,7 +43,7 @@ impl Tally {
         self.0.get()
     }
 
-    fn count(&self, change: impl FnOnce(&mut Counters)) {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
         let mut counters = self.0.get();
         change(&mut counters);
         self.0.set(counters);
@@ -51,13 +56,13 @@ pub struct Stream {
     open: Open,
 }
 
-/// The two kinds are told apart by a branch, so that the plain one pays for nothing else.
+/// The two kinds, distinguished by a branch, so that the plain one costs nothing more.
 enum Io {
     Plain(Socket),
     Tls(Box<TlsStream<Socket>>),
 }
 
-/// Counts a connection when it is made and when it is closed.
+/// Counts a connection when it is opened and when it is closed.
 struct Open(Rc<Tally>);
 
 impl Open {
@@ -87,13 +92,13 @@ impl Stream {
     pub(crate) async fn secure(self, tls: &TlsConfig) -> Result<Self, TlsFault> {
         let Stream { io, open } = self;
         let Io::Plain(socket) = io else { return Ok(Stream { io, open }) };
-        // In a box: a handshake is rare, and would make every waiting operation larger.
+        // Boxed: a handshake is rare, and would make every waiting operation larger.
         let session = Box::pin(tls.handshake(socket)).await?;
         open.count(|c| c.handshakes += 1);
         Ok(Stream { io: Io::Tls(Box::new(session)), open })
     }
 
-    /// The protocol agreed on in the TLS handshake, by its name in ALPN.
+    /// The protocol negotiated in the TLS handshake, by its name in ALPN.
     #[must_use]
     pub fn alpn(&self) -> Option<&[u8]> {
         match &self.io {
@@ -111,12 +116,12 @@ impl Stream {
         }
     }
 
-    /// Whether nothing has come since the last answer: neither the connection's end, nor bytes that would be taken for
-    /// the next answer. In the clear this seldom costs a call.
+    /// Whether there was no input since the last answer: neither the connection's end, nor bytes that would
+    /// be taken for the next answer. In the clear this seldom costs a system call.
     pub fn is_quiet(&mut self) -> bool {
         match &mut self.io {
             Io::Plain(socket) => socket.is_quiet(),
-            // Tickets may have come, which are no bytes of the protocol: only reading tells.
+            // Tickets may have come, which are not bytes of the protocol: only reading shows.
             Io::Tls(stream) => {
                 let (mut one, mut cx) = ([0], Context::from_waker(Waker::noop()));
                 Pin::new(stream).poll_read(&mut cx, &mut ReadBuf::new(&mut one)).is_pending()
@@ -124,8 +129,8 @@ impl Stream {
         }
     }
 
-    /// Ready when a read may find something; else wakes the task then. Through TLS only reading tells: it is always
-    /// ready.
+    /// Ready when a read may find something; otherwise wakes the task then. Through TLS only reading shows,
+    /// so it is always ready.
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
         match &self.io {
             Io::Plain(socket) => socket.poll_readable(cx),
@@ -133,10 +138,10 @@ impl Stream {
         }
     }
 
-    /// Reads into the room `buffer` has left, as [`Self::read_into`] does.
+    /// Reads into the spare capacity of `buffer`, like [`Self::read_into`].
     ///
     /// # Errors
-    /// Why the connection broke.
+    /// The reason why the connection broke.
     pub fn poll_read_into(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<u8>) -> Poll<io::Result<usize>> {
         let read = match &mut self.io {
             Io::Plain(socket) => loop {
@@ -146,7 +151,7 @@ impl Stream {
                 }
             },
             Io::Tls(stream) => match ready!(pin!(stream.read_buf(buffer)).poll(cx)) {
-                // A peer that ends without TLS's own goodbye; what came is judged by the protocol.
+                // A peer that ends without TLS's closing alert; the protocol judges the bytes so far.
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 other => other,
             },
@@ -157,10 +162,10 @@ impl Stream {
         Poll::Ready(read)
     }
 
-    /// Reads into the room `buffer` has left; 0 when the peer has closed.
+    /// Reads into the spare capacity of `buffer`; 0 when the peer has closed.
     ///
     /// # Errors
-    /// Why the connection broke.
+    /// The reason why the connection broke.
     pub async fn read_into(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_read_into(cx, buffer)).await
     }
@@ -181,19 +186,19 @@ impl Stream {
         Poll::Ready(written)
     }
 
-    /// Sends all of it.
+    /// Sends all bytes.
     ///
     /// # Errors
-    /// Why the connection broke.
+    /// The reason why the connection broke.
     pub async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut left = bytes;
         poll_fn(|cx| self.poll_write_all(cx, &mut left)).await
     }
 
-    /// Sends what fits, and leaves the rest in `left`. Ready when all of it is sent.
+    /// Sends as many bytes as fit, and keeps the rest in `left`. Ready when all are sent.
     ///
     /// # Errors
-    /// Why the connection broke.
+    /// The reason why the connection broke.
     pub fn poll_write_all(&mut self, cx: &mut Context<'_>, left: &mut &[u8]) -> Poll<io::Result<()>> {
         while !left.is_empty() {
             match ready!(self.poll_write_some(cx, left)) {

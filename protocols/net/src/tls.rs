@@ -1,4 +1,4 @@
-//! TLS: what a user asks for, and the settings of handshakes that follow from it.
+//! TLS: options of users, and the resulting settings of handshakes.
 
 use std::sync::Arc;
 
@@ -15,35 +15,35 @@ use crate::identity::Identity;
 use crate::setup::SetupError;
 use crate::trust;
 
-/// What is believed about the peer.
+/// Trust in the peer, and the client's identity.
 #[derive(Clone, Debug, Default)]
 pub struct Tls {
     /// Certificates of authorities to trust instead of the system's, as PEM.
     pub authorities: Option<Arc<[u8]>>,
-    /// What of the certificate is verified.
+    /// Extent of verification.
     pub verify: Verify,
-    /// The name to ask for and to verify, if it is not the address's host.
+    /// The name requested and verified, if it is not the address's host.
     pub server_name: Option<String>,
-    /// What the peer is shown when it asks for a certificate.
+    /// The client certificate, sent if the peer requests one.
     pub identity: Option<Identity>,
 }
 
-/// What of the peer is verified.
+/// Extent of verification of the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// Its certificate, up to an authority that is trusted, and the name in it.
+    /// Its certificate, up to a trusted authority, and the name in it.
     #[default]
     Peer,
-    /// Nothing: any peer may answer. Belongs into the record of a run.
+    /// Nothing: any peer is accepted. To be noted in the record of a run.
     Nothing,
 }
 
 /// The protocols offered in a handshake by their names in ALPN, best first.
 #[derive(Clone, Copy, Debug)]
 pub enum Alpn {
-    /// The peer may agree on one of these, or on none.
+    /// The peer may choose one of these, or none.
     Optional(&'static [&'static str]),
-    /// The peer must agree on one of these.
+    /// The peer must choose one of these.
     Required(&'static [&'static str]),
 }
 
@@ -58,7 +58,7 @@ impl Alpn {
     }
 }
 
-/// The settings of TLS handshakes with one target, checked. Cheap to clone.
+/// Checked settings of TLS handshakes with one target. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct TlsConfig {
     config: Arc<ClientConfig>,
@@ -67,10 +67,10 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// The settings for the target at `host`. Reads the authorities to trust.
+    /// The settings for the target at `host`. Reads the trusted authorities.
     ///
     /// # Errors
-    /// When the authorities cannot be used, or the name is not one that a certificate can have.
+    /// If the authorities cannot be used, or the name is impossible in a certificate.
     pub fn new(tls: &Tls, host: &str, alpn: Alpn) -> Result<Self, SetupError> {
         let name = tls.server_name.as_deref().unwrap_or(host).to_owned();
         let bad_name = SetupError::ServerName { name: name.clone() };

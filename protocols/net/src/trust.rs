@@ -1,4 +1,4 @@
-//! Trust: whose certificates are believed.
+//! Trust in certificates.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +15,13 @@ use tokio_rustls::rustls::{CertificateError, DigitallySignedStruct, Error, RootC
 use crate::setup::SetupError;
 use crate::tls::{Tls, Verify};
 
-/// Largest file of certificates: a system's whole list is a tenth of it.
+/// Largest file of certificates in bytes: a system's whole list is a tenth of it.
 pub(crate) const MOST_CERTIFICATES: u64 = 4 << 20;
 
 /// The certificates of authorities in a PEM file.
 ///
 /// # Errors
-/// When it cannot be read, or is larger than 4 MiB.
+/// If it cannot be read, or is larger than 4 MiB.
 pub fn certificates(file: &Path) -> Result<Arc<[u8]>, SetupError> {
     let failed = |why| SetupError::ReadCertificates { file: file.to_owned(), why };
     let bytes = fs::metadata(file).map_err(failed)?.len();
@@ -31,7 +31,7 @@ pub fn certificates(file: &Path) -> Result<Arc<[u8]>, SetupError> {
     Ok(fs::read(file).map_err(failed)?.into())
 }
 
-/// What decides whether a peer is believed.
+/// The verifier of peers.
 pub(crate) fn verifier(
     tls: &Tls,
     provider: &Arc<CryptoProvider>,
@@ -71,8 +71,8 @@ fn given(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, SetupError> {
     Ok(found)
 }
 
-/// The system's authorities rather than a list built in: what this machine's other programs believe is what its owner set
-/// up, a company's own authority included, and it does not age with this program.
+/// The system's authorities rather than a built-in list: they are the choice of the machine's owner, may
+/// include a company's own authority, and do not age with this program.
 fn of_system() -> Result<RootCertStore, SetupError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -83,8 +83,9 @@ fn of_system() -> Result<RootCertStore, SetupError> {
     Ok(roots)
 }
 
-/// Trusts certificates of authorities, and those that were named themselves: a certificate that signed itself is often an
-/// authority's (CA:TRUE), which may not be a server's elsewhere, and one that an authority signed may be all there is.
+/// Trusts certificates of the given authorities, and given certificates themselves: a self-signed certificate
+/// is often an authority's (CA:TRUE), which is otherwise refused for a server, and a certificate signed by an
+/// authority may be all there is.
 #[derive(Debug)]
 struct Trusting {
     usual: Arc<WebPkiServerVerifier>,
@@ -135,7 +136,7 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-/// Believes any peer, because the user asked for it. Signatures of the handshake are still checked.
+/// Accepts any peer, at the user's request. Signatures of the handshake are still checked.
 #[derive(Debug)]
 struct NoVerification(Arc<CryptoProvider>);
 

@@ -1,7 +1,9 @@
 //! A server whose address was looked up, before any clock starts.
 
+use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use barograph_net::{Alpn, Endpoint, Routes, SetupError, Tls, TlsConfig, Verify, certificates};
 
@@ -36,6 +38,25 @@ impl Target {
         // The rules of a server for its own machine name 127.0.0.1, and it has a few hundred connections at most.
         let routes = if sources.is_empty() { routes.without_sources() } else { routes };
         Ok(Target { routes, tls, address: Arc::new(address) })
+    }
+
+    /// The same with the addresses that answer within `timeout`. Connects once to each; blocks.
+    ///
+    /// # Errors
+    /// No address answers; the text names what to look at.
+    pub fn answering(mut self, timeout: Duration) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        self.routes = self.routes.answering(None, timeout)?;
+        Ok(self)
+    }
+
+    /// Another database of the server, with further options of the session.
+    #[must_use]
+    pub fn database(&self, name: &str, options: &str) -> Self {
+        let mut address = Address::clone(&self.address);
+        address.database = name.to_owned();
+        let options = format!("{} {options}", address.options.unwrap_or_default());
+        address.options = Some(options.trim().to_owned()).filter(|options| !options.is_empty());
+        Target { address: Arc::new(address), ..self.clone() }
     }
 
     /// The address.

@@ -1,32 +1,35 @@
-//! A table of open files for each thread, so that the system's limit holds for a thread and not for all of them.
+//! A table of open files for each thread, so that the system's limit holds for each thread and not for all of
+//! them.
 
 use std::io;
 
 /// The first descriptor after the three standard streams.
 const FIRST_OF_ALL: u32 = 3;
 
-/// Beyond every descriptor.
+/// Greater than every descriptor.
 const NONE: u32 = u32::MAX;
 
-/// Gives the calling thread a table of open files of its own, with the three standard streams in it and nothing else.
+/// Gives the calling thread a table of open files of its own, with only the three standard streams in it.
 ///
-/// A process that may open 20,000 files so has 20,000 connections for each worker. From then on the thread must not use
-/// a descriptor that another thread opened, nor hand one over: the same number means different files in the two tables.
-/// Drivers keep that rule by making everything in the worker's thread and by speaking to others through memory alone.
+/// A process that may open 20,000 files thus has 20,000 connections for each worker. From then on the thread
+/// must not use a descriptor opened by another thread, nor pass one on: the same number means different files
+/// in the two tables. Drivers keep that rule by making everything in the worker's thread and by communicating
+/// with other threads through memory alone.
 ///
 /// # Errors
-/// When the kernel is older than 5.9, which has no such call.
+/// If the kernel is older than 5.9, which lacks the call.
 pub fn own_open_files() -> io::Result<()> {
     unshare_and_close_from(FIRST_OF_ALL)
 }
 
 /// Gives the calling thread a copy of its table of open files.
 ///
-/// What is open before has the same number in both tables and may be used in both; each value that owns a descriptor closes
-/// it in the table of the thread that drops it. What is opened later belongs to the thread, and to those that it starts.
+/// Files open before have the same number in both tables and may be used in both; each value that owns a
+/// descriptor closes it in the table of the thread that drops it. Files opened later belong to the thread,
+/// and to those that it starts.
 ///
 /// # Errors
-/// When the kernel is older than 5.9, which has no such call.
+/// If the kernel is older than 5.9, which lacks the call.
 pub fn copy_open_files() -> io::Result<()> {
     unshare_and_close_from(NONE)
 }

@@ -1,4 +1,4 @@
-//! A connected socket: never blocks, says when it would have to.
+//! A connected, non-blocking socket.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFla
 use crate::source::{Token, Way};
 use crate::turn::{Inner, current};
 
-/// Whom to connect to.
+/// Destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// An address of a network.
@@ -49,7 +49,7 @@ impl Socket {
     /// Connects, from `source` if given (port 0 takes any).
     ///
     /// # Errors
-    /// What the system says: refused, unreachable, no port or descriptor left.
+    /// The error of the system: refused, unreachable, no port or descriptor left.
     pub async fn connect(peer: &Peer, source: Option<SocketAddr>) -> io::Result<Socket> {
         let fd = open(peer)?;
         if let (Peer::Tcp(_), Some(source)) = (peer, source) {
@@ -67,17 +67,17 @@ impl Socket {
             Err(Errno::INPROGRESS) => {}
             Err(why) => return Err(why.into()),
         }
-        // What the kernel said of the unconnected socket is no answer.
+        // Events of the unconnected socket do not count.
         socket.home.sources.exhausted(socket.token, Way::Out);
         socket.writable().await;
         sockopt::socket_error(&socket.fd)??;
         Ok(socket)
     }
 
-    /// Reads what is there into the room that `buffer` has left; 0 when the peer has closed.
+    /// Reads available bytes into the spare capacity of `buffer`; 0 when the peer has closed.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing is there; else why the connection broke.
+    /// `WouldBlock` if there are none; otherwise the reason why the connection broke.
     pub fn try_read(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         if !self.home.sources.is_ready(self.token, Way::In) {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -88,10 +88,10 @@ impl Socket {
         self.after_read(read, room)
     }
 
-    /// Reads what is there into `room`; 0 when the peer has closed.
+    /// Reads available bytes into `room`; 0 when the peer has closed.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing is there; else why the connection broke.
+    /// `WouldBlock` if there are none; otherwise the reason why the connection broke.
     pub fn try_read_slice(&self, room: &mut [u8]) -> io::Result<usize> {
         if !self.home.sources.is_ready(self.token, Way::In) {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -100,8 +100,8 @@ impl Socket {
         self.after_read(read, room.len())
     }
 
-    /// Fewer bytes than there was room for: the socket is empty, and the kernel will tell of more. An end that came with
-    /// them is remembered apart.
+    /// Records the end of a read. Fewer bytes than the room: the socket is empty, and the kernel will
+    /// announce more. An end that came with them is recorded separately.
     fn after_read(&self, read: rustix::io::Result<usize>, room: usize) -> io::Result<usize> {
         match read {
             Ok(n) => {
@@ -118,10 +118,10 @@ impl Socket {
         }
     }
 
-    /// Writes what fits.
+    /// Writes as many bytes as fit.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing fits; else why the connection broke.
+    /// `WouldBlock` if none fit; otherwise the reason why the connection broke.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match rustix::io::retry_on_intr(|| rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)) {
             Ok(n) => {
@@ -148,18 +148,18 @@ impl Socket {
         poll_fn(|cx| self.poll_writable(cx)).await;
     }
 
-    /// Ready when a read may find something; else wakes the task then.
+    /// Ready when a read may find something; otherwise wakes the task then.
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
         self.home.sources.poll_ready(self.token, Way::In, cx)
     }
 
-    /// Ready when a write may find room; else wakes the task then.
+    /// Ready when a write may find room; otherwise wakes the task then.
     pub fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
         self.home.sources.poll_ready(self.token, Way::Out, cx)
     }
 
-    /// Is nothing waiting to be read, not even the end, as far as the kernel has said? Costs no call, unless the last read
-    /// filled its room: whether that was all, only the kernel knows.
+    /// Whether nothing waits to be read, not even the end, according to the kernel's events so far. Costs no
+    /// system call, unless the last read filled its room and may have left something.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         let sources = &self.home.sources;
@@ -178,13 +178,14 @@ impl Socket {
         quiet
     }
 
-    /// Has the peer closed, or the connection broken, as far as the kernel has said? Costs no call.
+    /// Whether the peer has closed, or the connection broken, according to the kernel's events so far. Costs
+    /// no system call.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.home.sources.has_ended(self.token)
     }
 
-    /// The address this end has; `None` of a socket in the file system.
+    /// The local address; `None` for a socket in the file system.
     #[must_use]
     pub fn local(&self) -> Option<SocketAddr> {
         rustix::net::getsockname(&self.fd).ok().and_then(|address| SocketAddr::try_from(address).ok())

@@ -1,4 +1,4 @@
-//! What is known about the readiness of every socket of a thread.
+//! Readiness of all sockets of a thread.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -19,37 +19,37 @@ pub(crate) enum Way {
     Out,
 }
 
-/// One socket's readiness. Edge-triggered: the kernel says once that something changed, this remembers it until a call
-/// found nothing more to do.
+/// One socket's readiness. Edge-triggered: the kernel announces a change once, and this remembers it until a
+/// call finds nothing more to do.
 #[derive(Default)]
 struct Source {
     generation: u32,
     readable: bool,
     writable: bool,
-    /// The peer has closed, or the connection broke: reading never has to wait again.
+    /// Whether the peer has closed, or the connection broke: reads never have to wait again.
     ended: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
-/// Names a source for as long as its socket lives.
+/// Id of a source for the lifetime of its socket.
 #[derive(Clone, Copy)]
 pub(crate) struct Token(u32);
 
-/// May the thread sleep?
+/// Whether the thread may sleep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sleep {
     No,
     UntilSomethingHappens,
 }
 
-/// The timer among the sources.
+/// Id of the timer among the sources.
 const TIMER: u64 = u64::MAX;
 
 pub(crate) struct Sources {
     epoll: OwnedFd,
-    /// Armed once per instant that somebody waits for. A timeout of the wait itself would be armed and given up around
-    /// every answer, which in a virtual machine costs a fifth of a request (docs/decisions/0004).
+    /// Armed once per wanted instant. A timeout of the wait itself would be armed and cancelled around every
+    /// answer, which in a virtual machine costs a fifth of a request (docs/decisions/0004).
     timer: OwnedFd,
     armed_for: Cell<Option<u64>>,
     all: RefCell<Slab<Source>>,
@@ -62,7 +62,7 @@ impl Sources {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        // Edge-triggered, it tells of each expiry without ever being read.
+        // Edge-triggered, it announces each expiry without ever being read.
         epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
         Ok(Sources {
             epoll,
@@ -74,7 +74,7 @@ impl Sources {
         })
     }
 
-    /// Watches a socket from now on. It may be used at once: a call that finds nothing to do says so.
+    /// Starts watching a socket. It may be used at once: a call with nothing to do reports that.
     pub(crate) fn watch(&self, fd: impl AsFd) -> io::Result<Token> {
         let generation = self.generation.get().wrapping_add(1);
         self.generation.set(generation);
@@ -109,7 +109,7 @@ impl Sources {
         })
     }
 
-    /// A call found nothing more to do: wait for the kernel's next word.
+    /// Records that a call found nothing more to do: wait for the kernel's next event.
     pub(crate) fn exhausted(&self, token: Token, way: Way) {
         self.with(token, |s| match way {
             Way::In => s.readable = false,
@@ -117,12 +117,12 @@ impl Sources {
         });
     }
 
-    /// Has the peer closed, or the connection broken, as far as the kernel has said?
+    /// Whether the peer has closed, or the connection broken, according to the kernel's events so far.
     pub(crate) fn has_ended(&self, token: Token) -> bool {
         self.with(token, |s| s.ended)
     }
 
-    /// Ready when a call may find something to do; else wakes the task then.
+    /// Ready when a call may find something to do; otherwise wakes the task then.
     pub(crate) fn poll_ready(&self, token: Token, way: Way, cx: &Context<'_>) -> Poll<()> {
         if self.is_ready(token, way) {
             return Poll::Ready(());
@@ -136,7 +136,7 @@ impl Sources {
         Poll::Pending
     }
 
-    /// Ends a sleep at `due` if nothing does before. An earlier instant that was asked for before may end it too.
+    /// Limits the next sleep to `due`. An earlier instant set before may end it too.
     pub(crate) fn wake_at(&self, due: u64, now: impl FnOnce() -> u64) -> io::Result<()> {
         if self.armed_for.get().is_some_and(|armed| armed <= due) {
             return Ok(());
@@ -151,7 +151,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Asks the kernel what happened and wakes whom it concerns; how much happened.
+    /// Polls the kernel's events and wakes the tasks concerned; returns the number of events.
     pub(crate) fn wait(&self, sleep: Sleep) -> io::Result<usize> {
         let mut events = self.events.borrow_mut();
         events.clear();
@@ -190,7 +190,7 @@ fn happened(source: &mut Source, flags: EventFlags) {
     }
     if broken || flags.contains(EventFlags::OUT) {
         source.writable = true;
-        // Few wait for room, and not again soon.
+        // Writers rarely wait for room, and not again soon.
         if let Some(waker) = source.writer.take() {
             waker.wake();
         }

@@ -1,4 +1,4 @@
-//! Sockets as byte streams in the form that libraries for other protocols take.
+//! Sockets as byte streams in the form for libraries of other protocols.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The tasks of a thread and the queue of those that can go on.
+//! The tasks of a thread and the queue of ready ones.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,11 +12,11 @@ use slab::Slab;
 
 type Work = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Who can go on, in the order of their wakes. Wakers must be `Send`, hence the lock; nobody ever waits for it, since
-/// tasks are woken by their own thread.
+/// Ready tasks, in the order of their wakes. Wakers must be `Send`, hence the lock; it is never contended,
+/// since tasks are woken by their own thread.
 pub(crate) struct Ready(Mutex<VecDeque<usize>>);
 
-/// Tasks that the queue has room for from the start, so that few of them never make it grow.
+/// Initial capacity of the queue, so that a few tasks never make it grow.
 const ROOM: usize = 256;
 
 impl Default for Ready {
@@ -70,7 +70,7 @@ struct Task {
     flag: Arc<TaskWaker>,
 }
 
-/// A place of a task. Empty while the task runs.
+/// Slot of a task. Empty while the task runs.
 type Place = Option<Task>;
 
 #[derive(Default)]
@@ -90,10 +90,11 @@ impl Tasks {
         entry.insert(Some(Task { work, waker: Waker::from(Arc::clone(&flag)), flag }));
     }
 
-    /// Runs one task that can go on; false when there is none.
+    /// Runs one ready task; false if there is none.
     pub(crate) fn run_one(&self) -> bool {
         let Some(key) = self.ready.pop() else { return false };
-        // A wake may outlive its task: nobody is there, or somebody new, who is then asked once too often.
+        // A wake may outlive its task: the slot is empty, or has a new task, which is then polled once too
+        // often.
         let Some(mut task) = self.places.borrow_mut().get_mut(key).and_then(Option::take) else {
             return true;
         };
@@ -103,7 +104,7 @@ impl Tasks {
         if ended {
             places.remove(key);
             drop(places);
-            // What the task held may wake or spawn others while it is dropped.
+            // Its contents may wake or spawn other tasks while they are dropped.
             drop(task);
         } else {
             places[key] = Some(task);

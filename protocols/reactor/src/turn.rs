@@ -1,4 +1,4 @@
-//! The loop itself: run what is ready, wake who is due, ask the kernel once.
+//! The loop itself: run ready tasks, wake those that are due, poll the kernel once.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -13,33 +13,33 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::source::{Sleep, Sources};
 use crate::tasks::Tasks;
 
-/// Tasks run before the time is looked at again: with ten microseconds a task, nobody is late for longer than a third
-/// of a millisecond because others had much to do.
+/// Tasks run before the time is read again: with ten microseconds a task, none is late for longer than a
+/// third of a millisecond because of others.
 const TASKS_PER_LOOK: usize = 32;
 
 /// A sleep shorter than this was not worth it: the next answer was already on its way. …
 const SHORT_SLEEP_NS: u64 = 10_000;
 
-/// … So before the next one the kernel is asked so often whether something has happened: some four microseconds, less
-/// than the target pays for waking a thread that sleeps (docs/decisions/0004).
+/// … So before the next sleep the kernel is polled this many times: some four microseconds, less than the
+/// target pays for waking a sleeping thread (docs/decisions/0004).
 const LOOKS_BEFORE_SLEEP: usize = 8;
 
-/// Tasks run before the kernel is asked again.
+/// Tasks run before the kernel is polled again.
 const TASKS_PER_TURN: usize = 256;
 
-/// Who owns the time of a thread, in nanoseconds of its own count.
+/// The owner of the time of a thread, in nanoseconds from an origin of its own.
 pub trait Pace {
-    /// The instant now.
+    /// The present instant.
     fn now(&self) -> u64;
 
-    /// When somebody is due next; `None` when nobody waits for the time.
+    /// The next due instant; `None` if nothing waits for the time.
     fn due(&self) -> Option<u64>;
 
-    /// Wakes whoever is due, and looks at what came from outside.
+    /// Wakes all that are due, and polls for input from outside.
     fn fire(&self);
 }
 
-/// A pace for a thread where nobody waits for the time.
+/// A pace for a thread in which nothing waits for the time.
 pub struct Alone;
 
 impl Pace for Alone {
@@ -66,7 +66,7 @@ thread_local! {
 /// The reactor of the calling thread.
 ///
 /// # Panics
-/// When the thread runs none.
+/// If the thread has none.
 pub(crate) fn current() -> Rc<Inner> {
     CURRENT.with_borrow(|current| {
         current.clone().expect("sockets and tasks live on a thread that runs a reactor")
@@ -76,7 +76,7 @@ pub(crate) fn current() -> Rc<Inner> {
 /// An event loop, bound to the thread that made it. Dropping it drops every task and closes every socket.
 pub struct Reactor {
     inner: Rc<Inner>,
-    /// Was the last sleep a short one?
+    /// Whether the last sleep was a short one.
     brisk: Cell<bool>,
 }
 
@@ -84,10 +84,10 @@ impl Reactor {
     /// Makes this thread's loop.
     ///
     /// # Errors
-    /// When the kernel has no descriptor left for it.
+    /// If the kernel has no descriptor left for it.
     ///
     /// # Panics
-    /// When the thread has one already.
+    /// If the thread has one already.
     pub fn new() -> io::Result<Self> {
         let inner = Rc::new(Inner { sources: Sources::new()?, tasks: Tasks::default() });
         CURRENT.with_borrow_mut(|current| {
@@ -99,10 +99,10 @@ impl Reactor {
         Ok(Reactor { inner, brisk: Cell::new(false) })
     }
 
-    /// Runs until `main` has ended. Tasks that are left go on in the next call.
+    /// Runs until `main` has ended. Remaining tasks continue in the next call.
     ///
     /// # Errors
-    /// When the kernel refuses to be asked.
+    /// If polling the kernel fails.
     pub fn run<T: 'static>(
         &self,
         main: impl Future<Output = T> + 'static,
@@ -123,7 +123,7 @@ impl Reactor {
         }
     }
 
-    /// Runs what is ready and wakes who is due.
+    /// Runs ready tasks and wakes those that are due.
     fn go_on(&self, pace: &impl Pace) {
         let tasks = &self.inner.tasks;
         let mut run = 0;
@@ -136,7 +136,7 @@ impl Reactor {
         pace.fire();
     }
 
-    /// Asks the kernel what happened; sleeps as long as nobody can go on.
+    /// Polls the kernel's events; sleeps while no task is ready.
     fn wait(&self, pace: &impl Pace) -> io::Result<()> {
         let sources = &self.inner.sources;
         if !self.inner.tasks.ready.is_empty() {
@@ -171,15 +171,15 @@ impl Drop for Reactor {
 /// Adds a task to the loop of this thread.
 ///
 /// # Panics
-/// When the thread runs none.
+/// If the thread has none.
 pub fn spawn(work: impl Future<Output = ()> + 'static) {
     current().tasks.add(Box::pin(work));
 }
 
-/// Runs one future on a loop of its own, made for it.
+/// Runs one future on a loop of its own.
 ///
 /// # Errors
-/// When the loop cannot be made or the kernel refuses to be asked.
+/// If the loop cannot be made, or polling the kernel fails.
 pub fn block_on<T>(main: impl Future<Output = T>) -> io::Result<T> {
     let reactor = Reactor::new()?;
     let mut main = pin!(main);
@@ -201,7 +201,7 @@ pub fn block_on<T>(main: impl Future<Output = T>) -> io::Result<T> {
     }
 }
 
-/// Was the one future of [`block_on`] woken?
+/// Whether the future of [`block_on`] was woken.
 struct Woken(AtomicBool);
 
 impl Wake for Woken {

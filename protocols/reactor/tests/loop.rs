@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use barograph_reactor::{Alone, Peer, Reactor, Socket, block_on, own_open_files, spawn};
 use rustix::net::{AddressFamily, SocketType};
 
-/// A server that sends back what it is sent, for one connection.
+/// A server that echoes its input, for one connection.
 fn echo() -> (Peer, std::thread::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -134,7 +134,7 @@ fn an_end_that_came_with_the_last_bytes_is_not_lost() {
 
 #[test]
 fn a_port_without_a_listener_refuses() {
-    // Held and not listened at, so that no other test gets it meanwhile.
+    // Held without listening, so that no other test gets it meanwhile.
     let held = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&held, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let port = SocketAddr::try_from(rustix::net::getsockname(&held).unwrap()).unwrap();
@@ -152,7 +152,7 @@ fn a_source_address_and_a_socket_in_the_file_system() {
     .unwrap();
     server.join().unwrap();
     let path = std::env::temp_dir().join(format!("barograph-reactor-{}.sock", std::process::id()));
-    // A test that was killed under the same number has left one.
+    // A killed test with the same number may have left one.
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path).unwrap();
     let server = std::thread::spawn(move || listener.accept().unwrap().0.write_all(b"unix").unwrap());
@@ -221,7 +221,7 @@ fn a_thread_with_open_files_of_its_own_has_its_own_limit() {
     let (mine, held) = hear.recv().unwrap();
     assert!((held..held + 5).contains(&mine), "three streams, the folder itself, and {held} files: {mine}");
     let while_held = std::fs::read_dir("/proc/self/fd").unwrap().count();
-    // Other tests of this process open a few sockets meanwhile; five hundred would be seen.
+    // Other tests of this process open a few sockets meanwhile; five hundred would show.
     assert!(while_held < before + 100, "{before} before, {while_held} while the other thread holds {held}");
     drop(go_on);
     thread.join().unwrap();
@@ -245,7 +245,7 @@ fn a_peer_that_closed_its_direction_and_reads_no_more_does_not_keep_the_thread()
                 socket.readable().await;
                 assert!(socket.has_ended());
                 spawn(async move { write_all(&socket, &vec![7; 30_000_000]).await });
-                // The writer cannot go on, and everybody else can.
+                // The writer is blocked, and all other tasks continue.
                 let mut turns = 0;
                 std::future::poll_fn(|cx| {
                     turns += 1;

@@ -1,4 +1,4 @@
-//! Addresses of stores: `redis://` URLs, with several hosts where keys are spread.
+//! Addresses of stores: `redis://` URLs, with several hosts if keys are spread.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use percent_encoding::percent_decode_str;
 
 use crate::{Command, Version};
 
-/// The port where none is named.
+/// Default port.
 const PORT: u16 = 6379;
 
-/// Where a store listens.
+/// Address of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
     /// A name or an address, and a port.
@@ -34,20 +34,20 @@ impl fmt::Display for Host {
     }
 }
 
-/// One store, or several that keys are spread over, with what a connection begins with.
+/// One store, or several over which keys are spread, with the settings of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The stores, at least one.
     pub hosts: Vec<Host>,
-    /// They speak TLS.
+    /// Whether they use TLS.
     pub tls: bool,
-    /// User and password; the user is empty where only a password is named.
+    /// User and password; the user is empty if only a password is given.
     pub login: Option<(String, String)>,
     /// Number of the database.
     pub database: u32,
 }
 
-/// An address that cannot be read.
+/// An invalid address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Another scheme.
@@ -56,10 +56,10 @@ pub enum AddressError {
     /// A host without a name.
     #[error("a host without a name")]
     NoHost,
-    /// A port that is none.
+    /// An invalid port.
     #[error("the port `{0}` is no number from 1 to 65535")]
     Port(String),
-    /// A database that is none.
+    /// An invalid database.
     #[error("the database `{0}` is no number")]
     Database(String),
     /// A socket without a path from the root.
@@ -68,11 +68,11 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// Reads `redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/DATABASE]`, `rediss://...` for TLS, or
-    /// `unix:///PATH`. Without a scheme it is `redis`; without a port 6379.
+    /// Parses `redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/DATABASE]`, `rediss://...` for TLS, or
+    /// `unix:///PATH`. The default scheme is `redis`; the default port is 6379.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// The fault in the address.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let (scheme, rest) = text.split_once("://").unwrap_or(("redis", text));
         let tls = match scheme {
@@ -94,7 +94,8 @@ impl Address {
         Ok(Address { hosts, tls, login, database })
     }
 
-    /// Writes what a connection begins with: the version, the login, the database; how many replies follow.
+    /// Writes the first commands of a connection: the version, the login, the database; returns the number of
+    /// replies.
     pub fn greet(&self, version: Version, out: &mut Vec<u8>) -> usize {
         let login = self.login.as_ref().map(|(user, password)| (user.as_bytes(), password.as_bytes()));
         match (version, login) {
@@ -115,7 +116,7 @@ impl Address {
 }
 
 impl fmt::Display for Address {
-    /// Without the login: what may be shown.
+    /// Without the login, so that it may be shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [Host::Unix(path)] = &self.hosts[..] {
             return write!(f, "unix://{}", path.display());

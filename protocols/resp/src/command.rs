@@ -3,19 +3,19 @@
 /// Digits of the largest 64-bit number.
 const DIGITS: usize = 20;
 
-/// Writes one command to the end of a buffer. All of its arguments must be written.
+/// Writer of one command at the end of a buffer. All of its words must be written.
 pub struct Command<'b> {
     out: &'b mut Vec<u8>,
 }
 
 impl<'b> Command<'b> {
-    /// Begins a command of `words` words, its name included.
+    /// Begins a command of `words` words, including its name.
     pub fn new(out: &'b mut Vec<u8>, words: usize) -> Self {
         header(out, b'*', words);
         Command { out }
     }
 
-    /// A whole command.
+    /// Writes a whole command.
     pub fn write(out: &mut Vec<u8>, words: &[&[u8]]) {
         let mut command = Command::new(out, words.len());
         for word in words {
@@ -23,12 +23,12 @@ impl<'b> Command<'b> {
         }
     }
 
-    /// The next word.
+    /// Writes the next word.
     pub fn word(&mut self, word: &[u8]) -> &mut Self {
         self.word_of(word.len(), |out| out.extend_from_slice(word))
     }
 
-    /// The next word, `length` bytes that `write` appends.
+    /// Writes the next word, `length` bytes appended by `write`.
     pub fn word_of(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
         header(self.out, b'$', length);
         let begin = self.out.len();
@@ -38,7 +38,7 @@ impl<'b> Command<'b> {
         self
     }
 
-    /// The next word, a number in decimal digits.
+    /// Writes the next word, a number in decimal digits.
     pub fn number(&mut self, number: u64) -> &mut Self {
         let mut room = [0; DIGITS];
         self.word(decimal(number, &mut room))

@@ -1,9 +1,9 @@
 //! RESP2 and RESP3, the protocol of Redis and Valkey: commands, replies, addresses.
 //!
-//! A [`Command`] is written into a buffer of bytes; [`reply`](fn@reply) reads one reply from the front of a buffer in
-//! place, without allocating, and says how many bytes are missing where it is not whole; [`request`] reads a command on
-//! the side of a server. An [`Address`] is a `redis://` URL, with more than one host where keys are spread over several
-//! stores. Nothing here does input or output.
+//! A [`Command`] is written into a byte buffer; [`reply`](fn@reply) reads one reply from the front of a
+//! buffer in place, without allocating, and returns the number of missing bytes if it is incomplete;
+//! [`request`] reads a command on the side of a server. An [`Address`] is a `redis://` URL, with more than
+//! one host if keys are spread over several stores. This crate does no I/O.
 
 mod address;
 mod command;
@@ -15,12 +15,12 @@ pub use command::{Command, decimal};
 pub use reply::{Flaw, Items, Read, Reply, reply};
 pub use request::request;
 
-/// Version of the protocol that a connection speaks.
+/// Version of the protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// RESP2: what every store and proxy speaks without being asked.
+    /// RESP2: the default of every store and proxy.
     #[default]
     Two,
-    /// RESP3: begun with `HELLO 3`.
+    /// RESP3: chosen by `HELLO 3`.
     Three,
 }

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-/// Deepest nesting of aggregates that is read.
+/// Deepest nesting of aggregates accepted.
 const DEEPEST: u32 = 8;
 
 /// Longest line: a simple string, an error, a length.
@@ -16,13 +16,13 @@ const LARGEST: u64 = 512 * 1024 * 1024;
 pub enum Reply<'b> {
     /// A line of text, such as `OK`.
     Simple(&'b [u8]),
-    /// A refusal: its code and what is wrong, as in `WRONGTYPE Operation against a key ...`.
+    /// An error: its code and message, as in `WRONGTYPE Operation against a key ...`.
     Error(&'b [u8]),
     /// A whole number.
     Integer(i64),
     /// Bytes.
     Bulk(&'b [u8]),
-    /// Nothing: the key is not there.
+    /// Null: the key does not exist.
     Null,
     /// True or false (RESP3).
     Boolean(bool),
@@ -30,27 +30,27 @@ pub enum Reply<'b> {
     Number(&'b [u8]),
     /// Elements in order: an array, a set, or a map as its keys and values in turn.
     Array(Items<'b>),
-    /// A message that answers no command (RESP3).
+    /// An out-of-band message, not a reply to a command (RESP3).
     Push(Items<'b>),
 }
 
 /// The elements of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Items<'b> {
-    /// Elements that are left.
+    /// Number of remaining elements.
     count: usize,
-    /// Where they are.
+    /// Their bytes.
     bytes: &'b [u8],
 }
 
 impl Items<'_> {
-    /// Elements that are left.
+    /// Number of remaining elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether none is left.
+    /// Whether no element remains.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -69,7 +69,7 @@ impl<'b> Iterator for Items<'b> {
     }
 }
 
-/// What is at the front of a buffer.
+/// Contents of the front of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Read<'b> {
     /// A whole reply.
@@ -81,24 +81,24 @@ pub enum Read<'b> {
     },
     /// The beginning of a reply.
     Part {
-        /// Bytes that the buffer must have before it can be whole.
+        /// Least length of the buffer with which it may be whole.
         needed: usize,
     },
 }
 
-/// Bytes that are no reply.
+/// Bytes that are not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// A type that the protocol does not have.
+    /// An unknown type.
     #[error("a reply begins with the byte {0:#04x}, which is no type of RESP")]
     Type(u8),
-    /// A length or a number that is none.
+    /// An invalid length or number.
     #[error("a reply has a length or a number that cannot be read")]
     Number,
     /// A bulk string without its end of line.
     #[error("a bulk string does not end where its length says")]
     End,
-    /// More than is read.
+    /// A size above the limits.
     #[error("a reply is larger, longer in a line or nested deeper than is read")]
     TooLarge,
 }
@@ -106,7 +106,7 @@ pub enum Flaw {
 /// Reads the reply at the front of `bytes`.
 ///
 /// # Errors
-/// [`Flaw`] where they are no reply.
+/// [`Flaw`] if they are not a reply.
 pub fn reply(bytes: &[u8]) -> Result<Read<'_>, Flaw> {
     read(bytes, 0)
 }
@@ -158,7 +158,7 @@ fn bulk(bytes: &[u8], kind: u8, length: Option<usize>, head: usize) -> Result<Re
     let text = &bytes[head..end - 2];
     let reply = match kind {
         b'!' => Reply::Error(text),
-        // Three letters and a colon say what kind of text it is.
+        // Three letters and a colon give the kind of text.
         b'=' => Reply::Bulk(text.get(4..).unwrap_or_default()),
         _ => Reply::Bulk(text),
     };

@@ -1,15 +1,15 @@
-//! Reading commands, on the side of a server.
+//! Reading of commands, on the side of a server.
 
 use crate::reply::{Flaw, Read, Reply, reply};
 
-/// Most words of a command that is read.
+/// Most words of an accepted command.
 const MOST_WORDS: usize = 1024 * 1024;
 
-/// Reads the command at the front of `bytes` into `words`, its name first; the bytes that it took, or `None` where it is
-/// not whole. A line of words without lengths is a command too, as people type it.
+/// Reads the command at the front of `bytes` into `words`, its name first; returns its length in bytes, or
+/// `None` if it is incomplete. A line of words without lengths is a command too, as typed by people.
 ///
 /// # Errors
-/// [`Flaw`] where they are no command.
+/// [`Flaw`] if they are not a command.
 pub fn request<'b>(bytes: &'b [u8], words: &mut Vec<&'b [u8]>) -> Result<Option<usize>, Flaw> {
     words.clear();
     match bytes.first() {

@@ -1,4 +1,4 @@
-//! How each operation is done: its requests, in order, and what the user keeps of the answers.
+//! Execution of each operation: its requests, in order, and the values kept from the answers.
 
 use std::rc::Rc;
 
@@ -20,13 +20,13 @@ use crate::state::Followed;
 use crate::view::{AuctionView, ImageView, ItemView, LoginView, PageView, PurchaseView};
 use crate::{ACCOUNTS_PER_USER, AuctionUser, Line, News};
 
-/// Entries on a page, as the published driver asks for them.
+/// Entries on a page, as in the published driver.
 const PAGE_SIZE: u64 = 5;
 
-/// Users who share two auctions, and so how many users there are per auction: 15.
+/// Users who share two auctions, which gives 15 users per auction.
 const USERS_PER_BLOCK: u32 = 30;
 
-/// Why an operation has no good end.
+/// The outcome of a failed operation.
 pub(crate) struct Bad(pub(crate) Outcome);
 
 impl From<Fault> for Bad {
@@ -37,7 +37,7 @@ impl From<Fault> for Bad {
 
 pub(crate) type Done<T = ()> = Result<T, Bad>;
 
-/// A request of this user and the status it should be answered with.
+/// A request of this user and the expected status.
 struct Ask<'a> {
     method: Method<'static>,
     path: std::fmt::Arguments<'a>,
@@ -45,14 +45,14 @@ struct Ask<'a> {
     expected: u16,
 }
 
-/// Holds an answer's status against the expected one.
+/// Compares an answer's status with the expected one.
 pub(crate) fn expect(answer: &Answer, status: u16, turn: &mut Turn) -> Done {
     if answer.status == status { Ok(()) } else { Err(refused(answer.status, turn)) }
 }
 
-/// An answer with a status that nobody asked for.
+/// The failure for an unexpected status.
 pub(crate) fn refused(status: u16, turn: &mut Turn) -> Bad {
-    // The application forgot the session: begin a new one, or every operation to come fails too.
+    // The application forgot the session: begin a new one, or all later operations fail too.
     if status == 401 {
         turn.reset();
     }
@@ -64,7 +64,7 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &Answer) -> Done<T> {
     serde_json::from_slice(answer.body()).map_err(|_| Bad(Outcome::WrongAnswer))
 }
 
-/// Two pictures, thumbnails of a list, or none.
+/// Pictures to fetch: item and picture.
 pub(crate) type Pictures = SmallVec<[(i64, i64); 5]>;
 
 /// The first picture of a size, if the item has one.
@@ -74,8 +74,9 @@ pub(crate) fn first_picture(item: i64, images: &[ImageView], size: ImageSize) ->
 
 impl<L: Line> AuctionUser<L> {
     pub(crate) async fn perform(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        // Most users are waiting, most of the time, and nearly all of those for the next bid: that one future lives
-        // inside the user's task, the others only while their operation runs. It keeps a waiting user small.
+        // Most users are waiting, most of the time, and nearly all of those for the next bid: that one future
+        // lives inside the user's task, the others only while their operation runs. It keeps a waiting user
+        // small.
         let done = match op {
             GET_NEXT_BID if self.news == News::Pushed => self.hear_next_bid(turn).await,
             GET_NEXT_BID => self.poll_next_bid(turn).await,
@@ -121,7 +122,7 @@ impl<L: Line> AuctionUser<L> {
         }
     }
 
-    /// One request with the session's token; the expected status or a failure.
+    /// Sends one request with the session's token; fails unless it has the expected status.
     async fn request(&self, turn: &mut Turn, ask: Ask<'_>) -> Done<Answer> {
         turn.sent();
         let sent = {
@@ -153,7 +154,7 @@ impl<L: Line> AuctionUser<L> {
         self.request(turn, Ask { method: Method::GET, path, json: None, expected: 200 }).await
     }
 
-    /// One GET whose answer is read to its end and not kept.
+    /// Sends one GET whose answer is read to its end and not kept.
     async fn simple(&self, turn: &mut Turn, path: impl FnOnce(&crate::state::Session) -> String) -> Done {
         let path = self.with(|s| path(s));
         let answer = self.get(turn, format_args!("{path}")).await?;
@@ -161,7 +162,7 @@ impl<L: Line> AuctionUser<L> {
         Ok(())
     }
 
-    /// Fetches pictures side by side, as many at once as the user has connections.
+    /// Fetches pictures side by side, at most as many at once as the user has connections.
     pub(crate) async fn pictures(&self, turn: &mut Turn, pictures: &Pictures, size: ImageSize) -> Done {
         let token = self.with(|s| Rc::clone(&s.token));
         let one = |&(item, picture): &(i64, i64)| {
@@ -213,7 +214,8 @@ impl<L: Line> AuctionUser<L> {
         if running == 0 {
             return Ok(());
         }
-        // Users are dealt to auctions by their order number, so that every auction has the same company at any load.
+        // Users are assigned to auctions by their number, so that every auction has the same company at any
+        // load.
         let first = u64::from(self.id.0 / USERS_PER_BLOCK) * 2;
         let (a, b) = (first % running, (first + 1) % running);
         let (one, two) = if turn.rng.random_bool(0.5) { (a, b) } else { (b, a) };
@@ -242,7 +244,7 @@ impl<L: Line> AuctionUser<L> {
     async fn auction_detail(&self, turn: &mut Turn) -> Done {
         self.with(|s| s.items.clear());
         if self.with(|s| s.page.is_empty()) {
-            // Looking for auctions has failed so far: look again.
+            // All looks for auctions have failed so far: look again.
             let page = self.auctions_page(turn, 0).await?;
             self.with(|s| s.page = page.items.iter().map(|a| a.id).collect());
         }
@@ -346,7 +348,7 @@ impl<L: Line> AuctionUser<L> {
     }
 }
 
-/// A new item with a made-up text, offered from 100 on. Made-up words need no escaping in JSON.
+/// A new item with a made-up text and a starting bid of 100. Made-up words need no escaping in JSON.
 fn new_item(rng: &mut Stream) -> String {
     let (maker, short, long) = (words(rng, 5..=30), words(rng, 20..=80), words(rng, 100..=500));
     format!(
@@ -354,7 +356,7 @@ fn new_item(rng: &mut Stream) -> String {
     )
 }
 
-/// A picture that came is a JPEG with something in it.
+/// Checks that a picture is a non-empty JPEG.
 fn check_picture(answer: &Answer, turn: &mut Turn) -> Done {
     expect(answer, 200, turn)?;
     if answer.body().starts_with(&[0xff, 0xd8]) { Ok(()) } else { Err(Bad(Outcome::WrongAnswer)) }

@@ -1,4 +1,4 @@
-//! Whether to bid, where, and how much.
+//! Decision to bid, choice of the auction, and amount.
 
 use barograph_auction_api::Cents;
 use barograph_engine::Stream;
@@ -8,22 +8,24 @@ use rand_distr::{Distribution, Normal};
 
 use crate::state::{Followed, Session};
 
-/// Chance to bid in an auction that qualifies, per opportunity.
+/// Probability of a bid in an auction that qualifies, per opportunity.
 const PROBABILITY: f64 = 0.1;
 
-/// Nobody bids more than this.
+/// Highest bid.
 const CEILING_CENTS: Cents = 100_000;
 
-/// A user must be able to go this much above the current amount before it bids at all.
+/// Least credit for a bid, as a multiple of the current amount.
 const HEADROOM: f64 = 1.06;
 
-/// Mean and standard deviation of the increase, relative to the current amount, and where it is clipped.
+/// Mean increase, relative to the current amount.
 const INCREASE_MEAN: f64 = 0.02;
+/// Standard deviation of the increase, relative to the current amount.
 const INCREASE_SD: f64 = 0.02;
+/// Bounds of the increase, relative to the current amount.
 const INCREASE_RANGE: (f64, f64) = (0.005, 0.06);
 
-/// The first followed auction, in random order, in which this user wants to bid. How much is decided when the bid is
-/// placed, a cycle later, from what was seen by then: see [`amount`].
+/// The first followed auction, in random order, in which this user bids. The amount is decided when the bid
+/// is placed, a cycle later, from the state seen by then: see [`amount`].
 pub(crate) fn decide(session: &Session, rng: &mut Stream) -> Option<i64> {
     let mut followed = session.followed.clone();
     followed.shuffle(rng);
@@ -37,13 +39,13 @@ fn qualifies(f: &Followed, session: &Session, rng: &mut Stream) -> bool {
         && affordable(f.seen.amount_cents, session.credit_cents)
 }
 
-/// Is there room above the current amount, in whole units of money?
+/// Whether there is room above the current amount, in whole units of money.
 fn affordable(current: Cents, credit: Cents) -> bool {
     let wanted = (current as f64 / 100.0 * HEADROOM).round() as Cents * 100;
     wanted < credit && wanted < CEILING_CENTS
 }
 
-/// What to bid above `current`.
+/// The amount of a bid above `current`.
 pub(crate) fn amount(current: Cents, credit: Cents, rng: &mut Stream) -> Cents {
     let normal = Normal::new(INCREASE_MEAN, INCREASE_SD).expect("a positive standard deviation");
     let increase = normal.sample(rng).clamp(INCREASE_RANGE.0, INCREASE_RANGE.1);

@@ -1,4 +1,4 @@
-//! The questions the behaviours ask about a user.
+//! Choosers of the behaviours.
 
 use barograph_engine::Turn;
 use barograph_model::ChooserId;

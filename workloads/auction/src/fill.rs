@@ -1,4 +1,4 @@
-//! The lines by which the job that fills a data set says how far it is.
+//! Progress lines of the job that fills a data set.
 
 use barograph_auction::fill::Marker;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Line {
-    /// How far it is.
+    /// Progress.
     Progress {
         /// The stage, in a word or two.
         stage: String,
-        /// How much of it is done.
+        /// The amount done.
         done: u64,
-        /// How much of it there is.
+        /// The total amount.
         total: u64,
     },
     /// The end.
     Filled {
-        /// What the data are.
+        /// Description of the data.
         marker: Box<Marker>,
-        /// They were there already.
+        /// Whether they existed already.
         reused: bool,
     },
 }

@@ -1,8 +1,9 @@
 //! Following an auction: the item on sale, and news of its bidding by long polls or from a stream of events.
 //!
-//! Both ways do the same two operations and see the same states. A follower over a stream opens it with its first wait
-//! and keeps it while the items of the auction change; it is closed with the session. A stream that ends, breaks or
-//! says nothing in time is a failed operation; the follower then looks at the current item and opens another.
+//! Both ways perform the same two operations and see the same states. A follower over a stream opens it with
+//! its first wait and keeps it while the items of the auction change; it is closed with the session. A stream
+//! that ends, breaks or times out is a failed operation; the follower then looks at the current item and
+//! opens another.
 
 use std::rc::Rc;
 
@@ -20,32 +21,34 @@ use crate::{AuctionUser, Line};
 #[cfg(test)]
 mod tests;
 
-/// How users hear of the bidding in the auctions they follow.
+/// Source of news of the bidding in followed auctions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// By one long poll after the other.
+    /// Successive long polls.
     Polled,
-    /// From one stream of Server-Sent Events per auction.
+    /// One stream of Server-Sent Events per auction.
     Pushed,
 }
 
-/// States in a row that a follower knows already. As many can have come while it looked at the current item: some
-/// hundred a second in the most popular auction, for the seconds a slow application takes. More is no stream of news,
-/// and reading it would keep other users waiting.
+/// Most known states in a row from a stream. Many may arrive while the follower looks at the current item:
+/// some hundred a second in the most popular auction, for the seconds of a slow application. More are no
+/// stream of news, and reading them would keep other users waiting.
 const MOST_KNOWN_STATES: u32 = 10_000;
 
-/// The kind of event that carries the state of the bidding, and the one that says farewell.
+/// Event kind of a state of the bidding.
 const BID: &str = "bid";
+/// Event kind of the farewell.
 const STOPPING: &str = "stopping";
 
-/// A state of the bidding as a stream tells it.
+/// A state of the bidding from a stream.
 struct Told {
-    /// Counts the listings of the auction: an item that went back to the list comes on sale under another round.
+    /// Number of the listing within the auction: an item that went back to the list comes on sale in another
+    /// round.
     round: i64,
     state: BidUpdate,
 }
 
-/// Reads an event; `None` for a kind that is newer than this driver.
+/// Parses an event; `None` for a kind unknown to this driver.
 fn told(event: &Event<'_>) -> Done<Option<Told>> {
     match event.name {
         BID => {}
@@ -61,9 +64,10 @@ fn told(event: &Event<'_>) -> Done<Option<Told>> {
 }
 
 impl Followed {
-    /// Takes note of a state from a stream. `None` when it is not news: the follower has seen it, or a later one, when
-    /// it looked at the item. A new listing is news, but only a look at the current item tells what it is. A look takes
-    /// less time than an item is on sale, so no listing can have come and gone since the last state that was heard.
+    /// Records a state from a stream. `None` if it is not news: the follower saw it, or a later one, when it
+    /// looked at the item. A new listing is news, but only a look at the current item shows its contents. A
+    /// look takes less time than an item is on sale, so no listing can have come and gone since the last
+    /// received state.
     fn hear(&mut self, told: &Told) -> Option<BidUpdate> {
         let seen = &self.seen;
         let is_same =
@@ -92,8 +96,8 @@ impl<L: Line> AuctionUser<L> {
 
     pub(crate) async fn current_item(&self, turn: &mut Turn) -> Done {
         let auction = i64::from(turn.argument);
-        // Given back only if all goes well: what a stream tells next means nothing to somebody who does not know the
-        // item, while the first event of a new one tells where the bidding stands.
+        // Put back only on success: without the item, the next event of the stream is meaningless, while the
+        // first event of a new stream gives the state of the bidding.
         let feed = self.take_feed(auction);
         let seen = self.look_at_item(turn, auction).await?;
         self.saw(auction, seen);
@@ -149,7 +153,7 @@ impl<L: Line> AuctionUser<L> {
         Err(Bad(Outcome::WrongAnswer))
     }
 
-    /// The auction this follower follows, and its bidding as last seen.
+    /// The auction of this follower, and its bidding as last seen.
     fn followed_in(&self, turn: &mut Turn) -> Done<(i64, BidUpdate)> {
         let auction = i64::from(turn.argument);
         let seen = self.with(|s| s.follow(auction).map(|f| f.seen));

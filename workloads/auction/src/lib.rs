@@ -1,10 +1,10 @@
 //! The auction workload: twenty operations, behaviours, profiles, its data, and the parts of its application.
 //!
-//! A user signs in, looks for the two auctions it shares with its neighbours, joins them, follows each of them with an
-//! asynchronous activity that waits for the next bid, and meanwhile browses, bids and adds items until it signs out.
-//! What follows what, how fast and within which limits is data in [`profile`](mod@profile); how each operation is done
-//! is in `act`, and in `follow` for those of the activity beside, which hears of bids in one of two ways ([`News`]). The
-//! workload reads no clock and counts nothing; the engine does.
+//! A user signs in, looks for the two auctions it shares with its neighbours, joins them, follows each of
+//! them with an asynchronous activity that waits for the next bid, and meanwhile browses, bids and adds items
+//! until it signs out. Transitions, pace and limits are data in [`profile`](mod@profile); `act` executes each
+//! operation, and `follow` those of the activity beside, which gets news of bids in one of two ways
+//! ([`News`]). The workload reads no clock and counts nothing; the engine does.
 
 mod act;
 mod bidding;
@@ -31,14 +31,15 @@ pub use seam::Auctions;
 pub use state::AuctionUser;
 pub use transport::{Feed, Http, HttpLine, Keeping, Line, Transport};
 
-/// Raised with every change that can move results; runs of different versions are not compared.
+/// Version of the workload. It rises with every change that can move results; runs of different versions are
+/// not compared.
 pub const VERSION: u32 = 1;
 
-/// Connections a user may have at once.
+/// Most connections of a user at once.
 pub const CONNECTIONS_PER_USER: u32 = 4;
 
-/// Users of the driver share this many accounts each, one of them per session, so that histories of many accounts are
-/// read. The data holds as many accounts per user it admits.
+/// Accounts per user of the driver, one of them per session, so that histories of many accounts are read. The
+/// data hold as many accounts per admitted user.
 pub const ACCOUNTS_PER_USER: u32 = 5;
 
 /// The auction workload over any transport.
@@ -49,13 +50,13 @@ pub struct Auction<T> {
 }
 
 impl<T: Transport> Auction<T> {
-    /// A workload whose users talk over `transport` to an application with data for `max_users`: accounts 1 to
-    /// [`ACCOUNTS_PER_USER`] times that number exist. They hear of bids by long poll.
+    /// A workload over `transport` to an application with data for `max_users`: accounts 1 to
+    /// [`ACCOUNTS_PER_USER`] times that number exist. News of bids come by long poll.
     pub fn new(transport: T, max_users: u32) -> Self {
         Auction { transport, max_users, news: News::Polled }
     }
 
-    /// The same, but users hear of bids this way.
+    /// Sets the source of news of bids.
     #[must_use]
     pub fn hearing(self, news: News) -> Self {
         Auction { news, ..self }

@@ -2,45 +2,45 @@
 
 use barograph_model::{OpId, OpSpec};
 
-/// Fetch the start page.
+/// Fetches the start page.
 pub const HOME_PAGE: OpId = OpId(0);
-/// Create an account; in no mix.
+/// Creates an account; in no mix.
 pub const REGISTER: OpId = OpId(1);
-/// Sign in and keep the token.
+/// Signs in and keeps the token.
 pub const LOGIN: OpId = OpId(2);
-/// Look for running auctions.
+/// Looks for running auctions.
 pub const GET_ACTIVE_AUCTIONS: OpId = OpId(3);
-/// Look at an auction and its first items.
+/// Looks at an auction and its first items.
 pub const GET_AUCTION_DETAIL: OpId = OpId(4);
-/// Look at one's own profile.
+/// Looks at the user's own profile.
 pub const GET_USER_PROFILE: OpId = OpId(5);
-/// Change one's own profile; in no mix of this profile.
+/// Changes the user's own profile; in no mix of this profile.
 pub const UPDATE_USER_PROFILE: OpId = OpId(6);
-/// Join an auction and begin to follow it.
+/// Joins an auction and begins to follow it.
 pub const JOIN_AUCTION: OpId = OpId(7);
-/// See what is on sale in a followed auction.
+/// Looks at the item on sale in a followed auction.
 pub const GET_CURRENT_ITEM: OpId = OpId(8);
-/// Wait for the next bid in a followed auction.
+/// Waits for the next bid in a followed auction.
 pub const GET_NEXT_BID: OpId = OpId(9);
-/// Bid.
+/// Bids.
 pub const PLACE_BID: OpId = OpId(10);
-/// Leave an auction; in no mix of this profile.
+/// Leaves an auction; in no mix of this profile.
 pub const LEAVE_AUCTION: OpId = OpId(11);
-/// Look at one's own bids.
+/// Looks at the user's own bids.
 pub const GET_BID_HISTORY: OpId = OpId(12);
-/// Look at the auctions one attended.
+/// Looks at the auctions the user attended.
 pub const GET_ATTENDANCE_HISTORY: OpId = OpId(13);
-/// Look at what one bought.
+/// Looks at the user's purchases.
 pub const GET_PURCHASE_HISTORY: OpId = OpId(14);
-/// Look at an item and its pictures.
+/// Looks at an item and its pictures.
 pub const GET_ITEM_DETAIL: OpId = OpId(15);
-/// Look at a picture in full size.
+/// Looks at a picture in full size.
 pub const GET_IMAGE_FOR_ITEM: OpId = OpId(16);
-/// Offer an item.
+/// Offers an item.
 pub const ADD_ITEM: OpId = OpId(17);
-/// Upload a picture; in no mix of this profile.
+/// Uploads a picture; in no mix of this profile.
 pub const ADD_IMAGE_FOR_ITEM: OpId = OpId(18);
-/// Sign out.
+/// Signs out.
 pub const LOGOUT: OpId = OpId(19);
 
 /// All operations, by [`OpId`].

@@ -1,8 +1,8 @@
-//! The keys of the auction in plans: of which parts its application is made, how deep its data are, and what is believed of
-//! a target over TLS.
+//! The auction's keys of plans: the parts of its application, the depth of its data, and trust in a target
+//! over TLS.
 //!
-//! `deploy.like` gives the other keys of `[deploy]` their defaults, so that a plan names only what differs from a usual
-//! topology.
+//! `deploy.like` gives the other keys of `[deploy]` their defaults, so that a plan names only the differences
+//! from a usual topology.
 
 mod checked;
 mod explained;
@@ -16,78 +16,80 @@ use crate::seam::{Auctions, NAME};
 /// Tiers of the application, in the order of a request's way.
 const TIERS: [&str; 7] = ["balancer", "web", "application", "bids", "bus", "relational", "events"];
 
-/// Most instances of one tier: addresses and names of a site end somewhere.
+/// Most instances of one tier: addresses and names of a site are limited.
 const MOST_NODES: u64 = 32;
 
-/// What a plan says of the auction.
+/// The auction's settings in a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AuctionPlan {
     /// The parts of the application.
     pub(crate) deploy: Parts,
-    /// Depth of history, future and attendance relative to the published ratios; 0 is the default of the size.
+    /// Depth of history, future and attendance relative to the published ratios; 0 stands for the default of
+    /// the size.
     pub(crate) history: f64,
-    /// Bytes of pictures relative to the published ones; 0 is the default of the size.
+    /// Bytes of pictures relative to the published ones; 0 stands for the default of the size.
     pub(crate) images: f64,
-    /// Threads of a node; 0 is one per core.
+    /// Threads of a node; 0 stands for one per core.
     pub(crate) threads: usize,
-    /// What is believed about a target over TLS.
+    /// Trust in a target over TLS.
     pub(crate) tls: TlsPlan,
 }
 
-/// The parts an application is made of.
+/// The parts of an application.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parts {
     /// The topology that gives the defaults.
     pub(crate) like: &'static str,
-    /// Users, auctions, items: `embedded`, `postgres` or `mariadb`.
+    /// Store of users, auctions and items: `embedded`, `postgres` or `mariadb`.
     pub(crate) relational: &'static str,
-    /// PostgreSQL has a second server that follows synchronously.
+    /// Whether PostgreSQL has a synchronous standby.
     pub(crate) standby: bool,
-    /// What a commit survives in PostgreSQL: `full` (the end of the machine) or `off` (nothing is waited for).
+    /// Durability of commits in PostgreSQL: `full` (survives the machine) or `off` (waits for nothing).
     pub(crate) sql_durability: &'static str,
-    /// Bids and attendance: `same` (as the relational store), `postgres` (a server of its own) or `ferretdb`.
+    /// Store of bids and attendance: `same` (as the relational store), `postgres` (a separate server) or
+    /// `ferretdb`.
     pub(crate) events: &'static str,
-    /// Pictures: `files` or `events` (in the store of the events).
+    /// Store of pictures: `files` or `events` (in the event store).
     pub(crate) images: &'static str,
-    /// Between nodes: `none`, `nats` or `rabbitmq`.
+    /// Bus between nodes: `none`, `nats` or `rabbitmq`.
     pub(crate) bus: &'static str,
     /// Nodes of the application. They also take bids unless there are bid nodes.
     pub(crate) application_nodes: u32,
-    /// Nodes that own auctions and take bids, apart from the rest.
+    /// Separate nodes that own auctions and take bids.
     pub(crate) bid_nodes: u32,
-    /// In front of the nodes: `none`, `nginx` or `httpd`.
+    /// Web servers in front of the nodes: `none`, `nginx` or `httpd`.
     pub(crate) web: &'static str,
-    /// How many of them; 0 without a web tier.
+    /// Number of web servers; 0 without a web tier.
     pub(crate) web_nodes: u32,
-    /// Clients speak TLS to the web tier.
+    /// Whether clients use TLS to the web tier.
     pub(crate) tls: bool,
-    /// In front of the web servers, or of the nodes: `none` or `haproxy`.
+    /// Balancers in front of the web servers, or of the nodes: `none` or `haproxy`.
     pub(crate) balancer: &'static str,
-    /// How many of them; 0 without any.
+    /// Number of balancers; 0 without any.
     pub(crate) balancer_nodes: u32,
     /// Addresses that move between the balancers, by Keepalived.
     pub(crate) virtual_addresses: u32,
 }
 
 impl Parts {
-    /// Everything is one process of the application, with its stores in itself.
+    /// Whether the application is one process with embedded stores.
     pub(crate) fn is_embedded(&self) -> bool {
         self.relational == "embedded"
     }
 
-    /// Nodes of both tiers.
+    /// Number of nodes of both tiers.
     pub(crate) fn nodes(&self) -> u32 {
         self.application_nodes + self.bid_nodes
     }
 }
 
 impl AuctionPlan {
-    /// The settings in a plan of the auction.
+    /// The auction's settings in a plan.
     pub(crate) fn of(plan: &Plan) -> &Self {
         plan.settings().expect("a plan of the auction is read with the keys of the auction")
     }
 
-    /// That of an empty plan.
+    /// The settings of an empty plan.
     pub(crate) const DEFAULT: AuctionPlan = AuctionPlan {
         deploy: EMBEDDED,
         history: 0.0,
@@ -97,6 +99,7 @@ impl AuctionPlan {
     };
 }
 
+/// The parts of `like = "embedded"`.
 const EMBEDDED: Parts = Parts {
     like: "embedded",
     relational: "embedded",
@@ -115,8 +118,10 @@ const EMBEDDED: Parts = Parts {
     virtual_addresses: 0,
 };
 
+/// The parts of `like = "minimal"`.
 const MINIMAL: Parts = Parts { like: "minimal", relational: "postgres", ..EMBEDDED };
 
+/// The parts of `like = "full"`.
 const FULL: Parts = Parts {
     like: "full",
     events: "ferretdb",
@@ -130,6 +135,7 @@ const FULL: Parts = Parts {
     ..MINIMAL
 };
 
+/// The parts of `like = "full-ha"`.
 const FULL_HA: Parts = Parts {
     like: "full-ha",
     standby: true,
@@ -140,6 +146,7 @@ const FULL_HA: Parts = Parts {
     ..FULL
 };
 
+/// All values of `like`, with their parts.
 const LIKE: [Parts; 4] = [EMBEDDED, MINIMAL, FULL, FULL_HA];
 
 impl WorkloadKeys for Auctions {

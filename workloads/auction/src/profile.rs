@@ -1,7 +1,7 @@
-//! The profiles: limits, mix, transitions, choosers and pace as data, and what follows from them.
+//! The profiles: limits, mix, transitions, choosers and pace as data, and figures derived from them.
 //!
-//! There are two, `official2` and `official2-push`. They differ in how followers hear of bids, and so in the requests an
-//! operation takes, and in nothing else.
+//! There are two, `official2` and `official2-push`. They differ only in the followers' source of news, and so
+//! in the requests of an operation.
 
 use barograph_model::{
     Behaviour, BehaviourId, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, Pace, Profile,
@@ -14,24 +14,25 @@ use crate::ops::*;
 /// The asynchronous behaviour that follows one auction.
 pub const FOLLOW: BehaviourId = BehaviourId(1);
 
-/// Auctions a user follows at the most.
+/// Most auctions followed by a user.
 pub const MAX_FOLLOWED: usize = 2;
 
-/// After looking for auctions: 0 none is running, 1 there is room to join one, 2 neither.
+/// After looking for auctions: 0 if none is running, 1 with room to join one, 2 otherwise.
 pub const AFTER_LOOKING: ChooserId = ChooserId(0);
-/// Is there a bid to place? 0 yes, 1 no.
+/// Whether there is a bid to place: 0 yes, 1 no.
 pub const BID_OR_NOT: ChooserId = ChooserId(1);
-/// Is the followed item still open? 0 yes, 1 no.
+/// Whether the followed item is still open: 0 yes, 1 no.
 pub const STILL_OPEN: ChooserId = ChooserId(2);
-/// The answers to [`STILL_OPEN`].
+/// Answer to [`STILL_OPEN`]: wait for the next bid.
 pub(crate) const WAIT_ON: usize = 0;
+/// Answer to [`STILL_OPEN`]: look at the current item.
 pub(crate) const LOOK_AGAIN: usize = 1;
-/// Does the user see items to look at? 0 yes, 1 no, because the look at their auction failed.
+/// Whether there are items to look at: 0 yes, 1 no, because the look at their auction failed.
 pub const HAS_ITEMS: ChooserId = ChooserId(3);
-/// Does the user see a picture to look at? 0 yes, 1 no, because the look at its item failed.
+/// Whether there is a picture to look at: 0 yes, 1 no, because the look at its item failed.
 pub const HAS_PICTURE: ChooserId = ChooserId(4);
 
-/// Start to start of a user's main behaviour.
+/// Time from start to start of a user's main behaviour.
 const CYCLE: Distribution = Distribution::TruncatedNormal {
     mean: Nanos::from_millis(5_000),
     sd: Nanos::from_millis(1_250),
@@ -42,18 +43,18 @@ const CYCLE: Distribution = Distribution::TruncatedNormal {
 /// Mean of [`CYCLE`] in seconds; its range is symmetric, so truncation does not move it.
 const CYCLE_MEAN_S: f64 = 5.0;
 
-/// One line of the published table: limit in seconds (0: response time not judged), mix and tolerance in percent,
-/// and the requests the operation sends on the average.
+/// One line of the published table: limit in seconds (0: response time not judged), mix and tolerance in
+/// percent, and the mean requests of the operation.
 struct Row(OpId, u64, f64, f64, f64);
 
-/// Response times are judged at this quantile.
+/// Judged quantile of response times.
 const QUANTILE: Share = Share::percent(99.0);
 
 /// Allowed share of failed operations.
 const FAILURES: Share = Share::percent(0.5);
 
-/// Requests: an item page has five thumbnails, an item four previews of its own; looking for auctions asks twice the
-/// first of 4.67 times a session.
+/// The published table. Requests: an item page has five thumbnails, an item four previews of its own; looking
+/// for auctions takes two requests the first of 4.67 times a session.
 const TABLE: [Row; 20] = [
     Row(HOME_PAGE, 2, 2.35, 20.0, 1.0),
     Row(REGISTER, 2, 0.0, 0.0, 1.0),
@@ -90,7 +91,7 @@ fn find(name: &str) -> Option<(&'static str, News)> {
     PROFILES.into_iter().find(|(known, _)| *known == name)
 }
 
-/// How followers hear of bids in the profile of this name.
+/// The source of news in the profile of this name.
 #[must_use]
 pub fn news(name: &str) -> Option<News> {
     find(name).map(|(_, news)| news)
@@ -109,7 +110,7 @@ pub fn operations() -> Vec<QosRule> {
         op: *op,
         quantile: QUANTILE,
         limit: (*limit > 0).then(|| Nanos::from_secs(*limit)),
-        // The profile never does the operations without a share.
+        // The profile never performs the operations without a share.
         judged: *mix > 0.0,
         mix: Share::percent(*mix),
         mix_tolerance: Share::percent(*tolerance),
@@ -118,8 +119,8 @@ pub fn operations() -> Vec<QosRule> {
     TABLE.iter().map(rule).collect()
 }
 
-/// What the mix and the cycle time imply. The two operations of the follow behaviour have no cycle of their own, so all
-/// the others together come once per cycle and user.
+/// Figures implied by the mix and the cycle time. The two operations of the follow behaviour have no cycle of
+/// their own, so all the others together come once per cycle and user.
 fn derived(news: News) -> Derived {
     let all: f64 = TABLE.iter().map(|row| row.2).sum();
     let follow = TABLE[GET_NEXT_BID.index()].2 + TABLE[GET_CURRENT_ITEM.index()].2;
@@ -133,8 +134,8 @@ fn derived(news: News) -> Derived {
     }
 }
 
-/// Requests that the operation of this row sends on the average. A stream is asked for once per auction that is joined,
-/// by the first wait of its follower; the waits after it ask for nothing.
+/// Mean requests of the operation of this row. A stream is requested once per joined auction, by the first
+/// wait of its follower; later waits send no request.
 fn requests(row: &Row, news: News) -> f64 {
     match news {
         News::Pushed if row.0 == GET_NEXT_BID => TABLE[JOIN_AUCTION.index()].2 / row.2,
@@ -170,7 +171,7 @@ fn table(entries: &[(OpId, Next)]) -> Vec<Option<Next>> {
     next
 }
 
-/// What a user does who has nothing special to do.
+/// Default transition of a user.
 fn other() -> Next {
     let p = Share::percent;
     let shares = vec![
@@ -197,8 +198,8 @@ fn main_transitions() -> Vec<(OpId, Next)> {
         (GET_USER_PROFILE, Next::Op(GET_ACTIVE_AUCTIONS)),
         (GET_ACTIVE_AUCTIONS, look),
         (JOIN_AUCTION, Next::Op(GET_ACTIVE_AUCTIONS)),
-        // A failed look leads where a good one would lead in the end: an operation without its subject would be a second
-        // failure that the application never saw.
+        // A failed look leads where a good one would lead in the end: an operation without its subject would
+        // be a second failure that never reached the application.
         (
             GET_AUCTION_DETAIL,
             Next::Choose { chooser: HAS_ITEMS, branches: vec![Next::Op(GET_ITEM_DETAIL), bid()] },
@@ -240,7 +241,7 @@ mod tests {
         let pushed = profile("official2-push").unwrap();
         let p = pushed.derived.unwrap();
         assert_eq!((p.ops_per_user_s, p.session_s), (d.ops_per_user_s, d.session_s));
-        // One request per follower instead of one per state it hears of.
+        // One request per follower instead of one per state.
         assert!((d.requests_per_op - p.requests_per_op - (46.43 - 4.69) / 100.03).abs() < 1e-9, "{p:?}");
         assert_eq!((pushed.name, pushed.rules), ("official2-push", profile("official2").unwrap().rules));
     }

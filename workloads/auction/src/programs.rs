@@ -13,7 +13,7 @@ use barograph_workload::{Cause, CommandError, Program, Verb};
 
 use arguments::ServerArgs;
 
-/// The program that does this.
+/// The program for a verb.
 pub(crate) fn of(verb: Verb) -> &'static dyn Program {
     match verb {
         Verb::Serve => &serve::Serve,
@@ -22,12 +22,12 @@ pub(crate) fn of(verb: Verb) -> &'static dyn Program {
     }
 }
 
-/// What was attempted with what was typed, and failed.
+/// The error of a failed attempt.
 fn attempted(what: impl Into<String>, why: impl Into<Cause>) -> CommandError {
     CommandError::refused(why).while_doing(what)
 }
 
-/// The two database servers that are named, if any are.
+/// The two database servers, if they are given.
 fn servers(args: &ServerArgs) -> Result<Option<(Secret, Secret)>, CommandError> {
     let Some(relational) = &args.relational else { return Ok(None) };
     let relational = url("--relational", relational)?;
@@ -43,12 +43,12 @@ fn servers(args: &ServerArgs) -> Result<Option<(Secret, Secret)>, CommandError> 
     Ok(Some((relational, events)))
 }
 
-/// Where pictures are, as typed.
+/// Parses the place of pictures.
 fn place(images: &str) -> Result<Place, CommandError> {
     url("--images", images)?.0.parse().map_err(|why| attempted("understand --images", why))
 }
 
-/// A URL as typed, or from the file that `@FILE` names.
+/// A URL from an argument, or from the file in `@FILE`.
 fn url(option: &str, typed: &str) -> Result<Secret, CommandError> {
     let Some(file) = typed.strip_prefix('@') else { return Ok(Secret(typed.to_owned())) };
     let reading = format!("read the URL of {option} from `{file}`");

@@ -1,4 +1,4 @@
-//! What the application says of itself, asked by plain requests outside of the load.
+//! Queries to the application outside of the load, by plain requests.
 
 use std::error::Error;
 use std::sync::mpsc;
@@ -9,15 +9,15 @@ use barograph_http::{Client, Method, Request, Resolved};
 use barograph_model::words::in_one_line;
 use serde::de::DeserializeOwned;
 
-/// Longest wait for an answer: the data checks read every row a run has made.
+/// Longest wait for an answer: the data checks read every row of a run.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The result of the data checks. Blocks.
+/// Runs the data checks and returns their result. Blocks.
 pub(crate) fn check(target: &Resolved) -> Result<CheckReport, String> {
     ask_within(target, routes::check)
 }
 
-/// The state of the node that answers. Blocks.
+/// The state of the answering node. Blocks.
 pub(crate) fn health(target: &Resolved) -> Result<Health, String> {
     ask_within(target, routes::health)
 }
@@ -27,14 +27,14 @@ fn ask_within<T: DeserializeOwned + Send + 'static>(
     path: fn() -> String,
 ) -> Result<T, String> {
     let target = target.clone();
-    // The client has no clock: its thread is left behind when it takes too long.
+    // The client has no clock: its thread is abandoned after the time limit.
     let (send, answer) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let answer = match barograph_reactor::block_on(ask(&target, path())) {
             Ok(answer) => answer.map_err(|why| in_one_line(&*why)),
             Err(why) => Err(in_one_line(&why)),
         };
-        // Nothing receives it when the time is over.
+        // The receiver is gone after the time limit.
         let _ = send.send(answer);
     });
     match answer.recv_timeout(ANSWER_TIMEOUT) {
@@ -50,7 +50,7 @@ async fn ask<T: DeserializeOwned>(
     let connections = Client::new(target).user(0);
     let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
     let answer = connections.send(&request).await?;
-    // A node that is not ready says why, in the same form.
+    // A node that is not ready gives its reason in the same form.
     if !matches!(answer.status, 200 | 503) {
         return Err(format!("{path} answered {}", answer.status).into());
     }

@@ -31,16 +31,16 @@ use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, programs, quest
 /// The auction.
 pub(crate) struct AuctionWorkload {
     settings: AuctionPlan,
-    /// How users hear of bids in the profile that a plan asks for.
+    /// Source of news of bids in the plan's profile.
     news: News,
-    /// What is believed about an application that is spoken to over TLS.
+    /// Trust in an application over TLS.
     tls: Tls,
-    /// The certificate of a web tier that this program deploys itself.
+    /// The certificate of a web tier deployed by this program.
     certificate: Option<Certificate>,
 }
 
 impl AuctionWorkload {
-    /// With its default profile.
+    /// The auction with its default profile.
     const DEFAULT: AuctionWorkload = AuctionWorkload {
         settings: AuctionPlan::DEFAULT,
         news: News::Polled,
@@ -64,7 +64,8 @@ impl AuctionWorkload {
         Ok(AuctionWorkload { tls, certificate: Some(certificate), ..plain })
     }
 
-    /// The workload of a plan on the host of a driver. The file, if there is one, has the authorities to trust.
+    /// The workload of a plan on the host of a driver. The file, if there is one, has the trusted
+    /// authorities.
     fn of_files(plan: &Plan, files: &[SentFile]) -> Self {
         let plain = AuctionWorkload::plain(plan);
         // A deployed web tier has the certificate that the harness made.
@@ -79,7 +80,7 @@ impl AuctionWorkload {
         AuctionWorkload { tls, ..plain }
     }
 
-    /// As a plan has it, without what is believed about its target.
+    /// The workload of a plan, without trust in its target.
     fn plain(plan: &Plan) -> Self {
         AuctionWorkload {
             settings: AuctionPlan::of(plan).clone(),
@@ -87,27 +88,27 @@ impl AuctionWorkload {
         }
     }
 
-    /// As the profile of this name has it. One that does not exist is refused when the plan is checked.
+    /// The auction with the profile of this name. An unknown one is refused when the plan is checked.
     fn of_profile(name: &str) -> Self {
         let news = profile::news(name).unwrap_or(AuctionWorkload::DEFAULT.news);
         AuctionWorkload { news, ..AuctionWorkload::DEFAULT }
     }
 }
 
-/// Filling the largest published size takes hours on a slow disk; a job that takes longer is stuck.
+/// Time limit of a fill: the largest published size takes hours on a slow disk.
 const FILL_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
 
-/// How long a connection for a question may take to come about.
+/// Time limit of a connection for a query.
 const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the application holds a long poll without news; its OpenAPI document says the same. A stream of events has
-/// news as often.
+/// Longest hold of a long poll without news; the application's OpenAPI document states the same. A stream of
+/// events has news as often.
 const LONGEST_POLL: Nanos = Nanos::from_secs(45);
 
 /// Its name in plans.
 pub(crate) const NAME: &str = "auction";
 
-/// The size where neither the plan nor this machine says: of a target that is there already.
+/// Default size for an existing target.
 const DEFAULT_SIZE: &str = "run30k";
 
 impl Workload for AuctionWorkload {
@@ -151,7 +152,7 @@ impl Workload for AuctionWorkload {
         Some(LONGEST_POLL)
     }
 
-    /// The authorities to trust.
+    /// The trusted authorities.
     fn files(&self) -> Result<Vec<SentFile>, LoadError> {
         Ok(self
             .tls
@@ -291,7 +292,7 @@ impl DataSets for AuctionWorkload {
 }
 
 impl AuctionWorkload {
-    /// Asks the application at `url` something, on a thread that may block.
+    /// Queries the application at `url`, on a thread that may block.
     async fn ask<T: Send + 'static>(
         &self,
         url: &str,
@@ -306,7 +307,7 @@ impl AuctionWorkload {
     }
 }
 
-/// The application at a URL, at those of its addresses where it answers. Blocks.
+/// The application at a URL, with those of its addresses that answer. Blocks.
 fn reached(url: &str, tls: Tls, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
     let target = Target::parse(url, &Http::options(tls))?.resolve()?;
     target.answering(timeout)
@@ -322,7 +323,7 @@ fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refused {
     }])
 }
 
-/// Makes the auction of plans.
+/// Factory of the auction of plans.
 pub struct Auctions;
 
 impl WorkloadFactory for Auctions {
@@ -351,7 +352,7 @@ fn verify(said: &TlsPlan) -> Verify {
     if said.verify { Verify::Peer } else { Verify::Nothing }
 }
 
-/// What a plan believes about the target.
+/// A plan's trust in the target.
 fn trust(plan: &Plan) -> Result<Tls, Refused> {
     const KEY: &str = "target.tls.authorities";
     let said = &AuctionPlan::of(plan).tls;
@@ -374,7 +375,7 @@ fn trust(plan: &Plan) -> Result<Tls, Refused> {
     })
 }
 
-/// Connections of users who hear of bids in this way.
+/// Connections of users with this source of news.
 pub(crate) fn connections(users: u32, kept: Connections, news: News) -> u64 {
     (f64::from(users) * keeping(kept).connections_per_user(news)).ceil() as u64
 }
@@ -386,7 +387,7 @@ fn keeping(connections: Connections) -> Keeping {
     }
 }
 
-/// The fill a plan asks for.
+/// The fill of a plan.
 fn fill_plan(plan: &DataPlan, own: &AuctionPlan, seed: u64) -> Result<FillPlan, Refusal> {
     let name = if plan.size.is_empty() { DEFAULT_SIZE } else { &plan.size };
     let refusal = |key: &str, value: String, allowed: String| Refusal {
@@ -413,9 +414,9 @@ fn rows_of(rows: &Rows) -> u64 {
     rows.users + rows.auctions + rows.items + rows.high_bids + rows.bids + rows.attendance + rows.images
 }
 
-/// This program as a job: one of its own commands.
+/// A unit that runs one of this program's commands.
 fn unit(verb: &str, args: impl IntoIterator<Item = String>, job: &Job<'_>, ready: Readiness) -> Unit {
-    // A program that cannot find itself is refused by the platform's preflight with this name.
+    // If the program cannot find itself, the platform's preflight refuses it by this name.
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
     Unit {
         args: [verb.to_owned(), "auction".to_owned()].into_iter().chain(args).collect(),
@@ -425,7 +426,7 @@ fn unit(verb: &str, args: impl IntoIterator<Item = String>, job: &Job<'_>, ready
     }
 }
 
-/// A marker as the record keeps it.
+/// Converts a marker for the record.
 fn kept(marker: &Marker, reused: bool) -> Fill {
     let r = &marker.rows;
     Fill {
@@ -476,7 +477,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What the driver of a plan believes about its target, which it knows by its URL.
+    /// A driver's trust in a target given by its URL.
     fn of_driver(mut plan: Plan) -> (Tls, Tls) {
         let here = AuctionWorkload::of_plan(&plan).unwrap();
         plan.target.url.get_or_insert("https://10.0.0.1:443".to_owned());

@@ -1,4 +1,4 @@
-//! What one user remembers during a session. Its main behaviour and its followers share it.
+//! Memory of one user during a session, shared by its main behaviour and its followers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,32 +15,32 @@ use crate::{Line, News};
 pub struct AuctionUser<L: Line> {
     pub(crate) line: L,
     pub(crate) id: UserId,
-    /// Users the data admits.
+    /// Number of users in the data.
     pub(crate) max_users: u32,
     pub(crate) news: News,
     pub(crate) session: RefCell<Session>,
-    /// The open streams by auction, where news are pushed. A follower takes its own out while it waits on it.
+    /// The open streams by auction, if news are pushed. A follower takes its own out while it waits on it.
     pub(crate) feeds: RefCell<Feeds<L::Feed>>,
 }
 
 /// Streams by auction.
 pub(crate) type Feeds<F> = SmallVec<[(i64, F); MAX_FOLLOWED]>;
 
-/// Everything that ends with the session.
+/// State that ends with the session.
 #[derive(Default)]
 pub(crate) struct Session {
-    /// Sent with every request; empty when not signed in.
+    /// Token of every request; empty before the sign-in.
     pub(crate) token: Rc<str>,
     /// The account.
     pub(crate) account: i64,
     pub(crate) credit_cents: Cents,
-    /// How many auctions are running, once it was asked.
+    /// Number of running auctions, once known.
     pub(crate) running_auctions: Option<u64>,
-    /// The page of running auctions last looked at.
+    /// The page of running auctions seen last.
     pub(crate) page: SmallVec<[i64; 5]>,
     /// The auction to join next.
     pub(crate) candidate: Option<i64>,
-    /// The items of the auction last looked at, with their pictures that exist in full size.
+    /// The items of the auction seen last, with their pictures that exist in full size.
     pub(crate) items: SmallVec<[i64; 5]>,
     /// The picture to look at in full size: item and picture.
     pub(crate) picture: Option<(i64, i64)>,
@@ -49,12 +49,12 @@ pub(crate) struct Session {
     pub(crate) followed: SmallVec<[Followed; 2]>,
 }
 
-/// One auction a user follows, with the state of its current item as last seen.
+/// A followed auction, with the state of its current item as last seen.
 #[derive(Clone, Copy)]
 pub(crate) struct Followed {
     pub(crate) auction: i64,
     pub(crate) seen: BidUpdate,
-    /// The round of the listing that was seen, once a stream has told it.
+    /// The round of the listing seen last, once known from a stream.
     pub(crate) round: Option<i64>,
 }
 
@@ -77,12 +77,12 @@ impl<L: Line> AuctionUser<L> {
         AuctionUser { line, id, max_users, news, session, feeds }
     }
 
-    /// The auctions followed, changed or read; never held across a wait.
+    /// Reads or changes the session; never held across a wait.
     pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Session) -> T) -> T {
         f(&mut self.session.borrow_mut())
     }
 
-    /// Takes note of a bid state.
+    /// Records a bid state.
     pub(crate) fn saw(&self, auction: i64, seen: BidUpdate) {
         self.with(|s| {
             let Some(followed) = s.follow(auction) else { return };
@@ -103,7 +103,7 @@ impl<L: Line> User for AuctionUser<L> {
     fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
         let lost = self.news == News::Pushed && !self.has_feed(i64::from(turn.argument));
         if chooser == STILL_OPEN && lost {
-            // What was last seen may be long past: the follower looks again before it waits for more.
+            // The state seen last may be old: the follower looks again before it waits.
             return LOOK_AGAIN;
         }
         self.with(|session| crate::choose::choose(chooser, session, turn))

@@ -1,4 +1,4 @@
-//! Of which parts the auction application is made: the plan's `[deploy]` as parts that need and use each other.
+//! The parts of the auction application: the plan's `[deploy]` as parts that need and use each other.
 
 use std::path::{Path, PathBuf};
 
@@ -16,32 +16,33 @@ use crate::{News, profile};
 /// Tiers of nodes.
 const NODES: [&str; 2] = ["application", "bids"];
 
-/// The host of everything, when all parts are together.
+/// The common host, if all parts are together.
 const TOGETHER: &str = "all-1";
 
 /// The job that loads the filled data into the stores.
 pub(super) const LOAD: &str = "load-1";
 
-/// The folder of pictures that all nodes share, below that of the site.
+/// The folder of pictures shared by all nodes, below that of the site.
 const PICTURES: &str = "pictures";
 
-/// Memory for thumbnails and previews of a node whose memory is not limited; a share of the limit else.
+/// Memory for thumbnails and previews of a node without a memory limit; otherwise a share of the limit.
 const CACHE_MIB: u32 = 512;
 
-/// Memory of a virtual machine for one service, where the plan does not say.
+/// Default memory of a virtual machine for one service.
 const MACHINE_MIB: u64 = 1_024;
 
 /// The address that moves between balancers.
 const FRONT: &str = "front";
 
-/// Above that of every balancer's host; the highest has the address.
+/// Highest priority of a balancer's host; the highest has the address.
 const HIGHEST_PRIORITY: u32 = 250;
 
-/// Files of the web servers, in the folder that all hosts see.
+/// File of the web servers' certificate, in the folder shared by all hosts.
 const CERTIFICATE: &str = "certificate.pem";
+/// File of its key, in the same folder.
 const KEY: &str = "key.pem";
 
-/// The parts for a plan. With a certificate, clients speak TLS to the web tier.
+/// The parts for a plan. With a certificate, clients use TLS to the web tier.
 pub(super) fn topology(
     plan: &Plan,
     own: &AuctionPlan,
@@ -78,7 +79,7 @@ pub(super) fn topology(
     }
 }
 
-/// Threads of a node: what the plan says, else as many as the node may use cores; 0 is all of the machine.
+/// Threads of a node: the plan's number, or the number of cores it may use; 0 stands for the whole machine.
 fn threads(plan: &Plan, asked: usize, tier: &str) -> usize {
     let cpus = plan.deploy.limits_of(tier).map_or(0.0, |limits| limits.cpus);
     match asked {
@@ -87,7 +88,7 @@ fn threads(plan: &Plan, asked: usize, tier: &str) -> usize {
     }
 }
 
-/// Tables of open files over which connections are dealt out: one for each thread of a node that is alone.
+/// Tables of open files over which connections are spread: one for each thread of a node that is alone.
 pub(super) fn tables(plan: &Plan, own: &AuctionPlan) -> usize {
     let parts = &own.deploy;
     if !parts.is_embedded() || parts.web_nodes + parts.balancer_nodes > 0 {
@@ -99,7 +100,7 @@ pub(super) fn tables(plan: &Plan, own: &AuctionPlan) -> usize {
     }
 }
 
-/// Connections of all users, where the number of tables follows from them.
+/// Connections of all users, if they determine the number of tables.
 fn room_for(plan: &Plan, own: &AuctionPlan, data: &DataSet) -> u64 {
     if threads(plan, own.threads, NODES[0]) > 0 || tables(plan, own) == 1 {
         return 0;
@@ -110,13 +111,13 @@ fn room_for(plan: &Plan, own: &AuctionPlan, data: &DataSet) -> u64 {
     connections(users, plan.driver.connections, news)
 }
 
-/// From the users to the stores.
+/// Rank of a tier, from the users to the stores.
 fn order(tier: &str) -> usize {
     let tiers = ["address", "balancer", "web", "application", "bids", "bus", "relational", "events", "load"];
     tiers.iter().position(|known| *known == tier).unwrap_or(tiers.len())
 }
 
-/// A certificate for the web tier, made for one run, and the authority that clients trust for it: itself.
+/// A certificate for the web tier, made for one run and trusted by clients as its own authority.
 pub(super) struct Certificate {
     /// The certificate, as PEM.
     pub(super) pem: String,
@@ -124,10 +125,10 @@ pub(super) struct Certificate {
 }
 
 impl Certificate {
-    /// The name it is for, whatever address the web tier gets.
+    /// Its subject, independent of the web tier's address.
     pub(super) const NAME: &str = "auction.barograph.test";
 
-    /// Makes one.
+    /// Makes a certificate.
     pub(super) fn new() -> Result<Self, rcgen::Error> {
         let made = rcgen::generate_simple_self_signed([Certificate::NAME.to_owned()])?;
         Ok(Certificate { pem: made.cert.pem(), key: made.signing_key.serialize_pem() })
@@ -143,7 +144,7 @@ struct Making<'p> {
     plan: &'p Plan,
     made_of: &'p Parts,
     threads: usize,
-    /// Connections that a node is to have room for; 0 leaves its threads as they are.
+    /// Connections that a node must have room for; 0 leaves its threads unchanged.
     room_for: u64,
     data_dir: PathBuf,
     certificate: Option<&'p Certificate>,
@@ -152,7 +153,7 @@ struct Making<'p> {
 }
 
 impl Making<'_> {
-    /// The application, and the stores under it. Gives the names of its nodes, bid nodes last.
+    /// Adds the application and its stores. Returns the names of its nodes, bid nodes last.
     fn nodes(&mut self) -> Vec<String> {
         let stores = self.stores();
         let bus = match self.made_of.bus {
@@ -185,7 +186,7 @@ impl Making<'_> {
         let mut values = vec![
             ("node", text(format!("{tier}-{number}"))),
             ("data", text(self.data_dir.display().to_string())),
-            // It goes when this program does, also when nobody could tell it to.
+            // It ends with this program, even if this is killed.
             ("supervised", text("yes".to_owned())),
         ];
         let threads = threads(self.plan, self.threads, tier);
@@ -208,7 +209,7 @@ impl Making<'_> {
         values
     }
 
-    /// The servers that hold the data; none for the embedded form.
+    /// Adds the servers of the data; none for the embedded form.
     fn stores(&mut self) -> Stores {
         if self.made_of.is_embedded() {
             return Stores::default();
@@ -249,7 +250,7 @@ impl Making<'_> {
         stores
     }
 
-    /// What every PostgreSQL is told of durability.
+    /// Durability settings of every PostgreSQL.
     fn durability(&self) -> Vec<(&'static str, Value)> {
         match self.made_of.sql_durability {
             "off" => vec![("not_durable", Value::Text("yes".to_owned()))],
@@ -257,7 +258,8 @@ impl Making<'_> {
         }
     }
 
-    /// What can be kept of loaded stores; nothing when one of the products does not say where it stores.
+    /// The loaded stores that can be kept as snapshots; `None` if one of the products has no known data
+    /// folder.
     fn kept(&self, stores: &Stores) -> Option<Stored> {
         let mut services: Vec<String> = stores.urls.iter().map(|(_, part)| part.clone()).collect();
         services.sort();
@@ -273,7 +275,8 @@ impl Making<'_> {
         services.iter().all(keeps).then(|| Stored { job: LOAD.to_owned(), services, folders, form })
     }
 
-    /// The relational store, with its standby where the plan asks for one. Gives the name of the first server.
+    /// Adds the relational store, with its standby if the plan requests one. Returns the name of the first
+    /// server.
     fn relational(&mut self) -> String {
         let kind = self.made_of.relational;
         if !self.made_of.standby {
@@ -317,14 +320,14 @@ impl Making<'_> {
             .collect()
     }
 
-    /// Balancers in front of the web servers, or of the nodes where there are none.
+    /// Adds balancers in front of the web servers, or of the nodes if there are none.
     fn balancers(&mut self, web: &[String], nodes: &[String]) -> Vec<String> {
         let behind = if web.is_empty() { nodes } else { web };
         (1..=self.made_of.balancer_nodes)
             .map(|number| {
                 let mut values = vec![("servers", addresses(behind))];
                 if self.made_of.tls {
-                    // The web servers end TLS; here connections go through as they are.
+                    // The web servers end TLS; here connections pass unchanged.
                     values.push(("mode", Value::Text("tcp".to_owned())));
                     values.push(("check", Value::Text("connect".to_owned())));
                 }
@@ -338,7 +341,7 @@ impl Making<'_> {
             .collect()
     }
 
-    /// On each balancer's host somebody who gives it the address when the other does not show itself any more.
+    /// Adds Keepalived on each balancer's host, which takes the address over when the other one disappears.
     fn virtual_address(&mut self, balancers: &[String]) -> Option<Floating> {
         let first = balancers.first().filter(|_| self.made_of.virtual_addresses > 0)?.clone();
         for (number, balancer) in (1..).zip(balancers) {
@@ -358,7 +361,7 @@ impl Making<'_> {
         Some(Floating { name: FRONT.to_owned(), first })
     }
 
-    /// One more part on a host of its own, or on the one that all are on.
+    /// Adds a part on a host of its own, or on the common one.
     fn add(
         &mut self,
         tier: &'static str,
@@ -368,7 +371,7 @@ impl Making<'_> {
     ) -> String {
         let name = format!("{tier}-{number}");
         let mut limits = limits_of(self.plan.deploy.limits_of(tier));
-        // A machine of its own has some size, and services are tuned for it.
+        // A separate machine has a known size, for which services are tuned.
         if self.plan.deploy.has(Ability::Machines) {
             limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
         }
@@ -390,9 +393,9 @@ impl Making<'_> {
         name
     }
 
-    /// What hosts must see of this machine: the data, and programs that are in no usual folder.
+    /// Folders of this machine that hosts must see: the data, and programs in unusual places.
     fn shared(&self) -> Vec<PathBuf> {
-        // Files and not their folders: what hosts see may be copied.
+        // Files and not their folders: shared ones may be copied.
         let own = std::env::current_exe().ok();
         let programs = self.parts.iter().flat_map(|part| match part.work {
             Work::Service(service) => service.own_programs(),
@@ -405,7 +408,7 @@ impl Making<'_> {
     }
 }
 
-/// Name of the host of a part that has one to itself; platforms take 12 characters.
+/// Name of the host of a part alone on it; platforms allow 12 characters.
 fn host_of(tier: &str, number: u32) -> String {
     let short = match tier {
         "balancer" => "lb",
@@ -418,17 +421,17 @@ fn host_of(tier: &str, number: u32) -> String {
     format!("{short}-{number}")
 }
 
-/// Where each part answers, as `ADDRESS:PORT` with a space between two.
+/// Addresses of the parts, as `ADDRESS:PORT` separated by spaces.
 fn addresses(parts: &[String]) -> Value {
     Value::Each { of: parts.to_vec(), pattern: "{name}={address}:{port}", between: " " }
 }
 
-/// Something of one part.
+/// A value derived from one part.
 fn of_one(part: &str, pattern: &'static str) -> Value {
     Value::Each { of: vec![part.to_owned()], pattern, between: "" }
 }
 
-/// A service that a plan may name: the words of the plan are those of the services.
+/// A service named in a plan: plans and services use the same names.
 fn service_of(name: &str) -> &'static Service {
     barograph_services::find(name).expect("every word of the plan is a service, as a test holds")
 }
@@ -438,7 +441,7 @@ fn service_of(name: &str) -> &'static Service {
 struct Stores {
     /// Option of the application and name of the part.
     urls: Vec<(&'static str, String)>,
-    /// Pictures are in a folder that all nodes share.
+    /// Whether pictures are in a folder shared by all nodes.
     shared_pictures: bool,
     /// The job that loads them.
     load: Option<String>,

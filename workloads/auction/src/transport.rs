@@ -1,5 +1,5 @@
-//! How requests reach the application: over HTTP, with TLS or without, or, in simulated time, by a call in the same
-//! process.
+//! Transport of requests to the application: over HTTP, with or without TLS, or, in simulated time, by a call
+//! in the same process.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use barograph_model::UserId;
 
 use crate::{CONNECTIONS_PER_USER, News};
 
-/// Gives each user its line to the application.
+/// Factory of the users' lines to the application.
 pub trait Transport: 'static {
     /// One user's line.
     type Line: Line;
@@ -28,42 +28,42 @@ pub trait Line: 'static {
     /// Sends a request and waits for the answer.
     fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_, Self>;
 
-    /// Asks for a stream of events, over a connection that nothing else uses.
+    /// Requests a stream of events, over a connection of its own.
     fn events(
         &self,
         request: &Request<'_>,
     ) -> impl Future<Output = Result<Self::Feed, Fault>> + use<'_, Self>;
 
-    /// The user's main behaviour has ended an operation and will not need the line for a while.
+    /// Notes that the user's main behaviour has ended an operation and will not need the line for a while.
     fn rest(&self);
 }
 
-/// Events of one auction as they come. Dropping it closes it.
+/// Events of one auction, in order of arrival. Dropping it closes it.
 pub trait Feed: 'static {
-    /// Waits for the next event; `None` when the application has ended the stream. Dropped before it is done, it loses
-    /// nothing.
+    /// Waits for the next event; `None` when the application has ended the stream. Cancel-safe.
     fn next(&mut self) -> impl Future<Output = Result<Option<Event<'_>>, Fault>>;
 }
 
-/// Real HTTP/1.1 over keep-alive connections of the user's own, over TLS when the address begins with https.
+/// HTTP/1.1 over keep-alive connections of the user's own, over TLS if the address begins with https.
 pub struct Http {
     client: Rc<Client>,
     keeping: Keeping,
 }
 
-/// How long a user keeps connections it does not use.
+/// Lifetime of a user's idle connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeping {
-    /// From one operation to the next: up to four connections a user are open all the time.
+    /// From one operation to the next: up to four connections per user are open all the time.
     BetweenOperations,
-    /// Only until the operation of the main behaviour ends; what a follower waits on stays. Needs a connection per
-    /// running follower and little more, where open files are few, at the price of a new connection per operation.
+    /// Until the operation of the main behaviour ends; connections of waiting followers stay. Needs little
+    /// more than a connection per running follower, for machines with few open files, at the price of a new
+    /// connection per operation.
     WithinOperation,
 }
 
 impl Keeping {
-    /// Connections open per user on the average, with some to spare. A poll waits on one of the connections the user may
-    /// have; a stream is open beside them, and nobody else can use it.
+    /// Mean number of open connections per user, with some to spare. A poll waits on one of the user's
+    /// connections; a stream is open in addition, and cannot be used for anything else.
     #[must_use]
     pub fn connections_per_user(self, news: News) -> f64 {
         let kept = f64::from(CONNECTIONS_PER_USER);
@@ -75,19 +75,19 @@ impl Keeping {
     }
 }
 
-/// Auctions a user follows, 1.5 on the average, and a tenth more: the connections of the operations that are going on,
-/// and what there is to spare.
+/// Auctions followed per user, 1.5 on average, plus a tenth for the connections of operations in progress and
+/// a reserve.
 const FOLLOWED_PER_USER: f64 = 1.65;
 
 impl Http {
-    /// How the application is spoken to, with this trust in it when it is over TLS.
+    /// Options of the application as a target, with this trust in it over TLS.
     #[must_use]
     pub fn options(tls: Tls) -> Options {
         let policy = Policy::PerUser(CONNECTIONS_PER_USER);
         Options { protocol: Protocol::Http1, policy, tls, ..Options::default() }
     }
 
-    /// To the application at `to`, which has these [`Http::options`].
+    /// Transport to the application at `to`, which has these [`Http::options`].
     #[must_use]
     pub fn new(to: &Resolved, keeping: Keeping) -> Self {
         Http { client: Client::new(to), keeping }

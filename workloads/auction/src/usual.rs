@@ -1,21 +1,21 @@
-//! The size of the data where a plan leaves it open: large enough that a search on this machine finds a limit before the data
-//! end it.
+//! Default size of the data: large enough that a search on this machine finds a limit before the data end it.
 
 use barograph_auction::sizes::{self, Size};
 use barograph_model::words::{count, users};
 use barograph_spec::{DataPlan, Plan};
 use barograph_workload::{DataSets, Machine, UsualSize};
 
-/// Users for each core: twice what a core carries, driver and application together.
+/// Users for each core: twice the usual capacity of a core, driver and application together.
 const USERS_PER_CORE: u64 = 20_000;
 
-/// Memory of a user in driver, application and kernel, bytes: four kept connections on both sides.
+/// Bytes of memory per user in driver, application and kernel: four kept connections on both sides.
 const BYTES_PER_USER: u64 = 100 << 10;
 
-/// The part of the memory that users may take; the rest is for stores, pictures and what else runs here.
+/// Divisor of the memory for users; the rest is for stores, pictures and other processes.
 const SHARE_OF_MEMORY: u64 = 2;
 
-/// The smallest size of runs that is large enough for the cores; a smaller one where memory or disk ask for it.
+/// The smallest size of runs that is large enough for the cores, or a smaller one if memory or disk require
+/// it.
 pub(crate) fn size(sets: &dyn DataSets, plan: &Plan, machine: &Machine) -> UsualSize {
     let wanted = USERS_PER_CORE * machine.cores as u64;
     let mut fitting = sizes::ALL.into_iter().filter(|size| size.is_of_runs()).peekable();
@@ -47,7 +47,7 @@ pub(crate) fn size(sets: &dyn DataSets, plan: &Plan, machine: &Machine) -> Usual
     }
 }
 
-/// What this machine has too little of for a size.
+/// The resource that this machine lacks for a size.
 fn lack(sets: &dyn DataSets, plan: &Plan, (machine, size): (&Machine, Size)) -> Option<String> {
     let needed = u64::from(size.max_users) * BYTES_PER_USER * SHARE_OF_MEMORY;
     if let Some(there) = machine.memory_bytes.filter(|there| *there < needed) {

@@ -1,4 +1,4 @@
-//! The parts of the application's answers that a user looks at; what it does not look at is skipped, not kept.
+//! The parts of the application's answers that a user reads; the rest is skipped.
 
 use barograph_auction_api::{BidUpdate, Cents, ImageSize, ItemState};
 use serde::Deserialize;
@@ -57,5 +57,5 @@ pub(crate) struct LoginView {
     pub(crate) credit_cents: Cents,
 }
 
-/// Bid states are taken whole.
+/// The state of the bidding, read whole.
 pub(crate) type BidView = BidUpdate;

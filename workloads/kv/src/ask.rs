@@ -1,4 +1,4 @@
-//! A question to stores outside of the load: do they answer, through everything in front of them.
+//! Probe of stores outside of the load, through everything in front of them.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use barograph_resp::{Address, Command, Host, Read, Reply, reply};
 
-/// How long one answer may take.
+/// Time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The key that is asked for; it is in no key space of a load with a prefix.
+/// The requested key; it is outside of the key space of a load with a prefix.
 const KEY: &[u8] = b"barograph:ready";
 
-/// Whether each store at `url` answers a command. An error says what came instead.
+/// Checks that each store at `url` answers a command. The error describes another answer.
 pub(crate) async fn answers(url: String) -> Result<(), String> {
     let asked = tokio::task::spawn_blocking(move || {
         let address = Address::parse(&url).map_err(|why| why.to_string())?;
@@ -21,7 +21,7 @@ pub(crate) async fn answers(url: String) -> Result<(), String> {
     asked.await.unwrap_or_else(|why| Err(why.to_string()))
 }
 
-/// Asks one store for a key that nothing has written.
+/// Requests a key that was never written from one store.
 fn one(host: &Host) -> Result<(), String> {
     let failed = |why: std::io::Error| why.to_string();
     let Host::Tcp { name, port } = host else { return Err("it is no network address".to_owned()) };

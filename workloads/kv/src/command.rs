@@ -1,4 +1,4 @@
-//! The commands that users send: their names, the keys they go to, what is expected of their replies.
+//! The users' commands: their names, key families, and expected replies.
 
 use barograph_model::OpSpec;
 
@@ -19,7 +19,7 @@ pub(crate) enum Verb {
     LRange,
 }
 
-/// A kind of keys: commands of one family go to keys of one type, apart from those of the others.
+/// A family of keys: its commands use keys of one type, separate from those of other families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Strings,
@@ -29,9 +29,10 @@ pub(crate) enum Family {
 }
 
 impl Family {
+    /// All families.
     pub(crate) const ALL: [Family; 4] = [Family::Strings, Family::Counters, Family::Hashes, Family::Lists];
 
-    /// What stands between the prefix and the number of a key.
+    /// The text between the prefix and the number of a key.
     pub(crate) const fn infix(self) -> &'static str {
         match self {
             Family::Strings => "",
@@ -41,7 +42,7 @@ impl Family {
         }
     }
 
-    /// The noun in tables.
+    /// The noun for tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Family::Strings => "strings",
@@ -86,12 +87,12 @@ impl Verb {
         OpSpec { name, about }
     }
 
-    /// The command with this name, in capitals or not.
+    /// The command with this name, ignoring case.
     pub(crate) fn find(name: &str) -> Option<Verb> {
         ALL.into_iter().find(|verb| verb.spec().name.eq_ignore_ascii_case(name))
     }
 
-    /// The keys it goes to.
+    /// The family of its keys.
     pub(crate) const fn family(self) -> Family {
         match self {
             Verb::Get | Verb::Set | Verb::MGet | Verb::Del | Verb::Expire => Family::Strings,
@@ -101,7 +102,7 @@ impl Verb {
         }
     }
 
-    /// Whether it looks something up that may be absent, so that hits are counted.
+    /// Whether it looks up possibly absent keys, so that hits are counted.
     pub(crate) const fn looks_up(self) -> bool {
         matches!(self, Verb::Get | Verb::MGet | Verb::HGet | Verb::LPop)
     }

@@ -1,4 +1,4 @@
-//! Fills the stores through their address, before the load.
+//! Filling of the stores through their address, before the load.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -21,29 +21,29 @@ use crate::keys::store_of;
 use crate::program::Prepared;
 use crate::values::field;
 
-/// Commands that are sent before their replies are read.
+/// Commands sent before their replies are read.
 const BATCH: usize = 500;
 
-/// Bytes of commands after which a batch ends early.
+/// Bytes of commands at which a batch ends early.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// How often the loop looks whether it should stop, in nanoseconds.
+/// Interval between checks for a stop, in nanoseconds.
 const LOOK_NS: u64 = 50_000_000;
 
-/// How often progress is shown, and a store without any is noticed.
+/// Interval between progress reports, and between checks for a stalled store.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 
-/// Shows without progress after which the fill is given up: half a minute.
+/// Reports without progress after which the fill fails: half a minute.
 const MOST_SILENT: u32 = 120;
 
-/// How far a fill is, and whether it should stop. Shared with the thread that fills.
+/// Progress of a fill, and whether it should stop. Shared with the filling thread.
 #[derive(Default)]
 struct State {
     done: AtomicU64,
     stop: AtomicBool,
 }
 
-/// Ends the thread when the fill is given up.
+/// Stops the thread when the fill is dropped.
 struct StopAtEnd(Arc<State>);
 
 impl Drop for StopAtEnd {
@@ -52,10 +52,10 @@ impl Drop for StopAtEnd {
     }
 }
 
-/// Writes the keys that a plan wants to be there. Dropped before its end, it stops within a tenth of a second.
+/// Writes the keys required by a plan. Dropped before its end, it stops within a tenth of a second.
 ///
 /// # Errors
-/// What a store refused, or how the connection ended.
+/// The refusal of a store, or the end of a connection.
 pub(crate) async fn fill(program: Arc<Prepared>, progress: OnProgress) -> Result<Fill, String> {
     let jobs = Jobs::of(&program);
     let (total, rows) = (jobs.commands(), jobs.rows());
@@ -65,7 +65,7 @@ pub(crate) async fn fill(program: Arc<Prepared>, progress: OnProgress) -> Result
     let spawned = std::thread::Builder::new().name("fill".to_owned()).spawn({
         let state = Arc::clone(&state);
         move || {
-            // Without a receiver the fill was given up.
+            // Without a receiver the fill was dropped.
             let _ = send.send(on_thread(&program, &jobs, &state));
         }
     });
@@ -91,10 +91,10 @@ pub(crate) async fn fill(program: Arc<Prepared>, progress: OnProgress) -> Result
     Ok(Fill { rows, ..Fill::default() })
 }
 
-/// What is to be written.
+/// Keys and values to write.
 struct Jobs {
     families: Vec<Family>,
-    /// Keys of each family, from 0.
+    /// Keys of each family, numbered from 0.
     keys: u64,
     fields: u64,
     elements: u64,
@@ -103,19 +103,19 @@ struct Jobs {
 impl Jobs {
     fn of(program: &Prepared) -> Self {
         let has = |family: &Family| program.verbs.iter().any(|verb| verb.family() == *family);
-        // A counter that is not there counts from 0.
+        // A missing counter counts from 0.
         let families = Family::ALL.into_iter().filter(|family| *family != Family::Counters && has(family));
         let keys = (program.keys.count() as f64 * program.plan.fill.get()).round() as u64;
         let (fields, elements) = (program.plan.fields.into(), program.plan.range.into());
         Jobs { families: families.collect(), keys, fields, elements }
     }
 
-    /// Commands for one key.
+    /// Number of commands for one key.
     fn of_key(&self, family: Family) -> u64 {
         match family {
             Family::Strings | Family::Counters => 1,
             Family::Hashes => self.fields,
-            // What was there before is removed first.
+            // An existing list is removed first.
             Family::Lists => self.elements + 1,
         }
     }
@@ -129,7 +129,7 @@ impl Jobs {
     }
 }
 
-/// Looks every now and then whether the fill should stop. It needs no clock: all its times are the same.
+/// Pace of checks for a stop. It needs no clock: all its times are the same.
 struct Look {
     state: Arc<State>,
     waker: Rc<RefCell<Option<Waker>>>,
@@ -195,7 +195,7 @@ struct Filling {
     state: Arc<State>,
     out: Vec<u8>,
     input: Vec<u8>,
-    /// Commands in `out`.
+    /// Number of commands in `out`.
     sent: usize,
 }
 
@@ -222,7 +222,7 @@ impl Filling {
         self.flush(&mut stream).await
     }
 
-    /// Writes the commands that fill one key.
+    /// Appends the commands that fill one key.
     fn key(&mut self, family: Family, key: u64) {
         let program = &self.program;
         let mut name = program.keys.begin(family).into_bytes();
@@ -258,7 +258,7 @@ impl Filling {
         Ok(())
     }
 
-    /// Writes what there is and reads that many replies.
+    /// Sends the buffered commands and reads that many replies.
     async fn exchange(&mut self, stream: &mut Stream, mut replies: usize) -> Result<(), String> {
         stream.write_all(&self.out).await.map_err(|why| why.to_string())?;
         self.out.clear();

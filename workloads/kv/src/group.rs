@@ -1,15 +1,17 @@
-//! Users that share a connection to each store: with one command in flight each, they are the window of a pipeline.
+//! Users that share a connection to each store: with one command in flight each, they are the window of a
+//! pipeline.
 
 use std::rc::Rc;
 use std::task::Context;
 
+use barograph_data::Position;
 use barograph_engine::{Group, Members, Turn};
 use barograph_model::{OpId, UserId};
 use rand::RngExt;
 
 use crate::command::Verb;
 use crate::judge::{End, Sent};
-use crate::keys::{self, Position};
+use crate::keys;
 use crate::line::{Line, Pending};
 use crate::measures::{BYTES, HITS, LOOKUPS};
 use crate::program::Prepared;
@@ -19,14 +21,14 @@ use crate::worker::Worker;
 pub(crate) struct KvGroup {
     worker: Rc<Worker>,
     users: Vec<KvUser>,
-    /// By store.
+    /// Connections by store.
     lines: Vec<Line>,
 }
 
 /// One user.
 struct KvUser {
     position: Position,
-    /// Which of its commands is in flight. A reply to an earlier one finds another number.
+    /// Number of the command in flight. A reply to an earlier one has another number.
     number: u32,
     /// The command in flight, or the last one.
     sent: Sent,
@@ -108,7 +110,7 @@ impl KvUser {
         }
     }
 
-    /// Keys in one store, the first of them where it was drawn: the others are the next ones from where they were drawn.
+    /// Draws keys of one store: the first at random, the others are its successors.
     fn draw_several(&mut self, program: &Prepared, turn: &mut Turn) {
         let (count, stores) = (program.keys.count(), program.stores.len());
         let keys = &mut self.sent.keys;

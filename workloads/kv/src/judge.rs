@@ -1,4 +1,4 @@
-//! Whether a reply is the right one for its command.
+//! Judgement of replies.
 
 use barograph_model::Outcome;
 use barograph_resp::{Items, Reply};
@@ -6,7 +6,7 @@ use barograph_resp::{Items, Reply};
 use crate::command::Verb;
 use crate::values::{Values, field};
 
-/// A command that was sent, as far as its reply is judged by it.
+/// A sent command, as far as needed to judge its reply.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) verb: Verb,
@@ -14,21 +14,21 @@ pub(crate) struct Sent {
     pub(crate) key: u64,
     /// The field of a hash.
     pub(crate) field: u32,
-    /// The keys of a command to several.
+    /// The keys of a command with several.
     pub(crate) keys: Vec<u64>,
 }
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct End {
     pub(crate) outcome: Outcome,
-    /// What it asked for that may be absent.
+    /// Number of lookups.
     pub(crate) lookups: u32,
-    /// What of it was there.
+    /// Number of hits.
     pub(crate) hits: u32,
     /// Bytes of values in the reply.
     pub(crate) bytes: u32,
-    /// What is wrong, where it failed.
+    /// The fault, if it failed.
     pub(crate) why: Option<&'static str>,
     /// The text of a refusal.
     pub(crate) seen: Vec<u8>,
@@ -45,10 +45,10 @@ impl End {
     }
 }
 
-/// What values must be.
+/// Judge of replies.
 pub(crate) struct Judge<'v> {
     pub(crate) values: &'v Values,
-    /// Values are compared with what was written.
+    /// Whether values are compared with those written.
     pub(crate) verify: bool,
 }
 
@@ -68,7 +68,7 @@ impl Judge<'_> {
         }
     }
 
-    /// One value, or nothing.
+    /// Judges a reply of one value or null.
     fn looked_up(&self, key: u64, reply: &Reply<'_>) -> End {
         match reply {
             Reply::Null => End { lookups: 1, ..End::good() },
@@ -96,7 +96,7 @@ impl Judge<'_> {
         all
     }
 
-    /// Elements of a list: all are the value of its key.
+    /// Judges the elements of a list: all equal the value of its key.
     fn elements(&self, key: u64, items: Items<'_>) -> End {
         let mut all = End::good();
         for item in items {
@@ -117,7 +117,7 @@ fn other_value() -> End {
     End::failed(Outcome::WrongAnswer, "a value that was not written to this key")
 }
 
-/// The refusals that stores and proxies are known for; any other is counted under its own name.
+/// Known error codes of stores and proxies; others are counted under their own codes.
 const REFUSALS: [(&[u8], &str); 8] = [
     (b"OOM", "out of memory (OOM)"),
     (b"MOVED", "the store is one of a cluster and the key is in another (MOVED)"),

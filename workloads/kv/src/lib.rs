@@ -1,10 +1,11 @@
-//! The key-value workload: commands to Redis, Valkey and what speaks their protocol, direct or through proxies.
+//! The key-value workload: commands to Redis, Valkey and compatible stores, direct or through proxies.
 //!
-//! A user sends one command after the other. Users share connections as a plan says (`kv.pipeline`): together they are the
-//! window of a pipeline, in which every command has its own intended start, its own end, and so both times. The driver may
-//! spread keys over several stores itself. Values follow from their keys, so any that comes back can be checked.
+//! A user sends one command after the other. Users share connections as set by the plan (`kv.pipeline`):
+//! together they are the window of a pipeline, in which every command has its own intended start, its own
+//! end, and so both times. The driver may spread keys over several stores itself. Values follow from their
+//! keys, so each can be checked when it is read.
 //!
-//! `README.md` beside this folder's manifest says what it models and what it does not.
+//! `README.md` beside this folder's manifest describes the extent of the model.
 
 mod ask;
 mod command;

@@ -1,4 +1,4 @@
-//! One connection, and the commands on their way over it, whose replies come in their order.
+//! One connection, with its commands in flight, whose replies come in order.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -14,21 +14,21 @@ use tokio::io::AsyncWrite;
 use crate::judge::{End, Sent};
 use crate::worker::Worker;
 
-/// Room for the first read of a reply.
+/// Buffer for the first read of a reply.
 const READ_ROOM: usize = 16 * 1024;
 
-/// Commands that may wait for their replies beside those of the window: their users gave up.
+/// Most abandoned commands that wait for their replies beside those of the window.
 const MOST_ABANDONED: usize = 64;
 
-/// The end of the commands of a connection that was not made in time.
+/// The end of the commands on a connection that was not made in time.
 const GIVEN_UP: End = End::failed(Outcome::Broken, "the connection was given up");
 
-/// A command whose reply has not come.
+/// A command without its reply.
 #[derive(Clone, Copy)]
 pub(crate) struct Pending {
-    /// The place of its user.
+    /// The index of its user.
     pub(crate) place: u32,
-    /// Which of the user's commands it is.
+    /// The number of the user's command.
     pub(crate) number: u32,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Line {
     /// The beginning of a reply.
     rest: Vec<u8>,
     pending: VecDeque<Pending>,
-    /// Replies to the greeting that have not come.
+    /// Missing replies to the greeting.
     greeting: usize,
 }
 
@@ -51,7 +51,7 @@ enum State {
     Closed,
     Connecting(Pin<Box<dyn Future<Output = Result<Stream, Fault>>>>),
     Open(Stream),
-    /// What ends the commands on their way.
+    /// The end of all commands in flight.
     Broken(End),
 }
 
@@ -70,7 +70,7 @@ impl Line {
         }
     }
 
-    /// Takes the command that `write` appends. It leaves in the next [`Line::poll`].
+    /// Queues the command appended by `write`, which is sent in the next [`Line::poll`].
     pub(crate) fn submit(&mut self, worker: &Rc<Worker>, pending: Pending, write: impl FnOnce(&mut Vec<u8>)) {
         if matches!(self.state, State::Closed) {
             let (its_worker, store, number) = (Rc::clone(worker), self.store, self.number);
@@ -86,15 +86,15 @@ impl Line {
         write(&mut self.out);
     }
 
-    /// A user abandoned a command. A connection that was not made in this time is tried again.
+    /// Records that a user abandoned a command. A connection that was not made in this time is tried again.
     pub(crate) fn abandon(&mut self) {
         if matches!(self.state, State::Connecting(_)) {
             self.state = State::Broken(GIVEN_UP);
         }
     }
 
-    /// Writes what was submitted and reads until a command has ended or nothing is there. `end` is called for every command
-    /// that ended, with its judgement; it tells whether the user still waited for it.
+    /// Sends queued commands and reads until a command has ended or no bytes are available. `end` is called
+    /// for every ended command, with its judgement; it returns whether the user still waited for it.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -162,7 +162,7 @@ impl Line {
         Pin::new(stream).poll_flush(cx)
     }
 
-    /// Reads once; ready with whether a command has ended for which a user waited.
+    /// Reads once; ready with whether an awaited command has ended.
     fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -191,7 +191,8 @@ impl Line {
         read
     }
 
-    /// Takes every whole reply out of the buffer; what is left begins the next. Whether a user waited for one of them.
+    /// Takes every whole reply out of the buffer; the rest begins the next. Returns whether one of them was
+    /// awaited.
     fn answer(
         &mut self,
         buffer: &mut Vec<u8>,

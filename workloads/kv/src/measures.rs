@@ -1,14 +1,14 @@
-//! What the workload counts, and the figures made of it.
+//! Counters of the workload, and measures derived from them.
 
 use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec};
 
 /// Keys, fields and elements that were looked up.
 pub(crate) const LOOKUPS: CounterId = CounterId(0);
 
-/// Those of them that were there.
+/// Successful lookups.
 pub(crate) const HITS: CounterId = CounterId(1);
 
-/// Bytes of values that came back.
+/// Bytes of values in replies.
 pub(crate) const BYTES: CounterId = CounterId(2);
 
 /// Names of the counters.
@@ -17,7 +17,7 @@ pub(crate) const COUNTERS: [&str; 3] = ["lookups", "hits", "value_bytes"];
 /// Id of the share of hits.
 pub(crate) const HIT_SHARE: &str = "hit_share";
 
-/// The figures.
+/// The measures.
 pub(crate) const MEASURES: [MeasureSpec; 2] = [
     MeasureSpec {
         id: HIT_SHARE,

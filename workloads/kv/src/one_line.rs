@@ -1,4 +1,4 @@
-//! `barograph kv`: stores under load in one line, for people who come from redis-benchmark or memtier_benchmark.
+//! `barograph kv`: stores under load in one line, for users of redis-benchmark or memtier_benchmark.
 
 use barograph_resp::Address;
 use barograph_workload::typed::TypedRule;
@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crate::command::{self, Verb};
 use crate::seam::KeyValue;
 
-/// Connections without `-c`: what redis-benchmark people expect; and as many as one machine reaches without more ado.
+/// Default number of connections: that of redis-benchmark; and the most that one machine usually reaches.
 const CONNECTIONS: UsualUsers = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
 
 /// Loads Redis, Valkey or what speaks their protocol. Without options: 50 connections, three GET to a SET on 100,000 keys
@@ -102,7 +102,7 @@ impl LoadCommand for KeyValue {
     }
 }
 
-/// What is loaded, without a password.
+/// Description of the load, without a password.
 fn title(args: &KvArgs, address: &Address) -> String {
     let usual = [(Verb::Get, 3), (Verb::Set, 1)];
     let mix = args.mix.as_deref().unwrap_or(&usual);
@@ -117,7 +117,7 @@ fn title(args: &KvArgs, address: &Address) -> String {
     }
 }
 
-/// What was typed, as keys of a plan.
+/// The arguments as keys of a plan.
 fn keys(args: &KvArgs, options: &LoadOptions) -> Vec<String> {
     let mut keys = vec![
         format!("kv.keys = {}", args.keys),
@@ -156,7 +156,7 @@ fn keys(args: &KvArgs, options: &LoadOptions) -> Vec<String> {
     keys
 }
 
-/// `GET=3,SET=1`; a command alone has weight 1.
+/// Parses `GET=3,SET=1`; a command alone has weight 1.
 fn mix(text: &str) -> Result<Mix, String> {
     let one = |part: &str| {
         let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
@@ -176,7 +176,7 @@ fn mix(text: &str) -> Result<Mix, String> {
     }
 }
 
-/// `100` or `64-1024`.
+/// Parses `100` or `64-1024`.
 fn bytes(text: &str) -> Result<(u64, u64), String> {
     let wrong = || "a size is written 100, and a range 64-1024".to_owned();
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
@@ -189,12 +189,12 @@ fn bytes(text: &str) -> Result<(u64, u64), String> {
 
 #[cfg(test)]
 mod tests {
+    use barograph_data::Popularity;
     use barograph_model::{Nanos, Share};
     use barograph_spec::Plan;
     use barograph_workload::typed::Limit;
 
     use super::*;
-    use crate::keys::Popularity;
     use crate::plan::KvPlan;
 
     fn options() -> LoadOptions {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((own.rules.limit, own.rules.quantile), (Some(Nanos(1_500_000)), Share::percent(95.0)));
         assert_eq!(
             (own.think, own.popularity),
-            (Nanos::from_millis(2), Popularity::Hot { keys: 0.1, commands: 0.9 })
+            (Nanos::from_millis(2), Popularity::Hot { numbers: 0.1, draws: 0.9 })
         );
     }
 

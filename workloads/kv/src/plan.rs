@@ -1,29 +1,29 @@
-//! The keys of the key-value workload in plans: `[kv]`, and of which parts its stores are made.
+//! The keys of the key-value workload in plans: `[kv]`, and the parts of its stores.
 
 mod checked;
 mod explained;
 
 use std::sync::Arc;
 
+use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
 use barograph_spec::{Given, Plan, TlsPlan, WorkloadKeys, WorkloadSettings};
 
 use crate::command::{self, Verb};
-use crate::keys::Popularity;
 use crate::measures::MEASURES;
 use crate::seam::{KeyValue, NAME};
 use crate::values::Size;
 
-/// Tiers of what can be deployed, in the order of a command's way.
+/// Deployable tiers, in the order of a command's way.
 pub(crate) const TIERS: [&str; 3] = ["balancer", "proxy", "store"];
 
 /// Most instances of one tier.
 const MOST_INSTANCES: u64 = 32;
 
-/// Most keys: more than any memory holds.
+/// Most keys: beyond the memory of any machine.
 const MOST_KEYS: u64 = 1_000_000_000_000;
 
-/// Largest value: as large as Redis takes by default in one piece is 512 MiB; this is what a driver can make.
+/// Largest value: the default limit of Redis is 512 MiB; this is what a driver can make.
 const LARGEST_VALUE: u64 = 16 << 20;
 
 /// Most commands in flight on a connection.
@@ -32,84 +32,84 @@ const MOST_PIPELINED: u64 = 1_024;
 /// Most keys of one command, fields of a hash, elements of a range.
 const MOST_AT_ONCE: u64 = 1_000;
 
-/// The mix where a plan names none: three reads to a write.
+/// Default mix: three reads to a write.
 const USUAL_MIX: [(Verb, u32); 2] = [(Verb::Get, 3), (Verb::Set, 1)];
 
-/// What a plan says of the key-value load.
+/// Key-value settings of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KvPlan {
     /// Commands with their weights, none of them 0.
     pub(crate) mix: Vec<(Verb, u32)>,
     /// Keys of each family.
     pub(crate) keys: u64,
-    /// What keys begin with.
+    /// Prefix of keys.
     pub(crate) prefix: String,
-    /// Bytes of a key of a string; more where prefix and number need them.
+    /// Bytes of a key of a string; more if prefix and number need them.
     pub(crate) key_bytes: usize,
-    /// How often each key is asked for.
+    /// Distribution of commands over keys.
     pub(crate) popularity: Popularity,
     /// Bytes of a value.
     pub(crate) value: Size,
-    /// The part of a value that is random.
+    /// The random part of a value.
     pub(crate) entropy: f64,
-    /// Commands in flight on a connection, each of a user of its own.
+    /// Commands in flight on a connection, each of its own user.
     pub(crate) pipeline: u32,
-    /// The part of the keys that is written before the load.
+    /// The part of the keys written before the load.
     pub(crate) fill: Share,
-    /// Values that come back are compared with what was written.
+    /// Whether values read are compared with those written.
     pub(crate) verify: bool,
-    /// Seconds that a key lives from each write on; 0 is for ever.
+    /// Lifetime of a key after each write, in seconds; 0 for ever.
     pub(crate) expire_s: u32,
     /// Keys of an MGET.
     pub(crate) mget_keys: u32,
     /// Fields of a hash.
     pub(crate) fields: u32,
-    /// Elements that LRANGE reads.
+    /// Elements read by LRANGE.
     pub(crate) range: u32,
-    /// RESP3 instead of RESP2.
+    /// Whether to use RESP3 instead of RESP2.
     pub(crate) resp3: bool,
     /// Time between a reply and the next command of a user.
     pub(crate) think: Nanos,
-    /// What is judged.
+    /// The rules.
     pub(crate) rules: Rules,
-    /// What is deployed.
+    /// The deployment.
     pub(crate) deploy: Parts,
-    /// What is believed about a target over TLS.
+    /// Trust in a target over TLS.
     pub(crate) tls: TlsPlan,
 }
 
-/// What is judged of each command.
+/// Rules for each command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rules {
-    /// The quantile of response time that must be within the limit.
+    /// The judged quantile of response time.
     pub(crate) quantile: Share,
-    /// The limit; `None` where response time is not judged.
+    /// The limit of response time; `None` if it is not judged.
     pub(crate) limit: Option<Nanos>,
     /// Largest share of failed commands.
     pub(crate) failures: Share,
-    /// Least share of lookups that find something; 0 where it is not judged.
+    /// Least share of lookups with a hit; 0 if it is not judged.
     pub(crate) hits: Share,
 }
 
-/// Of which parts the stores are made.
+/// The parts of the stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// `embedded` or `redis`.
     pub(crate) store: &'static str,
-    /// How many.
+    /// Number of stores.
     pub(crate) stores: u32,
-    /// In front of the stores: `none`, where the driver spreads the keys, or `twemproxy`.
+    /// Proxies in front of the stores: `none`, with keys spread by the driver, or `twemproxy`.
     pub(crate) proxy: &'static str,
-    /// How many proxies; 0 without any.
+    /// Number of proxies; 0 without any.
     pub(crate) proxies: u32,
-    /// In front of the proxies, or of a single store: `none` or `haproxy`.
+    /// Balancers in front of the proxies, or of a single store: `none` or `haproxy`.
     pub(crate) balancer: &'static str,
-    /// What a write survives: `none`, `everysec` or `always`.
+    /// Durability of writes: `none`, `everysec` or `always`.
     pub(crate) append_only: &'static str,
 }
 
 impl KvPlan {
-    /// The settings in a plan of the key-value workload.
+    /// The key-value settings of a plan.
     pub(crate) fn of(plan: &Plan) -> &Self {
         plan.settings().expect("a plan of the key-value workload is read with its keys")
     }
@@ -172,7 +172,7 @@ impl WorkloadKeys for KeyValue {
     }
 }
 
-/// The weight of each command; the usual mix where all are 0.
+/// The weight of each command; the default mix if all are 0.
 fn mix(g: &mut Given) -> Option<Vec<(Verb, u32)>> {
     let weights: Vec<Option<(Verb, u32)>> = command::ALL
         .into_iter()
@@ -191,7 +191,7 @@ fn popularity(g: &mut Given) -> Option<Popularity> {
     let commands = g.fraction("kv.hot_commands", 0.0..=1.0, 0.9);
     Some(match kind {
         "zipf" => Popularity::Zipf { exponent: exponent? },
-        "hot" => Popularity::Hot { keys: keys?, commands: commands? },
+        "hot" => Popularity::Hot { numbers: keys?, draws: commands? },
         "sequential" => Popularity::Sequential,
         _ => Popularity::Uniform,
     })

@@ -1,4 +1,4 @@
-//! A load made ready for its stores; all workers share it.
+//! A load prepared for its stores; shared by all workers.
 
 use barograph_net::{Routes, TlsConfig};
 use barograph_resp::{Address, Command, Version};
@@ -8,11 +8,11 @@ use crate::keys::Keys;
 use crate::plan::KvPlan;
 use crate::values::Values;
 
-/// A load made ready for its stores.
+/// A load prepared for its stores.
 pub(crate) struct Prepared {
     /// The commands, by index of operation.
     pub(crate) verbs: Vec<Verb>,
-    /// The same, with everything before the number of the key rendered.
+    /// By index of operation, the rendered beginning of the command before the number of the key.
     heads: Vec<Vec<u8>>,
     pub(crate) plan: KvPlan,
     pub(crate) keys: Keys,
@@ -37,12 +37,12 @@ impl Prepared {
         Prepared { verbs, heads, plan, keys, values, address, stores, tls }
     }
 
-    /// Commands in flight on a connection, each of a user of its own.
+    /// Commands in flight on a connection, each of its own user.
     pub(crate) fn window(&self) -> usize {
         self.plan.pipeline as usize
     }
 
-    /// Writes what a connection begins with; the replies to it.
+    /// Writes the greeting of a connection; returns its number of replies.
     pub(crate) fn greet(&self, out: &mut Vec<u8>) -> usize {
         let version = if self.plan.resp3 { Version::Three } else { Version::Two };
         self.address.greet(version, out)
@@ -92,7 +92,7 @@ impl Prepared {
     }
 }
 
-/// Everything before the number of the key.
+/// The rendered command before the number of the key.
 fn head(plan: &KvPlan, verb: Verb, keys: &Keys) -> Vec<u8> {
     let words = match verb {
         Verb::Set if plan.expire_s > 0 => 5,
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// The words of a command as a server reads them.
+    /// The words of a command as read by a server.
     fn words(plan: &str, verb: Verb) -> Vec<String> {
         let program = testing::program(plan);
         let mut out = Vec::new();

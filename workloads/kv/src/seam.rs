@@ -1,4 +1,4 @@
-//! The key-value workload behind the seam.
+//! The implementation of the workload's interfaces.
 
 use std::error::Error;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -31,13 +31,13 @@ use crate::{fill, topology};
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "kv";
 
-/// Raised with every change that can move results.
+/// Version of the workload. It rises with every change that can move results.
 const VERSION: u32 = 1;
 
-/// How long a store may take to answer before the load.
+/// Time limit of a store's first answer before the load.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
-/// Makes the key-value load of plans.
+/// Factory of the key-value load of plans.
 pub struct KeyValue;
 
 impl WorkloadFactory for KeyValue {
@@ -68,7 +68,7 @@ impl WorkloadFactory for KeyValue {
 pub(crate) struct KvWorkload {
     plan: KvPlan,
     ops: Vec<OpSpec>,
-    /// The authorities to trust, where the harness has sent them.
+    /// The trusted authorities, if sent by the harness.
     authorities: Option<Arc<[u8]>>,
     reasons: Arc<Mutex<Reasons>>,
 }
@@ -79,7 +79,7 @@ impl KvWorkload {
         KvWorkload { plan, ops, authorities: None, reasons: Reasons::shared() }
     }
 
-    /// The load made ready for its stores, all of which answer.
+    /// The load prepared for its stores, all of which answer.
     fn program(&self, job: &LoadJob<'_>) -> Result<Arc<Prepared>, LoadError> {
         let unreachable =
             |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: shown(job.url), why };
@@ -111,8 +111,8 @@ impl KvWorkload {
     }
 }
 
-/// The routes to a store. On the loopback network they come from its first address: Redis takes any other for a stranger
-/// (protected mode).
+/// The routes to a store. On the loopback network they come from its first address: Redis refuses any other
+/// by default (protected mode).
 fn routes(host: &Host) -> Result<Routes, SetupError> {
     let endpoint = match host {
         Host::Tcp { name, port } => Endpoint::Host { host: name.clone(), port: *port },

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::seam::KeyValue;
 use crate::store::{Store, StoreOptions};
 
-/// Files that it holds beside its connections.
+/// Open files beside its connections.
 const OTHER_FILES: u64 = 32;
 
 /// Serves a key-value store that keeps everything in memory and speaks RESP2 and RESP3.

@@ -1,5 +1,5 @@
-//! The embedded store: a small server of RESP2 and RESP3 that keeps everything in memory, so that a first run needs no
-//! other program. One thread serves all connections, as Redis does.
+//! The embedded store: a small server of RESP2 and RESP3 that keeps everything in memory, so that a first run
+//! needs no other program. One thread serves all connections, as in Redis.
 
 mod execute;
 mod table;
@@ -17,29 +17,29 @@ use tokio::net::{TcpListener, TcpStream};
 use execute::Session;
 use table::Table;
 
-/// Room for the first read.
+/// Buffer for the first read.
 const READ_ROOM: usize = 16 * 1024;
 
-/// Most bytes of a command, and of replies that wait to be written.
+/// Most bytes of a command, and of unsent replies.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// Commands of one connection in a row before others come first.
+/// Most commands of one connection in a row before others have their turn.
 const IN_A_ROW: usize = 256;
 
-/// How exact expiry is.
+/// Resolution of expiry.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a store is started with.
+/// Options of a store.
 pub(crate) struct StoreOptions {
-    /// Where it listens; port 0 takes a free one.
+    /// The address to listen at; port 0 chooses a free one.
     pub(crate) listen: SocketAddr,
-    /// Most bytes of keys and values; a write beyond is refused.
+    /// Most bytes of keys and values; a write beyond them is refused.
     pub(crate) max_bytes: u64,
     /// Most connections at once; more are closed.
     pub(crate) max_connections: usize,
 }
 
-/// A store that listens.
+/// A listening store.
 pub(crate) struct Store {
     listener: TcpListener,
     table: Rc<RefCell<Table>>,
@@ -47,20 +47,20 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Binds its address. Must run in a runtime of one thread, within a `LocalSet`, as all that follows.
+    /// Binds its address. Must run in a runtime of one thread, within a `LocalSet`, like all later calls.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// If the address cannot be bound.
     pub(crate) async fn bind(options: &StoreOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
         let table = Rc::new(RefCell::new(Table::new(options.max_bytes)));
         Ok(Store { listener, table, max_connections: options.max_connections })
     }
 
-    /// Where it listens.
+    /// The bound address.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// If the system does not return it.
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -71,14 +71,14 @@ impl Store {
         tokio::task::spawn_local(expire(Rc::downgrade(&self.table)));
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {
-                // No file is left: those that are open may be closed soon.
+                // No open file is left: others may be closed soon.
                 tokio::time::sleep(TICK).await;
                 continue;
             };
             if Rc::strong_count(&open) <= self.max_connections {
                 let (table, open) = (Rc::clone(&self.table), Rc::clone(&open));
                 tokio::task::spawn_local(async move {
-                    // A connection that breaks ends, and no other.
+                    // A broken connection ends alone.
                     let _ = connection(stream, &table).await;
                     drop(open);
                 });
@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-/// Moves the table's time on, and removes keys that have expired.
+/// Advances the table's time, and removes expired keys.
 async fn expire(table: std::rc::Weak<RefCell<Table>>) {
     let mut ticks = tokio::time::interval(TICK);
     let begin = ticks.tick().await;
@@ -123,7 +123,8 @@ async fn connection(mut stream: TcpStream, table: &RefCell<Table>) -> io::Result
     }
 }
 
-/// Executes whole commands at the front of `input`; the bytes they took, and whether others may follow at once.
+/// Executes whole commands at the front of `input`; returns their bytes, and whether others may follow at
+/// once.
 fn commands(input: &[u8], session: &mut Session, table: &RefCell<Table>, out: &mut Vec<u8>) -> (usize, bool) {
     let (mut at, mut words) = (0, Vec::new());
     let table = &mut *table.borrow_mut();

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Common parts of this crate's tests.
 
 use barograph_resp::Address;
 use barograph_spec::Plan;

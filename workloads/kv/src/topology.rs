@@ -1,4 +1,4 @@
-//! Of which parts the stores are made: the plan's `[deploy]` as parts that need and use each other.
+//! The parts of the stores: the plan's `[deploy]` as parts that need and use each other.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
 
 use crate::plan::{KvPlan, Parts, TIERS};
 
-/// The host of everything, when all parts are together.
+/// The common host, if all parts are together.
 const TOGETHER: &str = "all-1";
 
-/// Memory of a virtual machine for one service, where the plan does not say.
+/// Default memory of a virtual machine for one service.
 const MACHINE_MIB: u64 = 1_024;
 
 /// The parts for a plan.
@@ -61,7 +61,7 @@ struct Making<'p> {
 }
 
 impl Making<'_> {
-    /// One more part, on a host of its own or on the one that all are on, in front of others. Gives its name.
+    /// Adds a part, on a host of its own or on the common one, in front of others. Returns its name.
     fn add(
         &mut self,
         (tier, number): (&'static str, u32),
@@ -72,7 +72,7 @@ impl Making<'_> {
         let name = format!("{tier}-{number}");
         let deploy = &self.plan.deploy;
         let mut limits = limits_of(deploy.limits_of(tier));
-        // A machine of its own has some size, and services are tuned for it.
+        // A separate machine has a known size, for which services are tuned.
         if deploy.has(Ability::Machines) {
             limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
         }
@@ -91,7 +91,7 @@ impl Making<'_> {
         name
     }
 
-    /// Programs in no usual folder, and this one.
+    /// Programs in unusual places, and this one.
     fn shared(&self) -> Vec<PathBuf> {
         let own = std::env::current_exe().ok();
         let programs = self.parts.iter().flat_map(|part| match part.work {
@@ -109,12 +109,12 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// Where each part answers, as `NAME=ADDRESS:PORT` with a space between two.
+/// Addresses of the parts, as `NAME=ADDRESS:PORT` separated by spaces.
 fn addresses(parts: &[String]) -> Value {
     Value::Each { of: parts.to_vec(), pattern: "{name}={address}:{port}", between: " " }
 }
 
-/// A service that a plan may name: the words of the plan are those of the services.
+/// A service named in a plan: plans and services use the same names.
 fn service_of(name: &str) -> &'static Service {
     barograph_services::find(name).expect("every word of the plan is a service, as a test holds")
 }

@@ -1,10 +1,10 @@
-//! What is stored: bytes that follow from the key, so that a value that comes back can be checked without being kept.
+//! Values: bytes derived from the key, so that a value can be checked without being kept.
 
 use rand::{RngExt, SeedableRng};
 
 use crate::keys::hash;
 
-/// Bytes from which values are cut. The value of a key begins at a place of its own.
+/// Size of the pool from which values are cut. The value of each key begins at its own place.
 const POOL: usize = 1024 * 1024;
 
 /// Bytes of a value.
@@ -23,12 +23,12 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Values of these sizes. `entropy` is the part of them that is random; the rest repeats and can be compressed.
+    /// Values of these sizes. `entropy` is their random part; the rest repeats and can be compressed.
     pub(crate) fn new(size: Size, entropy: f64, seed: u64) -> Self {
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut pool = vec![b'.'; POOL + size.most as usize];
         let (mut at, mut owed) = (0, 0.0);
-        // In stretches of eight bytes, so that the random part of any value is near to what was asked for.
+        // In stretches of eight bytes, so that the random part of any value is near the requested one.
         while at < pool.len() {
             owed += entropy;
             let end = (at + 8).min(pool.len());
@@ -41,7 +41,7 @@ impl Values {
         Values { pool, size }
     }
 
-    /// The value of a key. For a field of a hash the key is that of the field, see [`field`].
+    /// The value of a key. For a field of a hash it is the key of the field, see [`field`].
     pub(crate) fn of(&self, key: u64) -> &[u8] {
         let hash = hash(key ^ 0x5bd1_e995);
         let begin = (hash % POOL as u64) as usize;
@@ -58,7 +58,7 @@ impl Values {
     }
 }
 
-/// The key whose value a field of a hash has.
+/// The key that gives the value of a hash's field.
 pub(crate) fn field(key: u64, field: u32) -> u64 {
     hash(key).wrapping_add(u64::from(field))
 }

@@ -1,4 +1,4 @@
-//! What the users of one worker share: connections to the stores, buffers, reasons of failures.
+//! State shared by the users of one worker: connections to the stores, buffers, reasons of failures.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,13 +13,13 @@ use crate::group::KvGroup;
 use crate::judge::{End, Judge};
 use crate::program::Prepared;
 
-/// Buffers kept for the next read.
+/// Most buffers kept.
 const KEPT: usize = 16;
 
-/// A buffer that grew beyond this is not kept.
+/// Largest capacity of a kept buffer, in bytes.
 const KEPT_BYTES: usize = 1024 * 1024;
 
-/// What the users of one worker share.
+/// State shared by the users of one worker.
 pub(crate) struct Worker {
     pub(crate) program: Arc<Prepared>,
     dialers: Vec<Dialer>,
@@ -49,7 +49,7 @@ impl Worker {
         Judge { values: &self.program.values, verify: self.program.plan.verify }
     }
 
-    /// Notes a failed command for people.
+    /// Records the reason of a failed command.
     pub(crate) fn note(&self, op: OpId, end: &End) {
         if let Some(why) = end.why.filter(|_| end.outcome.is_failure()) {
             let failure = Failure { outcome: end.outcome, why: why.to_owned(), seen: &end.seen };
@@ -62,7 +62,7 @@ impl Worker {
         self.buffers.borrow_mut().pop().unwrap_or_default()
     }
 
-    /// Takes an empty buffer back.
+    /// Returns an empty buffer.
     pub(crate) fn give_back(&self, buffer: Vec<u8>) {
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() < KEPT && buffer.capacity() <= KEPT_BYTES {
@@ -71,10 +71,10 @@ impl Worker {
     }
 }
 
-/// Makes the groups of one worker.
+/// Factory of the groups of one worker.
 pub(crate) struct KvUsers {
     worker: Rc<Worker>,
-    /// Groups that were made.
+    /// Number of groups made.
     groups: Cell<u32>,
 }
 

@@ -37,7 +37,7 @@ fn users_do_nothing_as_fast_as_the_engine_lets_them() {
     assert_eq!((ended.ops[0].failed(), ended.ops[0].requests), (0, ended.ops[0].count()));
 }
 
-/// What the document shows is this workload, line by line.
+/// The code in the document equals this workload, line by line.
 #[test]
 fn the_document_has_its_source() {
     let document = include_str!("../../../docs/new-workload.md");

@@ -5,12 +5,16 @@
 //! counts of the driver check the data. Results are no TPC results and cannot be compared with them.
 
 mod checks;
+mod command;
 mod conditions;
 mod draw;
+mod engine;
 mod generate;
 mod input;
+mod mariadb;
 mod measures;
 mod plan;
+mod postgres;
 mod seam;
 mod session;
 mod sqlite;
@@ -18,6 +22,7 @@ mod tables;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod transactions;
 mod user;
 

@@ -23,8 +23,11 @@ pub(crate) const WRITES: CounterId = CounterId(5);
 /// Districts without an open order, in deliveries.
 pub(crate) const LEFT_OUT: CounterId = CounterId(6);
 
+/// Retries after [`crate::session::Conflict::Deadlock`].
+pub(crate) const DEADLOCKS: CounterId = CounterId(7);
+
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 7] = [
+pub(crate) const COUNTERS: [&str; 8] = [
     "new_orders",
     "planned_rollbacks",
     "busy_retries",
@@ -32,10 +35,11 @@ pub(crate) const COUNTERS: [&str; 7] = [
     "lock_wait_ns",
     "write_transactions",
     "districts_left_out",
+    "deadlock_retries",
 ];
 
-/// The measures.
-pub(crate) const MEASURES: [MeasureSpec; 7] = [
+/// The measures of all engines.
+pub(crate) const MEASURES: [MeasureSpec; 8] = [
     MeasureSpec {
         id: "nopm",
         title: "new orders",
@@ -80,6 +84,13 @@ pub(crate) const MEASURES: [MeasureSpec; 7] = [
         unit: "per second",
         better: Better::Lower,
         formula: Formula::per_second(Amount::Counter(SNAPSHOT)),
+    },
+    MeasureSpec {
+        id: "deadlock_retries_per_s",
+        title: "retries for a deadlock",
+        unit: "per second",
+        better: Better::Lower,
+        formula: Formula::per_second(Amount::Counter(DEADLOCKS)),
     },
     MeasureSpec {
         id: "districts_left_out_per_s",

@@ -1,26 +1,34 @@
 //! The keys of the workload in plans: `[order_entry]`.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_model::words::count;
-use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
 use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
 
+use crate::engine;
 use crate::generate::Generator;
 use crate::measures::MEASURES;
 use crate::seam::{NAME, NOTICE, OrderEntry};
 use crate::tables::{Size, Table};
+use crate::topology::TIER;
 
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
 
-/// The scheme of addresses of the embedded engine.
-const SCHEME: &str = "sqlite://";
+/// Addresses of databases.
+const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db, \
+     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders, or of MariaDB, as in mysql://me@127.0.0.1/orders";
 
-/// Bytes in a SQLite file of a warehouse of the published size, and of the items.
-const BYTES: (f64, f64) = (71e6, 9e6);
+/// Isolation levels of servers. The transactions are right at the first: they change rows relative to their values.
+pub(crate) const ISOLATIONS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
+
+/// Forms of transactions.
+pub(crate) const FORMS: [&str; 2] = ["statements", "stored"];
+
+/// Durability of commits.
+pub(crate) const DURABILITIES: [&str; 2] = ["full", "off"];
 
 /// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
@@ -28,16 +36,53 @@ const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.
 /// Longest think time, in multiples of the mean.
 const LONGEST_THINK: f64 = 10.0;
 
+/// The rule of each transaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rules {
+    /// The quantile of response times that is judged.
+    pub(crate) quantile: Share,
+    /// Its limit; `None` where response times are not judged.
+    pub(crate) limit: Option<Nanos>,
+    /// Largest share of failed transactions.
+    pub(crate) failures: Share,
+}
+
+/// The form of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Statements, a call for each.
+    Statements,
+    /// Functions of the database, a call for each transaction.
+    Stored,
+}
+
+impl Form {
+    /// The form in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Form::Statements => "statements: a call for each",
+            Form::Stored => "stored: a call of a function for each transaction",
+        }
+    }
+}
+
 /// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderEntryPlan {
+    /// The engine, where the plan has no address.
+    pub(crate) database: &'static str,
     pub(crate) size: Size,
     /// Factor on the published keying and think times.
     pub(crate) waits: f64,
+    pub(crate) form: Form,
+    /// Rules in place of the published ones.
+    pub(crate) rules: Option<Rules>,
     /// Commits wait for the disk.
     pub(crate) is_durable: bool,
     /// Writers wait in a fair queue.
     pub(crate) is_queued: bool,
+    /// The isolation level of a server, words joined by hyphens.
+    pub(crate) isolation: &'static str,
     /// Limit on the wait for a lock, after which the transaction is tried again.
     pub(crate) busy: Duration,
 }
@@ -60,41 +105,6 @@ impl OrderEntryPlan {
         });
         Pace::ByOperation(waits.to_vec())
     }
-
-    /// Durability in words.
-    pub(crate) fn durability(&self) -> &'static str {
-        match self.is_durable {
-            true => "WAL, synchronous=FULL: a commit is on the disk before it is done",
-            false => {
-                "WAL, synchronous=OFF: commits survive the process, the last may be lost with the machine"
-            }
-        }
-    }
-}
-
-/// The database file of a plan.
-pub(crate) fn file(plan: &Plan) -> PathBuf {
-    match plan.target.url.as_deref().and_then(file_of) {
-        Some(file) => file.to_owned(),
-        None => {
-            let Size { warehouses, scale, .. } = OrderEntryPlan::of(plan).size;
-            let part = if scale < 1.0 { format!("-x{scale}") } else { String::new() };
-            let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
-            let name = format!("order-entry{load}-w{warehouses}{part}-s{}.db", plan.seed);
-            let path = plan.data.dir.join(name);
-            std::path::absolute(&path).unwrap_or(path)
-        }
-    }
-}
-
-/// The file of an address; `None` for an address of another kind.
-fn file_of(url: &str) -> Option<&Path> {
-    url.strip_prefix(SCHEME).map(Path::new).filter(|path| path.is_absolute())
-}
-
-/// The address of a file.
-pub(crate) fn address(file: &Path) -> String {
-    format!("{SCHEME}{}", file.display())
 }
 
 /// The generator of a plan's rows.
@@ -111,35 +121,76 @@ impl WorkloadKeys for OrderEntry {
         &MEASURES
     }
 
+    fn tiers(&self) -> &'static [&'static str] {
+        &[TIER]
+    }
+
     fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
-        let durability = g.choice("order_entry.durability", &["full", "off"], "full");
+        let form = g.choice("order_entry.form", &FORMS, FORMS[0]);
+        let rules = rules(g);
+        let durability = g.choice("order_entry.durability", &DURABILITIES, DURABILITIES[0]);
         let write_lock = g.choice("order_entry.write_lock", &["queue", "busy"], "queue");
+        let isolation = g.choice("order_entry.isolation", &ISOLATIONS, ISOLATIONS[0]);
         let busy_ms = g.number("order_entry.busy_ms", 1..=600_000, 5_000);
         Some(Arc::new(OrderEntryPlan {
+            database: database?,
             size: Size::new(warehouses? as u32, scale?),
             waits: waits?,
+            form: if form? == "stored" { Form::Stored } else { Form::Statements },
+            rules: rules?,
             is_durable: durability? == "full",
             is_queued: write_lock? == "queue",
+            isolation: isolation?,
             busy: Duration::from_millis(busy_ms?),
         }))
     }
 }
 
+/// The rules of a plan. Outside: a key that is refused.
+fn rules(g: &mut Given) -> Option<Option<Rules>> {
+    let is_own = g.choice("order_entry.rules", &["published", "own"], "published")? == "own";
+    for key in ["order_entry.limit_ms", "order_entry.quantile", "order_entry.failures"] {
+        g.only_with(key, is_own, "order_entry.rules = \"own\"");
+    }
+    let limit_ms = g.fraction("order_entry.limit_ms", 0.0..=3_600_000.0, 0.0)?;
+    let quantile = g.fraction("order_entry.quantile", 0.5..=0.999_999, 0.9)?;
+    let failures = g.fraction("order_entry.failures", 0.0..=1.0, 0.001)?;
+    let rules = Rules {
+        quantile: Share::new(quantile).ok()?,
+        limit: Some(Nanos::from_secs_f64(limit_ms / 1e3)).filter(|limit| *limit > Nanos::ZERO),
+        failures: Share::new(failures).ok()?,
+    };
+    Some(is_own.then_some(rules))
+}
+
 impl WorkloadSettings for OrderEntryPlan {
     fn check(&self, plan: &Plan, g: &mut Given) {
-        if let Some(url) = plan.target.url.as_deref().filter(|url| file_of(url).is_none()) {
-            let allowed = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db";
-            g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+        match (engine::of(plan), &plan.target.url) {
+            (None, Some(url)) => {
+                g.refuse("target.url", format!("{url:?}"), ADDRESSES, "correct it, or leave it out")
+            }
+            (engine, _) => engine.into_iter().for_each(|engine| engine.check(plan, g)),
+        }
+        if plan.target.url.is_some() {
+            let allowed = "left out with target.url, whose address has an engine";
+            g.refuse_asked("deploy.database", allowed, "leave it out, or leave target.url out");
+        }
+        if plan.target.url.is_some() || self.database == "sqlite" {
+            let allowed = "left out where no server is deployed";
+            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database to a server");
         }
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
+        let Some(engine) = engine::of(plan) else { return Vec::new() };
         let Size { warehouses, scale, .. } = self.size;
         let rows: u64 = Table::ALL.into_iter().map(|table| self.size.rows(table)).sum();
-        let gigabytes = (warehouses as f64 * BYTES.0 + BYTES.1) * scale / 1e9;
+        let (of_warehouse, of_items) = engine.bytes();
+        let gigabytes = (warehouses as f64 * of_warehouse + of_items) * scale / 1e9;
         let part = match scale {
             1.0 => String::new(),
             _ => format!(" with {} % of the published rows", (scale * 1e5).round() / 1e3),
@@ -149,22 +200,19 @@ impl WorkloadSettings for OrderEntryPlan {
             1.0 => "with the published keying and think times".to_owned(),
             part => format!("with {part} of the published keying and think times"),
         };
-        let lock = match self.is_queued {
-            true => "writers wait in a queue",
-            false => "writers ask for the lock again and again",
-        };
-        vec![
+        let (users, target) = engine.explain(plan);
+        let mut lines = vec![
             format!(
                 "data      {} warehouse{}{part}: {} rows, about {gigabytes:.2} GB",
                 count(warehouses.unsigned_abs()),
                 if warehouses == 1 { "" } else { "s" },
                 count(rows)
             ),
-            format!("users     threads at their warehouses, each with decks of 23 cards, {waits}"),
-            format!("target    SQLite in this program ({}); {lock}", self.durability()),
-            format!("          {}: filled once, copied for the run, checked after it", file(plan).display()),
-            format!("notice    {NOTICE}"),
-        ]
+            format!("users     {users} at their warehouses, each with decks of 23 cards, {waits}"),
+        ];
+        lines.extend(target);
+        lines.push(format!("notice    {NOTICE}"));
+        lines
     }
 }
 
@@ -221,6 +269,78 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_deployed_by_its_name_or_there_at_its_address() {
+        let deployed = plan(&["deploy.database=postgres", "order_entry.isolation=serializable"]).unwrap();
+        let lines = OrderEntryPlan::of(&deployed).explain(&deployed).join("\n");
+        for words in [
+            "users     sessions at their",
+            "target    PostgreSQL on platform process, ",
+            "          a commit is on the disk before it is done; transactions are serializable",
+            "          statements: a call for each",
+        ] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+        let there =
+            plan(&["target.url=postgres://me:secret@h/orders", "order_entry.durability=off"]).unwrap();
+        let lines = OrderEntryPlan::of(&there).explain(&there).join("\n");
+        for words in ["postgres://me:***@h/orders, which is there already", "commits wait for no disk"] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+        let sets = ["target.url=mysql://me:secret@h/orders", "order_entry.isolation=repeatable-read"];
+        let there = plan(&sets).unwrap();
+        let lines = OrderEntryPlan::of(&there).explain(&there).join("\n");
+        for words in ["mysql://me:***@h/orders, which is there already", "transactions are repeatable-read"] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+    }
+
+    #[test]
+    fn a_deployed_server_has_sessions_for_all_users() {
+        let deployed = plan(&[
+            "deploy.database=postgres",
+            "load.strategy=fixed",
+            "load.users=30",
+            "order_entry.durability=off",
+        ])
+        .unwrap();
+        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        assert_eq!((&topology.fronts[..], topology.scheme), (&["database-1".to_owned()][..], "postgres"));
+        let values = format!("{:?}", topology.parts[0].values);
+        assert_eq!(values, r#"[("connections", Text("50")), ("not_durable", Text("yes"))]"#);
+        let deployed = plan(&["deploy.database=mariadb", "load.strategy=fixed", "load.users=30"]).unwrap();
+        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        assert_eq!(topology.scheme, "mysql");
+        assert_eq!(format!("{:?}", topology.parts[0].values), r#"[("connections", Text("50"))]"#);
+        let embedded = plan(&[]).unwrap();
+        assert!(engine::of(&embedded).unwrap().topology(&embedded).parts.is_empty());
+    }
+
+    #[test]
+    fn keys_without_effect_on_an_engine_are_refused() {
+        for (sets, words) in [
+            (&["order_entry.isolation=serializable"][..], "left out with SQLite"),
+            (&["order_entry.form=stored"], "left out with SQLite"),
+            (&["deploy.database_cpus=1"], "where no server is deployed"),
+            (&["deploy.database=postgres", "order_entry.write_lock=busy"], "left out with PostgreSQL"),
+            (
+                &["deploy.database=postgres", "target.url=postgres://me@h/orders"],
+                "whose address has an engine",
+            ),
+            (&["target.url=postgres://me@h/orders", "deploy.database_cpus=1"], "where no server is deployed"),
+            (&["target.url=postgres://me@h/postgres"], "a database of its own"),
+            (&["deploy.database=mariadb", "order_entry.form=stored"], "left out with MariaDB"),
+            (&["deploy.database=mariadb", "order_entry.write_lock=busy"], "left out with MariaDB"),
+            (&["target.url=mysql://me@h/mysql"], "a database of its own"),
+            (&["target.url=mysql://me@h"], "a database of its own"),
+            (&["target.url=mariadb://h/orders"], "an address as in mysql://me@127.0.0.1/orders (no user"),
+            (&["target.url=postgres://h/orders"], "an address as in postgres://me@127.0.0.1/orders ("),
+        ] {
+            let text = in_one_line(&plan(sets).unwrap_err());
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+
+    #[test]
     fn waits_are_those_of_each_transaction() {
         assert_eq!(OrderEntryPlan::of(&plan(&[]).unwrap()).pace(), Pace::AtOnce);
         let half = plan(&["order_entry.waits=0.5"]).unwrap();
@@ -234,7 +354,7 @@ mod tests {
 
     #[test]
     fn other_targets_are_refused() {
-        for url in ["postgres://db/orders", "sqlite:orders.db", "sqlite://orders.db", "load:shop"] {
+        for url in ["http://db/orders", "sqlite:orders.db", "sqlite://orders.db", "load:shop"] {
             let refused = plan(&[&format!("target.url={url}")]).unwrap_err();
             let text = in_one_line(&refused);
             assert!(text.contains("target.url") && text.contains("a file of SQLite"), "{text}");

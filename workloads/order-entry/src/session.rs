@@ -7,7 +7,9 @@
 pub(crate) use barograph_database::{Access, Conflict, Reply, Trouble};
 use barograph_engine::Turn;
 
-use crate::input::{District, Key};
+use crate::input::{District, Input, Key};
+use crate::transactions::End;
+use crate::user::Request;
 
 /// The head of an order.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,17 @@ pub(crate) struct OrderNumber {
 
 /// A connection to the database. All amounts are cents, all taxes and discounts ten-thousandths.
 pub(crate) trait Session {
+    /// Whether transactions are functions of the database.
+    fn is_stored(&self) -> bool {
+        false
+    }
+
+    /// Does a whole transaction with its commit by a function of the database.
+    async fn call_function(&mut self, asked: Request, input: &Input) -> Reply<End> {
+        let _ = (asked, input);
+        Err(Trouble::missing("function of the database"))
+    }
+
     /// Begins a transaction.
     async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()>;
     /// Commits the transaction.

@@ -18,23 +18,42 @@ use crate::seam::NAME;
 const USERS: usize = 3;
 
 fn plan(folder: &Path, sets: &[&str]) -> Plan {
-    let url = format!("target.url=sqlite://{}", folder.join("oe.db").display());
-    let mut all = vec![url, "order_entry.scale=0.01".to_owned(), "order_entry.durability=off".to_owned()];
+    let sets = [&["order_entry.durability=off"], sets].concat();
+    plan_at(&format!("sqlite://{}", folder.join("oe.db").display()), &sets)
+}
+
+/// A plan for a small database at an address.
+pub(crate) fn plan_at(url: &str, sets: &[&str]) -> Plan {
+    let mut all = vec![format!("target.url={url}"), "order_entry.scale=0.01".to_owned()];
     all.extend(sets.iter().map(|set| (*set).to_owned()));
     let text = format!("workload = {NAME:?}\n");
     barograph_spec::read(Catalogue::of(&[&OrderEntry]), "a plan", &text, &all).unwrap()
 }
 
+/// The address of the target.
+fn url<'a>(workload: &'a dyn Workload, plan: &'a Plan) -> &'a str {
+    workload.target().or(plan.target.url.as_deref()).unwrap()
+}
+
 /// Fills, and says whether an earlier fill was found.
-async fn fill(workload: &dyn Workload, plan: &Plan) -> Result<bool, LoadError> {
-    let job = LoadJob { url: workload.target().unwrap(), plan, data: None };
+pub(crate) async fn fill(workload: &dyn Workload, plan: &Plan) -> Result<bool, LoadError> {
+    let job = LoadJob { url: url(workload, plan), plan, data: None };
     let filling = workload.prepare(&job, Arc::new(|_| {})).unwrap();
     filling.await.map(|filled| filled.reused)
 }
 
-/// Lets users work until they have done `least` transactions.
-async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
-    let job = LoadJob { url: workload.target().unwrap(), plan, data: None };
+/// Transactions that have ended.
+pub(crate) fn ended(all: &Interval) -> u64 {
+    all.ops.iter().map(|op| op.count()).sum()
+}
+
+/// Lets users work until `is_enough`.
+pub(crate) async fn load(
+    workload: &dyn Workload,
+    plan: &Plan,
+    mut is_enough: impl FnMut(&Interval) -> bool,
+) -> Interval {
+    let job = LoadJob { url: url(workload, plan), plan, data: None };
     let profile = workload.profile(NAME).unwrap();
     let settings = Settings {
         workers: USERS,
@@ -49,7 +68,7 @@ async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
     let mut load = workload.load(&job).unwrap().start(&settings).unwrap();
     load.ramp(USERS as u32, Nanos::ZERO).await.unwrap();
     let mut all = load.next().await.unwrap().unwrap();
-    while all.ops.iter().map(|op| op.count()).sum::<u64>() < least {
+    while !is_enough(&all) {
         all.append(&load.next().await.unwrap().unwrap());
     }
     load.stop(Nanos::from_secs(60)).await;
@@ -59,13 +78,12 @@ async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
     all
 }
 
-async fn verify(workload: &dyn Workload) -> Verified {
-    let url = workload.target().unwrap();
-    workload.application().unwrap().verify(url).unwrap().await.unwrap()
+pub(crate) async fn verify(workload: &dyn Workload, plan: &Plan) -> Verified {
+    workload.application().unwrap().verify(url(workload, plan)).unwrap().await.unwrap()
 }
 
-fn block<T>(test: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test)
+pub(crate) fn block<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
 }
 
 #[test]
@@ -75,7 +93,7 @@ fn a_load_is_counted_and_its_data_are_right() {
         let plan = plan(folder.path(), &[]);
         let workload = OrderEntry.of_plan(&plan).unwrap();
         assert!(!fill(workload.as_ref(), &plan).await.unwrap());
-        let all = load(workload.as_ref(), &plan, 2_000).await;
+        let all = load(workload.as_ref(), &plan, |all| ended(all) >= 2_000).await;
         let failed: u64 = all.ops.iter().map(|op| op.failed()).sum();
         assert_eq!((failed, workload.failure_reasons()), (0, vec![]));
         let (ordered, rolled_back) = (all.counters.get(NEW_ORDERS), all.counters.get(ROLLED_BACK));
@@ -92,7 +110,7 @@ fn a_load_is_counted_and_its_data_are_right() {
             let exact = decks * cards as u64;
             assert!(count.abs_diff(exact) <= 3 * cards as u64 + 3, "{count} of {exact}");
         }
-        assert_eq!(verify(workload.as_ref()).await, Verified { ok: true, findings: vec![] });
+        assert_eq!(verify(workload.as_ref(), &plan).await, Verified { ok: true, findings: vec![] });
         assert!(!folder.path().join("oe.db.run").exists());
     });
 }
@@ -104,11 +122,11 @@ fn a_commit_that_is_lost_after_the_load_is_found_and_the_copy_stays() {
         let plan = plan(folder.path(), &["order_entry.warehouses=2"]);
         let workload = OrderEntry.of_plan(&plan).unwrap();
         fill(workload.as_ref(), &plan).await.unwrap();
-        load(workload.as_ref(), &plan, 50).await;
+        load(workload.as_ref(), &plan, |all| ended(all) >= 50).await;
         let copy = folder.path().join("oe.db.run");
         let lost = "DELETE FROM history WHERE rowid = (SELECT max(rowid) FROM history)";
         assert_eq!(Connection::open(&copy).unwrap().execute(lost, []), Ok(1));
-        let found = verify(workload.as_ref()).await;
+        let found = verify(workload.as_ref(), &plan).await;
         assert!(!found.ok && found.findings.iter().any(|f| f.starts_with("condition 8 ")), "{found:?}");
         assert!(found.findings.iter().any(|f| f.starts_with("payments since the load")), "{found:?}");
         assert!(copy.exists());
@@ -116,7 +134,7 @@ fn a_commit_that_is_lost_after_the_load_is_found_and_the_copy_stays() {
         // The next run begins anew.
         let again = OrderEntry.of_plan(&plan).unwrap();
         assert!(fill(again.as_ref(), &plan).await.unwrap());
-        assert!(verify(again.as_ref()).await.ok);
+        assert!(verify(again.as_ref(), &plan).await.ok);
     });
 }
 
@@ -156,6 +174,9 @@ fn what_is_declared_can_be_judged() {
     assert_eq!(barograph_model::check_measures(workload.counters(), measures, ops), Ok(()));
     let profile = workload.profile(NAME).unwrap();
     assert_eq!((profile.check(measures, ops), profile.rules.len()), (Ok(()), 14));
+    let own = OrderEntry.of_plan(&plan(folder.path(), &["order_entry.rules=own"])).unwrap();
+    // Failures of each transaction, and no shares.
+    assert_eq!(own.profile(NAME).unwrap().rules.len(), 5);
     assert_eq!(profile.mix(OpId(1)).map(barograph_model::Bound::limit), Some(0.43));
     assert_eq!(workload.connections(10, barograph_spec::Connections::Keep), 30);
 }

@@ -1,4 +1,4 @@
-//! The five transactions, each once for all engines.
+//! The five transactions up to the commit, each once for all engines.
 
 use std::fmt::Write as _;
 
@@ -64,7 +64,6 @@ pub(crate) async fn new_order(
         let line = OrderLine { number, item, supply, quantity, cents, info: &room.text };
         session.insert_line(placed, line).await?;
     }
-    session.commit().await?;
     Ok(End::Ordered { total: total(sum, discount, warehouse_tax + numbered.tax) })
 }
 
@@ -95,7 +94,6 @@ pub(crate) async fn payment(
     let (names, note) = room.text.split_at(names);
     session.pay(customer, cents, note).await?;
     session.insert_history(customer, district, (cents, names)).await?;
-    session.commit().await?;
     Ok(End::Paid { cents })
 }
 
@@ -132,7 +130,6 @@ pub(crate) async fn order_status(
     if session.read_lines(order).await? == 0 {
         return Err(Trouble::missing("lines of an order"));
     }
-    session.commit().await?;
     Ok(End::Read)
 }
 
@@ -153,7 +150,6 @@ pub(crate) async fn delivery(
         session.charge(Key { of, id: customer }, cents).await?;
         orders += 1;
     }
-    session.commit().await?;
     Ok(End::Delivered { orders, left_out: DISTRICTS - orders })
 }
 
@@ -166,7 +162,6 @@ pub(crate) async fn stock_level(
     session.begin(Access::Read, turn).await?;
     let next = session.next_number(of).await?;
     session.low_stock(of, (next - LATEST, next - 1), threshold).await?;
-    session.commit().await?;
     Ok(End::Read)
 }
 

@@ -9,10 +9,10 @@ use barograph_workload::{Failure, Reasons};
 use rand::seq::SliceRandom;
 
 use crate::input::{District, Input, Inputs};
-use crate::measures::{BUSY, LEFT_OUT, NEW_ORDERS, ROLLED_BACK, SNAPSHOT, WRITES};
+use crate::measures::{BUSY, DEADLOCKS, LEFT_OUT, NEW_ORDERS, ROLLED_BACK, SNAPSHOT, WRITES};
 use crate::session::{Access, Conflict, Reply, Session, Trouble};
 use crate::tables::DISTRICTS;
-use crate::tally::Tally;
+use crate::tally::{Counts, Tally};
 use crate::transactions::{self, End, Room};
 
 /// Tries of a transaction at the most.
@@ -90,7 +90,7 @@ impl Deck {
 }
 
 /// State that all users of a load share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) inputs: Inputs,
     pub(crate) tally: Arc<Tally>,
@@ -143,7 +143,7 @@ impl Terminal {
         for _ in 0..MOST_TRIES {
             turn.sent();
             match self.attempt(session, asked, turn).await {
-                Ok(ended) => return self.count(ended, turn),
+                Ok(ended) => return Self::count(ended, turn),
                 Err(trouble) => {
                     if let Err(why) = session.roll_back().await {
                         return self.failed(transaction, why);
@@ -169,14 +169,24 @@ impl Terminal {
                 let (of, who) = inputs.order_status(w, rng, &mut self.input);
                 Request::OrderStatus(of, who)
             }
-            Transaction::Delivery => Request::Delivery(Inputs::carrier(rng)),
-            Transaction::StockLevel => Request::StockLevel(Inputs::threshold(rng)),
+            Transaction::Delivery => Request::Delivery(w, Inputs::carrier(rng)),
+            Transaction::StockLevel => {
+                Request::StockLevel(District { w, d: self.district }, Inputs::threshold(rng))
+            }
         }
     }
 
+    /// Does a transaction once. From its commit to the answer it is in doubt.
     async fn attempt(&mut self, session: &mut impl Session, asked: Request, turn: &mut Turn) -> Reply<End> {
-        let (input, room, w) = (&self.input, &mut self.room, self.warehouse);
-        match asked {
+        let (input, room) = (&self.input, &mut self.room);
+        let (tally, most) = (&self.shared.tally, Counts::most(asked));
+        if session.is_stored() {
+            tally.asked(most);
+            let ended = session.call_function(asked, input).await;
+            tally.answered(most, &ended);
+            return ended;
+        }
+        let ended = match asked {
             Request::NewOrder(order) => {
                 transactions::new_order(session, (order, &input.lines), room, turn).await
             }
@@ -184,16 +194,22 @@ impl Terminal {
             Request::OrderStatus(district, who) => {
                 transactions::order_status(session, (district, who, input), room, turn).await
             }
-            Request::Delivery(carrier) => transactions::delivery(session, (w, carrier), turn).await,
-            Request::StockLevel(threshold) => {
-                transactions::stock_level(session, (District { w, d: self.district }, threshold), turn).await
+            Request::Delivery(w, carrier) => transactions::delivery(session, (w, carrier), turn).await,
+            Request::StockLevel(of, threshold) => {
+                transactions::stock_level(session, (of, threshold), turn).await
             }
+        };
+        if matches!(ended, Err(_) | Ok(End::RolledBack)) {
+            return ended;
         }
+        tally.asked(most);
+        let ended = session.commit().await.and(ended);
+        tally.answered(most, &ended);
+        ended
     }
 
     /// Counts a successful transaction. A planned rollback is successful, has a counter of its own, and is no new order.
-    fn count(&self, ended: End, turn: &mut Turn) -> Outcome {
-        self.shared.tally.add(ended);
+    fn count(ended: End, turn: &mut Turn) -> Outcome {
         match ended {
             End::Ordered { .. } => turn.add(NEW_ORDERS, 1),
             End::RolledBack => turn.add(ROLLED_BACK, 1),
@@ -214,24 +230,32 @@ impl Terminal {
 
     /// Notes a failed connection.
     pub(crate) fn broken(&self, transaction: Transaction, why: String) -> Outcome {
-        self.failed(transaction, Trouble::Failed { outcome: Outcome::Broken, why })
+        self.unconnected(transaction, (Outcome::Broken, why))
+    }
+
+    /// Notes a connection that could not be made.
+    pub(crate) fn unconnected(&self, transaction: Transaction, (outcome, why): (Outcome, String)) -> Outcome {
+        self.failed(transaction, Trouble::Failed { outcome, why })
     }
 }
 
 /// The input of a transaction; see also [`Input`].
 #[derive(Clone, Copy, Debug)]
-enum Request {
+pub(crate) enum Request {
     NewOrder(crate::input::NewOrder),
     Payment(crate::input::Payment),
     OrderStatus(District, crate::input::Who),
-    Delivery(i64),
-    StockLevel(i64),
+    /// Of a warehouse, with a carrier.
+    Delivery(i64, i64),
+    /// Of a district, with a threshold.
+    StockLevel(District, i64),
 }
 
 fn counter(conflict: Conflict) -> CounterId {
     match conflict {
         Conflict::Busy => BUSY,
         Conflict::Snapshot => SNAPSHOT,
+        Conflict::Deadlock => DEADLOCKS,
     }
 }
 

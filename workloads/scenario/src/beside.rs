@@ -1,4 +1,4 @@
-//! What an operation asks of the engine: activities to start and to end, the user to begin again.
+//! Requests of an operation to the engine: start and end of activities, reset of the user.
 
 use barograph_model::Outcome;
 use barograph_scenario::{Beside, Condition, Start};
@@ -9,8 +9,8 @@ use crate::judge::Bad;
 use crate::memory::{Memory, Sight};
 
 impl Doing<'_> {
-    /// Asks for what is to happen beside an operation that ended with `outcome`. Says what it ended with after all: one
-    /// whose activity cannot be started has no good end.
+    /// Performs the requests of an operation that ended with `outcome`. Returns the final outcome: an
+    /// operation whose activity cannot be started is not good.
     pub(crate) fn ask(&mut self, beside: &Beside, outcome: Outcome) -> Outcome {
         if let Err(why) = self.draw(beside) {
             return self.spoilt(outcome, &why);
@@ -51,7 +51,7 @@ impl Doing<'_> {
         }
         if reset {
             self.turn.reset();
-            // The main activity goes on, and keeps its values; the engine ends the session.
+            // The main activity continues, and keeps its values; the engine ends the session.
             memory.finish_others(0);
         }
     }

@@ -1,15 +1,15 @@
 //! The cookies of one user, kept until its session ends.
 //!
-//! There is one target, so a cookie's domain is not looked at; path and end are.
+//! There is one target, so a cookie's domain is ignored; path and expiry are used.
 
 mod date;
 
 use barograph_model::Nanos;
 
-/// Cookies a target may set; browsers keep about as many for one site.
+/// Most cookies of a target; browsers keep about as many for one site.
 const MOST: usize = 180;
 
-/// Longest name and value together, as browsers have it.
+/// Longest name and value together, as in browsers.
 const LONGEST: usize = 4096;
 
 /// The cookies of one user.
@@ -22,12 +22,12 @@ pub(crate) struct Jar {
 struct Cookie {
     name: Vec<u8>,
     value: Vec<u8>,
-    /// What the request's path must begin with.
+    /// Prefix of the request's path.
     path: Vec<u8>,
     ends: Option<Nanos>,
 }
 
-/// A `set-cookie` header taken apart.
+/// A parsed `set-cookie` header.
 #[derive(Debug, PartialEq)]
 struct Set<'a> {
     name: &'a [u8],
@@ -39,13 +39,13 @@ struct Set<'a> {
 #[derive(Debug, PartialEq)]
 enum Ends<'a> {
     Never,
-    /// So many seconds from now.
+    /// Seconds from now.
     After(i64),
     /// On a date.
     On(&'a [u8]),
 }
 
-/// The name and the value that a `set-cookie` header begins with.
+/// The name and the value at the beginning of a `set-cookie` header.
 pub(crate) fn pair(header: &[u8]) -> Option<(&[u8], &[u8])> {
     let first = header.split(|b| *b == b';').next()?;
     let at = memchr::memchr(b'=', first)?;
@@ -65,14 +65,14 @@ fn parse(header: &[u8]) -> Option<Set<'_>> {
         } else if key.eq_ignore_ascii_case(b"max-age") {
             set.ends = seconds(said).map_or(set.ends, Ends::After);
         } else if key.eq_ignore_ascii_case(b"expires") && set.ends == Ends::Never {
-            // The age counts for more, in whatever order they stand.
+            // The age takes precedence, in either order.
             set.ends = Ends::On(said);
         }
     }
     Some(set)
 }
 
-/// The seconds of an age: digits, perhaps with a minus sign. More than any clock counts is as long as one counts.
+/// Parses the seconds of an age: digits, perhaps with a minus sign. Overflow counts as the maximum.
 fn seconds(said: &[u8]) -> Option<i64> {
     let digits = said.strip_prefix(b"-").unwrap_or(said);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -83,7 +83,7 @@ fn seconds(said: &[u8]) -> Option<i64> {
 }
 
 impl Ends<'_> {
-    /// When that is; a date that cannot be read is none.
+    /// The time of expiry; an unreadable date is ignored.
     fn at(&self, now: Nanos) -> Option<Nanos> {
         match self {
             Ends::Never => None,
@@ -97,7 +97,7 @@ impl Ends<'_> {
 }
 
 impl Jar {
-    /// Keeps what one `set-cookie` header says, or forgets what it says is over.
+    /// Keeps the cookie of a `set-cookie` header, or removes it if it has expired.
     pub(crate) fn set(&mut self, header: &[u8], clock: fn() -> Nanos) {
         let Some(set) = parse(header) else { return };
         let known = self.cookies.iter().position(|c| c.name == set.name && c.path == set.path);

@@ -1,4 +1,4 @@
-//! One operation in progress: its exchanges in their order, and what is asked beside it.
+//! One operation in progress: its exchanges in their order, and its requests to the engine.
 
 use barograph_engine::Turn;
 use barograph_http::{Connections, Fault};
@@ -34,13 +34,14 @@ pub(crate) struct Part<'u> {
 }
 
 impl<'u> Doing<'u> {
-    /// Begins an operation; nothing if the activity is over.
+    /// Begins an operation; `None` if the activity is over.
     pub(crate) fn begin(user: &'u ScenarioUser, op: OpId, turn: &'u mut Turn) -> Option<Self> {
         let at = user.memory.borrow_mut().begin(turn.argument, op)?;
+        user.worker.watch(turn);
         Some(Doing { user, turn, op, at, set: user.worker.take_set(), over: false })
     }
 
-    /// Does the groups one after the other, until an exchange is bad.
+    /// Performs the groups one after the other, until an exchange fails.
     pub(crate) async fn exchanges(&mut self) -> Result<(), Outcome> {
         let user = self.user;
         let program = &*user.worker.program;
@@ -60,7 +61,7 @@ impl<'u> Doing<'u> {
         Ok(())
     }
 
-    /// Does one exchange.
+    /// Performs one exchange.
     pub(crate) async fn alone(&mut self, part: Part<'u>) -> Result<(), Outcome> {
         let Part { exchange, ready } = part;
         if !self.prepare(exchange)? {
@@ -82,10 +83,10 @@ impl<'u> Doing<'u> {
         if self.program().scenario.target.redirects > 0 && redirect::is_redirect(answer.status) {
             answer = Box::pin(self.follow(request, (ready.method, connections), answer)).await?;
         }
-        self.take(exchange, &Seen::Answer(answer))
+        self.take(exchange, &Seen::of(answer))
     }
 
-    /// Makes the draws of an exchange, and says whether it is to be done.
+    /// Makes the draws of an exchange; returns whether it is to be done.
     pub(crate) fn prepare(&mut self, exchange: &Exchange) -> Result<bool, Outcome> {
         let worker = &*self.user.worker;
         let memory = &mut *self.user.memory.borrow_mut();
@@ -138,14 +139,14 @@ impl<'u> Doing<'u> {
         write(&ink).map_err(|source| self.note(Bad::wrong(program.is_absent(source)), &[]))
     }
 
-    /// Judges what came, and keeps of it what is to be kept.
+    /// Judges an answer, and keeps its extracted values.
     pub(crate) fn take(&mut self, exchange: &Exchange, seen: &Seen<'_>) -> Result<(), Outcome> {
         self.greet(seen);
         self.judge(exchange, seen, &self.set)?;
         self.keep(exchange, seen)
     }
 
-    /// Takes note of status and cookies, be the answer good or bad.
+    /// Records status and cookies of any answer.
     pub(crate) fn greet(&self, seen: &Seen<'_>) {
         let program = self.program();
         let mut memory = self.user.memory.borrow_mut();
@@ -167,7 +168,7 @@ impl<'u> Doing<'u> {
         let memory = &*self.user.memory.borrow();
         let sight = Sight { scenario: &program.scenario, memory, frame: self.at.number, operation };
         let bench = Bench { program, sight, scratch: &self.user.worker.scratch };
-        bench.judge(exchange, seen).map_err(|bad| self.note(bad, seen.body()))
+        bench.judge(exchange, seen).map_err(|bad| self.note(bad, seen.shown()))
     }
 
     pub(crate) fn keep(&mut self, exchange: &Exchange, seen: &Seen<'_>) -> Result<(), Outcome> {
@@ -175,7 +176,7 @@ impl<'u> Doing<'u> {
             let memory = &mut *self.user.memory.borrow_mut();
             seen.keep(exchange, memory, self.at, &mut self.set)
         };
-        kept.map_err(|bad| self.note(bad, seen.body()))
+        kept.map_err(|bad| self.note(bad, seen.shown()))
     }
 
     pub(crate) fn program(&self) -> &'u Program {
@@ -186,7 +187,7 @@ impl<'u> Doing<'u> {
         self.turn.sent();
     }
 
-    /// No answer came, or none that counts.
+    /// The outcome of a missing or invalid answer.
     pub(crate) fn broken(&self, fault: &Fault) -> Outcome {
         if let Fault::Status(status) = fault {
             self.user.memory.borrow_mut().answered(self.at.number, *status);
@@ -200,14 +201,14 @@ impl<'u> Doing<'u> {
         self.note(Bad { outcome: fault.outcome(), why }, &[])
     }
 
-    /// Counts a bad end and hands its outcome on.
+    /// Counts a failure and returns its outcome.
     pub(crate) fn note(&self, bad: Bad, seen: &[u8]) -> Outcome {
         let outcome = bad.outcome;
         self.user.worker.note(self.op, bad, seen);
         outcome
     }
 
-    /// The operation ended: remembers how, and asks the engine for what is to happen beside.
+    /// Ends the operation: records its outcome, and performs its requests to the engine.
     pub(crate) fn end(mut self, end: Result<(), Outcome>) -> Outcome {
         self.finish(end.err().unwrap_or(Outcome::Good))
     }
@@ -222,8 +223,8 @@ impl<'u> Doing<'u> {
 }
 
 impl Drop for Doing<'_> {
-    /// Dropped before its end, an operation has timed out, unless it was cancelled: then its activity is over, or the user
-    /// is stopping, and nobody hears what is asked.
+    /// Dropped before its end, an operation has timed out, unless it was cancelled: then its activity is
+    /// over, or the user is stopping, and its requests have no effect.
     fn drop(&mut self) {
         if !self.over && self.user.memory.borrow().is_going_on(self.at) {
             self.finish(Outcome::TimedOut);

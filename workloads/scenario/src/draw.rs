@@ -17,7 +17,7 @@ use crate::script;
 use crate::slot::Slot;
 use crate::worker::Worker;
 
-/// Where draws are made: for whom, in which activity, with the slots of which operation.
+/// Context of draws: the user, the activity, and the slots of the operation.
 pub(crate) struct Drawing<'a> {
     pub(crate) worker: &'a Worker,
     pub(crate) memory: &'a mut Memory,
@@ -27,8 +27,8 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Makes draws in their order: those of each exchange always, the others where their places are empty. `Err` says why
-    /// one could not be made.
+    /// Makes draws in their order: those of each exchange always, the others if their places are empty. `Err`
+    /// gives the reason for a failed draw.
     pub(crate) fn make(&mut self, draws: &[DrawId]) -> Result<(), String> {
         for id in draws {
             let draw = &self.worker.program.scenario.draws[usize::from(id.0)];
@@ -95,7 +95,7 @@ impl Drawing<'_> {
         Ok(())
     }
 
-    /// Generators of texts that need nothing but random numbers and the clock.
+    /// Generates texts that need only random numbers and the clock.
     fn text(&mut self, place: Place, generator: &Generator) {
         let clock = self.worker.program.clock;
         // Split by hand: the slot is written while numbers are drawn.
@@ -121,7 +121,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Any item of a list; none of none.
+    /// A random item of a list; none of an empty one.
     fn item(&mut self, place: Place, list: Source) {
         let length = match self.sight().view(list) {
             View::List(items) => items.len(),
@@ -159,7 +159,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// How often this draw was made before.
+    /// Number of earlier draws of this kind.
     fn count(&mut self, id: DrawId) -> u64 {
         let count = &mut self.memory.counts[self.worker.program.counter(id)];
         *count += 1;
@@ -183,7 +183,7 @@ fn write(text: &mut String, what: std::fmt::Arguments<'_>) {
     text.write_fmt(what).expect("writing to memory cannot fail");
 }
 
-/// Does this draw count how often it was made?
+/// Whether this draw needs a counter.
 pub(crate) fn counts(draw: &Draw) -> bool {
     matches!(draw.what, Drawn::Row(_, Pick::Sequential) | Drawn::Generated(Generator::Sequence { .. }))
 }
@@ -200,7 +200,7 @@ fn timestamp(format: TimeFormat, now: u64, slot: &mut Slot) {
     }
 }
 
-/// A random UUID of version 4, written in the usual groups.
+/// A random UUID of version 4, printed in the usual groups.
 struct Uuid([u8; 16]);
 
 impl Uuid {

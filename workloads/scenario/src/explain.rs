@@ -1,4 +1,4 @@
-//! A scenario in words: its operations, what users do, and the mix that follows from it.
+//! A scenario in words: its operations, behaviours, and the resulting mix.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use barograph_model::words::{count, figure, listed, percent, quantile, span};
 use barograph_model::{Behaviour, Distribution, Next, OpId, Pace, QosRule, Rule, Subject, TimeLimit};
 use barograph_scenario::{Action, Drawn, Exchange, Operation, Request, Scenario, Segment, Source, Template};
 
-/// Paths longer than this are cut.
+/// Longest path shown; longer ones are cut.
 const LONGEST_PATH: usize = 60;
 
-/// What a scenario does, line by line.
+/// The description of a scenario, line by line.
 pub(crate) fn scenario(scenario: &Scenario) -> String {
     let mut text = String::new();
     let mut line = |begin: &str, rest: &str| writeln!(text, "{begin:<9} {rest}").expect("memory takes it");
@@ -123,7 +123,7 @@ fn path(scenario: &Scenario, template: &Template) -> String {
     text.chars().take(LONGEST_PATH - 1).chain(['…']).collect()
 }
 
-/// What a value is called. A list's item is known by the shortest of its names.
+/// The name of a value. A list's item has the shortest of its names.
 fn name(scenario: &Scenario, source: Source) -> &'static str {
     let names = scenario.names.iter().filter(|(_, known)| **known == source).map(|(name, _)| *name);
     names.min_by_key(|name| name.len()).unwrap_or("value")
@@ -163,7 +163,7 @@ fn distribution(time: &Distribution) -> String {
     }
 }
 
-/// What follows each operation that the behaviour can reach.
+/// Transitions of each reachable operation.
 fn follows(scenario: &Scenario, behaviour: &Behaviour) -> Vec<(&'static str, String)> {
     let listed = behaviour.next.iter().enumerate().filter_map(|(i, next)| Some((i, next.as_ref()?)));
     listed.map(|(i, then)| (scenario.operations[i].name, next(scenario, then))).collect()

@@ -1,4 +1,4 @@
-//! `barograph http`: URLs under load, for people who come from wrk, oha or hey. The arguments become a scenario.
+//! `barograph http`: URLs under load, for users of wrk, oha or hey. The arguments become a scenario.
 
 mod arguments;
 mod several;
@@ -21,7 +21,7 @@ use arguments::HttpArgs;
 use several::Joined;
 use urls::{Listed, listed};
 
-/// What wrk, hey and oha people expect, roughly; and as many as one machine reaches without more ado.
+/// Default number of users: about that of wrk, hey and oha; and the most that one machine usually reaches.
 const USERS: UsualUsers = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
 
 impl LoadCommand for ScenarioFiles {
@@ -47,7 +47,7 @@ impl LoadCommand for ScenarioFiles {
     }
 }
 
-/// What is asked for, again and again.
+/// The requested load.
 struct Asked {
     /// Scheme, host and port.
     base: String,
@@ -57,7 +57,7 @@ struct Asked {
     ways: Ways,
 }
 
-/// Makes a scenario of the arguments.
+/// Converts the arguments to a scenario.
 fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> {
     let listed = listed(args)?;
     let content = content(args)?;
@@ -95,7 +95,7 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     for (_, value) in headers.iter().filter(|(name, _)| is_secret_header(name)) {
         scenario.resolved = scenario.resolved.replace(value.as_str(), MASK);
     }
-    // The text says the request, the command in the record says how it is sent and judged.
+    // The scenario's text has the request, the command in the record its options and rules.
     scenario.resolved.push_str("# sent and judged as the options of the command say\n");
     let detours = args.resolve.iter().chain(&args.connect_to).cloned().collect();
     let ways = Ways { proxy: args.proxy.clone(), detours, origins };
@@ -117,7 +117,7 @@ fn base(url: &str) -> Result<String, String> {
 struct Content {
     kind: &'static str,
     bytes: Arc<[u8]>,
-    /// The file that it is from.
+    /// Its file, if any.
     file: Option<String>,
 }
 
@@ -142,7 +142,7 @@ fn content(args: &HttpArgs) -> Result<Option<Content>, CommandError> {
     Ok(Some(Content { kind, bytes: bytes.into(), file }))
 }
 
-/// The bytes of a file that is sent as a body.
+/// The bytes of a file for a body.
 fn file_of(file: &str) -> Result<Vec<u8>, CommandError> {
     let bytes = std::fs::read(file)
         .map_err(|why| CommandError::refused(why).while_doing(format!("read the body from `{file}`")))?;
@@ -155,7 +155,7 @@ fn file_of(file: &str) -> Result<Vec<u8>, CommandError> {
     Ok(bytes)
 }
 
-/// What the only exchange sends and expects beside what a scenario of text says.
+/// Adds to the only exchange the settings that a scenario's text lacks.
 fn exchange(args: &HttpArgs, content: Option<&Content>, scenario: &mut Scenario) {
     for exchange in scenario.operations.iter_mut().flat_map(|op| op.groups.iter_mut().flatten()) {
         if !args.status.is_empty() {
@@ -197,7 +197,7 @@ fn pem(file: &Path) -> Result<SecretFile, CommandError> {
     Ok(SecretFile { path: file.to_owned(), bytes })
 }
 
-/// Failures are always judged, times and rates where there are rules.
+/// Rules of the load: failures are always judged, times and rates if there are rules.
 fn rules(options: &LoadOptions, scenario: &mut Scenario) -> Result<(), CommandError> {
     let of_time = |rule: &&TypedRule| matches!(rule, TypedRule::Response(_) | TypedRule::Service(_));
     if options.rules.iter().filter(of_time).count() > MOST_FURTHER_LIMITS + 1 {

@@ -1,11 +1,13 @@
-//! The scenario workload: does the operations of a scenario file over the measured HTTP client, and explains the file.
+//! The scenario workload: performs the operations of a scenario file over the measured HTTP client, and
+//! explains the file.
 //!
-//! [`runnable`] makes a checked [`Scenario`] ready for a target, and the engine runs it. What users do, how fast and
-//! within which limits stands in the scenario; the engine reads the clock and counts; this crate renders requests,
-//! judges answers, and keeps what users remember. In steady state an
-//! exchange that keeps neither lists nor groups of regular expressions allocates nothing.
+//! [`runnable`] prepares a checked [`Scenario`] for a target, and the engine runs it. The scenario defines
+//! the users' operations, pace and limits; the engine reads the clock and counts; this crate renders
+//! requests, judges answers, and keeps the users' values. In steady state an exchange that keeps neither
+//! lists nor groups of regular expressions allocates nothing.
 
 mod beside;
+mod coding;
 mod cookies;
 mod doing;
 mod draw;
@@ -44,19 +46,20 @@ pub use seam::{ScenarioFile, ScenarioFiles, read};
 use crate::program::Program;
 use crate::worker::ScenarioWorkload;
 
-/// What a scenario is run with beside its target.
+/// Options of a run, beside its target.
 #[derive(Clone)]
 pub struct Options {
-    /// The time of day since 1970. Requests may carry it, and cookies end by it; nothing is measured with it.
+    /// The time of day since 1970, for requests that contain it and for the expiry of cookies; never for
+    /// measurements.
     pub clock: fn() -> Nanos,
-    /// Where failures are counted with their reasons; keep the other end to read them.
+    /// Counts of failures with their reasons; the caller keeps the other handle to read them.
     pub reasons: Arc<Mutex<Reasons>>,
 }
 
-/// Makes a scenario ready for a target. Paths of the scenario go behind the path of the target's address.
+/// Prepares a scenario for a target. Paths of the scenario are appended to the path of the target's address.
 ///
 /// # Errors
-/// When a constant request cannot be sent, or a script lacks a function.
+/// If a constant request cannot be sent, or a script lacks a function.
 pub fn runnable(
     scenario: Arc<Scenario>,
     target: Resolved,

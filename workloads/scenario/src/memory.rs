@@ -1,4 +1,4 @@
-//! What one user remembers: its values by how long they live, a frame for each of its activities, its cookies.
+//! Memory of one user: its values by lifetime, a frame for each of its activities, its cookies.
 
 use barograph_model::{BehaviourId, OpId, Outcome, UserId};
 use barograph_scenario::{BuiltIn, Life, Place, Scenario, Source, Values, View};
@@ -6,35 +6,35 @@ use barograph_scenario::{BuiltIn, Life, Place, Scenario, Source, Values, View};
 use crate::cookies::Jar;
 use crate::slot::{self, Slot};
 
-/// Activities beside the main one; the engine starts no more.
+/// Most activities beside the main one: the limit of the engine.
 const MOST_OTHERS: usize = 16;
 
-/// What one user remembers.
+/// Memory of one user.
 pub(crate) struct Memory {
     pub(crate) user: UserId,
     by_user: Box<[Slot]>,
     by_session: Box<[Slot]>,
-    /// The main activity's is the first.
+    /// The first is that of the main activity.
     frames: Vec<Option<Frame>>,
-    /// How often each draw that counts was made.
+    /// Counters of draws.
     pub(crate) counts: Box<[u64]>,
     pub(crate) jar: Jar,
     next_life: u32,
 }
 
-/// What one activity remembers.
+/// Memory of one activity.
 pub(crate) struct Frame {
     behaviour: BehaviourId,
     argument: String,
     values: Box<[Slot]>,
-    /// Tells it from earlier frames of the same number.
+    /// Distinguishes it from earlier frames with the same number.
     life: u32,
     status: u16,
-    /// How its last operation ended.
+    /// Outcome of its last operation.
     outcome: Outcome,
-    /// An operation has begun and not said how it ended.
+    /// Whether an operation has begun and not yet ended.
     busy: bool,
-    /// The operation it is in or was last in.
+    /// The present or last operation.
     op: OpId,
 }
 
@@ -44,8 +44,8 @@ impl Frame {
         Frame { behaviour, argument, values, life, status: 0, outcome, busy: false, op: OpId(0) }
     }
 
-    /// An operation that never said how it ended was cut off by the deadline: had the user been told to stop, nobody
-    /// would ask.
+    /// Ends an operation without outcome as timed out: it was cut off by the deadline. If the user had been
+    /// stopped, this would not be called.
     fn settle(&mut self) {
         if std::mem::take(&mut self.busy) {
             self.outcome = Outcome::TimedOut;
@@ -53,7 +53,7 @@ impl Frame {
     }
 }
 
-/// A frame by its number and its life.
+/// Number and lifetime of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameKey {
     pub(crate) number: u32,
@@ -75,12 +75,12 @@ impl Memory {
         }
     }
 
-    /// The frame of an activity that is going on; its number was handed out by [`Self::start`], or is the main one's.
+    /// The frame of a live activity; its number comes from [`Self::start`], or is the main one's.
     fn frame(&mut self, number: u32) -> Option<&mut Frame> {
         self.frames.get_mut(number as usize)?.as_mut()
     }
 
-    /// An operation of this activity begins.
+    /// Begins an operation of this activity.
     pub(crate) fn begin(&mut self, number: u32, op: OpId) -> Option<FrameKey> {
         let frame = self.frame(number)?;
         frame.settle();
@@ -90,14 +90,14 @@ impl Memory {
         Some(FrameKey { number, life: frame.life })
     }
 
-    /// Between two operations: how the last one ended is known for certain. Says which it was.
+    /// Settles the last operation, between two operations; returns its frame and id.
     pub(crate) fn settle(&mut self, number: u32) -> Option<(FrameKey, OpId)> {
         let frame = self.frame(number)?;
         frame.settle();
         Some((FrameKey { number, life: frame.life }, frame.op))
     }
 
-    /// The operation in progress ended so.
+    /// Records the outcome of the operation in progress.
     pub(crate) fn end(&mut self, key: FrameKey, outcome: Outcome) {
         if let Some(frame) = self.frame(key.number) {
             frame.busy = false;
@@ -105,19 +105,19 @@ impl Memory {
         }
     }
 
-    /// The operation in progress was answered with this status.
+    /// Records the status of an answer to the operation in progress.
     pub(crate) fn answered(&mut self, number: u32, status: u16) {
         if let Some(frame) = self.frame(number) {
             frame.status = status;
         }
     }
 
-    /// Is this activity still going on?
+    /// Whether this activity is still live.
     pub(crate) fn is_going_on(&self, key: FrameKey) -> bool {
         self.frames.get(key.number as usize).and_then(Option::as_ref).is_some_and(|f| f.life == key.life)
     }
 
-    /// Makes a frame for an activity that is to start, if the user has fewer than `at_most` of this behaviour.
+    /// Makes a frame for a new activity, if the user has fewer than `at_most` of this behaviour.
     pub(crate) fn start(
         &mut self,
         behaviour: BehaviourId,
@@ -141,21 +141,21 @@ impl Memory {
         Some(number as u32)
     }
 
-    /// The activity of this frame is over; the main one never is.
+    /// Ends the activity of this frame; the main one never ends.
     pub(crate) fn finish(&mut self, number: u32) {
         if number != 0 {
             self.frames[number as usize] = None;
         }
     }
 
-    /// All activities but the main one and `kept` are over.
+    /// Ends all activities except the main one and `kept`.
     pub(crate) fn finish_others(&mut self, kept: u32) {
         for number in (1..self.frames.len() as u32).filter(|n| *n != kept) {
             self.finish(number);
         }
     }
 
-    /// The session is over: what lived with it is forgotten.
+    /// Ends the session: its values and cookies are dropped.
     pub(crate) fn end_session(&mut self) {
         self.by_session.iter_mut().for_each(Slot::clear);
         self.jar.clear();
@@ -185,13 +185,13 @@ impl Memory {
     }
 }
 
-/// A user's values as one activity sees them.
+/// A user's values, as visible to one activity.
 #[derive(Clone, Copy)]
 pub(crate) struct Sight<'m> {
     pub(crate) scenario: &'m Scenario,
     pub(crate) memory: &'m Memory,
     pub(crate) frame: u32,
-    /// Slots of the operation in progress; none between operations.
+    /// Slots of the operation in progress; empty between operations.
     pub(crate) operation: &'m [Slot],
 }
 

@@ -1,4 +1,4 @@
-//! The origins beside the target: those of further URLs, and those to which users are redirected.
+//! Origins beside the target: those of further URLs, and those of redirects.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 use barograph_http::{Client, Options, Resolved, Target, Tls};
 use tokio::sync::{OnceCell, oneshot};
 
-/// Origins of a worker at the most: each user has connections to all that it came to.
+/// Most origins of a worker: each user has connections to all that it visited.
 pub(crate) const MOST: usize = 64;
 
-/// The clients of these origins; of those that only redirects lead to, made when the first one does.
+/// Clients of these origins; those of redirects are made on first use.
 pub(crate) struct Origins(RefCell<Vec<Origin>>);
 
 struct Origin {
@@ -17,11 +17,11 @@ struct Origin {
     client: Late,
 }
 
-/// A client that is made by the first who needs it, while others wait.
+/// A client made on first use, while others wait for it.
 type Late = Rc<OnceCell<Rc<Client>>>;
 
 impl Origins {
-    /// These are known beforehand, and have the first numbers.
+    /// Origins known beforehand have the first numbers.
     pub(crate) fn known(resolved: &[Resolved]) -> Self {
         let known = |resolved: &Resolved| Origin {
             name: resolved.target().origin(),
@@ -36,14 +36,15 @@ impl Origins {
         Rc::clone(origins[number].client.get().expect("it was made with the worker"))
     }
 
-    /// The client of an origin and its number. It is spoken to as the target is, but for the name in its certificate.
+    /// The client of an origin and its number. It has the options of the target, except for the name in its
+    /// certificate.
     pub(crate) async fn client(&self, name: &str, target: &Target) -> Result<(usize, Rc<Client>), String> {
         let (number, cell) = self.cell(name)?;
         let client = cell.get_or_try_init(async || Ok(Client::new(&resolved(name, target).await?))).await;
         client.map(|client| (number, Rc::clone(client)))
     }
 
-    /// Calls `look` with each client that was made.
+    /// Calls `look` with each existing client.
     pub(crate) fn each(&self, mut look: impl FnMut(&Client)) {
         self.0.borrow().iter().filter_map(|origin| origin.client.get()).for_each(|client| look(client));
     }
@@ -61,7 +62,7 @@ impl Origins {
     }
 }
 
-/// Looks an origin up in a thread of its own: asking the network for a name would stop all users of the worker.
+/// Resolves an origin in a thread of its own: a lookup in the network would stop all users of the worker.
 async fn resolved(name: &str, target: &Target) -> Result<Resolved, String> {
     let own = target.options();
     let options = Options { tls: Tls { server_name: None, ..own.tls.clone() }, ..own.clone() };

@@ -1,4 +1,5 @@
-//! A scenario made ready for a target: constant requests rendered, tables looked up once. All workers share it.
+//! A scenario prepared for a target: constant requests rendered, tables looked up once. Shared by all
+//! workers.
 
 use std::sync::Arc;
 
@@ -12,57 +13,57 @@ use rand_distr::Zipf;
 
 use crate::{draw, script};
 
-/// A scenario made ready for a target.
+/// A scenario prepared for a target.
 pub(crate) struct Program {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) resolved: Resolved,
     /// Further origins, by [`Request::origin`] less one.
     pub(crate) further: Vec<Resolved>,
-    /// What goes before every path.
+    /// Prefix of every path.
     pub(crate) base: String,
-    /// The time of day, for what the target is told and for the end of cookies; never for measuring.
+    /// The time of day, for requests and for the expiry of cookies; never for measurements.
     pub(crate) clock: fn() -> Nanos,
     /// By operation, group and exchange, as in the scenario.
     pub(crate) ready: Vec<Vec<Vec<Ready>>>,
     tables: Vec<Table>,
-    /// How many draws count how often they were made.
+    /// Number of draws with counters.
     pub(crate) counting: usize,
 }
 
-/// What is known of an exchange beforehand.
+/// Precomputed parts of an exchange.
 pub(crate) struct Ready {
     pub(crate) method: Method<'static>,
-    /// The whole request, if it is always the same.
+    /// The whole request, if it is constant.
     pub(crate) prepared: Option<Prepared>,
 }
 
-/// What is known of a draw beforehand.
+/// Precomputed data of a draw.
 enum Table {
     Nothing,
     Counter(usize),
     Zipf(Zipf<f64>),
 }
 
-/// Why a scenario cannot be run.
+/// Reason why a scenario cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// A request of it cannot be sent.
     #[error("render a request of operation `{operation}`")]
     Request {
-        /// Which operation.
+        /// The operation.
         operation: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         why: Fault,
     },
-    /// A method that is none, or none that has an answer.
+    /// A text that is not a method, or CONNECT.
     #[error(
         "use `{method}` as a method in operation `{operation}`: give a token such as GET, and not CONNECT"
     )]
     Method {
-        /// Which operation.
+        /// The operation.
         operation: &'static str,
-        /// What was given.
+        /// The method.
         method: &'static str,
     },
     /// A script cannot be compiled.
@@ -73,9 +74,9 @@ pub enum ScenarioError {
     Function {
         /// The script.
         script: String,
-        /// What was called.
+        /// The function.
         function: String,
-        /// Functions there are.
+        /// The existing functions.
         known: String,
     },
 }
@@ -117,7 +118,7 @@ impl Program {
         Ok(Ready { method, prepared })
     }
 
-    /// Renders a request that is always the same.
+    /// Renders a constant request.
     fn prepare(&self, method: Method<'static>, request: &Request) -> Option<Result<Prepared, Fault>> {
         let text = |bytes| std::str::from_utf8(bytes).ok();
         let path = text(request.target.fixed()?)?;
@@ -139,7 +140,7 @@ impl Program {
         Some(Prepared::new(target.target(), &parts))
     }
 
-    /// The place of a draw that counts among the counters of a user.
+    /// The index of a draw's counter in a user's memory.
     pub(crate) fn counter(&self, id: DrawId) -> usize {
         match self.tables[usize::from(id.0)] {
             Table::Counter(at) => at,
@@ -155,7 +156,7 @@ impl Program {
         }
     }
 
-    /// Says that there is nothing where a template needs something.
+    /// The message for a missing value of a template.
     pub(crate) fn is_absent(&self, source: Source) -> String {
         let name = self.scenario.names.iter().find(|(_, at)| **at == source).map(|(name, _)| *name);
         format!("`{{{}}}` has no value, or is a list", name.unwrap_or("a column"))

@@ -1,20 +1,20 @@
-//! How the target of a scenario is spoken to, in the words of the HTTP client.
+//! Conversion of a scenario's target to options of the HTTP client.
 
 use barograph_http::{Detour, Identity, Options, Policy, Protocol, Proxy, Tls, Verify};
 use barograph_scenario as scenario;
 
-/// Ways to the target that only a command line has.
+/// Options of the target that only a command line has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ways {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) detours: Vec<Detour>,
-    /// Further origins, by the numbers that requests have for them.
+    /// Further origins, by their numbers in requests.
     pub(crate) origins: Vec<String>,
 }
 
 /// The client's options for a scenario's target.
 ///
-/// `connect_timeout` is not among them: the client has no clock, and the engine's limit is that of a whole operation.
+/// Without `connect_timeout`: the client has no clock, and the engine's limit is that of a whole operation.
 #[must_use]
 pub fn reach(target: &scenario::Target) -> Options {
     Options {

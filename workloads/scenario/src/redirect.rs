@@ -1,4 +1,4 @@
-//! Redirects: the requests that follow an answer until one redirects no further.
+//! Redirects: further requests until an answer that is not a redirect.
 
 use std::rc::Rc;
 
@@ -16,19 +16,20 @@ pub(crate) struct Hop {
     /// Path and query.
     pub(crate) path: String,
     pub(crate) with_body: bool,
-    /// To the origin of the first request.
+    /// Whether it goes to the origin of the first request.
     to_own: bool,
 }
 
 impl Hop {
-    /// Credentials and a host header are for the origin of the first request alone.
+    /// Whether it may send a header: credentials and a host header are for the origin of the first request
+    /// alone.
     pub(crate) fn sends(&self, header: &str) -> bool {
         let is_private = header == "host" || is_secret_header(header);
         let is_of_body = header.starts_with("content-");
         (self.to_own || !is_private) && (self.with_body || !is_of_body)
     }
 
-    /// Turns the method into GET where the status asks for it.
+    /// Changes the method to GET if the status requires it.
     fn turn(&mut self, status: u16) {
         let turns = match status {
             301 | 302 => self.method == Method::POST,
@@ -42,13 +43,13 @@ impl Hop {
     }
 }
 
-/// Statuses of answers that name another URL to ask.
+/// Whether a status redirects to another URL.
 pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 impl<'u> Doing<'u> {
-    /// The answer at the end of a chain of redirects that begins with `answer`.
+    /// Follows the chain of redirects that begins with `answer`; returns its last answer.
     pub(crate) async fn follow(
         &mut self,
         request: &Request,
@@ -83,8 +84,8 @@ impl<'u> Doing<'u> {
         Ok(answer)
     }
 
-    /// Turns the hop to where the header points, seen from `from`, and gives the connections to there; `None` for those
-    /// to the `first` origin.
+    /// Points the hop at the URL in the header, relative to `from`, and returns the connections to it; `None`
+    /// for those to the `first` origin.
     async fn leave(
         &self,
         hop: &mut Hop,

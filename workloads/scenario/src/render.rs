@@ -1,4 +1,4 @@
-//! Requests written straight into the outgoing bytes.
+//! Rendering of requests straight into the outgoing bytes.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -13,27 +13,27 @@ use crate::redirect::Hop;
 
 /// A request ready to be sent.
 pub(crate) enum Wire<'p> {
-    /// One that is always the same.
+    /// A constant request.
     Prepared(&'p Prepared),
-    /// One written for this time.
+    /// A request rendered for this exchange.
     Draft(Draft),
 }
 
-/// What a request is written from.
+/// Inputs of rendering.
 pub(crate) struct Ink<'a> {
     pub(crate) connections: &'a Connections,
     pub(crate) target: &'a Target,
     pub(crate) base: &'a str,
     pub(crate) sight: Sight<'a>,
-    /// Where cookies are kept.
+    /// The user's cookies.
     pub(crate) jar: Option<&'a Jar>,
     pub(crate) clock: fn() -> Nanos,
-    /// Room for the line of cookies.
+    /// Buffer for the line of cookies.
     pub(crate) scratch: &'a RefCell<Vec<u8>>,
 }
 
 impl Ink<'_> {
-    /// Writes a request. `Err` names the value that is absent.
+    /// Renders a request. `Err` names the missing value.
     pub(crate) fn write(
         &self,
         method: Method<'_>,
@@ -63,7 +63,8 @@ impl Ink<'_> {
         Ok(draft)
     }
 
-    /// Writes the request that follows a redirect, without cookies that are kept. `Err` names the value that is absent.
+    /// Renders the request that follows a redirect, without the user's cookies. `Err` names the missing
+    /// value.
     pub(crate) fn redirected(&self, hop: &Hop, request: &Request) -> Result<Draft, Source> {
         let mut draft = self.connections.draft(hop.method);
         draft.path().extend_from_slice(hop.path.as_bytes());
@@ -97,7 +98,8 @@ impl Ink<'_> {
         Ok(())
     }
 
-    /// A link in an answer: what is behind `#` is never sent, and a URL of the target's own origin is its path and query.
+    /// Converts a link from an answer: a fragment is dropped, and a URL of the target's own origin becomes
+    /// its path and query.
     fn follow(&self, request: &Request, path: &mut Vec<u8>, base: Range<usize>) {
         if let Some(fragment) = memchr::memchr(b'#', &path[base.end..]) {
             path.truncate(base.end + fragment);
@@ -120,7 +122,7 @@ impl Ink<'_> {
         }
     }
 
-    /// Kept cookies go behind those that the scenario sends itself.
+    /// Appends the headers; kept cookies follow those of the scenario.
     fn headers(&self, draft: &mut Draft, request: &Request, mut cookies: &[u8]) -> Result<(), Source> {
         for header in &request.headers {
             let value = draft.header(&header.name);
@@ -137,7 +139,7 @@ impl Ink<'_> {
     }
 }
 
-/// A scheme as URLs begin with it, and the end of an authority that need not be said.
+/// A scheme with its prefix in URLs, and the default port of its authority.
 #[derive(Clone, Copy)]
 struct Scheme {
     begin: &'static [u8],
@@ -149,7 +151,7 @@ impl Scheme {
     const HTTPS: Scheme = Scheme { begin: b"https:", usual_port: b":443" };
 }
 
-/// The length of what follows scheme, host and port, if they are these; the scheme may be left out.
+/// The length after scheme, host and port, if they match; the scheme may be missing.
 fn behind_origin(url: &[u8], host: &[u8], scheme: Scheme) -> Option<usize> {
     let begins = url.get(..scheme.begin.len()).is_some_and(|b| b.eq_ignore_ascii_case(scheme.begin));
     let rest = if begins { &url[scheme.begin.len()..] } else { url };

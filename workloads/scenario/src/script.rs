@@ -1,4 +1,4 @@
-//! Scripts of a scenario: functions that see a user's values by name.
+//! Scripts of a scenario: functions of a user's values by name.
 
 use barograph_scenario::{Call, Chooser, Drawn, Generator, Scenario, Values as _, View};
 use barograph_scenario_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
@@ -15,7 +15,7 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Vec<Scripts>, ScriptError> 
     scenario.scripts.iter().map(one).collect()
 }
 
-/// Holds the functions that a scenario calls against those there are.
+/// Checks that the functions called by a scenario exist.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let scripts = compile(scenario).map_err(ScenarioError::Script)?;
     let of_draws = scenario.draws.iter().filter_map(|draw| match &draw.what {
@@ -50,13 +50,13 @@ impl Values for Named<'_> {
             View::Text(text) => Some(Scalar::Text(text)),
             View::Integer(n) => Some(Scalar::Integer(n)),
             View::Number(x) => Some(Scalar::Number(x)),
-            // A function takes single values; a list is chosen from before.
+            // A function takes single values; lists are for choosing from.
             View::Absent | View::List(_) => None,
         }
     }
 }
 
-/// Asks a function for a value.
+/// Calls a function for a value.
 pub(crate) fn value(
     worker: &Worker,
     call: &Call,
@@ -67,7 +67,7 @@ pub(crate) fn value(
     scripts.call_value(&call.function, &Named(sight), rng).map_err(|e| said(&e))
 }
 
-/// Asks a function for a branch.
+/// Calls a function for a branch.
 pub(crate) fn choose(
     worker: &Worker,
     call: &Call,

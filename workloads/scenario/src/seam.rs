@@ -1,4 +1,4 @@
-//! The workload that a scenario file describes.
+//! The workload of a scenario file.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
@@ -22,18 +22,18 @@ use crate::{Options, ScenarioError, explain, runnable_at, traffic};
 /// Its name in plans.
 const NAME: &str = "scenario";
 
-/// Raised with every change of how scenarios are executed that can move results.
+/// Version of the execution of scenarios. It rises with every change that can move results.
 const VERSION: u32 = 1;
 
-/// A scenario that was read and checked.
+/// A scenario, read and checked.
 pub struct ScenarioFile {
     scenario: Arc<Scenario>,
     ops: Vec<OpSpec>,
     /// The name of the scenario's only profile: that of its file.
     profile: &'static str,
-    /// Where it says its target is.
+    /// The address of its target, if it has one.
     target: Option<String>,
-    /// Its own file and those that it names; nothing for one that is in no file.
+    /// Its own file and those that it names; empty for one without a file.
     files: Vec<PathBuf>,
     reasons: Arc<Mutex<Reasons>>,
     time_of_day: fn() -> Nanos,
@@ -41,7 +41,8 @@ pub struct ScenarioFile {
 }
 
 impl ScenarioFile {
-    /// The workload of a scenario that is in no file. `time_of_day` is the time since 1970, for requests that carry it.
+    /// The workload of a scenario without a file. `time_of_day` is the time since 1970, for requests that
+    /// contain it.
     pub fn new(scenario: Scenario, time_of_day: fn() -> Nanos) -> Self {
         let stem = Path::new(&scenario.name).file_stem().map_or("scenario".into(), |s| s.to_string_lossy());
         ScenarioFile {
@@ -59,12 +60,12 @@ impl ScenarioFile {
         }
     }
 
-    /// The same, whose target is reached by these ways.
+    /// Sets the ways to its target.
     pub(crate) fn by(self, ways: Ways) -> Self {
         ScenarioFile { ways, ..self }
     }
 
-    /// Requests that a user may have in progress at the same time: those of its widest group, in each of its activities.
+    /// Most concurrent requests of a user: those of its widest group, in each of its activities.
     fn side_by_side(&self) -> u32 {
         let repeated = |exchange: &Exchange| exchange.for_each.as_ref().map_or(1, |each| each.at_most);
         let groups = self.scenario.operations.iter().flat_map(|op| &op.groups);
@@ -74,7 +75,7 @@ impl ScenarioFile {
         widest.unwrap_or(1).max(1).saturating_mul(activities)
     }
 
-    /// What only shows when the scenario is made ready for its target.
+    /// The refusal of a scenario that cannot be prepared for its target.
     fn refused(&self, why: &ScenarioError) -> LoadError {
         LoadError::Refused(Refused(vec![Refusal {
             place: self.scenario.name.clone(),
@@ -179,7 +180,8 @@ impl Workload for ScenarioFile {
     }
 }
 
-/// Reads the scenario that a plan names. A path in the plan's file is looked for beside it, one of `--set` here.
+/// Reads the scenario named in a plan. A path in the plan's file is relative to it, one of `--set` to the
+/// working folder.
 fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refused> {
     let refused = |value: String, allowed: String| {
         Refused(vec![Refusal {
@@ -205,7 +207,7 @@ fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refu
             format!("a file that can be read, looked for at {} ({why})", path.display()),
         )
     })?;
-    // Drivers elsewhere are sent what was read, under the same paths.
+    // Drivers elsewhere receive the files read, under the same paths.
     let files = RefCell::new(vec![path.clone()]);
     let noted = |file: &Path| {
         files.borrow_mut().push(file.to_owned());
@@ -215,7 +217,7 @@ fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refu
     Ok(ScenarioFile { files: files.into_inner(), ..ScenarioFile::new(scenario, time_of_day) })
 }
 
-/// The scenario is the first file; those that it names are the others.
+/// Reads a scenario from files: the first is the scenario, the others are those that it names.
 fn of_files(plan: &Plan, files: &[SentFile], time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refused> {
     let not_sent = |value: String| {
         Refused(vec![Refusal {
@@ -237,9 +239,9 @@ fn of_files(plan: &Plan, files: &[SentFile], time_of_day: fn() -> Nanos) -> Resu
     Ok(ScenarioFile::new(barograph_scenario::read(&name, text, &read)?, time_of_day))
 }
 
-/// Makes the workloads of plans that name a scenario.
+/// Factory of the workloads of plans that name a scenario.
 pub struct ScenarioFiles {
-    /// The time since 1970, for requests that carry it.
+    /// The time since 1970, for requests that contain it.
     pub time_of_day: fn() -> Nanos,
 }
 
@@ -254,7 +256,7 @@ impl WorkloadKeys for ScenarioFiles {
     }
 }
 
-/// What a plan says of its scenario.
+/// The keys of a scenario in a plan.
 #[derive(Debug)]
 struct ScenarioPlan {
     /// The scenario's file.
@@ -305,7 +307,7 @@ pub fn read(name: &str, text: &str) -> Result<Scenario, Refused> {
     barograph_scenario::read(name, text, &|path: &Path| std::fs::read(path))
 }
 
-/// Some data are picked once per user and shared with nobody.
+/// Refuses more users than data picked once per user allow.
 fn too_many_users(scenario: &Scenario, plan: &Plan) -> Option<Refusal> {
     let most = scenario.most_users()?;
     let (key, users) = match (&plan.open, &plan.strategy) {
@@ -323,7 +325,7 @@ fn too_many_users(scenario: &Scenario, plan: &Plan) -> Option<Refusal> {
     })
 }
 
-/// How users share connections stands in the scenario.
+/// Refuses a setting of connections: the scenario has it.
 fn closing(plan: &Plan) -> Option<Refusal> {
     let key = "driver.connections";
     let asked = plan.places.contains_key(key) && plan.driver.connections == Connections::Close;
@@ -383,6 +385,7 @@ mod tests {
             ("timeout", "timeout = \"2 s\""),
             ("cookies", "cookies = false"),
             ("accept", "\n[target.headers]\naccept = \"x\""),
+            ("redirects", "redirects = 3"),
             ("verify", "\n[target.tls]\nverify = false"),
             ("authorities", &authorities),
             ("server_name", "\n[target.tls]\nserver_name = \"x\""),
@@ -402,8 +405,9 @@ mod tests {
             let Action::Request(request) = &workload.scenario.operations[0].groups[0][0].action else {
                 panic!("a request")
             };
-            // Cookies are taken while answers come, the time to connect before the load begins; both have tests of their own.
-            let others = (of.cookies, of.connect_timeout, &request.headers);
+            // Cookies are taken and redirects followed while answers come, the time to connect before the load begins; all have
+            // tests of their own.
+            let others = (of.cookies, of.redirects, of.connect_timeout, &request.headers);
             format!("{:?} {:?} {:?} {others:?}", reach::reach(of), workload.target(), workload.timeout())
         };
         for (key, change) in changes {

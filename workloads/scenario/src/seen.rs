@@ -1,33 +1,40 @@
-//! What came of an exchange, and what is taken from it.
+//! Result of an exchange, and extraction of values from it.
+
+use std::cell::OnceCell;
 
 use barograph_http::Answer;
 use barograph_scenario::{Exchange, Extract, Pointer, Where, say};
 
+use crate::coding;
 use crate::cookies;
 use crate::judge::Bad;
 use crate::memory::{FrameKey, Memory};
 use crate::slot::Slot;
 
-/// What came of an exchange.
+/// Result of an exchange.
 pub(crate) enum Seen<'a> {
-    /// An answer.
-    Answer(Answer),
+    /// An answer, and its body without content coding once that was asked for; `None` in it where there is no coding.
+    Answer(Answer, OnceCell<Option<Vec<u8>>>),
     /// The head of a stream of events.
     Head(&'a Answer),
     /// The head of an answer that opens a WebSocket: its status is the protocol's.
     Upgrade(&'a Answer),
     /// A message of a stream.
     Message(Vec<u8>),
-    /// Nothing that could be looked at.
+    /// No contents.
     Nothing,
 }
 
 impl Seen<'_> {
+    pub(crate) fn of(answer: Answer) -> Self {
+        Seen::Answer(answer, OnceCell::new())
+    }
+
     pub(crate) fn status(&self) -> Option<u16> {
         self.answer().map(|answer| answer.status)
     }
 
-    /// The status that a check is about.
+    /// The status for checks.
     pub(crate) fn judged_status(&self) -> Option<u16> {
         self.status().filter(|_| !matches!(self, Seen::Upgrade(_)))
     }
@@ -36,9 +43,29 @@ impl Seen<'_> {
         self.answer()?.header(name)
     }
 
+    /// The body without its content coding, for checks and extractions.
+    pub(crate) fn text(&self) -> Result<&[u8], Bad> {
+        if let Seen::Answer(answer, plain) = self
+            && plain.get().is_none()
+        {
+            let decoded = coding::decoded(answer)?;
+            plain.get_or_init(|| decoded);
+        }
+        Ok(self.shown())
+    }
+
+    /// The body as far as it was decoded, for people.
+    pub(crate) fn shown(&self) -> &[u8] {
+        match self {
+            Seen::Answer(_, plain) => plain.get().and_then(Option::as_deref).unwrap_or_else(|| self.body()),
+            _ => self.body(),
+        }
+    }
+
+    /// The body as it came.
     pub(crate) fn body(&self) -> &[u8] {
         match self {
-            Seen::Answer(answer) => answer.body(),
+            Seen::Answer(answer, _) => answer.body(),
             Seen::Message(message) => message,
             Seen::Head(_) | Seen::Upgrade(_) | Seen::Nothing => &[],
         }
@@ -52,13 +79,13 @@ impl Seen<'_> {
 
     fn answer(&self) -> Option<&Answer> {
         match self {
-            Seen::Answer(answer) => Some(answer),
+            Seen::Answer(answer, _) => Some(answer),
             Seen::Head(answer) | Seen::Upgrade(answer) => Some(answer),
             Seen::Message(_) | Seen::Nothing => None,
         }
     }
 
-    /// Puts what is to be kept into its places.
+    /// Stores the extracted values in their places.
     pub(crate) fn keep(
         &self,
         exchange: &Exchange,
@@ -66,9 +93,11 @@ impl Seen<'_> {
         at: FrameKey,
         operation: &mut [Slot],
     ) -> Result<(), Bad> {
+        let of_body = |extract: &Extract| !matches!(extract.from, Where::Header(_) | Where::Cookie(_));
+        let body = if exchange.extract.iter().any(of_body) { self.text()? } else { &[] };
         for extract in &exchange.extract {
             let slot = memory.slot(extract.place, at, operation);
-            if self.extract(extract, slot).is_some() {
+            if self.extract(extract, body, slot).is_some() {
                 continue;
             }
             slot.clear();
@@ -83,18 +112,18 @@ impl Seen<'_> {
         Ok(())
     }
 
-    fn extract(&self, extract: &Extract, slot: &mut Slot) -> Option<()> {
+    fn extract(&self, extract: &Extract, body: &[u8], slot: &mut Slot) -> Option<()> {
         match (&extract.from, extract.list) {
-            (Where::Json(pointer), None) => say(pointer.first(self.body())?, slot.begin_text()),
-            (Where::Json(pointer), Some(most)) => keep_list(slot, json_list(pointer, self.body(), most)),
+            (Where::Json(pointer), None) => say(pointer.first(body)?, slot.begin_text()),
+            (Where::Json(pointer), Some(most)) => keep_list(slot, json_list(pointer, body, most)),
             (Where::Regex { pattern, group: 0 }, None) => {
-                keep_text(slot, pattern.regex().find(self.body())?.as_bytes())
+                keep_text(slot, pattern.regex().find(body)?.as_bytes())
             }
             (Where::Regex { pattern, group }, None) => {
-                keep_text(slot, pattern.regex().captures(self.body())?.get(*group)?.as_bytes())
+                keep_text(slot, pattern.regex().captures(body)?.get(*group)?.as_bytes())
             }
             (Where::Regex { pattern, group }, Some(most)) => {
-                let found = pattern.regex().captures_iter(self.body());
+                let found = pattern.regex().captures_iter(body);
                 let texts = found.filter_map(|c| std::str::from_utf8(c.get(*group)?.as_bytes()).ok());
                 keep_list(slot, texts.take(most as usize).map(Box::from).collect())
             }
@@ -109,7 +138,7 @@ impl Seen<'_> {
                 let mut pairs = self.set_cookies().filter_map(cookies::pair);
                 keep_text(slot, pairs.find(|(other, _)| *other == name.as_bytes())?.1)
             }
-            (Where::Body, _) => keep_text(slot, self.body()),
+            (Where::Body, _) => keep_text(slot, body),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A place for one value, which keeps its room when the value goes.
+//! A slot for one value, which keeps its allocation when the value goes.
 
 use barograph_scenario::View;
 
-/// Room that a text may keep while nothing is in it. A user at rest is to stay small.
+/// Largest capacity kept by an empty text. An idle user must stay small.
 const KEPT_CAPACITY: usize = 1024;
 
-/// One value and the room for its text.
+/// One value and the buffer of its text.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     shown: Shown,
@@ -36,7 +36,7 @@ impl Slot {
         matches!(self.shown, Shown::Absent)
     }
 
-    /// Takes the value away.
+    /// Clears the value.
     pub(crate) fn clear(&mut self) {
         self.shown = Shown::Absent;
         if self.text.capacity() > KEPT_CAPACITY {
@@ -56,14 +56,14 @@ impl Slot {
         self.shown = Shown::List(items);
     }
 
-    /// Makes the value an empty text, to be appended to.
+    /// Sets the value to an empty text, to be appended to.
     pub(crate) fn begin_text(&mut self) -> &mut String {
         self.shown = Shown::Text;
         self.text.clear();
         &mut self.text
     }
 
-    /// Takes over another value.
+    /// Copies another value.
     pub(crate) fn copy(&mut self, from: &Slot) {
         match &from.shown {
             Shown::Absent => self.clear(),
@@ -74,7 +74,7 @@ impl Slot {
     }
 }
 
-/// So many empty slots.
+/// `count` empty slots.
 pub(crate) fn empty(count: u16) -> Box<[Slot]> {
     std::iter::repeat_with(Slot::default).take(usize::from(count)).collect()
 }

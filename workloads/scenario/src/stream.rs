@@ -10,7 +10,7 @@ use crate::seen::Seen;
 use crate::streams::{Came, Flow};
 
 impl<'u> Doing<'u> {
-    /// Does a step of a stream.
+    /// Performs a step of a stream.
     pub(crate) async fn stream(&mut self, part: Part<'u>) -> Result<(), Outcome> {
         let exchange = part.exchange;
         match &exchange.action {
@@ -58,7 +58,7 @@ impl<'u> Doing<'u> {
                 let why = format!("the target {how} the stream `{}`", self.name(id));
                 Err(self.note(Bad { outcome: Outcome::Broken, why }, &[]))
             }
-            // It was the user's own doing, and says nothing about the target.
+            // The user closed it, which says nothing about the target.
             Some(Came::Closed) => Err(Outcome::Cancelled),
             None => Err(self.not_open(id)),
         }

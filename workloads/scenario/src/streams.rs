@@ -1,7 +1,7 @@
-//! The open Server-Sent Events and WebSockets of one user, which live on between operations.
+//! The open Server-Sent Events and WebSockets of one user, which stay open between operations.
 //!
-//! One activity may wait for what comes while another sends: a waiting one holds the stream only while it looks, and a
-//! sending one takes it out and puts it back.
+//! One activity may wait for input while another sends: a waiting one holds the stream only while it polls,
+//! and a sending one takes it out and puts it back.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -14,36 +14,36 @@ use barograph_scenario::StreamId;
 /// The streams of one user, by `StreamId`.
 pub(crate) struct Streams(RefCell<Box<[Line]>>);
 
-/// The place of one stream.
+/// The slot of one stream.
 #[derive(Default)]
 pub(crate) struct Line {
     flow: Flow,
-    /// Raised with every stream opened or closed here: who waits on an earlier one waits for nothing.
+    /// Rises whenever a stream is opened or closed here: a wait on an earlier one ends.
     number: u32,
-    /// Whoever waits for what comes.
+    /// The waiting activity.
     waits: Option<Waker>,
     is_waited_for: bool,
 }
 
-/// What is at the place of a stream.
+/// Contents of a slot.
 #[derive(Default)]
 pub(crate) enum Flow {
     #[default]
     Closed,
     Events(Box<EventStream>),
     Socket(Box<WebSocket>),
-    /// Somebody is sending.
+    /// Taken out for sending.
     Out,
 }
 
-/// How waiting on a stream ended.
+/// End of a wait on a stream.
 pub(crate) enum Came {
-    /// With a message.
+    /// A message.
     Message(Vec<u8>),
-    /// The target ended the stream, for this reason.
+    /// The target ended the stream, with this reason.
     Over(String),
     Broken(Fault),
-    /// The user itself closed it meanwhile.
+    /// The user closed it meanwhile.
     Closed,
 }
 
@@ -57,7 +57,7 @@ impl Streams {
         self.0.borrow_mut().iter_mut().for_each(|line| line.put(Flow::Closed));
     }
 
-    /// Puts a stream in its place; one that is there already is closed.
+    /// Puts a stream into its slot; an existing one is closed.
     pub(crate) fn put(&self, id: StreamId, flow: Flow) {
         self.line(id, |line| line.put(flow));
     }
@@ -66,7 +66,7 @@ impl Streams {
         look(&mut self.0.borrow_mut()[usize::from(id.0)])
     }
 
-    /// Takes a stream out, to send on it. It is closed if it is not put back.
+    /// Takes a stream out for sending. It is closed if it is not put back.
     pub(crate) fn take_out(&self, id: StreamId) -> Option<Taken<'_>> {
         self.line(id, |line| match std::mem::replace(&mut line.flow, Flow::Out) {
             Flow::Socket(socket) => {
@@ -79,7 +79,8 @@ impl Streams {
         })
     }
 
-    /// Waits for what comes next on a stream; nothing if it is not open, or somebody waits on it already.
+    /// Waits for the next input of a stream; `None` if it is not open, or another activity waits on it
+    /// already.
     pub(crate) async fn next(&self, id: StreamId, name: Option<&str>) -> Option<Came> {
         let number = self.line(id, |line| {
             let free = !line.is_waited_for && !matches!(line.flow, Flow::Closed);
@@ -104,7 +105,7 @@ impl Line {
         }
     }
 
-    /// Looks for what came. Nothing is lost with a wait that is given up: what came in part stays with the stream.
+    /// Polls for input. A cancelled wait loses nothing: partial input stays with the stream.
     fn poll(&mut self, cx: &mut Context<'_>, number: u32, name: Option<&str>) -> Poll<Came> {
         if self.number != number {
             return Poll::Ready(Came::Closed);
@@ -146,7 +147,7 @@ fn poll_message(socket: &mut WebSocket, cx: &mut Context<'_>) -> Poll<Came> {
     })
 }
 
-/// Somebody waits on a stream until this is dropped.
+/// A wait on a stream, until dropped.
 struct Waiting<'s> {
     streams: &'s Streams,
     id: StreamId,
@@ -161,7 +162,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A WebSocket that was taken out.
+/// A WebSocket taken out for sending.
 pub(crate) struct Taken<'s> {
     streams: &'s Streams,
     id: StreamId,
@@ -186,7 +187,7 @@ impl Taken<'_> {
 }
 
 impl Drop for Taken<'_> {
-    /// Given up in the middle of a message, the stream is of no use any more.
+    /// Cancelled in the middle of a message, the stream is unusable.
     fn drop(&mut self) {
         if self.socket.is_some() {
             self.streams.line(self.id, |line| {

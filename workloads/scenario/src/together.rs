@@ -16,14 +16,15 @@ use crate::slot::Slot;
 /// One of several exchanges that were sent.
 struct Sent<'u> {
     exchange: &'u Exchange,
-    /// The operation's values as they were when it was sent: the item of a list above all.
+    /// A copy of the operation's values at the time of sending, above all the item of a list.
     set: Box<[Slot]>,
     seen: Seen<'u>,
 }
 
 impl<'u> Doing<'u> {
-    /// Does the exchanges of a group side by side. All are rendered first, in their order, so that what is drawn does not
-    /// depend on which answer comes first; for the same reason values are kept only when all answers are there.
+    /// Performs the exchanges of a group side by side. All are rendered first, in their order, so that draws
+    /// do not depend on the order of answers; for the same reason values are kept only when all answers are
+    /// there.
     pub(crate) async fn together(&mut self, group: &'u Group, ready: &'u [Ready]) -> Result<(), Outcome> {
         let repeated_in_turn =
             |exchange: &Exchange| exchange.for_each.as_ref().is_some_and(|each| !each.side_by_side);
@@ -59,7 +60,7 @@ impl<'u> Doing<'u> {
         sent.iter().try_for_each(|sent| self.keep(sent.exchange, &sent.seen))
     }
 
-    /// Takes the answers as they come; the first bad one ends it.
+    /// Takes the answers in order of arrival; the first bad one ends it.
     async fn collect(
         &self,
         mut answers: FuturesUnordered<impl Future<Output = (usize, Result<Answer, Fault>)>>,
@@ -67,7 +68,7 @@ impl<'u> Doing<'u> {
     ) -> Result<(), Outcome> {
         while let Some((number, answered)) = answers.next().await {
             let Sent { exchange, set, seen } = &mut sent[number];
-            let answer = Seen::Answer(answered.map_err(|fault| self.broken(&fault))?);
+            let answer = Seen::of(answered.map_err(|fault| self.broken(&fault))?);
             self.greet(&answer);
             self.judge(exchange, &answer, set)?;
             if !exchange.extract.is_empty() {
@@ -77,7 +78,7 @@ impl<'u> Doing<'u> {
         Ok(())
     }
 
-    /// What an exchange is repeated for: once for nothing, or for each item of a list.
+    /// Repetitions of an exchange: one without an item, or one for each item of a list.
     fn items(&self, exchange: &Exchange) -> Vec<Option<Box<str>>> {
         let Some(each) = &exchange.for_each else { return vec![None] };
         let memory = &*self.user.memory.borrow();
@@ -93,8 +94,8 @@ impl<'u> Doing<'u> {
         }
     }
 
-    /// Does the exchanges of a group one after the other: a stream stands in one place, and two steps of it at once would
-    /// stand in two.
+    /// Performs the exchanges of a group one after the other: a stream has one slot, and two concurrent steps
+    /// would need two.
     async fn in_turn(&mut self, group: &'u Group, ready: &'u [Ready]) -> Result<(), Outcome> {
         for (exchange, ready) in group.iter().zip(ready) {
             for item in self.items(exchange) {
@@ -111,7 +112,7 @@ impl<'u> Doing<'u> {
         }
     }
 
-    /// Renders one of several, if it is to be done.
+    /// Renders one of several exchanges, if it is to be done.
     fn next_wire(&mut self, part: Part<'u>) -> Result<Option<Wire<'u>>, Outcome> {
         let Action::Request(request) = &part.exchange.action else { return Ok(None) };
         if !self.prepare(part.exchange)? {

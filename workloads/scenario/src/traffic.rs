@@ -1,26 +1,58 @@
-//! Counters of the workload: what connections carried, and how many were made.
+//! Counters of the workload: bytes on connections, and connections opened.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 
 use barograph_engine::Turn;
+use barograph_http::{Client, Watch};
 use barograph_model::CounterId;
 
 use crate::worker::Worker;
 
 /// Names of the counters, by index.
-pub(crate) const NAMES: [&str; 4] = ["received_bytes", "sent_bytes", "connections_made", "tls_handshakes"];
+pub(crate) const NAMES: [&str; 6] =
+    ["received_bytes", "sent_bytes", "connections_made", "tls_handshakes", "connect_ns", "tls_handshake_ns"];
 
-/// What the connections of a worker had done when it was last counted.
+/// Tells the time to the clients of a worker, from its first operation on.
+#[derive(Default)]
+pub(crate) struct Watching(OnceCell<Watch>);
+
+impl Watching {
+    /// Gives the watch to a client that was made later.
+    pub(crate) fn give(&self, client: &Client) {
+        if let Some(watch) = self.0.get() {
+            client.time_by(watch);
+        }
+    }
+}
+
+/// Totals of a worker's connections at the last count.
 #[derive(Default)]
 pub(crate) struct Traffic(Cell<[u64; NAMES.len()]>);
 
 impl Worker {
+    /// Lets its clients count how long connecting takes, by the clock of the engine.
+    pub(crate) fn watch(&self, turn: &Turn) {
+        if self.watching.0.get().is_none() {
+            let watch = self.watching.0.get_or_init(|| Rc::new(turn.watch()));
+            self.client.time_by(watch);
+            self.origins.each(|client| client.time_by(watch));
+        }
+    }
+
     /// Adds to the counters what the connections of this worker have done since it was last asked for.
     pub(crate) fn count_traffic(&self, turn: &mut Turn) {
         let mut now = [0; NAMES.len()];
-        let mut add = |client: &barograph_http::Client| {
+        let mut add = |client: &Client| {
             let done = client.counters();
-            let values = [done.bytes_in, done.bytes_out, done.opened, done.handshakes];
+            let values = [
+                done.bytes_in,
+                done.bytes_out,
+                done.opened,
+                done.handshakes,
+                done.connecting.0,
+                done.securing.0,
+            ];
             now.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
         };
         add(&self.client);

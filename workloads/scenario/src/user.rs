@@ -21,9 +21,9 @@ use crate::worker::Worker;
 pub(crate) struct ScenarioUser {
     pub(crate) worker: Rc<Worker>,
     pub(crate) connections: Connections,
-    /// To other origins than the target's, by their number among those of the worker.
+    /// Connections to other origins than the target's, by their number among those of the worker.
     pub(crate) others: RefCell<Vec<(usize, Rc<Connections>)>>,
-    /// Operations that did one thing of several.
+    /// Operations that chose one of several groups.
     turns: Cell<u32>,
     pub(crate) memory: RefCell<Memory>,
     pub(crate) streams: Streams,
@@ -45,6 +45,7 @@ impl ScenarioUser {
     /// Its connections to another origin than the target's.
     pub(crate) async fn connections_to(&self, origin: &str) -> Result<Rc<Connections>, String> {
         let (number, client) = self.worker.origins.client(origin, self.connections.target()).await?;
+        self.worker.watching.give(&client);
         Ok(self.other(number, || client))
     }
 
@@ -64,7 +65,7 @@ impl ScenarioUser {
         new
     }
 
-    /// The number of the next of `count` things that it does one at a time.
+    /// The index of the next of `count` groups, done one at a time.
     pub(crate) fn next_of(&self, order: Order, count: usize, turn: &mut Turn) -> usize {
         match order {
             Order::Random => turn.rng.random_range(0..count),
@@ -99,7 +100,7 @@ impl User for ScenarioUser {
         doing.end(end)
     }
 
-    /// A chooser that fails takes the last branch, the one for everything else, and is counted with the failures.
+    /// Chooses a branch. A chooser that fails takes the last one, the default, and counts as a failure.
     fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
         let Some((at, op)) = self.memory.borrow_mut().settle(turn.argument) else { return usize::MAX };
         let chooser = &self.worker.program.scenario.choosers[usize::from(chooser.0)];
@@ -126,7 +127,8 @@ mod tests {
     use crate::Reasons;
     use crate::program::Program;
 
-    /// Bytes that an operation in progress, and so every user, may take: the engine keeps the room between operations.
+    /// Most bytes of an operation in progress, and so of every user: the engine keeps the allocation between
+    /// operations.
     const MOST: usize = 1_536;
 
     #[test]

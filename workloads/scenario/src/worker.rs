@@ -1,4 +1,4 @@
-//! What the users of one worker share.
+//! State shared by the users of one worker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,13 +15,13 @@ use crate::origins::Origins;
 use crate::program::Program;
 use crate::script;
 use crate::slot::{self, Slot};
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, Watching};
 use crate::user::ScenarioUser;
 
-/// Sets of slots kept for the next operation; more than this many operations at once give theirs back to the system.
+/// Most sets of slots kept for later operations; others are freed.
 const KEPT: usize = 256;
 
-/// What the users of one worker share.
+/// State shared by the users of one worker.
 pub(crate) struct Worker {
     pub(crate) program: Arc<Program>,
     pub(crate) client: Rc<Client>,
@@ -29,6 +29,7 @@ pub(crate) struct Worker {
     pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
     pub(crate) traffic: Traffic,
+    pub(crate) watching: Watching,
     /// Room for texts on their way from values to values.
     pub(crate) scratch: RefCell<Vec<u8>>,
     reasons: Arc<Mutex<Reasons>>,
@@ -41,6 +42,7 @@ impl Worker {
             client: Client::new(&program.resolved),
             origins: Origins::known(&program.further),
             traffic: Traffic::default(),
+            watching: Watching::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),
             program: Arc::clone(program),
@@ -50,7 +52,7 @@ impl Worker {
         })
     }
 
-    /// Counts a failure for people. What is no failure is left out.
+    /// Counts a failure with its reason. Endings that are not failures are left out.
     pub(crate) fn note(&self, op: OpId, bad: Bad, seen: &[u8]) {
         if bad.outcome.is_failure() {
             let failure = Failure { outcome: bad.outcome, why: bad.why, seen };
@@ -58,13 +60,13 @@ impl Worker {
         }
     }
 
-    /// Empty slots for an operation. A user at rest has none.
+    /// Empty slots for an operation. An idle user has none.
     pub(crate) fn take_set(&self) -> Box<[Slot]> {
         let kept = self.sets.borrow_mut().pop();
         kept.unwrap_or_else(|| slot::empty(self.program.scenario.slots.operation))
     }
 
-    /// Takes the slots of an operation back.
+    /// Returns the slots of an operation.
     pub(crate) fn give_back(&self, mut set: Box<[Slot]>) {
         let mut sets = self.sets.borrow_mut();
         if sets.len() < KEPT {

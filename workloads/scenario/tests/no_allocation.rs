@@ -23,8 +23,8 @@ thread_local! {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Readings of the clock before the count begins, and counted ones; there are as many operations to prove. One in two, so
-/// that every coincidence of users that makes a pool grow comes early.
+/// Readings of the clock before the count begins, and counted ones; there are as many operations under test.
+/// One in two, so that every coincidence of users that makes a pool grow comes early.
 const WARM: u64 = 300;
 const COUNTED: u64 = 700;
 
@@ -108,8 +108,8 @@ fn allocations(operation: &str, answer: Answer) -> u64 {
     count
 }
 
-/// How often it is counted. What an exchange allocates is there every time, many times; a pool that grows because more users
-/// than ever before have something in hand at once, late on a busy machine, is not.
+/// Number of counts. An exchange's own allocations would appear in each of them; a pool that grows late on a
+/// busy machine, because more users than ever before are active at once, does not.
 const TRIES: usize = 5;
 
 fn allocates_nothing(what: &str, operation: &str, answer: &Answer) {

@@ -11,7 +11,7 @@ pub(crate) const ORDERS: CounterId = CounterId(0);
 /// Planned shortages.
 pub(crate) const SHORTAGES: CounterId = CounterId(1);
 
-/// Retries after [`Conflict::Busy`].
+/// Retries after [`Conflict::Busy`] or [`Conflict::Deadlock`].
 pub(crate) const BUSY: CounterId = CounterId(2);
 
 /// Retries after [`Conflict::Snapshot`].
@@ -44,7 +44,7 @@ pub(crate) const COUNTERS: [&str; 8] = [
 /// The counter of a conflict.
 pub(crate) fn counter(conflict: Conflict) -> CounterId {
     match conflict {
-        Conflict::Busy => BUSY,
+        Conflict::Busy | Conflict::Deadlock => BUSY,
         Conflict::Snapshot => SNAPSHOT,
     }
 }

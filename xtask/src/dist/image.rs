@@ -1,6 +1,6 @@
-//! The container image: an OCI archive from plain bytes, the same for the same program, without an engine.
+//! The container image: an OCI archive from plain bytes, reproducible for a program, without an engine.
 //!
-//! It holds the static program and what users begin with, and no other file of any system.
+//! It holds the static program and initial plans and scenarios, and no other file of any system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -65,7 +65,7 @@ pub(super) fn archive(program: &[u8], shipped: &[(String, Vec<u8>)]) -> anyhow::
 fn layer(program: &[u8], shipped: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     file(&mut tar, "barograph", 0o755, program)?;
-    // Whoever runs it may be any user: records and temporary files need a place.
+    // It may run as any user: records and temporary files need a writable folder.
     folders(&mut tar, &[("tmp", 0o1777), (PLACE, 0o1777)])?;
     let mut made = BTreeSet::new();
     for (name, bytes) in shipped {
@@ -110,7 +110,7 @@ fn add(
     tar.append(&header, bytes).with_context(|| format!("add {name} to the image"))
 }
 
-/// Unpacks the layer of an image into a folder: what an engine does before it starts a container.
+/// Unpacks the layer of an image into a folder, like an engine before it starts a container.
 pub(super) fn unpack(archive: &[u8], into: &Path) -> anyhow::Result<()> {
     let mut blobs = BTreeMap::new();
     for member in tar::Archive::new(archive).entries()? {

@@ -1,7 +1,8 @@
 //! The program as one static file.
 //!
-//! It is linked against the static glibc of this machine: its C code is built by the same compiler as in any other build, and
-//! copies of memory are as fast as in one. Only the program itself gets the flag, so crates are not built a second time.
+//! It is linked against the static glibc of this machine: its C code is built by the same compiler as in any
+//! other build, and copies of memory are as fast as in one. Only the program itself gets the flag, so crates
+//! are not built a second time.
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::building;
 /// Flags of the last step of the build.
 const FLAGS: [&str; 4] = ["-C", "target-feature=+crt-static", "-C", "strip=symbols"];
 
-/// Builds the program; gives where it is.
+/// Builds the program; returns its path.
 pub(super) fn build(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     let mut child = building::cargo(root)
         .args(["rustc", "-p", "barograph", "--bin", "barograph", "--profile", profile])

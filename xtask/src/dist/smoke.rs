@@ -1,4 +1,5 @@
-//! The main job in small, run from the root of the image: nothing of this machine but its kernel, `/dev` and `/proc`.
+//! The main job in small, run from the root of the image: nothing of this machine except its kernel, `/dev`
+//! and `/proc`.
 
 use std::fs;
 use std::path::Path;
@@ -9,18 +10,19 @@ use anyhow::{Context, ensure};
 use super::{IMAGE, image, make};
 use crate::say::say;
 
-/// Gives the container what an engine gives it, and starts the program. `$1` is the root, the rest are its words.
+/// Prepares the container like an engine, and starts the program. `$1` is the root, the rest are its
+/// arguments.
 const CONTAINER: &str = "set -e; root=$1; shift; mkdir -p $root/dev $root/proc; mount --bind /dev $root/dev; \
                          mount -t proc proc $root/proc; cd $root/bench; exec chroot $root /barograph \"$@\"";
 
-/// Exit codes of a run that came to its end. What a busy machine makes of the verdict is not judged.
+/// Exit codes of a completed run. The verdict, which depends on the machine's load, is not judged.
 const ENDED: [i32; 3] = [0, 4, 9];
 
-/// What came of the test of the image.
+/// Result of the test of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Image {
     Works,
-    /// This user may not; the reason was said.
+    /// This user lacks the rights; the reason was printed.
     Skipped,
 }
 
@@ -52,7 +54,7 @@ pub(crate) fn main_job(root: &Path) -> anyhow::Result<Image> {
     Ok(Image::Works)
 }
 
-/// The keys that make the main job small, as `--set` takes them.
+/// The keys that make the main job small, as arguments of `--set`.
 fn small(root: &Path) -> anyhow::Result<Vec<String>> {
     let text = fs::read_to_string(root.join("plans/auction.smoke.toml")).context("read the smoke plan")?;
     let tables: toml::Table = text.parse().context("understand the smoke plan")?;

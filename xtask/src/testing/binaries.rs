@@ -1,4 +1,4 @@
-//! Builds the test binaries by cargo, which says where they are.
+//! Builds the test binaries with cargo, which reports their paths.
 
 use std::collections::BTreeSet;
 use std::io::BufReader;
@@ -13,7 +13,7 @@ use super::job::Binary;
 use super::selection::Selection;
 use crate::building;
 
-/// Builds the binaries of a selection. `None` when the compiler found errors, which it has shown.
+/// Builds the binaries of a selection. `None` if the compiler found errors, which it has shown.
 pub(super) fn build(root: &Path, selection: &Selection) -> anyhow::Result<Option<Vec<Arc<Binary>>>> {
     let metadata = building::metadata(root)?;
     let mut child = building::cargo(root)
@@ -47,7 +47,7 @@ pub(super) fn folder(package: &Package) -> &Path {
     package.manifest_path.parent().expect("a manifest is in a folder").as_std_path()
 }
 
-/// What cargo is to build: all packages, or those of the selection, of each the targets that may hold a wanted test.
+/// Cargo's arguments: all packages, or those of the selection, with the targets that may hold a wanted test.
 fn arguments(metadata: &Metadata, selection: &Selection) -> Vec<String> {
     let wanted = |package: &&Package| {
         selection.packages.as_ref().is_none_or(|names| names.contains(&package.name.to_string()))
@@ -64,7 +64,7 @@ fn arguments(metadata: &Metadata, selection: &Selection) -> Vec<String> {
     if tests.iter().all(|name| selection.may_be_in(name)) {
         return arguments;
     }
-    // A kind of target that no package has is an error to cargo.
+    // For cargo a kind of target that no package has is an error.
     let has = |kind: TargetKind| targets().any(|target| target.kind.contains(&kind) && target.test);
     arguments.extend(has(TargetKind::Lib).then(|| "--lib".to_owned()));
     arguments.extend(has(TargetKind::Bin).then(|| "--bins".to_owned()));

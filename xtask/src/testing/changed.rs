@@ -1,4 +1,5 @@
-//! The packages that a change concerns: those whose files git says are changed, and all that depend on them.
+//! The packages concerned by a change: those whose files are changed according to git, and all that depend on
+//! them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +11,7 @@ use cargo_metadata::Metadata;
 use super::binaries::folder;
 use crate::building;
 
-/// Names of the packages that the change since `base` concerns; without one, the changes that are not committed, and if
+/// Names of the packages concerned by the change since `base`; by default the uncommitted changes, or if
 /// there are none, the last commit.
 pub(crate) fn packages(root: &Path, base: Option<&str>) -> anyhow::Result<Vec<String>> {
     let mut files = match base {
@@ -36,7 +37,7 @@ fn git(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<String>> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }
 
-/// The packages of these files and their dependents. Markdown is read by no test but those of xtask; any other file
+/// The packages of these files and their dependents. Markdown is read only by tests of xtask; any other file
 /// outside of all packages, such as a plan or the root manifest, concerns all of them.
 fn concerned(root: &Path, files: &[String], metadata: &Metadata) -> anyhow::Result<Vec<String>> {
     let mut found = BTreeSet::new();

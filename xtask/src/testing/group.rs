@@ -1,13 +1,13 @@
-//! The groups of tests, by what a test needs, which its path says.
+//! The groups of tests, by their needs, which their paths contain.
 
 use anyhow::bail;
 
-/// What a test needs, from the cheapest on.
+/// Needs of a test, from the cheapest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Group {
-    /// Nothing but this process: pure code, properties, simulated time, servers within the test.
+    /// Only this process: pure code, properties, simulated time, servers within the test.
     Quick,
-    /// Real services of others, or what only root may do.
+    /// Real third-party services, or the rights of root.
     Service,
     /// The whole program.
     Program,
@@ -16,6 +16,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
+    /// All groups, the quickest first.
     pub(crate) const ALL: [Group; 4] = [Group::Quick, Group::Service, Group::Program, Group::Emulated];
 
     pub(crate) fn name(self) -> &'static str {
@@ -34,8 +35,9 @@ impl Group {
         Ok(group)
     }
 
-    /// The group of a test: the costliest that its segments name. An integration test's first segment is its target; of
-    /// a unit test only the segments below `tests` count, since modules of the product may have such names, too.
+    /// The group of a test: the costliest that its segments name. An integration test's first segment is its
+    /// target; of a unit test only the segments below `tests` count, since modules of the product may have
+    /// such names, too.
     pub(crate) fn of(target: Option<&str>, test: &str) -> Self {
         let segments = test.split("::").collect::<Vec<_>>();
         let from = if target.is_some() { Some(0) } else { segments.iter().position(|s| *s == "tests") };
@@ -43,8 +45,8 @@ impl Group {
         named.filter_map(|segment| Group::read(segment).ok()).max().unwrap_or(Group::Quick)
     }
 
-    /// What a test keeps busy, in eighths of a core: by the processor time in `times.json`, beside others. Guests take more than
-    /// a core at times, and tests of two at once would starve each other on two cores.
+    /// Load of a test, in eighths of a core: by the processor time in `times.json`, beside others. Guests
+    /// take more than a core at times, and two such tests at once would starve each other on two cores.
     pub(crate) fn eighths(self) -> usize {
         match self {
             Group::Emulated => 9,
@@ -58,7 +60,7 @@ impl Group {
         matches!(self, Group::Service | Group::Program)
     }
 
-    /// The time of a test that was never run, in seconds: enough to put costly ones first.
+    /// Assumed time of a test that was never run, in seconds: enough to put costly ones first.
     pub(crate) fn guess_s(self) -> f64 {
         match self {
             Group::Quick => 0.05,

@@ -1,4 +1,4 @@
-//! A test and the binary that holds it.
+//! A test and its binary.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,7 +29,7 @@ pub(crate) struct Job {
     pub(super) alone: bool,
 }
 
-/// The segment of a test's path that says that only others of its kind may run beside it.
+/// The segment of a test's path by which only others of its kind may run beside it.
 const ALONE: &str = "alone";
 
 impl Job {
@@ -42,7 +42,7 @@ impl Job {
         }
     }
 
-    /// Package, target and name: the same as long as nothing is renamed.
+    /// Package, target and name: stable as long as nothing is renamed.
     pub(crate) fn key(&self) -> String {
         let Binary { package, target, .. } = &*self.binary;
         format!("{package} {} {}", target.as_deref().unwrap_or("unit"), self.name)

@@ -1,29 +1,29 @@
-//! The folder of temporary files of tests: in memory where there is enough of it.
+//! The folder of temporary files of tests: in memory if there is enough.
 //!
-//! Tests make and remove thousands of small files and flush what databases write, which costs a file system on a disk a sixth
-//! of all processor time. What tests look at are files, not disks.
+//! Tests make and remove thousands of small files and flush the writes of databases, which costs a file
+//! system on a disk a sixth of all processor time. Tests are about files, not disks.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// A file system in memory that every Linux has.
+/// The memory file system of every Linux.
 const MEMORY: &str = "/dev/shm";
 
-/// Its path is short, as the addresses of the Unix sockets below it must be.
+/// A short name, since the addresses of the Unix sockets below it must be short.
 const NAME: &str = "bg";
 
-/// Eight tests at once have a few databases of 100 MB, and guests' disks.
+/// Memory required: eight tests at once have a few databases of 100 MB, and guests' disks.
 const NEEDED_BYTES: u64 = 6 << 30;
 
-/// A folder that is empty when it is made, and removed when it is dropped.
+/// A folder, empty at first, and removed when it is dropped.
 pub(super) struct Temporary {
     path: PathBuf,
-    /// Held while the folder is used; a folder without a lock was left by a run that was killed.
+    /// Held while the folder is used; a folder without a lock was left by a killed run.
     _lock: File,
 }
 
 impl Temporary {
-    /// `None` where there is no memory for it, or where other tests run in it.
+    /// Makes it; `None` without enough memory, or if other tests use it.
     pub(super) fn make() -> Option<Self> {
         let found = rustix::fs::statvfs(MEMORY).ok()?;
         if found.f_bavail * found.f_frsize < NEEDED_BYTES {
@@ -39,7 +39,7 @@ impl Temporary {
             Ok(()) => {}
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return None,
         }
-        // There is none, as a rule.
+        // Usually there is none.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir(&path).ok()?;
         Some(Temporary { path, _lock: lock })
@@ -52,7 +52,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What cannot be removed is removed by the next run.
+        // The next run removes the rest.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one test in a process of its own and says what came of it.
+//! Runs one test in a process of its own and returns its result.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -14,45 +14,45 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use super::job::Job;
 use super::{Group, Tally};
 
-/// Far above the longest wait of any test; only a test that hangs comes to it.
+/// Far above the longest wait of any test; only a hanging test reaches it.
 const LIMIT: Duration = Duration::from_secs(1_500);
 
-/// How a test begins the line that says what it leaves out here, and why.
+/// Beginning of a test's line about a skipped part, with the reason.
 const SKIPPED: &str = "skipped";
 
-/// What libtest says when it ran the one test that was asked for. A name that matches nothing succeeds, too.
+/// libtest's message after running the one test. A name that matches nothing succeeds, too.
 const RAN: &str = "test result: ok. 1 passed";
 
 /// The time of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Took {
     pub(super) seconds: f64,
-    /// Of processors, that of all its processes that were waited for included.
+    /// Processor time, including all its awaited processes.
     pub(super) cpu_s: f64,
 }
 
-/// What came of a test.
+/// Result of a test.
 #[derive(Debug)]
 pub(super) struct TestResult {
     pub(super) job: Job,
     pub(super) passed: bool,
     pub(super) took: Took,
-    /// Everything it wrote.
+    /// Its whole output.
     pub(super) output: String,
-    /// What it left out and why, each line with the name of the test.
+    /// Skipped parts with reasons, each line with the name of the test.
     pub(super) skips: Vec<String>,
 }
 
 impl TestResult {
-    /// A test that leaves out a part of itself counts as skipped.
+    /// A test that skips a part of itself counts as skipped.
     pub(super) fn tally(&self) -> Tally {
         let (passed, skipped) = (u32::from(self.passed), u32::from(!self.skips.is_empty()));
         Tally { passed: passed - passed.min(skipped), failed: 1 - passed, skipped: skipped * passed }
     }
 }
 
-/// Runs a test, with its temporary files in this folder, if any. One that cannot be started has failed, with the reason as its
-/// output.
+/// Runs a test, with its temporary files in this folder, if any. One that cannot be started has failed, with
+/// the reason as its output.
 pub(super) fn run(job: Job, folder: Option<&Path>) -> TestResult {
     let began = Instant::now();
     let ended = start(&job, folder).and_then(|(child, output)| end(child, output));
@@ -80,12 +80,13 @@ fn start(job: &Job, folder: Option<&Path>) -> anyhow::Result<(Child, File)> {
     Ok((child, output))
 }
 
-/// The folder for the temporary files of a test. A guest has a `/dev/shm` of its own, below which it sees nothing of this one.
+/// The folder for the temporary files of a test. A guest has a `/dev/shm` of its own, below which this one is
+/// not visible.
 fn temporary<'f>(job: &Job, folder: Option<&'f Path>) -> Option<&'f Path> {
     folder.filter(|_| job.group != Group::Emulated)
 }
 
-/// The start of a test. One that only computes leaves the processor to those that wait for moments beside it.
+/// The command of a test. One that only computes has a lower priority than those that wait for moments.
 fn command(job: &Job) -> Command {
     if job.group != Group::Quick {
         return Command::new(&job.binary.path);
@@ -128,7 +129,7 @@ fn ends_within(child: &Child, limit: Duration) -> rustix::io::Result<bool> {
     }
 }
 
-/// The processor time in seconds that a process which has ended took, with that of its children that it waited for.
+/// The processor time in seconds of an ended process, including its awaited children.
 fn cpu_s_of(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     ticks(&stat) as f64 / rustix::param::clock_ticks_per_second() as f64
@@ -140,11 +141,11 @@ fn ticks(stat: &str) -> u64 {
     behind_name.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
 
-/// Kills a process and all that descend from it.
+/// Kills a process and all its descendants.
 fn kill_family(pid: u32) {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process has an id");
-    // Those that ended by themselves meanwhile need no signal.
+    // Those that ended meanwhile need no signal.
     let _ = kill_process(pid, Signal::KILL);
     children.split_whitespace().filter_map(|child| child.parse().ok()).for_each(kill_family);
 }

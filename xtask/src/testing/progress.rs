@@ -1,4 +1,4 @@
-//! What is shown while tests run: failures in full as they come, and now and then how far it is.
+//! Display during the tests: failures in full as they come, and progress now and then.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::say::say;
 /// The least time between two lines of progress.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// What ran and what runs.
+/// Finished and running tests.
 pub(super) struct Progress {
     all: usize,
     began: Instant,
@@ -20,7 +20,7 @@ pub(super) struct Progress {
 
 struct State {
     results: Vec<TestResult>,
-    /// Since when each of them runs.
+    /// Start of each running test.
     running: BTreeMap<String, Instant>,
     shown: Instant,
 }

@@ -1,4 +1,4 @@
-//! Which test runs when: long ones first, as many side by side as the machine has room for.
+//! Order of tests: long ones first, as many side by side as the machine has room for.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::job::Job;
 use super::process;
 use super::progress::Progress;
 
-/// Tests that wait for their turn, the longest first, and the room that is left.
+/// Waiting tests, the longest first, and the free room.
 pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
@@ -22,7 +22,7 @@ struct State {
     free: Room,
 }
 
-/// What tests take of the machine, and what it has.
+/// Resources of the machine, or of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     /// Eighths of cores.
@@ -32,7 +32,7 @@ struct Room {
 }
 
 impl Room {
-    /// Of a machine with this number of cores.
+    /// The room of a machine with this number of cores.
     fn of(cores: usize) -> Self {
         Room { eighths: 8 * cores, waiters: 3 * cores }
     }
@@ -43,19 +43,19 @@ impl Room {
 }
 
 impl State {
-    /// What a test takes; one that wants more than there is takes all.
+    /// The room taken by a test; one that wants more than there is takes all.
     fn taken_by(&self, job: &Job) -> Room {
         Room { eighths: job.group.eighths().min(self.all.eighths), waiters: job.group.waits().into() }
     }
 }
 
 impl Queue {
-    /// Of tests whose times in seconds are known in part.
+    /// A queue of tests, whose times in seconds are known in part.
     pub(super) fn new(jobs: Vec<Job>, known: &HashMap<String, f64>) -> Self {
         let alone = jobs.iter().any(|job| job.alone);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let all = Room::of(cores);
-        // One that measures alone waits most of its time; each has a core of its own.
+        // A test that measures alone waits most of its time; each has a core of its own.
         let threads = if alone { cores } else { cores + all.waiters };
         let state = Mutex::new(State { waiting: in_order(jobs, known), all, free: all });
         Queue { state, changed: Condvar::new(), threads }
@@ -76,8 +76,8 @@ impl Queue {
         });
     }
 
-    /// The first test in order for which there is room, and what it takes; waits until there is room. `None` when no test is
-    /// left.
+    /// The first test in order for which there is room, with that room; waits until there is room. `None` if
+    /// no test is left.
     fn next(&self) -> Option<(Job, Room)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -104,8 +104,8 @@ impl Queue {
     }
 }
 
-/// Those that need most of the machine first, since shorter ones would never leave that much free; then the longest first,
-/// and those of the same time by name, so that the order is the same each time.
+/// Sorts tests: those that need most of the machine first, since shorter ones would never leave that much
+/// free; then the longest first, and equal ones by name, so that the order is stable.
 fn in_order(mut jobs: Vec<Job>, known: &HashMap<String, f64>) -> Vec<Job> {
     let seconds = |job: &Job| known.get(&job.key()).copied().unwrap_or_else(|| job.group.guess_s());
     let needs_most = |job: &Job| job.group == Group::Emulated;

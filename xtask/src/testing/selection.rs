@@ -1,4 +1,4 @@
-//! Which tests are wanted: of which packages, in which groups, with which words in their names.
+//! Selection of tests: by package, group, and words in their names.
 
 use super::group::Group;
 use super::job::Job;
@@ -6,9 +6,9 @@ use super::job::Job;
 /// The wanted tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// `None`: of all packages.
+    /// `None` for all packages.
     pub(crate) packages: Option<Vec<String>>,
-    /// Empty: of all groups.
+    /// Empty for all groups.
     pub(crate) groups: Vec<Group>,
     /// A part of package, target and name; empty for all.
     pub(crate) filter: String,
@@ -21,7 +21,7 @@ impl Selection {
         package && group && job.key().contains(&self.filter)
     }
 
-    /// Whether a test target can hold a wanted test: one that is named after a costlier group holds no quick one.
+    /// Whether a test target can hold a wanted test: one named after a costlier group holds no quick one.
     pub(crate) fn may_be_in(&self, target: &str) -> bool {
         self.groups != [Group::Quick] || Group::of(Some(target), "") == Group::Quick
     }

@@ -1,4 +1,4 @@
-//! Where the time went: steps, groups and single tests, kept in a file so that a later run can be held against it.
+//! Times of steps, groups and single tests, kept in a file for comparison with a later run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,7 +12,7 @@ use super::group::Group;
 use super::job::Job;
 use super::process::Took;
 
-/// How many of the slowest tests are shown.
+/// Number of slowest tests shown.
 const SLOWEST: usize = 20;
 
 /// A step of `cargo xtask test`.
@@ -22,7 +22,7 @@ struct Step {
     seconds: f64,
 }
 
-/// The tests of a group: how many, and the sums of their times, many of which ran side by side.
+/// The tests of a group: their number, and the sums of their times, many of which ran side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct GroupTime {
     tests: u32,
@@ -30,7 +30,7 @@ struct GroupTime {
     cpu_s: f64,
 }
 
-/// The time of a test, and that of processors.
+/// The time of a test, and its processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct TestTime {
     seconds: f64,
@@ -56,7 +56,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// With the times that the last run left; none where they cannot be read.
+    /// The times with those of the last run; without them if they cannot be read.
     pub(crate) fn open(root: &Path) -> Self {
         let file = root.join("target/xtask/times.json");
         let before = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -102,7 +102,7 @@ impl Times {
         lines
     }
 
-    /// Writes the file; tests that did not run this time keep their earlier time. What was there becomes
+    /// Writes the file; tests that did not run this time keep their earlier time. The old file becomes
     /// `times-before.json`.
     pub(crate) fn write(&self) -> anyhow::Result<PathBuf> {
         let folder = self.file.parent().context("find the folder of the times")?;

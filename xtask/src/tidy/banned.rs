@@ -1,6 +1,7 @@
 //! Calls that are refused outside the places listed here, each with its reason.
 //!
-//! The rule reads tokens, not text: comments and strings may name what they like, and macro bodies are seen too.
+//! The rule reads tokens, not text: comments and strings may contain any names, and macro bodies are seen
+//! too.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -16,11 +17,11 @@ struct Ban {
     follows: Follows,
     tests: InTests,
     why: &'static str,
-    /// Where it belongs: a file, or a folder with a slash at its end, and the reason.
+    /// Allowed places: a file, or a folder with a slash at its end, and the reason.
     allowed: &'static [(&'static str, &'static str)],
 }
 
-/// What must come after the path for it to be the refused call.
+/// What must follow the path for a refused call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follows {
     Anything,
@@ -36,10 +37,12 @@ enum InTests {
     Allowed,
 }
 
+/// Reason for the bans of clocks.
 const CLOCK: &str = "the time is read in a few listed places only; pass it down from there";
+/// Reason for the bans of queues without a bound.
 const QUEUE: &str = "every queue has a bound";
 
-/// Where the monotonic clock is read.
+/// Places that read the monotonic clock.
 const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("lab/engine/src/handle.rs", "the start of the load, from which the engine's clock counts"),
     ("lab/harness/src/clock.rs", "the run's clock: when phases start and end"),
@@ -56,12 +59,13 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("xtask/src/testing/progress.rs", "shows how long tests have been running"),
 ];
 
-/// Where the time of day is read.
+/// Places that read the time of day.
 const TIME_OF_DAY_PLACES: &[(&str, &str)] = &[
     ("lab/harness/src/clock.rs", "the run's clock: the wall clock is held against the monotonic one"),
     ("platforms/vm/src/clock.rs", "the clocks of guests are set by it"),
 ];
 
+/// All bans.
 const BANS: &[Ban] = &[
     clock(&["Instant", "now"], MONOTONIC_PLACES),
     clock(&["SystemTime", "now"], TIME_OF_DAY_PLACES),
@@ -142,7 +146,7 @@ fn check_against(sources: &[Source], bans: &[Ban]) -> Vec<Finding> {
     findings
 }
 
-/// Exceptions that nothing uses.
+/// Unused exceptions.
 fn stale(bans: &[Ban], used: &BTreeSet<(&'static [&'static str], &'static str)>) -> Vec<Finding> {
     let all = bans.iter().flat_map(|ban| ban.allowed.iter().map(move |(place, _)| (ban.path, *place)));
     all.filter(|entry| !used.contains(entry))
@@ -158,7 +162,7 @@ fn belongs(path: &str, place: &str) -> bool {
     if place.ends_with('/') { path.starts_with(place) } else { path == place }
 }
 
-/// A token as the rule sees it.
+/// A token in the form for the rule.
 struct Word {
     text: String,
     line: usize,
@@ -224,10 +228,10 @@ fn matches(ban: &Ban, words: &[Word]) -> bool {
     }
 }
 
-/// `tokio::time::` before a name: the runtime's clock, which tests stop and move on.
+/// `tokio::time::` before a name: the runtime's clock, which tests control.
 const RUNTIME_TIME: [&str; 6] = ["tokio", ":", ":", "time", ":", ":"];
 
-/// Is the word that follows a method of something, a name that is being defined, or the runtime's own?
+/// Whether the word before makes this a method, a definition, or the runtime's own name.
 fn continues_path(before: &[Word]) -> bool {
     let last = before.last().map(|w| w.text.as_str());
     if before.iter().rev().take(6).rev().map(|w| w.text.as_str()).eq(RUNTIME_TIME) {

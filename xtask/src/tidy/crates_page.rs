@@ -1,4 +1,4 @@
-//! Every crate by others is listed in docs/crates.md with the reason it is here, and nothing else is.
+//! docs/crates.md lists every third-party crate with its reason, and nothing else.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,12 @@ use cargo_metadata::Metadata;
 
 use super::Finding;
 
+/// The page of crates.
 const PAGE: &str = "docs/crates.md";
+/// Name of the rule in findings.
 const RULE: &str = "crates-page";
 
-/// Names of all crates by others that the root manifest or any of our crates asks for.
+/// Names of all third-party crates in the root manifest or any manifest of the workspace.
 pub(super) fn used(root_manifest: &str, metadata: &Metadata) -> anyhow::Result<BTreeSet<String>> {
     let manifest: toml::Table = root_manifest.parse().context("read the root manifest")?;
     let listed = manifest
@@ -21,14 +23,14 @@ pub(super) fn used(root_manifest: &str, metadata: &Metadata) -> anyhow::Result<B
     let ours = |value: &toml::Value| value.get("path").is_some();
     let mut used: BTreeSet<String> =
         listed.iter().filter(|(_, value)| !ours(value)).map(|(name, _)| name.clone()).collect();
-    // One crate pins features of crates that others brought.
+    // One crate pins features of crates required by others.
     for package in metadata.packages.iter().filter(|package| package.name.as_str() != "barograph-features") {
         used.extend(package.dependencies.iter().filter(|d| d.path.is_none()).map(|d| d.name.clone()));
     }
     Ok(used)
 }
 
-/// Holds the page against the names in use, both ways.
+/// Compares the page with the used names, in both directions.
 pub(super) fn check(page: &str, used: &BTreeSet<String>) -> Vec<Finding> {
     let rows: Vec<(String, String)> = page.lines().filter_map(row).collect();
     let listed: BTreeSet<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,24 +1,25 @@
-//! The floors: a crate depends only on lower floors, and only on those the table names.
+//! The floors: a crate depends only on lower floors, and only on those listed in the table.
 //!
-//! ARCHITECTURE.md shows the same table with its reasons. An edge that is missing here is a question to ask before
-//! it is added: most often a piece of one crate belongs one floor lower.
+//! ARCHITECTURE.md shows the same table with its reasons. Before a missing edge is added it should be
+//! discussed: most often a piece of one crate belongs one floor lower.
 //!
-//! Maintainers' programs (`dev`) stand on the top floor, where nothing can depend on them.
+//! Maintainers' programs (`dev`) are on the top floor, where nothing can depend on them.
 
 use cargo_metadata::{DependencyKind, Metadata};
 
 use super::Finding;
 
-/// Where a crate stands and which of our crates it may use.
+/// Floor of a crate, and the workspace crates that it may use.
 struct Crate {
     name: &'static str,
     floor: u8,
     may_use: &'static [&'static str],
 }
 
-/// May be used by the tests of any crate, whatever its floor, and otherwise only as the table says.
+/// Crates that the tests of any crate may use, on any floor, and others only as listed in the table.
 const FOR_TESTS: &[&str] = &["testkit", "test-services", "test-browser", "features", "simulated-auction"];
 
+/// All crates, with their floors and the other crates that each may use.
 const CRATES: &[Crate] = &[
     Crate { name: "features", floor: 0, may_use: &[] },
     Crate { name: "model", floor: 0, may_use: &[] },
@@ -30,6 +31,9 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-api", floor: 1, may_use: &["model"] },
     Crate { name: "auction-bus", floor: 1, may_use: &[] },
     Crate { name: "cgroup", floor: 1, may_use: &[] },
+    Crate { name: "bandwidth", floor: 1, may_use: &[] },
+    Crate { name: "matrix", floor: 1, may_use: &[] },
+    Crate { name: "pages", floor: 1, may_use: &[] },
     Crate { name: "reactor", floor: 1, may_use: &[] },
     Crate { name: "resp", floor: 1, may_use: &[] },
     Crate { name: "scenario", floor: 1, may_use: &["model"] },
@@ -38,8 +42,10 @@ const CRATES: &[Crate] = &[
     Crate { name: "testkit", floor: 1, may_use: &["model"] },
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
+    Crate { name: "ring", floor: 2, may_use: &["reactor"] },
     Crate { name: "http", floor: 3, may_use: &["model", "net", "reactor"] },
     Crate { name: "database", floor: 3, may_use: &["model", "data", "spec", "engine"] },
+    Crate { name: "mysql", floor: 3, may_use: &["model", "net"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },
     Crate { name: "scenario-import", floor: 2, may_use: &["model", "scenario"] },
     Crate { name: "record", floor: 2, may_use: &["model", "stats"] },
@@ -103,7 +109,7 @@ const CRATES: &[Crate] = &[
             "http",
             "data",
             "platform",
-            // To ask the application outside of the load whether it is ready and its data are right.
+            // To query the application outside of the load: whether it is ready and its data are right.
             "reactor",
             "services",
             "workload",
@@ -157,6 +163,7 @@ const CRATES: &[Crate] = &[
             "workload",
             "workload-",
             "workload-auction",
+            "workload-order-entry",
             "workload-scenario",
             "services",
             "virtual-network",
@@ -208,26 +215,43 @@ const CRATES: &[Crate] = &[
             "store-documents",
             "store-sql",
             "store-sqlite",
-            // Starts the servers that are measured.
+            // Starts the measured servers.
             "test-services",
             "testkit",
         ],
     },
-    // The door to everything builds in seconds: it starts the others as programs.
+    // xtask builds in seconds: it starts the others as programs.
     Crate { name: "xtask", floor: 8, may_use: &[] },
 ];
 
-/// Every workload that the table does not name: it stands on the seams, never on another workload.
+/// Every workload that is not in the table: it stands on the seams, never on another workload.
 const ANY_WORKLOAD: Crate = Crate {
     name: "workload-",
     floor: 5,
     may_use: &[
-        "model", "spec", "record", "data", "platform", "services", "workload", "engine", "reactor", "net",
-        "http", "resp", "database",
+        "model",
+        "spec",
+        "record",
+        "data",
+        "platform",
+        "services",
+        "workload",
+        "engine",
+        "reactor",
+        "net",
+        "http",
+        "resp",
+        "mysql",
+        "postgres",
+        "bandwidth",
+        "matrix",
+        "pages",
+        "database",
+        "ring",
     ],
 };
 
-/// A dependency between two of our crates, names without the prefix.
+/// A dependency between two crates of the workspace, names without the prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edge {
     from: String,
@@ -244,7 +268,7 @@ fn bare(name: &str) -> String {
     }
 }
 
-/// All dependencies between our crates.
+/// All dependencies between crates of the workspace.
 pub(super) fn edges(metadata: &Metadata) -> Vec<Edge> {
     let mut edges = Vec::new();
     for package in &metadata.packages {

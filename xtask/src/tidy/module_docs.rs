@@ -1,4 +1,4 @@
-//! Every module begins with a sentence that says what it is for.
+//! Every module begins with a sentence about its purpose.
 
 use super::{Finding, Source};
 

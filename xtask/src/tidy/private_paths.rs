@@ -1,11 +1,12 @@
-//! Folders of one machine stay out of what is published: documentation, plans, studies, scenarios and stored records.
+//! Folders of one machine are kept out of published files: documentation, plans, studies, scenarios and
+//! stored records.
 
 use super::{Finding, Source};
 
-/// Folders that hold files of people. No example needs one: a path relative to the working folder does.
+/// Folders of users' files. No example needs one: a path relative to the working folder suffices.
 const PRIVATE: [&str; 7] = ["/home/", "/root/", "/work/", "/tmp/", "/Users/", "/mnt/", "/media/"];
 
-/// Looks at texts that are published; code and tests may name any path.
+/// Checks published texts; code and tests may name any path.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let lines = files.iter().flat_map(|file| file.text.lines().zip(1..).map(move |line| (file, line)));
     let named = lines.filter_map(|(file, (line, number))| Some((file, number, private_path(line)?)));
@@ -18,7 +19,7 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
         .collect()
 }
 
-/// The first private path of a line, up to what ends a path.
+/// The first private path of a line, up to the end of the path.
 fn private_path(line: &str) -> Option<&str> {
     let begins = PRIVATE.iter().flat_map(|folder| line.match_indices(folder).map(|(at, _)| at));
     let at = begins.filter(|at| !line[..*at].ends_with(continues_path)).min()?;
@@ -26,7 +27,7 @@ fn private_path(line: &str) -> Option<&str> {
     line[at..].split(ends).next()
 }
 
-/// Before a slash of a longer path, or of a URL.
+/// Whether a character continues a longer path, or a URL, before a slash.
 fn continues_path(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '}' | '*')
 }

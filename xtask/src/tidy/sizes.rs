@@ -10,8 +10,11 @@ use syn::visit::{self, Visit};
 
 use super::{Finding, Source};
 
+/// Most lines of a file.
 const FILE_LINES: usize = 600;
+/// Most lines of a function, from signature to closing brace.
 const FUNCTION_LINES: usize = 80;
+/// The file with the exceptions.
 const LIST: &str = "xtask/ratchet.txt";
 
 pub(super) fn check(sources: &[Source], list: &str) -> Vec<Finding> {
@@ -46,7 +49,7 @@ struct Sized {
     limit: usize,
 }
 
-/// Holds one size against its limit or its exception, which is then used up.
+/// Compares one size with its limit or its exception, which is then used up.
 fn hold(found: &Sized, allowed: &mut BTreeMap<String, usize>, findings: &mut Vec<Finding>) {
     if found.lines <= found.limit {
         return;
@@ -67,7 +70,7 @@ fn hold(found: &Sized, allowed: &mut BTreeMap<String, usize>, findings: &mut Vec
     }
 }
 
-/// Lines such as `file PATH 640` and `function PATH::NAME 95`; `#` begins a comment.
+/// Parses lines such as `file PATH 640` and `function PATH::NAME 95`; `#` begins a comment.
 fn read_list(list: &str, findings: &mut Vec<Finding>) -> BTreeMap<String, usize> {
     let mut allowed = BTreeMap::new();
     for line in list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {

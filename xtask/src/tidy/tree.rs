@@ -1,4 +1,4 @@
-//! Reads the files that rules look at. Generated and fetched folders are left out.
+//! Reads the files for the rules. Generated and fetched folders are left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Code that exists only for tests, by its place: integration tests, and the test modules of `src`.
+    /// Whether it is code only for tests, by its path: integration tests, and the test modules of `src`.
     pub(crate) fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         self.path.contains("/tests/")
@@ -27,19 +27,28 @@ impl Source {
     }
 }
 
-/// Folders that are made, not written.
+/// Generated folders.
 const LEFT_OUT: &[&str] = &["target", "runs", "data", "node_modules"];
-/// Where a folder of a left-out name is written by hand all the same.
+/// Source folders with the name of a generated one.
 const KEPT: &[&str] = &["lab/data"];
-/// A walk deeper than this has met a loop of links.
+/// Greatest depth; a deeper walk has met a loop of links.
 const DEEPEST: usize = 16;
 
 /// All Rust files of our crates.
 pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
-    for top in
-        ["lab", "protocols", "language", "machines", "applications", "workloads", "platforms", "dev", "xtask"]
-    {
+    for top in [
+        "lab",
+        "protocols",
+        "language",
+        "machines",
+        "applications",
+        "kernels",
+        "workloads",
+        "platforms",
+        "dev",
+        "xtask",
+    ] {
         walk(&Walk { root, extension: "rs" }, &root.join(top), &mut found)?;
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -54,7 +63,7 @@ pub(crate) fn markdown_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     Ok(found)
 }
 
-/// Texts that are published beside the code: documentation, what users begin with, and stored records.
+/// Published texts beside the code: documentation, initial plans and scenarios, and stored records.
 pub(crate) fn published_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
     for top in ["docs", "plans", "studies", "scenarios", "lab/record/tests/corpus/first-version"] {

@@ -1,4 +1,4 @@
-//! Who attends which auction.
+//! Attendance of users at auctions.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

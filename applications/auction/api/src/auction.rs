@@ -1,4 +1,4 @@
-//! Auctions and how far they are.
+//! Auctions and their states.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! What the application says when it does not do what was asked.
+//! Refusals of the application.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Numbers that name things, one type each, so that a user cannot be mistaken for an item.
+//! Ids, one type for each kind, so that a user cannot be mistaken for an item.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

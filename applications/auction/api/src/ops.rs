@@ -1,4 +1,4 @@
-//! What operations people ask: is it ready, who leads, is its data right.
+//! Resources for operators: readiness, leadership, data checks.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

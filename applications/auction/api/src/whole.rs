@@ -1,8 +1,8 @@
-//! Whole numbers as JSON has them: `5.0` and `5e0` are the same number as `5`, and some languages write them so.
+//! Whole numbers in JSON: `5.0` and `5e0` are the same number as `5`, and some languages write them so.
 
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
-/// The greatest whole number that a float holds together with all smaller ones.
+/// Limit up to which a float holds all whole numbers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 struct Whole;

@@ -1,5 +1,5 @@
-//! What runs beside the requests must not end unseen: a node whose publisher is gone would take bids for ever and decide
-//! none.
+//! Supervision of the tasks beside the requests. None may end unnoticed: a node without its publisher would
+//! accept bids for ever and decide none.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use tokio::task::JoinHandle;
 
 use crate::app::App;
 
-/// Runs a part of the node beside the requests. When a bug ends it the node is broken: it gives up its auctions, and
-/// others go on.
+/// Runs a part of the node beside the requests. A panic in it marks the node as broken: it gives up its
+/// auctions, and other nodes take them.
 pub(crate) fn spawn(
     app: &Arc<App>,
     part: &'static str,
@@ -28,7 +28,7 @@ struct Alarm {
 
 impl Drop for Alarm {
     fn drop(&mut self) {
-        // A part that came to its end, or was told to, is as it should be.
+        // A part that ended by itself or was stopped has not failed.
         if std::thread::panicking() {
             tracing::error!(part = self.part, "a bug ended a part of the node");
             self.app.broken.set(format!("a bug ended the {}", self.part));

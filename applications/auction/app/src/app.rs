@@ -1,4 +1,4 @@
-//! The application: stores, caches, bus, auctioneer and register put together, without any HTTP.
+//! The application without HTTP: stores, caches, bus, auctioneer and register.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,16 +40,16 @@ const ITEMS: usize = 60_000;
 const ITEM_PAGES: usize = 10_000;
 /// Pages of running auctions kept as text.
 const LIVE_PAGES: usize = 2_000;
-/// How long a start waits after a beat that was not answered in time, before the next one.
+/// Pause of a start after a beat that was not answered in time.
 const FULL_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
-/// How long a start waits for the node's auctions, and as long again for those that others let go.
+/// Time limit of a start for the node's auctions, and the same again for those that other nodes release.
 const FIRST_CLAIMS: std::time::Duration = std::time::Duration::from_secs(60);
-/// How long an end waits for the stores to take what was decided.
+/// Time limit of a stop for storing the decisions made so far.
 const LAST_STORE: std::time::Duration = std::time::Duration::from_secs(20);
-/// Looks at the register in a start: one to learn of the cluster, one to be assigned, one to claim, and one to see it.
+/// Looks at the register in a start: to find the cluster, to be assigned, to claim, and to see the claims.
 const FIRST_LOOKS: u32 = 4;
 
-/// Why the application could not start.
+/// A failed start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The folder holds no complete fill.
@@ -65,7 +65,7 @@ pub enum StartError {
         from: PathBuf,
         /// The folder of this run's state.
         to: PathBuf,
-        /// What the system says.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
@@ -90,23 +90,24 @@ pub enum StartError {
     Bus(#[from] barograph_auction_bus::ConnectError),
 }
 
-/// An item as it is served, and which images are its own.
+/// An item as served, and the ids of its own images.
 #[derive(Clone)]
 pub(crate) struct ItemEntry {
     pub(crate) body: Bytes,
     pub(crate) images: Arc<[ImageId]>,
 }
 
-/// Everything a request may need.
+/// The state shared by all requests.
 pub(crate) struct App {
     pub(crate) node: Arc<str>,
     pub(crate) role: Role,
-    /// What the node says to the register.
+    /// The node's first beat to the register.
     pub(crate) sign: Beat,
-    /// Whether there is nobody else.
+    /// Whether this is the only node.
     pub(crate) alone: bool,
     pub(crate) relational: Arc<dyn Relational>,
-    /// The same store over connections of its own: what the auctioneer decided never waits behind requests.
+    /// The same store over separate connections, so that the auctioneer's decisions never wait behind
+    /// requests.
     pub(crate) decisions: Arc<dyn Relational>,
     pub(crate) events: Arc<dyn Events>,
     pub(crate) registry: Arc<dyn Registry>,
@@ -119,23 +120,23 @@ pub(crate) struct App {
     pub(crate) desk: mpsc::Sender<Command>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) prometheus: Mutex<prometheus_client::registry::Registry>,
-    /// What keeps the application from working for good.
+    /// A fault that lasts.
     pub(crate) broken: Trouble,
-    /// What keeps it from working for a while.
+    /// A fault that may pass.
     pub(crate) passing: Trouble,
-    /// The register was not reached at the last try.
+    /// Whether the last try to reach the register failed.
     pub(crate) late: AtomicBool,
-    /// The register has changed, or may have.
+    /// Notified when the register may have changed.
     pub(crate) look: Notify,
-    /// Auctions were taken or let go.
+    /// Notified when auctions were claimed or released.
     pub(crate) claims_done: Notify,
-    /// When the next future auction begins; `None` before anybody has asked.
+    /// Begin of the next future auction; `None` before the first look.
     pub(crate) next_begin: Mutex<Option<Millis>>,
-    /// Something that others must hear could not be said.
+    /// Whether a message that other nodes must receive could not be sent.
     unsaid: AtomicBool,
-    /// Held while the data are checked: one check at a time reads all there is.
+    /// Held during a check of the data: only one check at a time reads everything.
     pub(crate) checking: tokio::sync::Mutex<()>,
-    /// Who holds a token. There is no cache of users besides: their credit changes with every sale.
+    /// Users by session token. Users themselves are not cached: their credit changes with every sale.
     pub(crate) sessions: Shelf<u128, UserId>,
     pub(crate) auctions: Shelf<AuctionId, Bytes>,
     pub(crate) items: Shelf<ItemId, ItemEntry>,
@@ -144,7 +145,7 @@ pub(crate) struct App {
     pub(crate) live_pages: Shelf<Window, Bytes>,
 }
 
-/// What runs beside the requests.
+/// Tasks beside the requests.
 pub(crate) struct Background {
     auctioneer: JoinHandle<()>,
     publisher: JoinHandle<()>,
@@ -154,7 +155,7 @@ pub(crate) struct Background {
 }
 
 impl App {
-    /// Opens the stores, enlists the node and starts the auctioneer. Call within a runtime.
+    /// Opens the stores, registers the node and starts the auctioneer. Must be called within a runtime.
     pub(crate) async fn start(config: &ServeConfig) -> Result<(Arc<App>, Background), StartError> {
         let Opened { relational, decisions, events, registry, files } =
             open(&config.stores, config.threads).await?;
@@ -216,7 +217,8 @@ impl App {
         Ok((app, Background { auctioneer, publisher, cluster, hear, files }))
     }
 
-    /// Channels of all running auctions, and whatever is this node's at once: a node that is alone is ready with it.
+    /// Opens the channels of all running auctions and claims those of this node. A node that is alone is
+    /// ready after one look.
     async fn first_looks(self: &Arc<Self>) -> Result<(), StoreError> {
         for start in self.relational.running().await? {
             cluster::open(self, &start);
@@ -225,7 +227,7 @@ impl App {
             let looked = async {
                 loop {
                     match cluster::look(self).await {
-                        // Later a beat that is answered late is made up for by the next one.
+                        // A beat that is late after the start is made up for by the next one.
                         Err(StoreError::Full) => tokio::time::sleep(FULL_PAUSE).await,
                         done => return done,
                     }
@@ -236,14 +238,15 @@ impl App {
         Ok(())
     }
 
-    /// Ends the background: what was decided is stored, and others know it, when this returns. The threads that write the
-    /// embedded stores end when the last handle to the application is dropped; join them after that.
+    /// Stops the background tasks. On return, all decisions are stored and announced to the other nodes. The
+    /// threads that write the embedded stores end when the last handle to the application is dropped, and are
+    /// to be joined after that.
     pub(crate) async fn stop(&self, background: Background) -> Option<barograph_store_sqlite::WriterThreads> {
         self.channels.stop();
         background.cluster.abort();
         let _ = background.cluster.await;
         let decided = async {
-            // The auctioneer only fails to hear this if it has ended already.
+            // Fails only if the auctioneer has already ended.
             let _ = self.desk.send(Command::Stop).await;
             let _ = background.auctioneer.await;
             let _ = background.publisher.await;
@@ -274,13 +277,14 @@ impl App {
         background.files
     }
 
-    /// Hands the auctioneer something, and waits for room.
+    /// Sends a command to the auctioneer; waits for room in its queue.
     pub(crate) async fn command(&self, command: Command) {
-        // It has ended only when the application ends.
+        // Fails only when the application ends.
         let _ = self.desk.send(command).await;
     }
 
-    /// Hands the auctioneer something without waiting for it, which waits for the publisher now and then.
+    /// Sends a command to the auctioneer without waiting: the auctioneer itself waits for the publisher now
+    /// and then.
     pub(crate) fn command_later(&self, command: Command) {
         let desk = self.desk.clone();
         tokio::spawn(async move { desk.send(command).await });
@@ -291,7 +295,7 @@ impl App {
         self.channels.channel(auction).and_then(|c| c.owner()).is_some_and(|owner| *owner.node == *self.node)
     }
 
-    /// Learns who owns an auction. A new owner is told when somebody watches here.
+    /// Records the owner of an auction. A new owner is sent a wake if the auction has followers here.
     pub(crate) fn owned_by(&self, auction: AuctionId, node: &str, fence: i64) {
         let Some(channel) = self.channels.channel(auction) else { return };
         let news = channel.owned_by(&Arc::from(node), fence);
@@ -308,8 +312,8 @@ impl App {
         }
     }
 
-    /// Publishes a state here. What is cached of its item goes first. Old news, such as the echo of what this node told the
-    /// others, costs no cache.
+    /// Publishes a state on this node. Cached pages of its item are dropped first. Old news, such as the echo
+    /// of this node's own messages, drops nothing.
     pub(crate) fn tell_followers_here(&self, auction: AuctionId, state: (i64, Bidding), from: From) {
         let Some(change) = self.channels.news(auction, state.0, &state.1) else { return };
         if change.items {
@@ -321,7 +325,8 @@ impl App {
         self.channels.publish(auction, state, from);
     }
 
-    /// Tells all nodes, if there are others. What is not heard is announced again when the bus is back.
+    /// Sends a message to all nodes, if there are others. States that are lost are announced again when the
+    /// bus is back.
     pub(crate) fn tell_all(&self, message: &Message) {
         let Some(bus) = &self.bus else { return };
         if let Err(error) = bus.send(To::All, message.bytes()) {
@@ -329,7 +334,7 @@ impl App {
         }
     }
 
-    /// Tells one node; it may not hear.
+    /// Sends a message to one node. Delivery is not guaranteed.
     pub(crate) fn tell_node(&self, node: &str, message: &Message) {
         if let Err(error) = self.try_tell(node, message) {
             tracing::debug!(node, error = publisher::with_cause(&error), "not told");
@@ -340,7 +345,7 @@ impl App {
         self.bus.as_ref().ok_or(SendError::Down)?.send(To::Node(node), message.bytes())
     }
 
-    /// Tells all nodes that this one owns auctions, in messages of a bounded length.
+    /// Announces the auctions that this node owns, in messages of bounded length.
     pub(crate) fn tell_owned(&self, auctions: &[(AuctionId, i64)]) {
         for some in auctions.chunks(1_000) {
             self.tell_all(&Message::Owned { node: self.node.to_string(), auctions: some.to_vec() });
@@ -358,7 +363,7 @@ impl App {
         Ok(self.try_tell(&owner.node, &Message::Bid(bid))?)
     }
 
-    /// Tells the owner of an auction that somebody watches.
+    /// Sends a wake to the owner of an auction that has a follower.
     pub(crate) fn wake(&self, auction: AuctionId) -> Result<(), Refused> {
         let owner = self.channels.channel(auction).and_then(|c| c.owner()).ok_or(Refused::NoOwner)?;
         if *owner.node == *self.node {
@@ -367,7 +372,7 @@ impl App {
         Ok(self.try_tell(&owner.node, &Message::Wake { auction })?)
     }
 
-    /// Hands the auctioneer something if there is room.
+    /// Sends a command to the auctioneer if its queue has room.
     pub(crate) fn try_command(&self, command: Command) -> Result<(), Refused> {
         self.desk.try_send(command).map_err(|e| match e {
             mpsc::error::TrySendError::Full(_) => Refused::Busy,
@@ -375,13 +380,14 @@ impl App {
         })
     }
 
-    /// A session is over: on all nodes.
+    /// Ends a session on all nodes.
     pub(crate) fn end_session(&self, token: u128) {
         self.sessions.invalidate(&token);
         self.tell_surely(&Message::SessionEnded { token: format!("{token:032x}") });
     }
 
-    /// Tells all nodes something that they must hear sooner or later: what cannot be said now makes them forget later.
+    /// Sends a message that all nodes must receive sooner or later. If it cannot be sent now, they are made
+    /// to drop their caches later.
     fn tell_surely(&self, message: &Message) {
         let Some(bus) = &self.bus else { return };
         if bus.send(To::All, message.bytes()).is_err() {
@@ -389,14 +395,14 @@ impl App {
         }
     }
 
-    /// Says what could not be said, if there is anything.
+    /// Sends what could not be sent before, if anything.
     pub(crate) fn make_up(&self) {
         if self.unsaid.swap(false, Ordering::Relaxed) {
             self.tell_surely(&Message::Forget);
         }
     }
 
-    /// Announces the states of all auctions of this node, as they are stored, and that they are its own.
+    /// Announces the stored states of all auctions of this node, and its ownership of them.
     pub(crate) fn announce(&self) {
         let owned = self.known.owned();
         self.tell_owned(&owned);
@@ -407,7 +413,7 @@ impl App {
         }
     }
 
-    /// Tells the owners of auctions elsewhere that somebody watches here.
+    /// Sends wakes to the owners of auctions elsewhere that have followers here.
     pub(crate) fn wake_others(&self) {
         for channel in self.channels.all() {
             let owner = channel.owner().filter(|owner| *owner.node != *self.node && channel.is_watched());
@@ -417,21 +423,22 @@ impl App {
         }
     }
 
-    /// Another node says that a session is over.
+    /// Forgets a session that ended on another node.
     pub(crate) fn forget_session(&self, token: &str) {
         if let Ok(token) = u128::from_str_radix(token, 16) {
             self.sessions.invalidate(&token);
         }
     }
 
-    /// An item or its images have changed, and an auction may list it: on all nodes.
+    /// Drops an item from the caches of all nodes after a change to it or to its images; `auction` is the one
+    /// that lists it.
     pub(crate) fn item_changed(&self, item: ItemId, auction: Option<AuctionId>) {
         self.forget_item(item, auction);
         self.tell_surely(&Message::ItemChanged { item, auction });
     }
 
-    /// Forgets an item, and pages with it if an auction lists it. Those of all auctions: images are hardly ever added to an
-    /// item after it was listed.
+    /// Drops an item, and with `auction` the cached pages of items. The pages of all auctions go: images are
+    /// hardly ever added to an item after it was listed.
     pub(crate) fn forget_item(&self, item: ItemId, auction: Option<AuctionId>) {
         self.items.invalidate(&item);
         if auction.is_some() {
@@ -439,7 +446,7 @@ impl App {
         }
     }
 
-    /// Forgets whatever another node may have changed.
+    /// Drops everything that another node may have changed.
     pub(crate) fn forget(&self) {
         self.sessions.clear();
         self.auctions.clear();
@@ -448,7 +455,7 @@ impl App {
         self.live_pages.clear();
     }
 
-    /// Items with links to their images.
+    /// Adds to items the links to their images.
     pub(crate) async fn with_images(&self, items: &mut [Item]) -> Result<(), StoreError> {
         let ids: Vec<ItemId> = items.iter().map(|i| i.id).collect();
         for (item, images) in items.iter_mut().zip(self.images_of(&ids).await?) {
@@ -457,7 +464,7 @@ impl App {
         Ok(())
     }
 
-    /// Links to the images of items, in the order of the items.
+    /// Links to the images of the items, in the order of the items.
     pub(crate) async fn images_of(&self, items: &[ItemId]) -> Result<Vec<Vec<ImageLink>>, StoreError> {
         if items.is_empty() {
             return Ok(Vec::new());
@@ -475,7 +482,7 @@ impl App {
         Ok(items.iter().map(of).collect())
     }
 
-    /// What stands in the tiers.
+    /// Description of each tier.
     pub(crate) fn tiers(&self) -> Vec<(Tier, Described)> {
         let bus = match &self.bus {
             Some(bus) => Described {
@@ -499,8 +506,8 @@ impl App {
         ]
     }
 
-    /// Why the node is not ready, if it is not. A bus that is down is no reason: all nodes would be unready at once, while
-    /// each can still do most of its work; `GET /cluster` tells of it.
+    /// Reason why the node is not ready, if any. A bus that is down is not one: all nodes would be unready
+    /// at once, though each can still do most of its work. `GET /cluster` shows it.
     pub(crate) fn trouble(&self) -> Option<String> {
         if let Some(trouble) = self.broken.get().or_else(|| self.passing.get()) {
             return Some(trouble);
@@ -520,7 +527,7 @@ impl App {
     }
 }
 
-/// Why the owner of an auction was not told.
+/// Reasons why a message could not be sent to the owner of an auction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// The auction is between two owners.
@@ -529,7 +536,7 @@ pub(crate) enum Refused {
     Busy,
     /// The owner is another node, and there is no way to it.
     CutOff,
-    /// The node ends.
+    /// The node is stopping.
     Stopping,
 }
 

@@ -1,5 +1,5 @@
-//! The auctioneer of a node: decides in all auctions the node owns. Bids and wakes come in by a queue, time by the next
-//! deadline. What it decides goes to the publisher, in order.
+//! The auctioneer of a node: decides in all auctions that the node owns. Input are bids and wakes from a
+//! queue and the next deadline. Decisions go to the publisher, in order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,34 +14,34 @@ use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 
-/// Bids and wakes that may wait for the auctioneer; deciding one takes about a microsecond.
+/// Capacity of the queue of bids and wakes; a decision takes about a microsecond.
 pub(crate) const QUEUE: usize = 8192;
 
-/// Changes that may wait to be stored and published; when it is full the auctioneer waits, and then bids do.
+/// Capacity of the queue to the publisher. When it is full the auctioneer waits, and then so do bids.
 pub(crate) const CHANGES: usize = 4096;
 
-/// What the auctioneer is asked to do.
+/// A command to the auctioneer.
 pub(crate) enum Command {
-    /// Somebody watches this auction.
+    /// The auction has a follower.
     Wake(AuctionId),
-    /// Somebody bids.
+    /// A bid.
     Bid {
-        /// In which auction.
+        /// The auction.
         auction: AuctionId,
-        /// The bid.
+        /// Bidder, item and amount.
         offer: Offer,
         /// The bidder's credit as the store has it, in cents.
         credit: Cents,
     },
     /// The node owns an auction from now on, under this fence.
     Own(Box<StartState>, i64),
-    /// The node does not own an auction any more, unless under a later fence than this.
+    /// The node no longer owns an auction, unless under a later fence than this.
     Lose(AuctionId, i64),
-    /// An item that was sold could not be paid: it goes back to the list.
+    /// The sale of an item failed for lack of credit: the item returns to the list.
     GiveBack(AuctionId, ItemId),
-    /// A sale that was decided here was not stored: the buyer has not paid.
+    /// A sale that was decided here was not stored: the buyer's credit is restored.
     Refund(UserId, Cents),
-    /// Whatever was sent before this is decided; then the auctioneer ends.
+    /// Ends the auctioneer after everything sent before.
     Stop,
 }
 
@@ -50,26 +50,26 @@ struct Entry {
     fence: i64,
     /// Row of the current listing in the relational store.
     listing: i64,
-    /// Counts the listings of the auction.
+    /// Number of the current listing within the auction.
     round: i64,
-    /// Row of the leading bid in the events; 0 while nobody has bid.
+    /// Row of the leading bid in the events; 0 before the first bid.
     bid: i64,
-    /// When the leading bid was accepted, or when the item came on sale.
+    /// Time of the leading bid, or of the begin of the sale.
     bid_ms: Millis,
     /// Whether the auction is in the heap.
     scheduled: bool,
 }
 
-/// The auctioneer's own things; nobody else touches them.
+/// State of the auctioneer; not shared.
 pub(crate) struct Auctioneer {
     ids: Arc<Ids>,
     clock: Clock,
     metrics: Arc<Metrics>,
     changes: mpsc::Sender<Change>,
     entries: HashMap<AuctionId, Entry>,
-    /// Every auction that is awake, once: by its deadline, or by an earlier one that a bid has moved.
+    /// Every awake auction once, by its deadline or by an earlier one that a bid has moved.
     due: BinaryHeap<Reverse<(Millis, AuctionId)>>,
-    /// Whoever has ever bid here. The store follows behind, so what is known here is right, or the store knows less.
+    /// Credit of every bidder so far. The store is never ahead of it.
     purses: Purses,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn bidding(row: &HighBidRow) -> Bidding {
 }
 
 impl Auctioneer {
-    /// Owns nothing yet.
+    /// An auctioneer that owns no auctions.
     pub(crate) fn new(
         ids: Arc<Ids>,
         clock: Clock,
@@ -118,7 +118,7 @@ impl Auctioneer {
         }
     }
 
-    /// Works until it is told to stop.
+    /// Runs until [`Command::Stop`].
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         loop {
             let next = self.due.peek().map(|Reverse((at, _))| self.clock.instant(*at));
@@ -155,7 +155,7 @@ impl Auctioneer {
         }
     }
 
-    /// Takes over an auction as the store has it. Where no item is on sale, the next one comes on sale.
+    /// Takes over an auction in the state of the store. If no item is on sale, the next one comes on sale.
     async fn own(&mut self, start: StartState, fence: i64) {
         let id = start.auction.id;
         let entry = |live: LiveAuction, row: Option<&HighBidRow>| Entry {
@@ -168,7 +168,7 @@ impl Auctioneer {
             scheduled: false,
         };
         let latest = start.latest.as_ref();
-        // A heap entry of an earlier time the auction was owned here finds the new one at rest, which does no harm.
+        // A heap entry from an earlier ownership may find the new entry at rest; that does no harm.
         match latest.map(|row| (row, ongoing(row))) {
             Some((_, Some(bidding))) => {
                 self.purses.learn(bidding.bidder, start.bidder_credit);
@@ -197,7 +197,7 @@ impl Auctioneer {
         self.schedule(id);
     }
 
-    /// Sees to it that an auction with a running timer is in the heap.
+    /// Puts an auction with a running timer into the heap, unless it is there.
     fn schedule(&mut self, id: AuctionId) {
         let Some(entry) = self.entries.get_mut(&id).filter(|e| !e.scheduled) else { return };
         if let Some(at) = entry.live.next_deadline() {
@@ -233,7 +233,7 @@ impl Auctioneer {
         }
     }
 
-    /// Hands changes over to be stored and published, in order.
+    /// Sends changes to the publisher, in order.
     async fn send(&mut self, id: AuctionId, events: Vec<Event>) {
         for event in events {
             let Some(entry) = self.entries.get_mut(&id) else { return };
@@ -259,7 +259,7 @@ impl Auctioneer {
                 bid_ms: entry.bid_ms,
                 fence: entry.fence,
             };
-            // The publisher ends after the auctioneer, unless it has failed; then nothing is published any more.
+            // The publisher outlives the auctioneer unless it has failed; then nothing is published any more.
             let _ = self.changes.send(change).await;
         }
     }

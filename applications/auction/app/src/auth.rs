@@ -1,7 +1,8 @@
-//! Passwords: how they are hashed and verified, with settings fit for a benchmark.
+//! Passwords: hashing and verification, with settings for a benchmark.
 //!
-//! argon2id with 64 KiB of memory, one pass and one lane costs tens of microseconds, so that logging in is real
-//! work without being most of the application's work. A site with secrets to keep would take a thousand times more.
+//! argon2id with 64 KiB of memory, one pass and one lane takes tens of microseconds, so that a login is real
+//! work but not most of the application's work. A site with secrets to protect would use a thousand times
+//! more.
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 
@@ -24,7 +25,7 @@ pub(crate) fn hash(password: &str, salt: [u8; 16]) -> String {
         .to_string()
 }
 
-/// Whether a password belongs to a PHC string; a string that is none belongs to no password.
+/// Whether a password matches a PHC string; a malformed string matches none.
 pub(crate) fn verify(password: &str, phc: &str) -> bool {
     hasher().verify_password(password.as_bytes(), phc).is_ok()
 }

@@ -1,32 +1,32 @@
-//! A bounded cache in front of the stores that never keeps what was outdated when it arrived.
+//! A bounded cache in front of the stores that never keeps a value that was outdated on arrival.
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::sync::Cache;
 
-/// The cache. Values are cheap to clone (`Bytes`, ids).
+/// A cache. Values are cheap to clone (`Bytes`, ids).
 pub(crate) struct Shelf<K, V> {
     cache: Cache<K, V>,
-    /// Rises with every invalidation: a value read before one and put in after it is taken out again.
+    /// Rises with every invalidation: a value read before one and inserted after it is removed again.
     epoch: AtomicU64,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// How a cache does.
+/// Figures of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// Entries now.
+    /// Present entries.
     pub(crate) entries: u64,
-    /// Questions it answered.
+    /// Lookups answered by the cache.
     pub(crate) hits: u64,
-    /// Questions it passed on.
+    /// Lookups passed on to the store.
     pub(crate) misses: u64,
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
-    /// Room for about `entries` values.
+    /// Creates a cache with room for about `entries` values.
     pub(crate) fn new(entries: usize) -> Self {
         Shelf {
             cache: Cache::new(entries),
@@ -36,7 +36,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
         }
     }
 
-    /// The value of a key, read with `load` when it is not here; `None` when there is no such thing.
+    /// Returns the value of a key, read with `load` if it is not cached; `None` if it does not exist.
     pub(crate) async fn get_or_load<E, F>(&self, key: &K, load: impl FnOnce() -> F) -> Result<Option<V>, E>
     where
         F: Future<Output = Result<Option<V>, E>>,
@@ -49,32 +49,32 @@ impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
         let before = self.epoch.load(Ordering::SeqCst);
         let Some(value) = load().await? else { return Ok(None) };
         self.cache.insert(key.clone(), value.clone());
-        // The order matters: an invalidation raises the epoch first and removes then, so whichever comes first,
-        // either it removes this value or we see that the epoch has risen.
+        // An invalidation raises the epoch first and removes afterwards. In either order, it removes this
+        // value or the raised epoch is seen here.
         if self.epoch.load(Ordering::SeqCst) != before {
             self.cache.remove(key);
         }
         Ok(Some(value))
     }
 
-    /// Puts in a value that is known to be current.
+    /// Inserts a value that is known to be current.
     pub(crate) fn insert(&self, key: K, value: V) {
         self.cache.insert(key, value);
     }
 
-    /// Forgets a key whose value has changed in the store.
+    /// Removes a key whose value has changed in the store.
     pub(crate) fn invalidate(&self, key: &K) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         self.cache.remove(key);
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub(crate) fn clear(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         self.cache.clear();
     }
 
-    /// How it does.
+    /// Returns the figures of the cache.
     pub(crate) fn used(&self) -> Use {
         Use {
             entries: self.cache.len() as u64,

@@ -1,4 +1,4 @@
-//! The published state of each live auction as this node knows it, who waits for news of it, and who owns it.
+//! The published state, the followers and the owner of each live auction, as known to this node.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use barograph_auction_rules::{Bidding, UNSOLD};
 
 use crate::messages::moves_item;
 
-/// Which state: the round and the sequence number in it. States are ordered by it.
+/// Round and sequence number of a state. States are ordered by it.
 pub(crate) type Seen = (i64, u32);
 
 /// A state of the bidding, serialised once for all followers.
@@ -42,35 +42,36 @@ impl Snapshot {
     }
 }
 
-/// What followers of an auction can know.
+/// The published state of an auction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Published {
-    /// Counts the listings of the auction; with the sequence number of the bidding it orders all states.
+    /// Number of the listing within the auction; with the sequence number of the bidding it orders all
+    /// states.
     round: i64,
     /// The sequence number last published in this round.
     sequence: u32,
     /// The item on sale; none between two items.
     current: Option<Snapshot>,
-    /// How the item before ended: followers may see the next one first.
+    /// The end of the bidding for the previous item: a follower may see the next item first.
     over: Option<Snapshot>,
-    /// The application is about to stop.
+    /// Whether the application is about to stop.
     stopping: bool,
 }
 
 impl Published {
-    /// The states that somebody must be told who has seen everything up to `seen`, as events: how the item before ended,
-    /// then the present state. For `None`, who has seen nothing, the present state alone.
+    /// The states after `seen`, as events: the end of the previous item, then the present state. With `None`,
+    /// the present state alone.
     pub(crate) fn unseen(&self, seen: Option<Seen>) -> impl Iterator<Item = (Seen, Bytes)> + use<> {
         let (over, current) = (self.over.as_ref(), self.current.as_ref());
         let told = match seen {
-            // Between two items the end of the one before is the state.
+            // Between two items the end of the previous one is the present state.
             None => [None, current.or(over)],
             Some(seen) => [over, current].map(|s| s.filter(|s| s.seen() > seen)),
         };
         told.map(|s| s.map(|s| (s.seen(), s.event.clone()))).into_iter().flatten()
     }
 
-    /// Whether a state follows on the last one, so that nothing was missed in between.
+    /// Whether a state directly follows the last one, with none missing in between.
     fn goes_on(&self, round: i64, sequence: u32) -> bool {
         if round == self.round {
             return self.sequence + 1 == sequence;
@@ -78,7 +79,7 @@ impl Published {
         round == self.round + 1 && sequence == 1 && self.current.is_none()
     }
 
-    /// Whether somebody has seen more of the item on sale than this node: at another node, a moment ago.
+    /// Whether a follower is ahead of this node about the item on sale, having just seen another node.
     fn is_behind(&self, item: ItemId, count: u32) -> bool {
         let current = self.current.as_ref().filter(|s| s.bidding.item == item);
         !self.stopping && current.is_some_and(|s| s.bidding.sequence < count)
@@ -90,18 +91,18 @@ impl Published {
     }
 }
 
-/// The answer to somebody who waited.
+/// Answer to a poll.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum News<T> {
-    /// There it is.
+    /// The news.
     Got(T),
-    /// Nothing happened in the time allowed.
+    /// Nothing happened within the time limit.
     Nothing,
     /// The application is about to stop.
     Stopping,
 }
 
-/// One live auction on the bus.
+/// The channel of one live auction.
 pub(crate) struct Channel {
     /// The auction.
     pub(crate) auction: Auction,
@@ -111,56 +112,56 @@ pub(crate) struct Channel {
     owner: RwLock<Option<Owner>>,
 }
 
-/// Who owns an auction.
+/// Owner of an auction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// The node.
     pub(crate) node: Arc<str>,
-    /// Under which fence.
+    /// The fence of its ownership.
     pub(crate) fence: i64,
 }
 
-/// What a new state changes of what is served.
+/// Effect of a new state on what is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Whether items of the auction are not what they were.
+    /// Whether items of the auction have changed.
     pub(crate) items: bool,
     /// The item that was on sale before.
     pub(crate) before: Option<ItemId>,
 }
 
-/// Where a state comes from.
+/// Source of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     /// This node owns the auction and has just stored the change.
     Own,
-    /// Another node, or a reminder.
+    /// Another node, or a repeated announcement.
     Hearsay,
 }
 
-/// Serialises an update. Kept apart because all bodies that followers see must come from the same place.
+/// Serialises an update. All bodies that followers see are made here.
 fn body(update: &BidUpdate) -> Bytes {
     Bytes::from(serde_json::to_vec(update).expect("numbers and names serialise"))
 }
 
 impl Channel {
-    /// True the first time somebody watches.
+    /// Marks the auction as followed; true the first time.
     pub(crate) fn first_watched(&self) -> bool {
         // The load spares the cache line of a popular auction a write per poll.
         !self.watched.load(Ordering::Relaxed) && !self.watched.swap(true, Ordering::Relaxed)
     }
 
-    /// The auctioneer could not be told: the next one who watches is the first again.
+    /// Withdraws the mark after a failed wake: the next follower is the first again.
     pub(crate) fn forget_watcher(&self) {
         self.watched.store(false, Ordering::Relaxed);
     }
 
-    /// Whether anybody has ever watched.
+    /// Whether the auction has ever had a follower.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)
     }
 
-    /// Somebody watches, here or at another node.
+    /// Marks the auction as followed, here or at another node.
     pub(crate) fn mark_watched(&self) {
         self.watched.store(true, Ordering::Relaxed);
     }
@@ -172,12 +173,13 @@ impl Channel {
         Some((now.round, snapshot.bidding))
     }
 
-    /// Who owns the auction, as far as this node knows.
+    /// The owner of the auction, as far as this node knows.
     pub(crate) fn owner(&self) -> Option<Owner> {
         self.owner.read().clone()
     }
 
-    /// Learns who owns the auction; an older fence than the known one is no news. Answers whether it was news.
+    /// Records the owner of the auction, unless `fence` is older than the known one. Returns whether this was
+    /// news.
     pub(crate) fn owned_by(&self, node: &Arc<str>, fence: i64) -> bool {
         let mut owner = self.owner.write();
         if owner.as_ref().is_some_and(|known| known.fence >= fence) {
@@ -187,21 +189,21 @@ impl Channel {
         true
     }
 
-    /// Hears of every state from here on, the present one first.
+    /// Receives every state from here on, beginning with the present one.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Published> {
         let mut watch = self.state.subscribe();
         watch.mark_changed();
         watch
     }
 
-    /// Rises whenever an item of the auction changes its state; part of the key of whatever is cached of them.
+    /// Rises whenever an item of the auction changes state; part of the key of everything cached about them.
     pub(crate) fn version(&self) -> u32 {
         self.version.load(Ordering::SeqCst)
     }
 
-    /// Waits until the bidding for `item` has got beyond sequence number `count`, at most until `deadline`.
+    /// Waits until the bidding for `item` has passed sequence number `count`, at most until `deadline`.
     ///
-    /// 0 is answered at once, and so is a question about an item that is not on sale any more.
+    /// Answers at once for 0, and for an item that is no longer on sale.
     pub(crate) async fn next_bid(&self, item: ItemId, count: u32, deadline: Instant) -> News<Bytes> {
         let mut watch = self.state.subscribe();
         let patience = deadline - (POLL_LIMIT - BEHIND_LIMIT);
@@ -214,8 +216,8 @@ impl Channel {
             if let Some(answer) = self.answer(&watch.borrow_and_update(), item, count) {
                 return answer;
             }
-            // A timer of the runtime per poll: entering and leaving its wheel costs some 100 ns, and because a last
-            // call comes after 30 s, hardly any poll of a living auction ever reaches its limit.
+            // One timer of the runtime per poll: entering and leaving its wheel costs some 100 ns, and
+            // because a last call comes after 30 s, hardly any poll of a live auction reaches its limit.
             match timeout_at(deadline, watch.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return News::Stopping,
@@ -236,7 +238,7 @@ impl Channel {
             if sequence == count {
                 return None;
             }
-            // A higher count that this node does not catch up with belongs to an earlier time the item was on sale.
+            // A higher count that this node does not catch up with belongs to an earlier listing of the item.
         }
         let over = now.over.as_ref().filter(|s| s.bidding.item == item && s.bidding.sequence > count);
         if let Some(over) = over {
@@ -252,7 +254,7 @@ impl Channel {
         })))
     }
 
-    /// The item on sale; between two items waits until `deadline`.
+    /// The item on sale; between two items, waits until `deadline`.
     pub(crate) async fn current_item(&self, deadline: Instant) -> News<ItemId> {
         let mut watch = self.state.subscribe();
         let found = timeout_at(deadline, watch.wait_for(|p| p.current.is_some() || p.stopping)).await;
@@ -277,16 +279,17 @@ pub(crate) struct Channels {
     followers: AtomicU64,
 }
 
-/// What was published here.
+/// Figures of the channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Changes of auctions that this node owns.
     pub(crate) updates: u64,
-    /// Those of them that did not follow on the one before: there must be none.
+    /// Those that did not directly follow the previous state: must be zero.
     pub(crate) gaps: u64,
-    /// States of other nodes' auctions that did not follow on the one before: something on the bus was missed and caught up.
+    /// States of other nodes' auctions that did not directly follow the previous one: a message on the bus
+    /// was lost and made up for.
     pub(crate) resyncs: u64,
-    /// Followers that wait now.
+    /// Followers that wait at present.
     pub(crate) followers: u64,
 }
 
@@ -306,22 +309,22 @@ impl Channels {
         Arc::clone(channel)
     }
 
-    /// The channel of an auction that is live.
+    /// The channel of a live auction.
     pub(crate) fn channel(&self, id: AuctionId) -> Option<Arc<Channel>> {
         self.channels.read().get(&id).cloned()
     }
 
-    /// All of them.
+    /// All channels.
     pub(crate) fn all(&self) -> Vec<Arc<Channel>> {
         self.channels.read().values().cloned().collect()
     }
 
-    /// How many auctions are live.
+    /// Number of live auctions.
     pub(crate) fn len(&self) -> usize {
         self.channels.read().len()
     }
 
-    /// What was published.
+    /// Returns the figures.
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             updates: self.updates.load(Ordering::Relaxed),
@@ -331,13 +334,13 @@ impl Channels {
         }
     }
 
-    /// Counts a follower as long as the answer lives.
+    /// Counts a follower for the lifetime of the returned value.
     pub(crate) fn follow(self: &Arc<Self>) -> Following {
         self.followers.fetch_add(1, Ordering::Relaxed);
         Following(Arc::clone(self))
     }
 
-    /// What a state would change here: nothing for old news.
+    /// The effect of a state on what is served here: nothing for old news.
     pub(crate) fn news(&self, id: AuctionId, round: i64, bidding: &Bidding) -> Option<Change> {
         let channel = self.channel(id)?;
         let now = channel.state.borrow();
@@ -348,13 +351,13 @@ impl Channels {
         })
     }
 
-    /// Publishes a state and wakes everybody who waits for it. One that is not newer than what is known is dropped.
-    /// Answers whether it was news.
+    /// Publishes a state and wakes all that wait for it. A state that is not newer than the known one is
+    /// dropped. Returns whether it was news.
     pub(crate) fn publish(&self, id: AuctionId, (round, bidding): (i64, Bidding), from: From) -> bool {
         let Some(channel) = self.channel(id) else { return false };
         let snapshot = Snapshot::new(id, round, bidding);
         let ended = matches!(bidding.state, BidState::Sold | BidState::NotSold);
-        // What is served of the items must be known as old before anybody hears of the change.
+        // Cached items must be known as outdated before followers get the change.
         let mut follows = true;
         let news = channel.state.send_if_modified(|now| {
             if (round, bidding.sequence) <= (now.round, now.sequence) {
@@ -376,7 +379,7 @@ impl Channels {
         match from {
             From::Own => {
                 self.updates.fetch_add(1, Ordering::Relaxed);
-                // What is no news was heard of already, by way of the next owner.
+                // A known state arrived earlier by way of the next owner.
                 self.gaps.fetch_add(u64::from(news && !follows), Ordering::Relaxed);
             }
             From::Hearsay => {
@@ -386,7 +389,7 @@ impl Channels {
         news
     }
 
-    /// Lets everybody go who waits; whoever comes later is refused.
+    /// Ends all waiting; later calls are refused.
     pub(crate) fn stop(&self) {
         for channel in self.channels.read().values() {
             channel.state.send_modify(|now| now.stopping = true);
@@ -394,7 +397,7 @@ impl Channels {
     }
 }
 
-/// Somebody who waits for news.
+/// A waiting follower, counted until dropped.
 pub(crate) struct Following(Arc<Channels>);
 
 impl Drop for Following {
@@ -403,13 +406,14 @@ impl Drop for Following {
     }
 }
 
-/// How long a next-bid poll is held: one and a half times the idle limit, so that a living auction always answers.
+/// Time limit of a poll for the next bid: one and a half times the idle limit, so that a live auction always
+/// answers.
 pub(crate) const POLL_LIMIT: Duration = Duration::from_secs(45);
 
-/// How long a node waits to hear of a state that a follower has seen elsewhere.
+/// Time limit for catching up with a state that a follower has seen elsewhere.
 const BEHIND_LIMIT: Duration = Duration::from_secs(2);
 
-/// How long a question for the current item waits between two items.
+/// Time limit of a request for the current item between two items.
 pub(crate) const CURRENT_ITEM_LIMIT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -443,13 +447,13 @@ mod tests {
         let open = |sequence| state(5, sequence, BidState::Open);
         assert!(channels.publish(ID, (1, open(1)), From::Own));
         assert!(channels.publish(ID, (1, open(2)), From::Own));
-        // The echo of what this node told the others.
+        // The echo of this node's own message.
         assert!(!channels.publish(ID, (1, open(2)), From::Hearsay));
         assert_eq!(channels.counts(), Counts { updates: 2, ..Counts::default() });
-        // Another node has gone on, and something of it was missed.
+        // Another node has gone on, and one of its messages was lost.
         assert!(channels.publish(ID, (2, state(6, 4, BidState::Open)), From::Hearsay));
         assert_eq!(channels.counts(), Counts { updates: 2, resyncs: 1, ..Counts::default() });
-        // An owner that leaves something out is wrong.
+        // An owner that skips a state is wrong.
         assert!(channels.publish(ID, (2, state(6, 6, BidState::Open)), From::Own));
         assert_eq!(channels.counts().gaps, 1);
     }

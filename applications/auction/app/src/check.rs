@@ -1,8 +1,8 @@
-//! Data checks: is what the stores hold after a run what the rules allow?
+//! Checks of the stored data against the rules after a run.
 //!
-//! The relational store is looked at first, then the events, so that every change in the first has its bid in the
-//! second. What the stores took in the last seconds may be on its way from the one to the other, on this node or another,
-//! and is none of the check's business yet.
+//! The relational store is read first and the events second, so that every change in the first has its bid in
+//! the second. Writes of the last seconds may still be on their way between the stores, on this node or
+//! another, and are not checked yet.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -15,20 +15,21 @@ use tokio::time::timeout;
 
 use crate::app::App;
 
-/// Findings of one kind that are spelled out; the rest is only counted.
+/// Findings of one kind that are listed; the rest is only counted.
 const MAX_FINDINGS: usize = 20;
 
-/// A change takes milliseconds from the first store to the last, on a busy machine seconds.
+/// Age below which a change may not have reached all stores. It takes milliseconds, on a busy machine
+/// seconds.
 const ON_ITS_WAY_MS: Millis = 5_000;
 
-/// Clocks of nodes may differ by so much.
+/// Allowed difference between the clocks of nodes.
 const CLOCKS_MS: Millis = 1_000;
 
-/// How long a check waits for another one to end.
+/// Time limit of a check that waits for another one to end.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Checks everything in the stores, and what was published here. One check at a time; others wait, and are refused as busy
-/// when it takes too long.
+/// Checks all stored data, and what was published here. One check runs at a time; others wait, and are
+/// refused as busy after a time limit.
 pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
     let _alone = timeout(WAIT, app.checking.lock()).await.map_err(|_| StoreError::Full)?;
     let settled_by = app.clock.now() - ON_ITS_WAY_MS;
@@ -53,8 +54,8 @@ pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
     Ok(CheckReport { ok: findings.is_empty(), findings, counts })
 }
 
-/// Bids that won after the audit was read are what they were then. The sale is stored first, so whether there was one since
-/// is seen by another look at the listing.
+/// Resets bids that won after the audit to their state at the audit. The sale is stored first, so a second
+/// look at the listing shows whether there was one since.
 async fn as_audited<'a>(
     audit: &Audit,
     bids: &mut [BidRow],
@@ -72,7 +73,7 @@ async fn as_audited<'a>(
     Ok(())
 }
 
-/// Checks what the two stores hold against each other and against the rules.
+/// Checks the two stores against each other and against the rules.
 fn stores(audit: &Audit, bids: &[BidRow], settled_by: Millis, findings: &mut Findings) -> CheckCounts {
     let mut by_listing: HashMap<i64, Vec<&BidRow>> = HashMap::new();
     let listings: HashMap<i64, &HighBidRow> = audit.offers.iter().map(|o| (o.row.id, &o.row)).collect();
@@ -82,7 +83,7 @@ fn stores(audit: &Audit, bids: &[BidRow], settled_by: Millis, findings: &mut Fin
         let counts = match bid.state {
             codes::bid::VOID => false,
             codes::bid::PROPOSED => fate(bid, row) == Fate::Accepted,
-            // Taken by both stores after the first was looked at.
+            // Taken by both stores after the first one was read.
             _ => bid.bid_ms < settled_by || row.is_some_and(|row| row.sequence >= bid.sequence),
         };
         if counts {
@@ -139,7 +140,7 @@ fn check_rounds(audit: &Audit, findings: &mut Findings) {
     }
 }
 
-/// Credit only moves by sales: what there is now and what was paid make up what there was.
+/// Credit only moves by sales: the present credit and the payments add up to the initial credit.
 fn check_credit(audit: &Audit, findings: &mut Findings) {
     let initial = &audit.initial;
     let paid: i64 = audit
@@ -179,7 +180,7 @@ fn check_offer(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: 
         findings.add("paid", format!("item {item}: sold to nobody"));
     }
     let Some(last) = bids.last() else {
-        // Bidding that had begun before the run may go on without a bid of this run.
+        // Bidding that had begun before the run may have no bid of this run.
         let untouched = (row.amount_cents, row.bidder_id) == (offer.starting_bid, UNSOLD.0);
         if !offer.preloaded && (sold || !untouched) {
             findings.add("high", format!("item {item}: has a highest bid but no bids"));
@@ -210,7 +211,8 @@ fn check_offer(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: 
     check_winner(offer, bids, settled_by, findings);
 }
 
-/// Whether a bid follows on a change: as the next one, or with a last call between, which comes after the idle limit.
+/// Whether a bid directly follows a change, or follows the last call after it, which comes after the idle
+/// limit.
 fn follows((sequence, at_ms): (i64, Millis), bid: &BidRow) -> bool {
     match bid.sequence - sequence {
         1 => true,
@@ -230,7 +232,7 @@ fn check_first(offer: &Offered, first: &BidRow, findings: &mut Findings) {
     }
 }
 
-/// Exactly the last bid of a sale bought the item; of a sale just now it may still be on its way to be called that.
+/// Only the last bid of a sale is marked as the winner; after a very recent sale the mark may be missing.
 fn check_winner(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
     let sold = offer.row.state == codes::high_bid::SOLD;
     let winners = bids.iter().filter(|b| b.state == codes::bid::WINNING).count();
@@ -274,7 +276,8 @@ mod tests {
 
     const BID: i64 = 22;
 
-    /// What is found of a last call whose bid won by the time the bids were read, when another look shows this listing.
+    /// Findings about a last call whose bid was marked as the winner when the bids were read; `now` is the
+    /// listing at a second look.
     fn found(now: Option<&HighBidRow>) -> Vec<String> {
         let row = row(3, 1, codes::high_bid::LAST_CALL, BID);
         let audit = Audit {

@@ -1,8 +1,8 @@
-//! A node among others: it beats, leads when nobody else does, takes the auctions it is assigned and lets go of others.
+//! Membership of a node in the cluster: beats, leadership, taking assigned auctions and releasing others.
 //!
-//! Everything here follows the register (see [`barograph_auction_store::Registry`]); the bus only makes it quicker. A
-//! node that is killed stops beating; when its lease is over the leader assigns its auctions to others, who claim them
-//! under new fences, settle what it left, and go on from the state in the store.
+//! All state is in the register (see [`barograph_auction_store::Registry`]); the bus only speeds things up. A
+//! node that is killed stops beating. When its lease is over the leader assigns its auctions to other nodes,
+//! which claim them under new fences, settle its last bids, and continue from the stored state.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,27 +25,29 @@ use crate::publisher::{settle_left, with_cause};
 use crate::settings::{ServeConfig, owns};
 use crate::share;
 
-/// How long a sign of life counts. A killed node's auctions stand still for this long and two beats at the most.
+/// Validity of a beat. A killed node's auctions stand still for this long and two beats at most.
 const LEASE: Duration = Duration::from_millis(2_000);
 
-/// Signs of life: four per lease, so that one slow answer of the store does not cost a node its auctions.
+/// Distance between beats: four per lease, so that one slow answer of the store does not cost a node its
+/// auctions.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Signs of life of a node that is alone: nobody waits for them. Its lease lasts twice as long.
+/// Distance between beats of a node that is alone: no other node waits for them. Its lease lasts twice as
+/// long.
 const ALONE: Duration = Duration::from_secs(60);
 
-/// Auctions taken side by side: each is a few exchanges with the stores, over connections that are few.
+/// Auctions claimed side by side: each takes a few exchanges with the stores, over few connections.
 const AT_ONCE: usize = 16;
 
-/// How long a node that ends waits for others to take its auctions.
+/// Time limit for handing auctions over at the end of a node.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// What a node knows of the cluster.
+/// This node's knowledge of the cluster.
 #[derive(Default)]
 pub(crate) struct Known {
     state: Mutex<State>,
     draining: AtomicBool,
-    /// The cluster was heard of again.
+    /// Notified after each answered beat.
     changed: Notify,
 }
 
@@ -55,11 +57,11 @@ struct State {
     assignments: Arc<[Assignment]>,
     /// Auctions this node owns, with their fences.
     owned: Vec<(AuctionId, i64)>,
-    /// The version of the register that this node is in line with.
+    /// The last version of the register that this node has followed.
     followed: Option<i64>,
-    /// Whether it ever was.
+    /// Whether the node has ever followed the register.
     settled: bool,
-    /// When the last beat was answered, on the application's clock.
+    /// Time of the last answered beat, on the application's clock.
     seen: Option<Millis>,
 }
 
@@ -69,7 +71,7 @@ impl Known {
         self.state.lock().cluster.clone()
     }
 
-    /// When the last beat was answered, on the application's clock; `None` before the first.
+    /// Time of the last answered beat, on the application's clock; `None` before the first.
     pub(crate) fn seen(&self) -> Option<Millis> {
         self.state.lock().seen
     }
@@ -79,28 +81,29 @@ impl Known {
         self.state.lock().owned.clone()
     }
 
-    /// How many auctions this node owns.
+    /// Number of auctions this node owns.
     pub(crate) fn owns(&self) -> usize {
         self.state.lock().owned.len()
     }
 
-    /// Whether the node has ever been in line with the register: later it may be behind for a moment, and serves on.
+    /// Whether the node has ever followed the register: later it may be behind for a moment, and continues to
+    /// serve.
     pub(crate) fn is_settled(&self) -> bool {
         self.state.lock().settled
     }
 
-    /// The node takes no more auctions and hands its own over.
+    /// Makes the node claim no more auctions and hand its own over.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the node drains.
+    /// Whether the node is draining.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 }
 
-/// The first sign of life of a node.
+/// The first beat of a node.
 pub(crate) fn sign(config: &ServeConfig) -> Beat {
     let lease = if config.is_alone() { ALONE * 2 } else { LEASE };
     Beat {
@@ -110,19 +113,19 @@ pub(crate) fn sign(config: &ServeConfig) -> Beat {
     }
 }
 
-/// A node's sign of life.
+/// The present beat of a node.
 fn beat(app: &App) -> Beat {
     let sign = app.sign.clone();
     if app.known.is_draining() { Beat { standing: Standing::Idle, ..sign } } else { sign }
 }
 
-/// Beats, and follows the register, until the node ends. The two go side by side: taking many auctions over must not keep a
-/// node from beating.
+/// Beats and follows the register until the node ends. The two run side by side: claiming many auctions must
+/// not delay the beats.
 pub(crate) async fn run(app: Arc<App>) {
     tokio::join!(beats(&app), follows(&app));
 }
 
-/// Gives signs of life.
+/// Sends beats.
 async fn beats(app: &Arc<App>) {
     let every = if app.alone { ALONE } else { EVERY };
     loop {
@@ -130,7 +133,7 @@ async fn beats(app: &Arc<App>) {
         let latest = app.clock.after(every);
         tokio::select! {
             () = sleep_until(next_begin.map_or(latest, |begin| begin.min(latest))) => {}
-            // Somebody says that the register has changed.
+            // The register has changed according to a message.
             () = app.look.notified() => {}
         }
         if app.broken.is_set() {
@@ -149,7 +152,7 @@ async fn beats(app: &Arc<App>) {
     }
 }
 
-/// Does what the register says, whenever it was heard of.
+/// Follows the register after each answered beat.
 async fn follows(app: &Arc<App>) {
     loop {
         app.known.changed.notified().await;
@@ -165,7 +168,8 @@ fn late(app: &App, error: &StoreError) {
     app.late.store(true, Ordering::Relaxed);
 }
 
-/// A node that cannot store decides nothing: the sooner others know, the sooner they go on.
+/// Gives up all auctions. A node that cannot store decides nothing; other nodes continue the sooner the
+/// earlier they know.
 async fn give_up(app: &App) {
     tracing::error!(why = app.broken.get(), "this node gives up its auctions");
     if let Err(error) = app.registry.leave(&app.node).await {
@@ -174,7 +178,7 @@ async fn give_up(app: &App) {
     app.tell_all(&Message::Look);
 }
 
-/// One sign of life, and whatever follows from the answer.
+/// Sends one beat and acts on the answer.
 pub(crate) async fn look(app: &Arc<App>) -> Result<(), StoreError> {
     hear_of_others(app).await?;
     follow_register(app).await
@@ -188,7 +192,7 @@ async fn hear_of_others(app: &App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Brings this node in line with the register as last heard of. What fails is done again at the next beat.
+/// Brings this node in line with the last known register. Failed steps are repeated at the next beat.
 async fn follow_register(app: &Arc<App>) -> Result<(), StoreError> {
     let (cluster, followed) = {
         let state = app.known.state.lock();
@@ -210,7 +214,7 @@ async fn follow_register(app: &Arc<App>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens channels of auctions that are new, and learns who owns what.
+/// Opens the channels of new auctions and records the owners.
 async fn learn(app: &Arc<App>, assignments: &[Assignment]) -> Result<(), StoreError> {
     for assignment in assignments {
         if app.channels.channel(assignment.auction).is_none()
@@ -218,7 +222,7 @@ async fn learn(app: &Arc<App>, assignments: &[Assignment]) -> Result<(), StoreEr
         {
             open(app, &start);
         }
-        // What is this node's own is known by taking it.
+        // This node's own auctions are recorded when they are claimed.
         if let Some(owner) = assignment.owner.as_ref().filter(|owner| **owner != *app.node) {
             app.owned_by(assignment.auction, owner, assignment.fence);
         }
@@ -237,7 +241,7 @@ pub(crate) fn open(app: &App, start: &StartState) {
     }
 }
 
-/// Begins auctions whose time has come, and shares all of them among the members.
+/// Begins auctions whose time has come, and assigns all of them to the members.
 async fn lead(app: &Arc<App>, cluster: &Cluster, assignments: &[Assignment]) -> Result<(), StoreError> {
     let next = *app.next_begin.lock();
     if next.is_none_or(|at| at <= app.clock.now()) {
@@ -263,7 +267,7 @@ async fn lead(app: &Arc<App>, cluster: &Cluster, assignments: &[Assignment]) -> 
     Ok(())
 }
 
-/// Takes what is assigned to this node and lets go of what others own.
+/// Claims the auctions assigned to this node and releases those of others.
 async fn follow(app: &Arc<App>, assignments: &[Assignment]) -> Result<(), StoreError> {
     let me = Some(&*app.node);
     let mine: HashSet<(AuctionId, i64)> =
@@ -287,7 +291,7 @@ async fn follow(app: &Arc<App>, assignments: &[Assignment]) -> Result<(), StoreE
     Ok(())
 }
 
-/// Goes on with auctions that are this node's now.
+/// Continues auctions that now belong to this node.
 async fn take(app: &Arc<App>, claimed: &[(AuctionId, i64)]) -> Result<(), StoreError> {
     for some in claimed.chunks(AT_ONCE) {
         let taken = some.iter().map(|(auction, fence)| take_one(app, *auction, *fence));
@@ -297,28 +301,28 @@ async fn take(app: &Arc<App>, claimed: &[(AuctionId, i64)]) -> Result<(), StoreE
     }
     app.metrics.claimed(claimed.len());
     app.announce();
-    // The others' view of the register is older than these claims.
+    // The other nodes' view of the register is older than these claims.
     app.tell_all(&Message::Look);
     Ok(())
 }
 
 async fn take_one(app: &Arc<App>, auction: AuctionId, fence: i64) -> Result<(), StoreError> {
     settle(app, auction).await?;
-    // One that has ended meanwhile is nobody's.
+    // An auction that has ended meanwhile has no owner.
     let Some(start) = app.decisions.start_state(auction).await? else { return Ok(()) };
     open(app, &start);
-    // The auctioneer has it before anybody is told to send bids here.
+    // The auctioneer owns it before other nodes send bids here.
     app.command(Command::Own(Box::new(start), fence)).await;
     app.known.state.lock().owned.push((auction, fence));
     app.owned_by(auction, &app.node, fence);
-    // Looked at last: whoever watches from now on wakes it.
+    // Read last: a follower that comes later wakes the auction itself.
     if app.channels.channel(auction).is_some_and(|c| c.is_watched()) {
         app.command(Command::Wake(auction)).await;
     }
     Ok(())
 }
 
-/// Settles the bids that the owner before left.
+/// Settles the bids that the previous owner left.
 async fn settle(app: &Arc<App>, auction: AuctionId) -> Result<(), StoreError> {
     let left = app.events.unsettled(auction).await?;
     let mut listings = Vec::new();
@@ -340,7 +344,8 @@ async fn settle(app: &Arc<App>, auction: AuctionId) -> Result<(), StoreError> {
     if settled.is_empty() { Ok(()) } else { app.events.write(&[], &settled).await }
 }
 
-/// Hands everything over, if there is anybody to take it, and strikes the node off. Bounded in time.
+/// Hands all auctions over, if there is a node to take them, and removes the node from the register. Bounded
+/// in time.
 pub(crate) async fn hand_over(app: &Arc<App>) {
     app.known.drain();
     let others = app
@@ -351,7 +356,7 @@ pub(crate) async fn hand_over(app: &Arc<App>) {
         app.look.notify_one();
         let gone = async {
             loop {
-                // Listens before it looks, so that nothing is missed in between.
+                // Subscribes before it looks, so that no notification is lost in between.
                 let mut done = std::pin::pin!(app.claims_done.notified());
                 done.as_mut().enable();
                 if app.known.owns() == 0 {

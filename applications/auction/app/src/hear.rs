@@ -1,4 +1,4 @@
-//! What a node does with what it hears from others.
+//! Handling of messages from other nodes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::auctioneer::Command;
 use crate::channels::From;
 use crate::messages::{Bid, Message, bidding};
 
-/// Listens until the bus is closed.
+/// Handles messages until the bus is closed.
 pub(crate) async fn run(app: Arc<App>, mut bus: mpsc::Receiver<Heard>) {
     while let Some(heard) = bus.recv().await {
         match heard {
@@ -28,7 +28,8 @@ pub(crate) async fn run(app: Arc<App>, mut bus: mpsc::Receiver<Heard>) {
     }
 }
 
-/// Whatever was said meanwhile may be missed: what could be stale is forgotten, states are asked for and announced.
+/// Recovers from messages lost while the bus was down: drops what may be stale, requests states and announces
+/// this node's.
 fn connected(app: &Arc<App>) {
     tracing::info!("the bus is connected");
     app.forget();
@@ -57,7 +58,7 @@ fn hear(app: &Arc<App>, message: Message) {
             }
         }
         Message::Ask { node } if *node != *app.node => {
-            // Whoever was cut off may have changed something without a word.
+            // Other nodes may have changed something while they were cut off.
             app.forget();
             app.announce();
             app.wake_others();
@@ -70,9 +71,9 @@ fn hear(app: &Arc<App>, message: Message) {
     }
 }
 
-/// A bid for an auction of this node; one for an auction that has moved on is sent after it, once.
+/// Handles a bid for an auction of this node. A bid for an auction that has moved is forwarded, once.
 ///
-/// It never waits for the auctioneer: behind it are the states of everybody else's auctions.
+/// Never waits for the auctioneer, since states of all other auctions follow in the same queue.
 fn take_bid(app: &App, bid: Bid) {
     if app.owns(bid.auction) {
         let offer = Offer { item: bid.item, bidder: bid.bidder, amount: bid.amount };

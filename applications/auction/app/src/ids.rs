@@ -1,33 +1,33 @@
-//! Names for new rows, unique among all nodes without asking anybody.
+//! Ids of new rows, unique among all nodes without coordination.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Ids of rows made in a run begin here; filled rows stay far below.
+/// First id of rows made in a run; filled rows stay far below.
 const RUN_IDS: i64 = 1 << 40;
 
 /// Bits of the counter within a node's share: 8 thousand million rows.
 const COUNTER_BITS: u32 = 33;
 
-/// Numbers of nodes start again here, so that ids stay below 2^53, up to which numbers in JSON are exact. By then a
-/// million nodes have enlisted since the stores were loaded.
+/// Number of nodes after which their numbers repeat, so that ids stay below 2^53, up to which numbers in JSON
+/// are exact. By then a million nodes have registered since the stores were loaded.
 const NODES: i64 = (1 << (53 - COUNTER_BITS)) - (RUN_IDS >> COUNTER_BITS) - 1;
 
-/// Gives ids.
+/// A source of ids.
 #[derive(Debug)]
 pub(crate) struct Ids(AtomicI64);
 
 impl Ids {
-    /// The ids of the node with this number, which no other node has.
+    /// The ids of the node with this number; no other node has them.
     pub(crate) fn of_node(number: i64) -> Self {
         Ids(AtomicI64::new(RUN_IDS + (number.rem_euclid(NODES) << COUNTER_BITS)))
     }
 
-    /// Whether an id was given in a run, by whichever node.
+    /// Whether an id was given in a run, by any node.
     pub(crate) fn is_of_a_run(id: i64) -> bool {
         id >= RUN_IDS
     }
 
-    /// The next id.
+    /// Returns the next id.
     pub(crate) fn next(&self) -> i64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }

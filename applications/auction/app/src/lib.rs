@@ -1,8 +1,8 @@
 //! The auction benchmark application: REST resources, auctioneer, cluster, caches, fill.
 //!
-//! [`serve`] runs a node. The path of a bid: the resource asks for the bidder's credit and sends the bid to the node that
-//! owns the auction; its auctioneer decides; its publisher stores the decision and then publishes it, where it wakes
-//! whoever follows the auction, on every node.
+//! [`serve`] runs a node. A bid passes these steps: the resource reads the bidder's credit and sends the bid
+//! to the node that owns the auction; its auctioneer decides; its publisher stores the decision and then
+//! publishes it, which wakes the followers of the auction on every node.
 
 mod alarm;
 mod app;

@@ -1,4 +1,4 @@
-//! Loading: a filled folder into database servers and picture stores, which makes them as new.
+//! Loading a filled folder into database servers and picture stores, whose previous contents it replaces.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 use crate::fill::Marker;
 use crate::settings::Secret;
 
-/// Rises when the same data set is loaded in another way, in what the stores do not tell themselves: pictures, the order
-/// of steps.
+/// Version of the way of loading. It rises with changes that the stores themselves do not show: pictures, the
+/// order of steps.
 const FORMAT: u32 = 1;
 
-/// Where the data go.
+/// Destinations of the data.
 #[derive(Clone, Debug)]
 pub struct Servers {
     /// The relational store and the event store.
@@ -23,7 +23,7 @@ pub struct Servers {
     pub images: Option<Place>,
 }
 
-/// What is being loaded.
+/// A part of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Rows of the relational store.
@@ -35,7 +35,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// In a word.
+    /// The name in one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,15 +46,15 @@ impl Part {
     }
 }
 
-/// Why data could not be loaded.
+/// Failure of a load.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A filled store could not be read, or a server refused.
     #[error("load the {}", part.name())]
     Store {
-        /// What was being loaded.
+        /// The part being loaded.
         part: Part,
-        /// Why not.
+        /// The cause.
         #[source]
         source: StoreError,
     },
@@ -63,19 +63,20 @@ pub enum LoadError {
     Images(#[from] PictureError),
 }
 
-/// Equal only for programs that leave the same stores when they load the same data set, whatever their products.
+/// A text that is equal for programs that leave the same stores after loading the same data set, with
+/// any products.
 #[must_use]
 pub fn form() -> String {
     let text = format!("{FORMAT}\n{}\n{}", barograph_store_sql::form(), barograph_store_documents::form());
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Loads a filled folder into all servers that are named. What they held of an application is removed first.
+/// Loads a filled folder into all given servers. Earlier data of an application are removed first.
 ///
-/// `progress` hears what is loaded, how much of it is done, and how much there is.
+/// `progress` receives the part, the amount done, and the total.
 ///
 /// # Errors
-/// When the folder cannot be read or a server refuses. Nodes refuse to start on a store that was not loaded to its end.
+/// If the folder cannot be read or a server refuses. Nodes do not start on a store whose load is incomplete.
 pub async fn load(
     data_dir: &Path,
     marker: &Marker,

@@ -1,5 +1,5 @@
-//! What nodes tell each other over the bus. Nothing of it need arrive: states are announced again, and what counts is in
-//! the stores.
+//! Messages between nodes over the bus. Any of them may be lost: states are announced again, and all lasting
+//! data are in the stores.
 
 use barograph_auction_api::{AuctionId, BidState, BidUpdate, Cents, ItemId, UserId};
 use barograph_auction_rules::Bidding;
@@ -10,46 +10,46 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "camelCase")]
 pub(crate) enum Message {
-    /// To an auction's owner: somebody bids.
+    /// To an auction's owner: a bid.
     Bid(Bid),
-    /// To an auction's owner: somebody watches.
+    /// To an auction's owner: the auction has a follower.
     Wake {
         /// The auction.
         auction: AuctionId,
     },
     /// To all: the state of the bidding, after a change or as a reminder.
     State {
-        /// Counts the listings of the auction.
+        /// Number of the listing within the auction.
         round: i64,
         /// The bidding.
         bidding: BidUpdate,
     },
-    /// To all: a node owns these auctions, each under its fence.
+    /// To all: ownership of auctions, each with its fence.
     Owned {
         /// The node.
         node: String,
         /// The auctions.
         auctions: Vec<(AuctionId, i64)>,
     },
-    /// To all: tell me your states, I may have missed some.
+    /// To all: a request for their states, after a possible loss of messages.
     Ask {
-        /// Who asks.
+        /// The requesting node.
         node: String,
     },
-    /// To all: look at the register, something has changed in it.
+    /// To all: the register has changed.
     Look,
-    /// To all: something that should have been said could not be; forget what may have changed.
+    /// To all: a message could not be sent; drop everything that may have changed.
     Forget,
-    /// To all: this session is over.
+    /// To all: a session has ended.
     SessionEnded {
         /// Its token as 32 hexadecimal digits.
         token: String,
     },
-    /// To all: an item, or its images, have changed.
+    /// To all: an item or its images have changed.
     ItemChanged {
         /// The item.
         item: ItemId,
-        /// The auction that lists it, whose pages show what it was.
+        /// The auction that lists it, whose pages are outdated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         auction: Option<AuctionId>,
     },
@@ -59,34 +59,34 @@ pub(crate) enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Bid {
-    /// In which auction.
+    /// The auction.
     pub(crate) auction: AuctionId,
-    /// For which item.
+    /// The item.
     pub(crate) item: ItemId,
-    /// Who bids.
+    /// The bidder.
     pub(crate) bidder: UserId,
-    /// How much, in cents.
+    /// The amount, in cents.
     pub(crate) amount: Cents,
     /// The bidder's credit as the store has it, in cents.
     pub(crate) credit: Cents,
-    /// Whether a node that thought it knew the owner has sent it on already: it is not sent on twice.
+    /// Whether another node has forwarded it already: it is not forwarded twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) sent_on: bool,
 }
 
 impl Message {
-    /// As bytes.
+    /// Encodes the message.
     pub(crate) fn bytes(&self) -> Bytes {
         Bytes::from(serde_json::to_vec(self).expect("numbers, names and lists serialise"))
     }
 
-    /// From bytes; `None` for what no node of this version says.
+    /// Decodes a message; `None` if no node of this version sends such bytes.
     pub(crate) fn read(bytes: &[u8]) -> Option<Message> {
         serde_json::from_slice(bytes).ok()
     }
 }
 
-/// A state on the wire as the rules have it.
+/// Converts a state from the wire to the rules.
 pub(crate) fn bidding(update: &BidUpdate) -> Bidding {
     Bidding {
         item: update.item_id,
@@ -97,7 +97,7 @@ pub(crate) fn bidding(update: &BidUpdate) -> Bidding {
     }
 }
 
-/// Whether a change to this state changes what is served of the item itself: it came on sale, or its bidding ended.
+/// Whether a change to this state changes the item as served: it came on sale, or its bidding ended.
 pub(crate) fn moves_item(bidding: &Bidding) -> bool {
     bidding.sequence == 1 || matches!(bidding.state, BidState::Sold | BidState::NotSold)
 }

@@ -1,4 +1,4 @@
-//! What the application counts about itself, in the form that Prometheus reads.
+//! Counters of the application, in the form that Prometheus reads.
 
 use std::sync::atomic::AtomicU64;
 
@@ -18,7 +18,7 @@ struct Kind {
     kind: &'static str,
 }
 
-/// The counters. Counting is an addition to a number that was looked up when the application started.
+/// The counters. All are looked up at the start, so that counting is one addition.
 pub(crate) struct Metrics {
     bids: [Counter<u64, AtomicU64>; 5],
     changes: [Counter<u64, AtomicU64>; 5],
@@ -28,14 +28,14 @@ pub(crate) struct Metrics {
     refused: Counter<u64, AtomicU64>,
 }
 
-/// Names of what becomes of bids, by position.
+/// Names of the results of bids, by position.
 const RESULTS: [&str; 5] = ["accepted", "notCurrent", "notHigher", "noCredit", "notOwned"];
 
-/// Names of changes, by position.
+/// Names of the kinds of changes, by position.
 const KINDS: [&str; 5] = ["itemStarted", "newHighBid", "lastCall", "sold", "notSold"];
 
 impl Metrics {
-    /// Counters in a registry.
+    /// Adds the counters to a registry.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let bids = Family::<Result, Counter>::default();
         let changes = Family::<Kind, Counter>::default();
@@ -72,7 +72,7 @@ impl Metrics {
         metrics
     }
 
-    /// A bid was decided; `None` when its auction is not owned here.
+    /// Counts a decided bid; `None` if its auction is not owned here.
     pub(crate) fn decided(&self, result: Option<BidResult>) {
         let at = match result {
             Some(BidResult::Accepted) => 0,
@@ -84,7 +84,7 @@ impl Metrics {
         self.bids[at].inc();
     }
 
-    /// A change was stored and published.
+    /// Counts a change that was stored and published.
     pub(crate) fn stored(&self, kind: EventKind) {
         let at = match kind {
             EventKind::ItemStarted => 0,
@@ -96,22 +96,22 @@ impl Metrics {
         self.changes[at].inc();
     }
 
-    /// A change was refused because of its fence.
+    /// Counts a change that was refused because of its fence.
     pub(crate) fn fenced(&self) {
         self.fenced.inc();
     }
 
-    /// Auctions were taken.
+    /// Counts claimed auctions.
     pub(crate) fn claimed(&self, auctions: usize) {
         self.claimed.inc_by(auctions as u64);
     }
 
-    /// A bid from another node found no room.
+    /// Counts a bid from another node that found no room.
     pub(crate) fn refused(&self) {
         self.refused.inc();
     }
 
-    /// A bid came to the wrong node.
+    /// Counts a bid that came to the wrong node.
     pub(crate) fn misrouted(&self) {
         self.misrouted.inc();
     }

@@ -1,11 +1,12 @@
-//! Stores what the auctioneer decided, then publishes it.
+//! The publisher: stores the auctioneer's decisions, then publishes them.
 //!
-//! The bids of a batch are proposed in the events, the changes applied in the relational store, the states published
-//! here and to the other nodes, and the bids settled with the next batch or soon after. Because a node has one publisher,
-//! followers see the changes of an auction in the order they were decided, and only what is stored.
+//! The bids of a batch are proposed in the events, the changes applied in the relational store, the states
+//! published here and to the other nodes, and the bids settled with the next batch or soon after. Because a
+//! node has one publisher, followers see the changes of an auction in the order of the decisions, and only
+//! stored ones.
 //!
-//! While a store cannot be reached the same batch is tried again and again, and the queues in front of it fill until bids
-//! are refused: nothing that was decided is dropped or published early.
+//! While a store cannot be reached the same batch is retried, and the queues in front of it fill until bids
+//! are refused: no decision is dropped or published early.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,49 +28,50 @@ use crate::channels::From;
 /// Changes in one transaction at most.
 const BATCH: usize = 256;
 
-/// How long settlements wait for a batch to go with.
+/// Longest wait of settlements for a batch to go with.
 const SETTLE_WITHIN: Duration = Duration::from_millis(100);
 
-/// Pause before a store that cannot be reached is tried again: the first, and the longest.
+/// First and longest pause before another try to reach a store.
 const RETRY: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
-/// What keeps the application from working, once something does.
+/// A fault of the application, with its description.
 #[derive(Default)]
 pub(crate) struct Trouble(Mutex<Option<String>>);
 
 impl Trouble {
-    /// The first trouble stays.
+    /// Sets the fault; the first one stays.
     pub(crate) fn set(&self, text: String) {
         self.0.lock().get_or_insert(text);
     }
 
-    /// Whatever it was is over.
+    /// Clears the fault.
     pub(crate) fn clear(&self) {
         *self.0.lock() = None;
     }
 
-    /// What it is, if there is any.
+    /// Returns the description of the fault, if any.
     pub(crate) fn get(&self) -> Option<String> {
         self.0.lock().clone()
     }
 
-    /// Whether there is any.
+    /// Whether there is a fault.
     pub(crate) fn is_set(&self) -> bool {
         self.0.lock().is_some()
     }
 }
 
-/// The publisher's own things.
+/// State of the publisher; not shared.
 struct Publisher {
     app: Arc<App>,
-    /// Bids that were applied and are still only proposed in the events.
+    /// Bids that are applied but still proposed in the events.
     unsettled: Vec<Settled>,
-    /// Auctions that turned out to have another owner, with the fence they were lost under.
+    /// Auctions found to have another owner, with the fence under which they were lost.
     lost: HashMap<AuctionId, i64>,
 }
 
-/// Works until the auctioneer has ended and everything is stored, or a store refuses for good: what the auctioneer knows
-/// and what the store holds would drift apart. Then pollers are let go and the health check says what happened.
+/// Runs until the auctioneer has ended and everything is stored, or until a store refuses for good: otherwise
+/// the auctioneer's state and the store would diverge. Then polls are ended and the health check shows the
+/// fault.
 pub(crate) async fn run(app: Arc<App>, mut changes: mpsc::Receiver<Change>) {
     let mut publisher = Publisher { app: Arc::clone(&app), unsettled: Vec::new(), lost: HashMap::new() };
     let mut batch = Vec::with_capacity(BATCH);
@@ -120,7 +122,7 @@ impl Publisher {
         until_reached(&app, || app.decisions.apply(changes)).await
     }
 
-    /// Settles what is left when no batch comes to go with.
+    /// Settles the rest when no batch comes to go with.
     async fn settle(&mut self) {
         let settled = std::mem::take(&mut self.unsettled);
         if settled.is_empty() || self.app.broken.is_set() {
@@ -141,7 +143,7 @@ impl Publisher {
         match what {
             Applied::Fenced => {
                 app.metrics.fenced();
-                // Once is enough, whatever else was decided before the auctioneer hears of it.
+                // One message is enough, even if more is decided before the auctioneer handles it.
                 if self.lost.insert(change.auction, change.fence) != Some(change.fence) {
                     app.command_later(Command::Lose(change.auction, change.fence));
                     app.look.notify_one();
@@ -159,7 +161,7 @@ impl Publisher {
     }
 }
 
-/// What an applied change settles.
+/// The settlement of an applied change.
 fn settlement(change: &Change) -> Option<Settled> {
     let state = match change.event.kind {
         EventKind::NewHighBid => codes::bid::HIGH,
@@ -169,7 +171,7 @@ fn settlement(change: &Change) -> Option<Settled> {
     Some(Settled { bidder: change.event.bidding.bidder, bid_ms: change.bid_ms, bid: change.bid, state })
 }
 
-/// Tries until the store is reached. Says meanwhile that it is not.
+/// Retries until the store is reached. Sets `passing` meanwhile.
 pub(crate) async fn until_reached<'a, T>(
     app: &App,
     mut attempt: impl FnMut() -> Later<'a, T>,
@@ -197,7 +199,7 @@ pub(crate) async fn until_reached<'a, T>(
     }
 }
 
-/// How bids that an auction's owners before left only proposed are settled.
+/// Settlement of the bids that previous owners left proposed.
 pub(crate) fn settle_left(left: &[BidRow], listing: impl Fn(i64) -> Option<HighBidRow>) -> Vec<Settled> {
     left.iter()
         .map(|bid| {
@@ -213,7 +215,7 @@ pub(crate) fn settle_left(left: &[BidRow], listing: impl Fn(i64) -> Option<HighB
         .collect()
 }
 
-/// An error with everything that caused it, in one line.
+/// An error with all its causes, in one line.
 pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -248,7 +250,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Its bid of this number, as it is proposed.
+    /// A bid of that listing with this number, as proposed.
     pub(crate) fn bid(id: i64, sequence: i64, fence: i64) -> BidRow {
         BidRow {
             id,
@@ -264,7 +266,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What becomes of bids 20 (number 4), 21 (number 5) and 22 (number 6) of fence 2, given the listing.
+    /// Final states of bids 20 (number 4), 21 (number 5) and 22 (number 6) of fence 2, given the listing.
     fn states(listing: Option<&HighBidRow>) -> Vec<i64> {
         let left = [bid(20, 4, 2), bid(21, 5, 2), bid(22, 6, 2)];
         settle_left(&left, |_| listing.cloned()).iter().map(|s| s.state).collect()
@@ -275,7 +277,7 @@ pub(crate) mod tests {
         use codes::bid::{HIGH, VOID, WINNING};
         let open = codes::high_bid::OPEN;
         assert_eq!(states(Some(&row(5, 2, open, 21))), [HIGH, HIGH, VOID]);
-        // The node died before anything of the batch was applied: the listing is still as the owner before left it.
+        // The node died before any of the batch was applied: the listing is as the previous owner left it.
         assert_eq!(states(Some(&row(5, 1, open, 19))), [VOID, VOID, VOID]);
         assert_eq!(states(None), [VOID, VOID, VOID]);
         // Last call and sale count one each.

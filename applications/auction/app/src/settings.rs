@@ -1,4 +1,4 @@
-//! What the application is told when it starts.
+//! Settings of the application.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use barograph_auction_api::Role;
 use barograph_auction_bus::BusUrl;
 use barograph_store_images::{Limits, Place};
 
-/// Where users, auctions, events are.
+/// Places of users, auctions and events.
 #[derive(Clone, Debug)]
 pub enum Stores {
     /// In two SQLite files. The application is alone.
     Embedded {
         /// A filled folder, see [`crate::fill`]. It is only read.
         data_dir: PathBuf,
-        /// A folder for this run's copies. What an earlier run left there is overwritten.
+        /// A folder for this run's copies. Files of an earlier run are overwritten.
         state_dir: PathBuf,
     },
     /// In servers, which were loaded before (see [`crate::load`]) and which nodes may share.
@@ -28,7 +28,7 @@ pub enum Stores {
     },
 }
 
-/// A text that may hold a password: `Debug` does not show it.
+/// A text that may hold a password; hidden in `Debug`.
 #[derive(Clone)]
 pub struct Secret(pub String);
 
@@ -43,30 +43,31 @@ pub(crate) fn owns(role: Role) -> bool {
     role != Role::Application
 }
 
-/// How nodes talk to each other.
+/// Communication between nodes.
 #[derive(Clone, Debug)]
 pub struct Peers {
     /// The bus.
     pub bus: BusUrl,
-    /// Several deployments may share a broker: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// Prefix that lets several deployments share a broker: 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub namespace: String,
 }
 
-/// Threads of a node whose stores are files, where the number follows from connections: each is a table of open files.
+/// Most threads of a node whose stores are files, where the number follows from connections: each has a table
+/// of open files.
 pub const MOST_THREADS: usize = 64;
 
-/// What the server is to use.
+/// Settings of a server.
 #[derive(Debug)]
 pub struct ServeConfig {
-    /// Where connections come in; bound by the caller, port 0 is fine.
+    /// The listener, bound by the caller; port 0 is allowed.
     pub listener: TcpListener,
     /// The node's name, unique among the nodes that share stores: 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub node: String,
-    /// What it does.
+    /// Its role.
     pub role: Role,
-    /// Users, auctions, events.
+    /// Stores of users, auctions and events.
     pub stores: Stores,
-    /// Pictures.
+    /// Store of pictures.
     pub images: Place,
     /// Bounds of the picture cache and of the write queue.
     pub image_limits: Limits,
@@ -74,21 +75,21 @@ pub struct ServeConfig {
     pub peers: Option<Peers>,
     /// Threads that serve requests, at least 1.
     pub threads: usize,
-    /// Connections to have room for: a node whose stores are files has more threads where open files ask for it, up to
-    /// [`MOST_THREADS`].
+    /// Connections to have room for: a node whose stores are files gets more threads where open files require
+    /// it, up to [`MOST_THREADS`].
     pub room_for: usize,
-    /// Connections open at once, if open files allow; more wait until one closes. Threads with open files of their own
-    /// have equal shares.
+    /// Limit of open connections, if open files allow; more wait until one closes. Threads with open files of
+    /// their own have equal shares.
     pub max_connections: usize,
 }
 
 impl ServeConfig {
-    /// Whether there is nobody else: the embedded stores belong to one process.
+    /// Whether this is the only node: the embedded stores belong to one process.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self.stores, Stores::Embedded { .. })
     }
 
-    /// Whether all it opens beside connections are files: then its threads may have open files of their own.
+    /// Whether it opens only files beside connections: then its threads may have open files of their own.
     pub(crate) fn is_of_files(&self) -> bool {
         self.is_alone() && matches!(self.images, Place::Files { .. }) && self.peers.is_none()
     }

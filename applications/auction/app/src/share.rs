@@ -1,16 +1,17 @@
-//! How a leader shares auctions among nodes: pure arithmetic.
+//! Assignment of auctions to nodes: pure arithmetic.
 
 use std::collections::HashMap;
 
 use barograph_auction_api::AuctionId;
 
-/// The moves that give every auction an owner-to-be among `members` and every member its fair share, the floor or the
-/// ceiling of auctions per member, with as few moves as that takes. Nothing moves when there are no members.
+/// The fewest moves after which every auction is assigned to one of `members` and every member has its fair
+/// share, the floor or the ceiling of auctions per member. No moves if there are no members.
 ///
-/// Auctions next to each other go to different members as far as that goes: users fill those that began first, and a member
-/// with a stretch of these would have all of the bidding.
+/// Neighbouring auctions go to different members as far as possible: users fill those that began first, and a
+/// member with a stretch of these would have all of the bidding.
 ///
-/// `assigned` says for each running auction whose it is to be so far; names that are no members count as nobody.
+/// `assigned` holds the present assignment of each running auction; names that are not members count as
+/// unassigned.
 pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) -> Vec<(AuctionId, String)> {
     if members.is_empty() {
         return Vec::new();
@@ -24,7 +25,7 @@ pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) ->
         }
     }
     let (floor, mut extra) = (assigned.len() / members.len(), assigned.len() % members.len());
-    // Whoever has most keeps one more than the floor, while there are such places.
+    // The members with most auctions keep one more than the floor, while there are such places.
     let mut order: Vec<&str> = members.to_vec();
     order.sort_by_key(|m| (std::cmp::Reverse(shares[m].len()), *m));
     let mut places = Vec::new();
@@ -37,7 +38,7 @@ pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) ->
         places.push((member, room.saturating_sub(share.len())));
     }
     homeless.sort_unstable();
-    // The seats of each member spread evenly over all of them, whatever their numbers are.
+    // The seats of each member spread evenly over all of them for any numbers.
     let all = homeless.len();
     let seats = |(member, room): (_, usize)| (0..room).map(move |seat| ((2 * seat + 1) * all / room, member));
     let mut seats: Vec<(usize, &str)> = places.into_iter().flat_map(seats).collect();
@@ -45,7 +46,7 @@ pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) ->
     homeless.into_iter().zip(seats).map(|(auction, (_, member))| (auction, member.to_owned())).collect()
 }
 
-/// So many of a share, spread over all of it.
+/// Picks `some` auctions of a share, spread evenly over it.
 fn evenly(share: &[AuctionId], some: usize) -> impl Iterator<Item = AuctionId> {
     let taken = move |of: usize| of * some / share.len();
     share.iter().enumerate().filter(move |(at, _)| taken(at + 1) > taken(*at)).map(|(_, auction)| *auction)
@@ -134,7 +135,7 @@ mod tests {
             for member in &members {
                 prop_assert!((least..=most).contains(&count(member)));
             }
-            // Only the homeless, and what somebody has above a fair share, may move.
+            // Only unassigned auctions, and those above a fair share, may move.
             let homeless = before.iter().filter(|(_, o)| !o.is_some_and(|o| members.contains(&o))).count();
             let above: usize = members.iter()
                 .map(|m| before.iter().filter(|(_, o)| *o == Some(*m)).count().saturating_sub(least)).sum();

@@ -1,12 +1,12 @@
-//! Named sizes of the data, the two factors that make them lighter, and the rows they come to.
+//! Named sizes of the data, the two factors that make them lighter, and the resulting rows.
 
 use serde::{Deserialize, Serialize};
 
-/// Items an auction of the past or of the future has.
+/// Items of an auction of the past or of the future.
 pub const ITEMS_PER_AUCTION: u64 = 10;
-/// Items a current auction has at least and at most; the mean is 15.
+/// Range of the items of a current auction; the mean is 15.
 pub const ITEMS_PER_CURRENT_AUCTION: std::ops::RangeInclusive<u64> = 10..=20;
-/// Bids every sold item of the past had.
+/// Bids on every sold item of the past.
 pub const BIDS_PER_ITEM: u64 = 20;
 /// Users who attended an auction of the past.
 pub const ATTENDEES_PER_AUCTION: u64 = 40;
@@ -21,10 +21,10 @@ pub const FUTURE_DAYS: i64 = 182;
 /// Accounts beside the numbered users: unsold, guest, admin.
 pub const EXTRA_ACCOUNTS: u64 = 3;
 
-/// A named size: how many users at once the data admit.
+/// A named size: the number of concurrent users that the data admit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// What the size is called in plans.
+    /// Its name in plans.
     pub name: &'static str,
     /// The most users that may be simulated at once on data of this size.
     pub max_users: u32,
@@ -49,13 +49,13 @@ pub const ALL: [Size; 14] = [
 ];
 
 impl Size {
-    /// Whether it is one for a run on a machine like this, and not a published one.
+    /// Whether it is a size for runs on a machine like this, not a published one.
     #[must_use]
     pub fn is_of_runs(self) -> bool {
         self.name.starts_with("run")
     }
 
-    /// The factors where none are given.
+    /// The default factors.
     #[must_use]
     pub fn usual_factors(self) -> Factors {
         if self.is_of_runs() { LIGHT_FACTORS } else { PUBLISHED_FACTORS }
@@ -68,17 +68,17 @@ pub fn find(name: &str) -> Option<Size> {
     ALL.into_iter().find(|size| size.name == name)
 }
 
-/// Why factors do not construct.
+/// A factor outside of its range.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{name} factor {value} is not above 0 and at most 1")]
 pub struct BadFactor {
-    /// Which factor: `history` or `images`.
+    /// Name of the factor: `history` or `images`.
     pub name: &'static str,
     /// The value given.
     pub value: f64,
 }
 
-/// How much lighter than published the data are; both factors are above 0 and at most 1.
+/// Factors by which the data are lighter than published; both are above 0 and at most 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawFactors", into = "RawFactors")]
 pub struct Factors {
@@ -107,7 +107,7 @@ impl From<Factors> for RawFactors {
     }
 }
 
-/// The factors of the default run: light enough to fill `run40k` in under a minute on two cores that do nothing else.
+/// The factors of the default run: light enough to fill `run40k` in under a minute on two idle cores.
 const LIGHT_FACTORS: Factors = Factors { history: 0.1, images: 0.02 };
 /// The data as published.
 const PUBLISHED_FACTORS: Factors = Factors { history: 1.0, images: 1.0 };
@@ -128,26 +128,26 @@ impl Factors {
         Ok(Self { history, images })
     }
 
-    /// The share of the published depth of history, in (0, 1].
+    /// Depth of history as a share of the published one, in (0, 1].
     #[must_use]
     pub fn history(self) -> f64 {
         self.history
     }
 
-    /// The share of the published bytes of pictures, in (0, 1].
+    /// Bytes of pictures as a share of the published ones, in (0, 1].
     #[must_use]
     pub fn images(self) -> f64 {
         self.images
     }
 }
 
-/// The rows a size and its factors come to. Items of current auctions are drawn at random: see
+/// The rows of a size and its factors. Items of current auctions are drawn at random: see
 /// [`ITEMS_PER_CURRENT_AUCTION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Numbered users, with ids from 1.
     pub users: u64,
-    /// Auctions that are being held.
+    /// Current auctions.
     pub current_auctions: u64,
     /// Attendance rows of each current auction.
     pub attendance_per_current_auction: u64,

@@ -1,4 +1,4 @@
-//! Opens the stores that the settings name. The one list of what there is to open.
+//! Opening of the stores in the settings: the list of all that exist.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::app::StartError;
 use crate::fill::Marker;
 use crate::settings::Stores;
 
-/// Connections for beats, and for what the auctioneer decided: one in use, and one in case it is stuck.
+/// Connections for beats and decisions: one in use, and one in case it is stuck.
 const RESERVED: usize = 2;
 
 /// The stores of a node.
 pub(crate) struct Opened {
     pub(crate) relational: Arc<dyn Relational>,
-    /// The same store over connections of its own.
+    /// The same store over separate connections.
     pub(crate) decisions: Arc<dyn Relational>,
     pub(crate) events: Arc<dyn Events>,
     pub(crate) registry: Arc<dyn Registry>,
@@ -23,7 +23,7 @@ pub(crate) struct Opened {
     pub(crate) files: Option<WriterThreads>,
 }
 
-/// Opens them; the embedded ones as copies of the filled ones.
+/// Opens the stores; embedded ones as copies of the filled ones.
 pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<Opened, StartError> {
     match stores {
         Stores::Embedded { data_dir, state_dir } => {
@@ -35,7 +35,8 @@ pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<Opened, Star
                 to: state_dir.clone(),
                 source,
             })?;
-            // One reader per thread and one to spare, so that nobody waits while a check or a start reads.
+            // One reader per thread and one to spare, so that requests do not wait while a check or a start
+            // reads.
             let (files, writers) = barograph_store_sqlite::open(state_dir, threads.max(1) + 1)?;
             Ok(Opened {
                 relational: Arc::clone(&files) as Arc<dyn Relational>,
@@ -52,8 +53,8 @@ pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<Opened, Star
                 return Err(StartError::Unlike { relational: sql.stamp().to_owned(), events: stamp });
             }
             let events = barograph_store_documents::open(&events.0, *connections).await?;
-            // Beats and decisions have connections of their own: under overload requests wait for theirs, and a node that
-            // could not beat would lose its auctions, and all others with it.
+            // Beats and decisions have separate connections: under overload requests wait for theirs, and a
+            // node that could not beat would lose its auctions, and then the next node.
             let decisions = barograph_store_sql::open(&relational.0, RESERVED).await?;
             let registry = barograph_store_sql::open(&relational.0, RESERVED).await?;
             Ok(Opened {

@@ -1,5 +1,5 @@
-//! A node that is alone holds more connections than a table of open files has room for, and its threads use the stores, the
-//! pictures and each other's wakes all the same.
+//! A node that is alone holds more connections than fit into one table of open files, and its threads share
+//! stores, pictures and wakes nevertheless.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-/// Files that a table of this process may hold.
+/// Limit of files in a table of this process.
 const FILES: u64 = 400;
-/// Connections that the server is told of: more than enough, as they are dealt out by chance.
+/// Configured connections: more than enough, as they are dealt out by chance.
 const ROOM_FOR: usize = 900;
-/// Clients, each with a table too.
+/// Clients, each with a table of its own.
 const CLIENTS: usize = 6;
 /// Connections of a client.
 const EACH: usize = 100;
 
-/// Longer than anything here takes; only a hang does.
+/// Longer than any step of the test; only a hang takes as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Connection(TcpStream);

@@ -1,4 +1,4 @@
-//! What a protocol says and understands, without a socket, and how a link to its server is opened.
+//! Interface of the protocols: encoding and decoding without a socket, and opening links to servers.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use tokio::net::TcpStream;
 
 use crate::{Delivery, To};
 
-/// A message on its way out.
+/// An outgoing message.
 #[derive(Debug)]
 pub(crate) struct Parcel {
-    /// The inbox it is for; none: every node.
+    /// The destination node; `None` for every node.
     pub(crate) node: Option<Box<str>>,
     pub(crate) body: Bytes,
 }
@@ -24,83 +24,83 @@ impl Parcel {
     }
 }
 
-/// What was understood.
+/// A decoded input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Incoming {
     Message(Delivery),
-    /// To be written at once.
+    /// Bytes to be written at once.
     Answer(Vec<u8>),
-    /// Of no interest.
+    /// Nothing of interest.
     Chatter,
-    /// The server has handled everything that was said before the farewell.
+    /// The server has handled everything sent before the farewell.
     Farewell,
 }
 
-/// Puts messages into words.
+/// Encoder of a protocol.
 pub(crate) trait Encode: Send + 'static {
     /// Appends a message.
     fn message(&mut self, parcel: &Parcel, out: &mut BytesMut);
     /// Appends a sign of life.
     fn ping(&mut self, out: &mut BytesMut);
-    /// Appends the farewell, to which the server answers when it has handled everything before.
+    /// Appends the farewell, which the server answers when it has handled everything before.
     fn farewell(&mut self, out: &mut BytesMut);
 }
 
-/// Understands what the server says.
+/// Decoder of a protocol.
 pub(crate) trait Decode: Send + 'static {
-    /// Takes the next thing out of what was read. None: more must be read first.
+    /// Takes the next input; `None` if more bytes are needed.
     fn next(&mut self, read: &mut BytesMut) -> Result<Option<Incoming>, LinkError>;
-    /// How many messages wait for an acknowledgement. Protocols without any say 0.
+    /// Number of unacknowledged messages; 0 for protocols without acknowledgements.
     fn unacknowledged(&self) -> u32;
     /// Appends the acknowledgement of all messages so far.
     fn acknowledge(&mut self, out: &mut BytesMut);
 }
 
-/// A link on which messages can be sent and heard at once.
+/// An open link, ready for messages.
 pub(crate) struct Link<E, D> {
     pub(crate) stream: TcpStream,
-    /// What was read and not yet understood.
+    /// Bytes read and not yet decoded.
     pub(crate) read: BytesMut,
     pub(crate) encoder: E,
     pub(crate) decoder: D,
-    /// The server and its version, and how safe messages are.
+    /// The server with its version, and the safety of messages.
     pub(crate) description: String,
 }
 
-/// A server to which links can be opened, again and again.
+/// A server to which links can be opened repeatedly.
 pub(crate) trait Broker: Send + Sync + 'static {
     type Encoder: Encode;
     type Decoder: Decode;
 
-    /// Connects, is let in and subscribes. Whoever calls limits the time.
+    /// Connects, logs in and subscribes. The caller limits the time.
     fn open(&self) -> impl Future<Output = Result<Link<Self::Encoder, Self::Decoder>, LinkError>> + Send;
 }
 
-/// Why a link to a broker could not be opened, or ended.
+/// Reason why a link to a broker could not be opened, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The network.
+    /// A network error.
     #[error("failed to talk to the broker")]
     Network(#[from] io::Error),
-    /// It ended the connection without a word.
+    /// The broker closed the connection without a message.
     #[error("failed to read: the broker closed the connection")]
     Closed,
-    /// It did not answer in time.
+    /// The broker did not answer in time.
     #[error("failed to hear from the broker within {seconds} s")]
     Silent {
-        /// How long was waited.
+        /// The time limit.
         seconds: u64,
     },
-    /// It said why it does not want us.
+    /// The broker refused, with a reason.
     #[error("failed to be served, the broker says: {says}")]
     Refused {
         /// Its words.
         says: String,
     },
-    /// It said what this client does not understand, or more than it takes.
+    /// The broker violated the protocol, or a limit of this client.
     #[error("failed to understand the broker: {what}")]
     Protocol {
-        /// What was wrong.
+        /// The violation.
         what: String,
     },
 }
@@ -110,7 +110,7 @@ impl LinkError {
         LinkError::Protocol { what: what.into() }
     }
 
-    /// With its cause, in one line, for those who hear of it without the error itself.
+    /// The error with its cause, in one line.
     pub(crate) fn in_words(&self) -> String {
         match self {
             LinkError::Network(cause) => format!("{self}: {cause}"),

@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt to connect again.
+//! Waits between attempts to connect again.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use crate::bounds::{RETRY_CAP, RETRY_FIRST, RETRY_FRESH_CAP, RETRY_FRESH_FOR};
 /// The waits after one loss, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Delays {
-    /// The last wait before any cap. None: nothing was tried.
+    /// The last wait before any cap; `None` before the first attempt.
     last: Option<Duration>,
-    /// All waits so far. Attempts themselves are not counted, so this needs no clock; they are short when the broker
-    /// is away, because its port is closed.
+    /// Total of the waits so far. The attempts are not counted, so no clock is needed; they are short while
+    /// the broker is away, because its port is closed.
     waited: Duration,
 }
 
 impl Delays {
-    /// The wait before the next attempt: nothing for the first.
+    /// The wait before the next attempt: none for the first.
     pub(crate) fn next_wait(&mut self) -> Duration {
         let cap = if self.waited < RETRY_FRESH_FOR { RETRY_FRESH_CAP } else { RETRY_CAP };
         let wait = match self.last {

@@ -11,19 +11,20 @@ use crate::{
     Bus, Connected, Counts, Heard, Later, MAX_BODY_BYTES, Place, SendError, Settings, Through, To, name,
 };
 
-/// Joins the nodes of one process. Clones are the same hub.
+/// A hub for the nodes of one process. Clones are the same hub.
 ///
-/// A message reaches all its receivers or none: when one of them does not keep up the sender gets
+/// A message reaches all its receivers or none: if one of them does not keep up the sender gets
 /// [`SendError::Full`], also for the others, since nothing is dropped here.
 #[derive(Clone, Default)]
 pub struct Hub(Arc<Mutex<Vec<Member>>>);
 
-/// What the hub has of a node. Only the hub holds the queue's end, so that the queue ends when the node leaves.
+/// The hub's entry for a node. Only the hub holds the sender of the queue, so that the queue ends when the
+/// node leaves.
 struct Member {
     namespace: Arc<str>,
     node: Box<str>,
     heard: mpsc::Sender<Heard>,
-    /// Messages heard. Also what tells members apart.
+    /// Number of received messages; also identifies the member.
     count: Arc<AtomicU64>,
 }
 
@@ -61,7 +62,7 @@ impl Seat {
         self.hub.0.lock().retain(|member| !Arc::ptr_eq(&member.count, &self.count));
     }
 
-    /// Has it not left, and is somebody listening?
+    /// Whether the node has not left, and its receiver exists.
     fn sits_at(&self, members: &[Member]) -> bool {
         members.iter().any(|member| Arc::ptr_eq(&member.count, &self.count) && !member.heard.is_closed())
     }
@@ -77,7 +78,7 @@ impl Bus for Seat {
             To::Node(node) => (Some(node), Through::Inbox),
         };
         node.map_or(Ok(()), name::check)?;
-        // Held while the queues are filled, so that all receivers hear the same order.
+        // Held while the queues are filled, so that all receivers get the same order.
         let members = self.hub.0.lock();
         if !self.sits_at(&members) {
             return Err(SendError::Down);
@@ -120,7 +121,7 @@ impl Bus for Seat {
     }
 
     fn close(&self) -> Later<'_, ()> {
-        // What was sent is in the receivers' queues already.
+        // Sent messages are in the receivers' queues already.
         self.leave();
         Box::pin(std::future::ready(()))
     }

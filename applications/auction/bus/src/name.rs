@@ -1,15 +1,15 @@
-//! Names that are safe in routing keys, subjects and exchanges.
+//! Names valid in routing keys, subjects and exchanges.
 
 use crate::bounds::MAX_NAME_BYTES;
 
-/// A name that a node or a namespace cannot have.
+/// An invalid name of a node or a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed to take {name:?} as a name: 1 to {MAX_NAME_BYTES} letters, digits, - and _ are")]
 pub struct NotAName {
     name: String,
 }
 
-/// Dots and stars mean something to brokers, blanks and line ends to their protocols.
+/// Checks a name. Dots and stars have meanings for brokers, blanks and line ends for their protocols.
 pub(crate) fn check(name: &str) -> Result<(), NotAName> {
     let fits = (1..=MAX_NAME_BYTES).contains(&name.len());
     if fits && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {

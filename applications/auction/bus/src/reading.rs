@@ -1,4 +1,4 @@
-//! Reads a link for the application, no faster than the application takes what is heard.
+//! Reading of a link, no faster than the application takes the messages.
 
 use std::sync::atomic::Ordering;
 
@@ -14,23 +14,23 @@ use crate::remote::Shared;
 use crate::writing::Mouth;
 use crate::{Delivery, Heard};
 
-/// The read half and what belongs to it.
+/// The read half and its decoder.
 pub(crate) struct Ear<D> {
     pub(crate) stream: OwnedReadHalf,
     pub(crate) read: BytesMut,
     pub(crate) decoder: D,
 }
 
-/// Whom the reading loop tells.
+/// Receivers of the reading loop.
 pub(crate) struct Told<'a> {
     pub(crate) heard: &'a mpsc::Sender<Heard>,
     pub(crate) shared: &'a Shared,
 }
 
 impl Told<'_> {
-    /// Waits until the application has room: meanwhile nothing is read.
+    /// Waits until the application has room; nothing is read meanwhile.
     async fn message(&self, delivery: Delivery) {
-        // No room when nobody listens any more; the writing loop sees that too, and closes.
+        // Fails if the receiver is gone; the writing loop notices that too, and closes.
         if let Ok(room) = self.heard.reserve().await {
             self.shared.heard.fetch_add(1, Ordering::Relaxed);
             room.send(Heard::Message(delivery));
@@ -47,7 +47,7 @@ pub(crate) async fn read_all<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &
     }
 }
 
-/// Hands on what has been read, then reads more.
+/// Passes on the decoded inputs, then reads more.
 async fn read_once<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &Told<'_>) -> Result<(), LinkError> {
     while let Some(incoming) = ear.decoder.next(&mut ear.read)? {
         match incoming {
@@ -83,8 +83,8 @@ async fn acknowledge<D: Decode>(decoder: &mut D, mouth: &Mouth) -> Result<(), Li
     Ok(mouth.lock().await.write_all(&out).await?)
 }
 
-/// Reads on without listening until the broker has answered the farewell: ending the connection with unread bytes
-/// would reset it, and the broker might lose what it has not read yet.
+/// Reads and discards until the broker has answered the farewell: closing the connection with unread bytes
+/// would reset it, and the broker might lose bytes it has not read yet.
 pub(crate) async fn await_farewell<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth) -> Result<(), LinkError> {
     loop {
         while let Some(incoming) = ear.decoder.next(&mut ear.read)? {

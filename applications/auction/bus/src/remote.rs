@@ -1,4 +1,4 @@
-//! A node's handle of a bus behind a broker. The link itself is kept by a task, see `session`.
+//! A node's handle of a bus behind a broker. The task in `session` runs the link.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::delays::Delays;
 use crate::session::Session;
 use crate::{Bus, Connected, Counts, Later, MAX_BODY_BYTES, SendError, Settings, To, name};
 
-/// What handle and task both see.
+/// State shared by handle and task.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) up: AtomicBool,
@@ -26,19 +26,19 @@ pub(crate) struct Shared {
 /// The handle.
 struct Remote {
     outbox: mpsc::Sender<Parcel>,
-    /// Becomes true when the bus is to be closed. The task also ends when this is gone.
+    /// Set to true to close the bus. The task also ends when this is dropped.
     closing: watch::Sender<bool>,
     shared: Arc<Shared>,
     description: String,
 }
 
-/// Opens one link, with the limit for that.
+/// Opens one link, within the time limit.
 pub(crate) async fn open<B: Broker>(broker: &B) -> Result<Link<B::Encoder, B::Decoder>, LinkError> {
     let late = LinkError::Silent { seconds: OPEN_LIMIT.as_secs() };
     timeout(OPEN_LIMIT, broker.open()).await.unwrap_or(Err(late))
 }
 
-/// Opens the first link and starts the task that keeps it.
+/// Opens the first link and starts the task that runs it.
 pub(crate) async fn connect<B: Broker>(broker: B, settings: &Settings) -> Result<Connected, LinkError> {
     let link = open(&broker).await?;
     let (outbox, queue) = mpsc::channel(settings.outbox.max(1));
@@ -100,7 +100,7 @@ impl Bus for Remote {
     fn close(&self) -> Later<'_, ()> {
         self.shared.up.store(false, Ordering::Release);
         self.closing.send_replace(true);
-        // The task holds the other end until it is done, and its own limits bound that.
+        // The task holds the other end until it is done, within its own limits.
         Box::pin(self.outbox.closed())
     }
 }

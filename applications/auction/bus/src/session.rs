@@ -21,20 +21,20 @@ pub(crate) struct Session<B> {
     pub(crate) heard: mpsc::Sender<Heard>,
     pub(crate) closing: watch::Receiver<bool>,
     pub(crate) shared: Arc<Shared>,
-    /// Taken out of the queue and not yet written.
+    /// Messages taken from the queue and not yet written.
     pub(crate) batch: Vec<Parcel>,
     pub(crate) delays: Delays,
 }
 
-/// How the use of a link ended.
+/// End of the use of a link.
 enum End {
-    /// Everything is handed over, or the time for it is up.
+    /// Everything is sent, or the time limit is over.
     Closed,
     Lost(LinkError),
 }
 
 impl<B: Broker> Session<B> {
-    /// Until the bus is closed.
+    /// Runs until the bus is closed.
     pub(crate) async fn run(mut self, first: Link<B::Encoder, B::Decoder>) {
         let mut link = first;
         loop {
@@ -66,7 +66,7 @@ impl<B: Broker> Session<B> {
         self.shared.dropped.fetch_add(dropped, Ordering::Relaxed);
     }
 
-    /// Tells the application, when it has room. False: the bus is being closed.
+    /// Reports an event to the application, when it has room; false if the bus is being closed.
     async fn say(&mut self, what: Heard) -> bool {
         tokio::select! {
             told = self.heard.send(what) => told.is_ok(),
@@ -74,13 +74,13 @@ impl<B: Broker> Session<B> {
         }
     }
 
-    /// None: the bus is being closed.
+    /// Opens a new link; `None` if the bus is being closed.
     async fn open_again(&mut self) -> Option<Link<B::Encoder, B::Decoder>> {
         let Session { broker, heard, closing, delays, .. } = self;
         let attempts = async {
             loop {
                 sleep(delays.next_wait()).await;
-                // The application was told why the link was lost; why it stays away would be the same again and again.
+                // The application knows why the link was lost; further reasons would repeat it.
                 if let Ok(link) = remote::open(broker).await {
                     return link;
                 }
@@ -114,7 +114,7 @@ impl<B: Broker> Session<B> {
         };
         let reading = async {
             if heard.send(Heard::Connected).await.is_err() {
-                // `writing` sees it too, and closes.
+                // `writing` notices it too, and closes.
                 return std::future::pending().await;
             }
             read_all(&mut ear, &mouth, &Told { heard, shared }).await
@@ -132,7 +132,7 @@ impl<B: Broker> Session<B> {
         tokio::select! {
             done = writing => match done {
                 Ok(()) => {
-                    // What cannot be said within the limit is not said.
+                    // The rest is dropped at the time limit.
                     let _ = timeout(CLOSE_LIMIT, await_farewell(&mut ear, &mouth)).await;
                     End::Closed
                 }
@@ -145,7 +145,7 @@ impl<B: Broker> Session<B> {
     }
 }
 
-/// Until the bus is to be closed, or its last handle is gone.
+/// Waits until the bus is to be closed, or its last handle is gone.
 async fn closed(closing: &mut watch::Receiver<bool>) {
     // An error: the handle is gone, which closes too.
     let _ = closing.wait_for(|closing| *closing).await;

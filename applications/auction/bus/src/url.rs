@@ -1,21 +1,24 @@
-//! Where the bus is. A password goes in and never comes out in any text.
+//! Address of the bus. Passwords never appear in any text.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Hub;
 
+/// Default port of AMQP.
 const AMQP_PORT: u16 = 5672;
+/// Default port of NATS.
 const NATS_PORT: u16 = 4222;
 
-/// The longest part of an address: AMQP's short texts end there.
+/// The longest part of an address: the limit of AMQP's short strings.
 const MAX_PART_BYTES: usize = 255;
 
-/// Where the bus is: `in-process`, `amqp://user:password@host:port/vhost` or `nats://user:password@host:port`.
+/// Address of the bus: `in-process`, `amqp://user:password@host:port/vhost` or
+/// `nats://user:password@host:port`.
 ///
-/// Each reading of `in-process` makes a new hub; clones share it. User, password and vhost may be percent-encoded.
-/// What may be left out: the port, the user (RabbitMQ's `guest`), the vhost (`/`). A NATS user without a password is
-/// a token.
+/// Each parse of `in-process` makes a new hub; clones share it. User, password and vhost may be
+/// percent-encoded. Optional are the port, the user (RabbitMQ's `guest`), the vhost (`/`). A NATS user
+/// without a password is a token.
 #[derive(Clone)]
 pub struct BusUrl(pub(crate) Kind);
 
@@ -26,7 +29,7 @@ pub(crate) enum Kind {
     Nats(Server),
 }
 
-/// A server and how to be let in. No `Debug`: it holds the password.
+/// A server with its credentials. No `Debug`: it holds the password.
 #[derive(Clone)]
 pub(crate) struct Server {
     /// Without the brackets of an IPv6 address.
@@ -34,11 +37,11 @@ pub(crate) struct Server {
     pub(crate) port: u16,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
-    /// What follows the slash, RabbitMQ only.
+    /// The part after the slash, RabbitMQ only.
     pub(crate) vhost: String,
 }
 
-/// A text that says no place for a bus. The text itself may hold a password, so it is not repeated.
+/// An invalid address of a bus. The text may hold a password, so it is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadUrl {
     /// Not one of the three kinds.
@@ -46,10 +49,10 @@ pub enum BadUrl {
         "failed to read the bus: write in-process, amqp://user:password@host:port/vhost or nats://host:port"
     )]
     Kind,
-    /// No host, or one that is too long.
+    /// A missing or too long host.
     #[error("failed to read the host of the bus")]
     Host,
-    /// Not a port.
+    /// An invalid port.
     #[error("failed to read the port of the bus: 1 to 65535")]
     Port,
     /// A percent sign without two hexadecimal digits, bytes that are not UTF-8, or more than 255 bytes.
@@ -58,7 +61,7 @@ pub enum BadUrl {
 }
 
 impl BusUrl {
-    /// The bus of this process that goes through the hub.
+    /// The address of a bus through this hub.
     pub fn in_process(hub: &Hub) -> BusUrl {
         BusUrl(Kind::InProcess(hub.clone()))
     }

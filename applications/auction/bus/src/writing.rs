@@ -1,4 +1,4 @@
-//! Writes what is queued to a link, together when it is much.
+//! Writing of queued messages to a link, in batches.
 
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt;
@@ -9,11 +9,11 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::bounds::{BATCH, PING_EVERY, WRITE_BYTES};
 use crate::codec::{Encode, LinkError, Parcel};
 
-/// Both loops write: messages, acknowledgements, answers. No one waits for the other for long, because a broker reads
-/// whether or not we do.
+/// The write half, used by both loops: for messages, acknowledgements, answers. Neither waits for the other
+/// for long, because a broker reads whether or not this side does.
 pub(crate) type Mouth = Mutex<OwnedWriteHalf>;
 
-/// What the writing loop works with.
+/// State of the writing loop.
 pub(crate) struct Writing<'a> {
     pub(crate) queue: &'a mut mpsc::Receiver<Parcel>,
     pub(crate) batch: &'a mut Vec<Parcel>,
@@ -27,7 +27,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Writes the batch in as few pieces as its length allows. What is left in it was not written whole.
+    /// Writes the batch in as few pieces as its length allows. Messages left in it were not written whole.
     async fn write_batch<E: Encode>(&mut self, encoder: &mut E, out: &mut BytesMut) -> Result<(), LinkError> {
         while !self.batch.is_empty() {
             let mut count = 0;
@@ -42,7 +42,7 @@ impl Writing<'_> {
     }
 }
 
-/// Writes what is queued, together when it is much, until `stop`; then the rest and the farewell.
+/// Writes queued messages in batches until `stop`; then the rest and the farewell.
 pub(crate) async fn write_all<E: Encode>(
     writing: &mut Writing<'_>,
     encoder: &mut E,
@@ -68,7 +68,7 @@ pub(crate) async fn write_all<E: Encode>(
             }
             () = &mut stop, if !stopped => {
                 stopped = true;
-                // What is queued can still be taken out; then the queue ends.
+                // Queued messages can still be taken out; then the queue ends.
                 writing.queue.close();
             }
         }

@@ -6,32 +6,32 @@ use barograph_auction_api::{AuctionId, BidState, BidUpdate, Cents, ItemId, Milli
 
 use super::{IDLE_MS, Purse, UNSOLD};
 
-/// An item on the list of an auction.
+/// A listed item of an auction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The item.
     pub item: ItemId,
-    /// The amount bidding starts at, in cents.
+    /// The starting bid, in cents.
     pub starting_bid: Cents,
 }
 
-/// Where the bidding for the item on sale stands.
+/// State of the bidding for the item on sale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bidding {
     /// The item.
     pub item: ItemId,
-    /// Who bids most; [`UNSOLD`] while nobody has bid.
+    /// The leading bidder; [`UNSOLD`] before the first bid.
     pub bidder: UserId,
-    /// The highest amount in cents; the starting bid while nobody has bid.
+    /// The highest amount in cents; the starting bid before the first bid.
     pub amount: Cents,
     /// Changes of this item's bidding so far, from 1.
     pub sequence: u32,
-    /// What may happen next.
+    /// Possible next events.
     pub state: BidState,
 }
 
 impl Bidding {
-    /// The same in the words of the wire.
+    /// Converts to the wire form.
     #[must_use]
     pub fn update(&self, auction: AuctionId) -> BidUpdate {
         BidUpdate {
@@ -44,7 +44,7 @@ impl Bidding {
         }
     }
 
-    /// How the bidding for a listed item begins.
+    /// The beginning of the bidding for a listed item.
     #[must_use]
     pub fn begin(listing: Listing) -> Self {
         Bidding {
@@ -57,27 +57,27 @@ impl Bidding {
     }
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// An item came on sale.
     ItemStarted,
     /// A bid was accepted.
     NewHighBid,
-    /// Nobody bid for a while.
+    /// There was no bid for a while.
     LastCall,
     /// The item was sold and paid.
     Sold,
-    /// Nobody bid, or the bidder cannot pay: the item went to the end of the list.
+    /// There was no bid, or the bidder cannot pay: the item went to the end of the list.
     NotSold,
 }
 
 /// A change of the bidding, to be stored and published in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When it happened: for a timer the moment it was due.
+    /// Its time: for a timer the time at which it was due.
     pub at_ms: Millis,
-    /// What happened.
+    /// Its kind.
     pub kind: EventKind,
     /// The bidding after the change.
     pub bidding: Bidding,
@@ -86,15 +86,15 @@ pub struct Event {
 /// A bid on its way to the auctioneer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// For which item.
+    /// The item.
     pub item: ItemId,
-    /// Who bids.
+    /// The bidder.
     pub bidder: UserId,
-    /// How much, in cents.
+    /// The amount, in cents.
     pub amount: Cents,
 }
 
-/// What became of an offer.
+/// Result of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BidResult {
     /// It is the highest now.
@@ -114,12 +114,12 @@ pub struct LiveAuction {
     all: Vec<Listing>,
     waiting: VecDeque<Listing>,
     current: Option<Bidding>,
-    /// When the running timer ends; `None` until somebody watches.
+    /// Deadline of the running timer; `None` before the first follower.
     deadline: Option<Millis>,
 }
 
 impl LiveAuction {
-    /// An auction whose items are listed in the order of their ids, the first of them on sale.
+    /// An auction with items in the order of their ids, the first of them on sale.
     #[must_use]
     pub fn new(id: AuctionId, mut items: Vec<Listing>) -> Self {
         items.sort_by_key(|l| l.item);
@@ -128,7 +128,7 @@ impl LiveAuction {
         LiveAuction { id, all: items, waiting, current, deadline: None }
     }
 
-    /// An auction in which the bidding for one item is already going on; the items after it are listed.
+    /// An auction that continues the bidding for one item; the items after it are listed.
     #[must_use]
     pub fn resume(id: AuctionId, items: Vec<Listing>, bidding: Bidding) -> Self {
         let mut auction = LiveAuction::new(id, items);
@@ -137,7 +137,7 @@ impl LiveAuction {
         auction
     }
 
-    /// An auction in which the bidding for one item is over: the one after it in the list comes on sale.
+    /// An auction after the end of the bidding for one item: the next one in the list comes on sale.
     #[must_use]
     pub fn after(id: AuctionId, items: Vec<Listing>, over: ItemId) -> Self {
         let mut auction = LiveAuction::new(id, items);
@@ -147,14 +147,14 @@ impl LiveAuction {
         auction
     }
 
-    /// An item that was thought to be sold could not be paid: it goes to the end of the list.
+    /// Returns an item whose sale failed for lack of credit to the end of the list.
     pub fn give_back(&mut self, item: ItemId) {
         if !self.waiting.iter().any(|l| l.item == item) {
             self.waiting.extend(self.all.iter().find(|l| l.item == item).copied());
         }
     }
 
-    /// Which auction this is.
+    /// The id of this auction.
     #[must_use]
     pub fn id(&self) -> AuctionId {
         self.id
@@ -166,20 +166,20 @@ impl LiveAuction {
         self.current.as_ref()
     }
 
-    /// When [`LiveAuction::advance`] has something to do next; `None` while nobody watches.
+    /// Time of the next step of [`LiveAuction::advance`]; `None` without followers.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.deadline
     }
 
-    /// Somebody watches: the timers start, the first time.
+    /// Registers a follower: the first one starts the timers.
     pub fn wake(&mut self, now: Millis) {
         if self.deadline.is_none() && self.current.is_some() {
             self.deadline = Some(now + IDLE_MS);
         }
     }
 
-    /// Does what the timers demand up to `now`, each at the moment it was due.
+    /// Performs all timer events up to `now`, each at the time at which it was due.
     pub fn advance(&mut self, now: Millis, purse: &mut impl Purse, events: &mut Vec<Event>) {
         while let Some(due) = self.deadline.filter(|d| *d <= now) {
             let Some(mut bidding) = self.current else { return };
@@ -200,7 +200,7 @@ impl LiveAuction {
         }
     }
 
-    /// Takes an offer, after whatever was due before it.
+    /// Decides an offer, after all earlier timer events.
     pub fn bid(
         &mut self,
         now: Millis,

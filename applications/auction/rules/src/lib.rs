@@ -1,13 +1,15 @@
-//! The rules of a live auction as a state machine: no clock, no store, no async; time and money come as arguments.
+//! The rules of a live auction as a state machine: no clock, no store, no async; time and money come as
+//! arguments.
 //!
-//! One item is on sale at a time, in the order of the list. Without a new bid for [`IDLE_MS`] comes the last call,
-//! after as long again the item is sold. A bid in the last call reopens the bidding and both timers start over.
-//! Every change raises the item's sequence number by one. Nothing advances before the first [`LiveAuction::wake`]
-//! or bid, so an auction that nobody watches stays as it is.
+//! One item is on sale at a time, in the order of the list. [`IDLE_MS`] without a new bid lead to the last
+//! call, and as long again to the sale. A bid in the last call reopens the bidding and restarts both timers.
+//! Every change raises the item's sequence number by one. Nothing advances before the first
+//! [`LiveAuction::wake`] or bid, so an auction without followers does not change.
 //!
-//! Two cases the rules leave open are decided here. An item without bids goes to the end of the list, so that it
-//! does not hold up the others. A winner who can no longer pay (credit went to another item since the bid) does not
-//! get the item: nothing is paid, and it goes to the end of the list as well.
+//! Two cases that the published rules leave open are decided here. An item without bids goes to the end of
+//! the list, so that it does not hold up the others. A winner who can no longer pay (the credit went to
+//! another item since the bid) does not get the item: nothing is paid, and it goes to the end of the list as
+//! well.
 
 mod auction;
 mod purse;
@@ -19,8 +21,8 @@ pub use purse::{Purse, Purses};
 
 use barograph_auction_api::{Millis, UserId};
 
-/// How long the bidding may be idle before the last call, and after it before the sale, in milliseconds.
+/// Idle time of the bidding before the last call, and after it before the sale, in milliseconds.
 pub const IDLE_MS: Millis = 30_000;
 
-/// The user who stands for "nobody has bid yet": an account without a password.
+/// The placeholder for "no bidder yet": an account without a password.
 pub const UNSOLD: UserId = UserId(0);

@@ -1,12 +1,12 @@
-//! Who can pay how much: the seam between the rules of an auction and where credit is kept.
+//! Credit of bidders: the interface between the rules of an auction and the storage of credit.
 
 use std::collections::HashMap;
 
 use barograph_auction_api::{Cents, UserId};
 
-/// Answers for the credit of users and takes what they pay.
+/// Credit of users, and payments.
 pub trait Purse {
-    /// What the user can still spend, in cents.
+    /// A user's available credit, in cents.
     fn credit(&self, user: UserId) -> Cents;
     /// Takes `amount` cents; called only when the credit suffices.
     fn pay(&mut self, user: UserId, amount: Cents);
@@ -20,19 +20,19 @@ pub struct Purses {
 }
 
 impl Purses {
-    /// Nobody is known yet; everybody has `default` cents.
+    /// Purses in which all users have `default` cents.
     #[must_use]
     pub fn new(default: Cents) -> Self {
         Purses { credits: HashMap::new(), default }
     }
 
-    /// Learns a user's credit, in cents. Credit only falls, so of two figures the smaller is the newer one: what is known
-    /// here may be ahead of the store, and the store ahead of what is known here when the user buys elsewhere too.
+    /// Records a user's credit, in cents. Credit only falls, so the smaller of two figures is the newer one:
+    /// the figure here may be ahead of the store, or behind it if the user buys elsewhere too.
     pub fn learn(&mut self, user: UserId, credit: Cents) {
         self.credits.entry(user).and_modify(|known| *known = credit.min(*known)).or_insert(credit);
     }
 
-    /// Gives a payment back that did not come about, in cents.
+    /// Reverses a failed payment, in cents.
     pub fn refund(&mut self, user: UserId, amount: Cents) {
         if let Some(credit) = self.credits.get_mut(&user) {
             *credit += amount;

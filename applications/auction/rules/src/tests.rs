@@ -1,4 +1,4 @@
-//! The rules one by one, then as properties over random histories.
+//! Tests of each rule, then properties over random histories.
 
 use std::collections::HashMap;
 
@@ -154,7 +154,7 @@ fn step() -> impl Strategy<Value = Step> {
         .prop_map(|(wait, bidder, raise, stale_item)| Step { wait, bidder, raise, stale_item })
 }
 
-/// Replays the events against what the rules allow.
+/// Checks events against the rules.
 fn check(events: &[Event], first: Bidding, credit: Cents) {
     let mut bidding = first;
     let mut last_change: Millis = 0;

@@ -1,4 +1,4 @@
-//! The documents, as both products hold them.
+//! Documents, in the form common to both products.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use barograph_auction_api::Millis;
 use barograph_auction_store::{AttendanceRow, BidRow, ImageRow};
 use serde::{Deserialize, Serialize};
 
-/// A bid. Its id and its bidder are the key it is found by.
+/// A bid. Its id and its bidder are its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BidDocument {
     pub(crate) ms: Millis,
@@ -14,7 +14,7 @@ pub(crate) struct BidDocument {
     pub(crate) item: i64,
     pub(crate) listing: i64,
     pub(crate) cents: i64,
-    /// As proposed or loaded; the MongoDB form keeps settlements beside it.
+    /// The state as proposed or loaded; the MongoDB form keeps settlements beside it.
     pub(crate) state: i64,
     pub(crate) sequence: i64,
     pub(crate) fence: i64,
@@ -50,7 +50,7 @@ impl BidDocument {
     }
 }
 
-/// A user's stay at an auction. Its id and its user are the key it is found by.
+/// A user's attendance at an auction. Its id and its user are its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AttendanceDocument {
     pub(crate) ms: Millis,
@@ -81,7 +81,7 @@ impl AttendanceDocument {
     }
 }
 
-/// An image. Its id and its item are the key it is found by.
+/// An image. Its id and its item are its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ImageDocument {
     pub(crate) number: i64,

@@ -1,24 +1,25 @@
-//! Time limits, and errors that are neither product's own.
+//! Time limits, and errors common to both products.
 
 use std::future::Future;
 use std::time::Duration;
 
 use barograph_auction_store::StoreError;
 
-/// How long one answer may take, waiting for a connection included. A node whose store is slower than this is of no use
-/// to its users, who are told to come back.
+/// Time limit of one answer, including the wait for a connection. A node with a slower store is useless to
+/// its users, who get an error and come back later.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a statement may take that reads or writes a whole collection: loading, and the data checks.
+/// Time limit of a statement that reads or writes a whole collection: loading, and the data checks.
 pub(crate) const BULK_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long making a connection may take: more than the pauses of a busy machine, and less than an answer may take.
+/// Time limit of a connection attempt: more than the pauses of a busy machine, and less than the limit of an
+/// answer.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// How often an operation is tried that lost a race against another one; each try needs another lost race.
+/// Tries of an operation that lost a race against another one; each try needs another lost race.
 pub(crate) const RACES: usize = 8;
 
-/// What a change that gets no answer in time means: the store may have it or not.
+/// Meaning of a missing answer: after a write, the store may have the change or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Nothing is changed.
@@ -27,7 +28,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// What is being done, to which store, for the words of errors.
+/// An operation and its store, for the words of errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deed {
     pub(crate) store: &'static str,
@@ -38,7 +39,7 @@ pub(crate) struct Deed {
 }
 
 impl Deed {
-    /// An error that trying again may cure.
+    /// An error that a retry may cure.
     pub(crate) fn lost(self, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
         match self.access {
             Access::Read => StoreError::Unreachable { store: self.store, source },
@@ -46,7 +47,7 @@ impl Deed {
         }
     }
 
-    /// An error for which nothing was changed, and that trying again may cure.
+    /// An error without any change, that a retry may cure.
     pub(crate) fn unreachable(self, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
         StoreError::Unreachable { store: self.store, source }
     }
@@ -55,7 +56,7 @@ impl Deed {
         StoreError::Refused { store: self.store, what: self.what, source }
     }
 
-    /// Waits for an answer, but not longer than the deed allows.
+    /// Waits for an answer, within the time limit of the operation.
     pub(crate) async fn within<T>(
         self,
         answer: impl Future<Output = Result<T, StoreError>>,
@@ -69,7 +70,7 @@ impl Deed {
     }
 }
 
-/// A refusal in our own words.
+/// A refusal in this crate's words.
 pub(crate) fn refused(store: &'static str, what: &'static str, why: impl Into<String>) -> StoreError {
     StoreError::Refused { store, what, source: why.into().into() }
 }

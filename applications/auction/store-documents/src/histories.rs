@@ -1,4 +1,4 @@
-//! What users are shown of their rows, and the order of lists.
+//! Users' histories in their wire form, and the order of lists.
 
 use barograph_auction_api::{
     AttendanceRecord, AttendanceState, AuctionId, BidOutcome, BidRecord, ItemId, Page, UserId,
@@ -7,7 +7,7 @@ use barograph_auction_store::{AttendanceRow, BidRow, ImageRow, StoreError, Windo
 
 use crate::failure::refused;
 
-/// A bid as its bidder is shown it.
+/// A bid in its wire form.
 pub(crate) fn bid(store: &'static str, row: &BidRow) -> Result<BidRecord, StoreError> {
     let impossible = |what: &str| refused(store, "read a bid", format!("bid {}: {what}", row.id));
     let outcome = match row.state {
@@ -28,7 +28,7 @@ pub(crate) fn bid(store: &'static str, row: &BidRow) -> Result<BidRecord, StoreE
     })
 }
 
-/// An attendance as its user is shown it.
+/// An attendance in its wire form.
 pub(crate) fn attendance(store: &'static str, row: AttendanceRow) -> Result<AttendanceRecord, StoreError> {
     let state = match row.state {
         codes::attendance::ATTENDING => AttendanceState::Attending,
@@ -52,29 +52,29 @@ pub(crate) fn attendance(store: &'static str, row: AttendanceRow) -> Result<Atte
     })
 }
 
-/// A list in which the latest comes first, by time, then id.
+/// Sorts a list by time, then id, latest first.
 pub(crate) fn latest_first<T>(rows: &mut [T], at: impl Fn(&T) -> (i64, i64)) {
     rows.sort_unstable_by_key(|row| std::cmp::Reverse(at(row)));
 }
 
-/// Images in the order they are shown in.
+/// Sorts images into their display order.
 pub(crate) fn sort_images(rows: &mut [ImageRow]) {
     rows.sort_unstable_by_key(|row| (row.item_id, row.number, row.id));
 }
 
-/// Bids in the order of the data checks.
+/// Sorts bids into the order of the data checks.
 pub(crate) fn sort_by_listing(rows: &mut [BidRow]) {
     rows.sort_unstable_by_key(|row| (row.listing, row.sequence, row.id));
 }
 
-/// The part of a whole list that a window shows.
+/// The part of a whole list within a window, with the total.
 pub(crate) fn slice<T>(rows: Vec<T>, window: Window) -> (u64, impl Iterator<Item = T>) {
     let total = rows.len() as u64;
     let before = usize::try_from(window.offset()).unwrap_or(usize::MAX);
     (total, rows.into_iter().skip(before).take(window.size as usize))
 }
 
-/// A page of a list whose total is known.
+/// A page of a list with a known total.
 pub(crate) fn page<T>(items: Vec<T>, window: Window, total_records: u64) -> Page<T> {
     Page { items, page: window.page, page_size: window.size, total_records }
 }

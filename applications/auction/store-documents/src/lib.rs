@@ -7,10 +7,10 @@
 //! | | PostgreSQL JSON | MongoDB protocol |
 //! |---|---|---|
 //! | where | schema `auction_events` of the database in the address | the database in the address, else `auction_events` |
-//! | a bid | a row with the columns it is looked up by and a JSONB document | an entry of its bidder's document |
-//! | limits | none worth naming | 16 MB per document: about 90,000 bids of one bidder in one run |
+//! | a bid | a row with its key columns and a JSONB document | an entry of its bidder's document |
+//! | limits | none in practice | 16 MB per document: about 90,000 bids of one bidder in one run |
 //!
-//! See the module `mongo` for why documents are cut as they are.
+//! The module `mongo` explains the choice of documents.
 
 mod documents;
 mod failure;
@@ -26,25 +26,25 @@ use failure::refused;
 use mongo::Mongo;
 use postgres::Postgres;
 
-/// The form of documents and rows. It rises when the same data set would be loaded in another one.
+/// Version of the form of documents and rows. It rises if the same data set would be loaded differently.
 const FORMAT: u32 = 1;
 
-/// Everything that decides in which form a load leaves its documents: equal texts, equal stores.
+/// Description of the form in which a load leaves its documents: equal texts mean equal stores.
 #[must_use]
 pub fn form() -> String {
     format!("format {FORMAT}\n{}", postgres::form())
 }
 
-/// Which product an address speaks to.
+/// The product of an address.
 enum Product {
     Mongo,
     Postgres,
 }
 
-/// Opens a store that was loaded, with at most `connections` connections (at least one).
+/// Opens a loaded store, with at most `connections` connections (at least one).
 ///
 /// # Errors
-/// When the server cannot be reached, or does not hold a loaded data set, or the address is not one of ours.
+/// If the server cannot be reached, holds no loaded data set, or the address is of another product.
 pub async fn open(url: &str, connections: usize) -> Result<Arc<dyn Events>, StoreError> {
     let connections = connections.max(1);
     Ok(match product(url)? {
@@ -53,10 +53,10 @@ pub async fn open(url: &str, connections: usize) -> Result<Arc<dyn Events>, Stor
     })
 }
 
-/// Empties the store, makes what it needs, and takes rows. Until the loading is finished [`open`] refuses the store.
+/// Empties the store, prepares it, and takes rows. Until the loading is finished [`open`] refuses the store.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses, or the address is not one of ours.
+/// If the server cannot be reached or refuses, or the address is of another product.
 pub async fn load(url: &str) -> Result<Box<dyn Loading<EventBatch>>, StoreError> {
     Ok(match product(url)? {
         Product::Mongo => Box::new(mongo::Load::start(url).await?),
@@ -64,10 +64,10 @@ pub async fn load(url: &str) -> Result<Box<dyn Loading<EventBatch>>, StoreError>
     })
 }
 
-/// The name of the data set that was loaded, as it was given when the loading was finished.
+/// The name of the loaded data set, as given when the loading was finished.
 ///
 /// # Errors
-/// As [`open`].
+/// Those of [`open`].
 pub async fn stamp(url: &str) -> Result<String, StoreError> {
     match product(url)? {
         Product::Mongo => mongo::stamp(url).await,
@@ -75,7 +75,7 @@ pub async fn stamp(url: &str) -> Result<String, StoreError> {
     }
 }
 
-/// Addresses hold passwords, so an address that is not understood is not repeated.
+/// The product of an address. Addresses hold passwords, so an unknown one is not repeated in the error.
 fn product(url: &str) -> Result<Product, StoreError> {
     match url.split_once("://").map(|(scheme, _)| scheme) {
         Some("mongodb" | "mongodb+srv") => Ok(Product::Mongo),

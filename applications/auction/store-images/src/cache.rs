@@ -1,7 +1,7 @@
-//! The cache of small pictures, bounded by its bytes.
+//! The cache of small pictures, bounded in bytes.
 //!
-//! Thumbnails and previews are asked for again and again and are small, so they are kept. A full-size picture is asked
-//! for once in a while and would push a hundred thumbnails out; the store's own cache is its cache.
+//! Thumbnails and previews are small and requested again and again, so they are kept. A full-size picture is
+//! requested rarely and would displace a hundred thumbnails; it is left to the store's own cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,10 +11,10 @@ use quick_cache::Weighter;
 use crate::error::PictureError;
 use crate::store::Key;
 
-/// Bytes an entry costs beside the picture itself: key, handle, links of the cache.
+/// Overhead of an entry in bytes: key, handle, links of the cache.
 const ENTRY_BYTES: u64 = 128;
 
-/// Size of a thumbnail for planning the cache; a wrong guess costs a little memory, never the bound.
+/// Typical size of a thumbnail, for planning the cache; a wrong guess costs a little memory, never the bound.
 const TYPICAL_BYTES: u64 = 4096;
 
 #[derive(Clone)]
@@ -33,7 +33,7 @@ pub(crate) struct Cache {
     misses: AtomicU64,
 }
 
-/// What a cache has done and holds.
+/// Counts of a cache.
 pub(crate) struct CacheCounts {
     pub(crate) hits: u64,
     pub(crate) misses: u64,
@@ -41,14 +41,14 @@ pub(crate) struct CacheCounts {
     pub(crate) bytes: u64,
 }
 
-/// Why there is nothing to keep.
+/// Reason for a missing value.
 enum Nothing {
     NoPicture,
     Failed(PictureError),
 }
 
 impl Cache {
-    /// A cache of at most so many bytes.
+    /// A cache of at most `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         let entries = usize::try_from(bytes / TYPICAL_BYTES).unwrap_or(usize::MAX).max(16);
         Cache {
@@ -58,9 +58,8 @@ impl Cache {
         }
     }
 
-    /// The picture in memory, or the one that `read` gives, which is then kept. Of several that miss the same picture at
-    /// the same time one reads and the others wait for it. That a picture is missing is not remembered: an upload may
-    /// bring it.
+    /// Returns the cached picture, or the result of `read`, which is then cached. Concurrent misses of a
+    /// picture share one read. A missing picture is not remembered: an upload may add it.
     pub(crate) async fn get_or(
         &self,
         key: Key,

@@ -1,76 +1,76 @@
-//! What can go wrong with pictures.
+//! Errors of the image store.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a driver says.
+/// An error of a driver.
 pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the image store did not do what it was asked.
+/// Failure of an operation on the image store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PictureError {
-    /// The place cannot be one of pictures: the setting is wrong.
+    /// The place is invalid: the setting is wrong.
     #[error("open the image store {place}: {why}")]
     BadPlace {
         /// The place, without its password.
         place: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// The store cannot be reached.
     #[error("{what}: {store} cannot be reached")]
     Unreachable {
-        /// Which store.
+        /// The store.
         store: &'static str,
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the driver says.
+        /// The cause.
         #[source]
         source: Source,
     },
     /// The store did not answer in time.
     #[error("{what}: {store} did not answer within {limit:?}")]
     Slow {
-        /// Which store.
+        /// The store.
         store: &'static str,
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// How long it was waited for.
+        /// The time limit.
         limit: Duration,
     },
-    /// The store refused, or said something that cannot be.
+    /// The store refused, or sent an invalid answer.
     #[error("{what}: {store} refused")]
     Refused {
-        /// Which store.
+        /// The store.
         store: &'static str,
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the driver says.
+        /// The cause.
         #[source]
         source: Source,
     },
-    /// A file or folder of this machine could not be used.
+    /// A local file or folder could not be used.
     #[error("{what} {}", path.display())]
     File {
-        /// What was tried: "read", "make folder", ...
+        /// The operation: "read", "make folder", ...
         what: &'static str,
-        /// On what.
+        /// Its file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
 }
 
 impl PictureError {
-    /// Whether doing the same again later may work.
+    /// Whether a later retry may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, PictureError::Unreachable { .. } | PictureError::Slow { .. })
     }
 
-    /// The error with everything below it, on one line.
+    /// The error with all its causes, on one line.
     pub(crate) fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -96,16 +96,16 @@ pub(crate) fn file(
     move |source| PictureError::File { what, path, source }
 }
 
-/// Why an upload was not taken. The server answers that it is overloaded.
+/// Reason for refusing an upload. The server answers that it is overloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// As many pictures wait to be written as may.
+    /// The queue has its largest number of pictures.
     #[error("too many pictures wait to be written")]
     Pictures,
-    /// The pictures that wait to be written take as much memory as they may.
+    /// The queue has its largest number of bytes.
     #[error("the pictures that wait to be written are too large together")]
     Bytes,
-    /// The store is being closed.
+    /// The store is closing.
     #[error("the image store is being closed")]
     Closed,
 }

@@ -1,6 +1,6 @@
-//! Which kind of picture some bytes are, by how they begin.
+//! Kinds of pictures, recognised by their first bytes.
 
-/// A kind of picture that the application takes.
+/// A kind of picture accepted by the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// JPEG, the kind of the fill.
@@ -12,7 +12,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind's name in HTTP.
+    /// The content type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
@@ -23,7 +23,7 @@ impl Kind {
     }
 }
 
-/// The kind of a picture; `None` when it begins like none of them. Only the beginning is looked at, so a picture that is
+/// The kind of a picture; `None` for any other beginning. Only the beginning is read, so a picture that is
 /// broken further on has a kind too.
 #[must_use]
 pub fn kind(bytes: &[u8]) -> Option<Kind> {

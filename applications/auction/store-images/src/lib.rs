@@ -1,16 +1,16 @@
-//! The image store of the auction application: where pictures are kept, a cache of small ones, and a queue of uploads.
+//! The image store of the auction application: stores of pictures, a cache of small ones, an upload queue.
 //!
-//! | place | how a picture is kept |
+//! | place | form of a picture |
 //! |---|---|
 //! | files | `thumbnail/{id / 1000}/{id}.jpg`, and the same below `preview` and `full` |
 //! | S3 | objects with the same names, below a prefix |
 //! | PostgreSQL | a row of the table `picture` |
 //! | MongoDB protocol | a document of the collection `picture` |
 //!
-//! [`Pictures`] reads and stores, [`load`] brings the pictures of a fill into a place. Whether an upload is a picture at
-//! all is asked of [`kind`] by the server; nothing here decodes.
+//! [`Pictures`] reads and stores, [`load`] brings the pictures of a fill into a place. The server checks with
+//! [`kind`] whether an upload is a picture; nothing here decodes.
 //!
-//! Not for facts about images (which item has which, in which sizes): those are in the event store.
+//! Metadata of images (their items and sizes) are in the event store.
 
 mod cache;
 mod error;

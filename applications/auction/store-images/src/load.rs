@@ -1,4 +1,4 @@
-//! Loading: how the pictures of a fill come into another place.
+//! Loading of a fill's pictures into another place.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,19 +13,20 @@ use crate::queue::write;
 use crate::store::files::blocking;
 use crate::store::{Key, Picture, Purpose, SIZES, STAMP, Store, open, path_of};
 
-/// Pictures of one call of the store: some 250 kB of thumbnails, ...
+/// Small pictures per call of the store: some 250 kB of thumbnails, ...
 const SMALL_TOGETHER: usize = 64;
 
 /// ... or some 6 MB in full size.
 const FULL_TOGETHER: usize = 8;
 
-/// Calls at a time: enough to keep a server busy while this machine reads files.
+/// Concurrent calls: enough to keep a server busy while this machine reads files.
 const CALLS_AT_ONCE: usize = 8;
 
-/// Empties a place and copies all pictures of a fill's images folder into it; last comes `stamp`, which names the data
-/// set. `progress` is told how many pictures are copied, and of how many.
+/// Empties a place and copies all pictures of a fill's images folder into it; last comes `stamp`, the name of
+/// the data set. `progress` receives the number of copied pictures, and the total.
 ///
-/// [`Place::Files`]: pictures go into its `read` folder and `write` is emptied; nothing is done when `read` is `from`.
+/// [`Place::Files`]: pictures go into its `read` folder and `write` is emptied; nothing is done if `read` is
+/// `from`.
 pub async fn load(
     from: &Path,
     to: &Place,
@@ -51,7 +52,7 @@ pub async fn load(
     write(&*store, &[Picture { key: STAMP, bytes: Bytes::copy_from_slice(stamp.as_bytes()) }]).await
 }
 
-/// Pictures that go together: of one size, so that their number says about how many bytes they are.
+/// Groups pictures into calls: each of one size, so that their number limits their bytes.
 fn calls(keys: &[Key]) -> Vec<Vec<Key>> {
     let mut calls = Vec::new();
     for same in keys.chunk_by(|a, b| a.1 == b.1) {
@@ -83,7 +84,8 @@ fn read(from: &Path, key: Key) -> Result<Picture, PictureError> {
     Ok(Picture { key, bytes: bytes.into() })
 }
 
-/// All pictures of a folder, by size and id. A size without a folder has none; other files are not looked at.
+/// All pictures of a folder, by size and id. A missing folder of a size counts as empty; other files are
+/// ignored.
 fn list(from: &Path) -> Result<Vec<Key>, PictureError> {
     let mut keys = Vec::new();
     std::fs::read_dir(from).map_err(file("look into", from))?;

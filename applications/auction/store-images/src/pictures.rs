@@ -1,4 +1,4 @@
-//! The image store as the server uses it: reads through the cache, writes through the queue.
+//! The image store of the server: reads through the cache, writes through the queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,17 +14,18 @@ use crate::place::{Limits, Place};
 use crate::queue::Queue;
 use crate::store::{Key, Purpose, STAMP, Store, open, within};
 
-/// How long closing waits for uploads to be written.
+/// Time limit of closing for writing the queued uploads.
 pub const CLOSE_WITHIN: Duration = Duration::from_secs(20);
 
-/// A read that takes longer has failed, its wait for its turn included: nobody waits longer for a picture.
+/// Time limit of a read, including the wait for its turn.
 const READ_WITHIN: Duration = Duration::from_secs(10);
 
-/// Reads of the store at a time. Enough for a network of 10 ms to give 25,000 pictures a second; with the bound of a
-/// picture's size this bounds the memory of reads.
+/// Concurrent reads of the store. Enough for a network of 10 ms to give 25,000 pictures a second; with the
+/// bound of a picture's size this bounds the memory of reads.
 const READS_AT_ONCE: usize = 256;
 
-/// A store of pictures with its cache and its queue of uploads. Needs the tokio runtime that it was opened on.
+/// A store of pictures with its cache and its queue of uploads. Needs the tokio runtime on which it was
+/// opened.
 pub struct Pictures {
     store: Arc<dyn Store>,
     cache: Cache,
@@ -32,33 +33,33 @@ pub struct Pictures {
     reads: Semaphore,
 }
 
-/// What an image store has done since it was opened, and what it holds.
+/// Counts of an image store since it was opened, and its present contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PictureCounts {
-    /// Small pictures that were in the cache.
+    /// Small pictures found in the cache.
     pub hits: u64,
-    /// Small pictures that were not.
+    /// Small pictures not found in the cache.
     pub misses: u64,
     /// Pictures in the cache.
     pub cached: u64,
     /// Bytes in the cache.
     pub cached_bytes: u64,
-    /// Uploads that wait to be written or are being written.
+    /// Uploads waiting or being written.
     pub queued: usize,
     /// Their bytes.
     pub queued_bytes: usize,
     /// Uploads written.
     pub written: u64,
-    /// Uploads given up: they are lost.
+    /// Uploads that could not be written: they are lost.
     pub failed: u64,
-    /// Uploads not taken, because the queue was full or closed.
+    /// Uploads refused, because the queue was full or closed.
     pub refused: u64,
-    /// Why the last upload was given up; nothing when one was written after it.
+    /// Error of the last upload, if it could not be written.
     pub last_error: Option<String>,
 }
 
 impl Pictures {
-    /// Opens the store at a place and starts its writers. Whether it was loaded is for [`Pictures::stamp`] to say.
+    /// Opens the store at a place and starts its writers. Whether it was loaded is in [`Pictures::stamp`].
     pub async fn open(place: &Place, limits: Limits) -> Result<Pictures, PictureError> {
         Ok(Pictures::over(open(place, Purpose::Serve).await?, &limits))
     }
@@ -72,14 +73,14 @@ impl Pictures {
         }
     }
 
-    /// The stamp that [`crate::load`] was given, when a load came to its end here. The folder of a fill has none.
+    /// The stamp given to [`crate::load`], if a load was completed here. The folder of a fill has none.
     pub async fn stamp(&self) -> Result<Option<String>, PictureError> {
         let stamp = self.read(STAMP).await?;
         Ok(stamp.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// A picture; `None` when there is none of that size. Small ones are kept in memory. An upload is found as soon as
-    /// this node has taken it.
+    /// A picture; `None` if it does not exist in that size. Small ones are cached. An upload is found as soon
+    /// as this node has accepted it.
     pub async fn get(&self, id: ImageId, size: ImageSize) -> Result<Option<Bytes>, PictureError> {
         match size {
             ImageSize::Full => match self.queue.find(id) {
@@ -92,7 +93,7 @@ impl Pictures {
         }
     }
 
-    /// A picture, or the next smaller one that there is, with its size.
+    /// A picture, or the next smaller existing one, with its size.
     pub async fn get_or_smaller(
         &self,
         id: ImageId,
@@ -111,13 +112,13 @@ impl Pictures {
         Ok(None)
     }
 
-    /// Takes an upload, in full size only, to be written soon; never waits. An id is put once: of two pictures under one
-    /// id either may stay.
+    /// Queues an upload, in full size only, to be written soon; never waits. An id is put once: of two
+    /// pictures under one id either may stay.
     pub fn put(&self, id: ImageId, picture: Bytes) -> Result<(), Full> {
         self.queue.put(id, picture)
     }
 
-    /// What was done and what is held.
+    /// Present counts.
     #[must_use]
     pub fn counts(&self) -> PictureCounts {
         let (cache, queue) = (self.cache.counts(), self.queue.counts());
@@ -135,30 +136,31 @@ impl Pictures {
         }
     }
 
-    /// What the store is and what its writes survive. Uploads that wait in the queue do not survive the process.
+    /// Description of the store and its durability. Queued uploads do not survive the process.
     #[must_use]
     pub fn describe(&self) -> Described {
         self.store.describe()
     }
 
-    /// Fails when the store cannot be read now.
+    /// Fails if the store cannot be read now.
     pub async fn ping(&self) -> Result<(), PictureError> {
         self.read(STAMP).await.map(drop)
     }
 
-    /// Waits until all uploads taken so far are written or given up.
+    /// Waits until all accepted uploads are written or lost.
     pub async fn flush(&self) {
         self.queue.flush().await;
     }
 
-    /// Takes no uploads any more, and writes those that wait, for [`CLOSE_WITHIN`] at most. Answers how many are lost.
+    /// Refuses further uploads, and writes the queued ones, for [`CLOSE_WITHIN`] at most. Returns the number
+    /// of lost ones.
     pub async fn close(&self) -> usize {
         self.queue.close(CLOSE_WITHIN).await
     }
 
     async fn read(&self, key: Key) -> Result<Option<Bytes>, PictureError> {
         let reading = async {
-            // The semaphore is never closed, so the only answer is a permit.
+            // The semaphore is never closed, so the result is always a permit.
             let _turn = self.reads.acquire().await;
             self.store.get(key).await
         };

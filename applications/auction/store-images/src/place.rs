@@ -1,4 +1,4 @@
-//! Where pictures are, and how much of them is held in memory: the settings of an image store.
+//! Places of pictures, and limits of memory: the settings of an image store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::str::FromStr;
 
 use crate::error::PictureError;
 
-/// Where pictures are kept. Shown without its password.
+/// A place of pictures. Displayed without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Place {
     /// Files of this machine.
     Files {
         /// The images folder of a fill.
         read: PathBuf,
-        /// Where uploads go, looked at first for pictures in full size; made when it is missing. Without it uploads go
-        /// into `read`.
+        /// Folder of uploads, searched first for pictures in full size; made if missing. By default uploads
+        /// go into `read`.
         write: Option<PathBuf>,
     },
     /// A store by its URL:
@@ -41,7 +41,7 @@ impl fmt::Debug for Place {
     }
 }
 
-/// A text with `://` in it is a URL, any other the folder of a fill. Whether a URL can be used is found when it is
+/// Parses a text with `://` as a URL, any other as the folder of a fill. URLs are validated when they are
 /// opened.
 impl FromStr for Place {
     type Err = PictureError;
@@ -55,11 +55,11 @@ impl FromStr for Place {
     }
 }
 
-/// A URL without user, password and options. Hides too much rather than too little where it is not well formed.
+/// A URL without user, password and options. Rather hides too much of a malformed one.
 pub(crate) fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "***".to_owned() };
     let (user, shown) = match rest.rsplit_once('@') {
-        // Is the @ one of a password with a question mark, or one of an option's value?
+        // The @ may end a password with a question mark, or be part of an option's value.
         Some((before, _)) if before.contains('?') => return format!("{scheme}://***"),
         Some((_, after)) => ("***@", after),
         None => ("", rest),
@@ -68,26 +68,27 @@ pub(crate) fn without_secrets(url: &str) -> String {
     format!("{scheme}://{user}{shown}")
 }
 
-/// How much is held in memory, and how many write.
+/// Limits of memory, and the number of writers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of small pictures kept.
+    /// Bytes of cached small pictures.
     pub cache_bytes: u64,
-    /// Uploads that wait to be written or are being written.
+    /// Uploads waiting or being written.
     pub queue: usize,
     /// Bytes of those uploads.
     pub queue_bytes: usize,
-    /// Uploads written at a time; at least 1.
+    /// Concurrent writes; at least 1.
     pub writers: usize,
 }
 
-/// The length of the queue that the published application has.
+/// Default length of the queue: that of the published application.
 const QUEUE: usize = 4000;
 
-/// Some 450 uploads of the published 586 kB. A full queue of them would be 2.3 GB, which is more than many a node has.
+/// Default bytes of the queue: some 450 uploads of the published 586 kB. A full queue of them would be 2.3
+/// GB, more than the memory of many nodes.
 const QUEUE_BYTES: usize = 256 << 20;
 
-/// All thumbnails of a small fill.
+/// Default size of the cache: all thumbnails of a small fill.
 const CACHE_BYTES: u64 = 64 << 20;
 
 impl Default for Limits {

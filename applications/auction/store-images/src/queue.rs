@@ -1,7 +1,7 @@
-//! The queue of uploads: taken at once, written by a few tasks, findable while they wait.
+//! The queue of uploads: accepted at once, written by a few tasks, readable while they wait.
 //!
-//! A picture that is given up is lost and counted: whoever uploaded it was told that it was taken, as in the published
-//! application. The bound of the queue is what keeps that honest under load: a full queue refuses.
+//! A picture that cannot be written is lost and counted: the upload was confirmed, as in the published
+//! application. The bound of the queue limits such losses under load: a full queue refuses.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use crate::error::{Full, PictureError};
 use crate::place::Limits;
 use crate::store::{Picture, Store, within};
 
-/// How often a picture is tried before it is given up. With the waits below that is some 11 s, longer than a store takes
-/// to start again.
+/// Attempts to write a picture before it is lost. With the pauses below they take some 11 s, longer than a
+/// restart of a store.
 const ATTEMPTS: u32 = 8;
 
-/// The wait after the first failure; each further one is twice as long, ...
+/// The pause after the first failure; each further one is twice as long, ...
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// ... up to this.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// A write that takes longer has failed: 16 MB over a slow network take less.
+/// Time limit of a write: 16 MB over a slow network take less.
 const WRITE_WITHIN: Duration = Duration::from_secs(30);
 
-/// Uploads on their way to the store.
+/// The queue of uploads.
 pub(crate) struct Queue {
     shared: Arc<Shared>,
     writers: Vec<AbortHandle>,
 }
 
-/// What a queue has done and holds.
+/// Counts of a queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueCounts {
     pub(crate) queued: usize,
@@ -52,9 +52,9 @@ struct Shared {
     pictures: usize,
     bytes: usize,
     state: Mutex<State>,
-    /// Something waits.
+    /// Notified when an upload waits.
     work: Notify,
-    /// Nothing waits and nothing is being written.
+    /// Notified when none waits or is being written.
     idle: Notify,
 }
 
@@ -68,7 +68,7 @@ struct State {
 }
 
 impl Queue {
-    /// Starts the writers on the runtime of the caller.
+    /// Starts the writers on the current runtime.
     pub(crate) fn start(store: Arc<dyn Store>, limits: &Limits) -> Self {
         let shared = Arc::new(Shared {
             store,
@@ -83,7 +83,7 @@ impl Queue {
         Queue { shared, writers }
     }
 
-    /// Takes a picture in full size; never waits.
+    /// Queues a picture in full size; never waits.
     pub(crate) fn put(&self, id: ImageId, bytes: Bytes) -> Result<(), Full> {
         let mut guard = self.shared.state.lock();
         let state = &mut *guard;
@@ -111,7 +111,7 @@ impl Queue {
         Ok(())
     }
 
-    /// A picture in full size that is not in the store yet.
+    /// A queued picture in full size.
     pub(crate) fn find(&self, id: ImageId) -> Option<Bytes> {
         self.shared.state.lock().findable.get(&id).map(|picture| picture.bytes.clone())
     }
@@ -120,12 +120,12 @@ impl Queue {
         self.shared.state.lock().counts.clone()
     }
 
-    /// Waits until everything taken is written or given up.
+    /// Waits until all queued pictures are written or lost.
     pub(crate) async fn flush(&self) {
         loop {
             let idle = self.shared.idle.notified();
             tokio::pin!(idle);
-            // Registered before the look, so that the last picture cannot end in between.
+            // Registered before the check, so that the last picture cannot end in between.
             idle.as_mut().enable();
             if self.shared.state.lock().counts.queued == 0 {
                 return;
@@ -134,8 +134,8 @@ impl Queue {
         }
     }
 
-    /// Takes nothing any more, writes what is there as long as `limit` allows, and ends the writers. Answers how many
-    /// pictures were not written.
+    /// Refuses further pictures, writes the queued ones within `limit`, and ends the writers. Returns the
+    /// number of pictures that were not written.
     pub(crate) async fn close(&self, limit: Duration) -> usize {
         self.shared.state.lock().closed = true;
         let flushed = tokio::time::timeout(limit, self.flush()).await;
@@ -154,7 +154,7 @@ impl Drop for Queue {
     }
 }
 
-/// A writer: takes pictures one after another.
+/// A writer: writes one picture after another.
 async fn write_all(shared: Arc<Shared>) {
     loop {
         let (next, more) = {
@@ -166,7 +166,7 @@ async fn write_all(shared: Arc<Shared>) {
             continue;
         };
         if more {
-            // Calls that came at once woke one writer only: it passes the call on.
+            // Concurrent calls woke one writer only: it wakes the next.
             shared.work.notify_one();
         }
         let written = write(&*shared.store, std::slice::from_ref(&*picture)).await;
@@ -200,7 +200,7 @@ impl Shared {
     }
 }
 
-/// Writes pictures, and again when that failed, until it worked or the attempts are used up.
+/// Writes pictures, with retries until it succeeds or the attempts are used up.
 pub(crate) async fn write(store: &dyn Store, pictures: &[Picture]) -> Result<(), PictureError> {
     let mut wait = FIRST_WAIT;
     for _ in 1..ATTEMPTS {

@@ -1,4 +1,4 @@
-//! The seam to whatever keeps the pictures, and the list of its implementations.
+//! Interface of the stores of pictures, and the list of implementations.
 
 mod documents;
 pub(crate) mod files;
@@ -17,10 +17,10 @@ use bytes::Bytes;
 use crate::error::PictureError;
 use crate::place::{Place, without_secrets};
 
-/// Names a picture. The id 0 is no image's: its full size holds the stamp of what was loaded.
+/// Id and size of a picture. The id 0 belongs to no image: its full size holds the stamp of a load.
 pub(crate) type Key = (ImageId, ImageSize);
 
-/// Where the stamp of a load is.
+/// Key of the stamp of a load.
 pub(crate) const STAMP: Key = (ImageId(0), ImageSize::Full);
 
 /// All sizes.
@@ -29,22 +29,22 @@ pub(crate) const SIZES: [ImageSize; 3] = [ImageSize::Thumbnail, ImageSize::Previ
 /// Pictures per folder: file systems and people dislike folders with a million entries.
 const PER_FOLDER: i64 = 1000;
 
-/// A picture with its name.
+/// A picture with its key.
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub(crate) key: Key,
     pub(crate) bytes: Bytes,
 }
 
-/// What a method of the seam gives.
+/// Result of an asynchronous method.
 pub(crate) type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, PictureError>> + Send + 'a>>;
 
-/// What keeps pictures. Callers bound the time of each call, except that of `clear`, which bounds its own steps.
+/// A store of pictures. Callers limit the time of each call, except for `clear`, which limits its own steps.
 pub(crate) trait Store: Send + Sync + 'static {
-    /// A picture; `None` when there is none.
+    /// A picture; `None` if it does not exist.
     fn get(&self, key: Key) -> Later<'_, Option<Bytes>>;
 
-    /// Stores pictures, in place of those that have the same names. Doing it again does no harm.
+    /// Stores pictures; replaces those with the same keys. Idempotent.
     fn put<'a>(&'a self, pictures: &'a [Picture]) -> Later<'a, ()>;
 
     /// Removes all pictures, and nothing else.
@@ -53,20 +53,20 @@ pub(crate) trait Store: Send + Sync + 'static {
     /// The kind of store, for errors.
     fn name(&self) -> &'static str;
 
-    /// What it is and what its writes survive.
+    /// Description of the store and its durability.
     fn describe(&self) -> Described;
 }
 
-/// What a place is opened for.
+/// Purpose of opening a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To serve pictures that are there.
+    /// To serve its pictures.
     Serve,
-    /// To be filled: a folder that is missing is made.
+    /// To load pictures: a missing folder is made.
     Load,
 }
 
-/// A store must have said who it is by then.
+/// Time limit of opening a store.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
 
 /// Opens the store at a place.
@@ -88,12 +88,12 @@ pub(crate) async fn open(place: &Place, purpose: Purpose) -> Result<Arc<dyn Stor
     tokio::time::timeout(OPEN_WITHIN, opening).await.map_err(slow)?
 }
 
-/// The error of a URL that cannot be used.
+/// The error of an invalid URL.
 fn bad(url: &str, why: impl Into<String>) -> PictureError {
     PictureError::BadPlace { place: without_secrets(url), why: why.into() }
 }
 
-/// Waits for a store, but not for ever.
+/// Waits for a store, within a time limit.
 pub(crate) async fn within<T>(
     store: &dyn Store,
     what: &'static str,
@@ -104,13 +104,13 @@ pub(crate) async fn within<T>(
     tokio::time::timeout(limit, work).await.map_err(slow)?
 }
 
-/// Where a picture is in a folder of pictures: `thumbnail/0/1.jpg`. All end alike, whatever kind of picture they are.
+/// Path of a picture within a folder: `thumbnail/0/1.jpg`. All kinds of pictures have the same ending.
 #[must_use]
 pub fn path_of(id: ImageId, size: ImageSize) -> String {
     format!("{}/{}/{id}.jpg", size.name(), id.0 / PER_FOLDER)
 }
 
-/// The name of a picture in stores that have names only: `1-thumbnail`.
+/// Name of a picture in stores with flat names: `1-thumbnail`.
 fn name_of((id, size): Key) -> String {
     format!("{id}-{}", size.name())
 }

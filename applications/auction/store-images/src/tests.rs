@@ -1,4 +1,4 @@
-//! Tests of cache, queue and fallback over a store that can be held up and can fail.
+//! Tests of cache, queue and fallback over a store that can be delayed and can fail.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::store::{Key, Later, Picture, Store};
 /// Keeps pictures in memory.
 struct Fake {
     kept: Mutex<HashMap<Key, Bytes>>,
-    /// Each write needs one of these.
+    /// Each write takes one of these.
     turns: Semaphore,
-    /// So many of the next writes fail.
+    /// Number of the next writes that fail.
     failures: AtomicU32,
     attempts: AtomicU32,
 }
@@ -99,7 +99,7 @@ async fn the_queue_is_full_by_number_and_by_bytes_and_empties() {
     let counts = pictures.counts();
     assert_eq!((counts.queued, counts.queued_bytes, counts.refused, counts.written), (3, 800, 2, 0));
 
-    // The queue is read before the store, so who uploads sees it at once.
+    // The queue is read before the store, so the uploader sees the picture at once.
     assert_eq!(pictures.get(ImageId(1), FullSize).await.unwrap().unwrap().len(), 600);
     assert_eq!(pictures.get(ImageId(2), FullSize).await.unwrap(), None);
 
@@ -141,7 +141,7 @@ async fn a_write_that_fails_is_repeated_and_then_given_up() {
     assert_eq!(says, "write pictures: fake refused: the disk is on fire");
     assert_eq!(pictures.get(ImageId(2), FullSize).await.unwrap(), None);
 
-    // It serves on, and health says so.
+    // It continues to serve, and health reports the loss.
     pictures.put(ImageId(3), picture(1)).unwrap();
     pictures.flush().await;
     assert_eq!((pictures.counts().written, pictures.counts().last_error), (2, None));
@@ -185,7 +185,7 @@ async fn a_missing_size_is_replaced_by_a_smaller_one_never_by_a_larger() {
         let expected = expected.map(|(size, text)| (size, Bytes::from_static(text.as_bytes())));
         assert_eq!(found, expected, "{id} {asked:?}");
     }
-    // The small ones of 1, 2 and 3 are kept; the last thumbnail was asked for twice.
+    // The small ones of 1, 2 and 3 are kept; the last thumbnail was requested twice.
     let counts = pictures.counts();
     assert_eq!((counts.cached, counts.hits), (3, 1));
 }

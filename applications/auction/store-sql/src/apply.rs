@@ -1,9 +1,9 @@
-//! Changes of auctions on their way into the store: the hot path.
+//! Application of changes of auctions: the hot path.
 //!
-//! Two exchanges with the server, whatever the number of changes. The first locks: the auctions' fences, so that a claim
-//! waits and two applications of the same changes come one after the other, and the buyers' credit; rows of users are
-//! locked in the order of their ids, as everything here is. The second writes what [`crate::fold`] makes of it, and
-//! commits.
+//! Two exchanges with the server for any number of changes. The first locks: the auctions' fences, so that a
+//! claim waits and two applications of the same changes come one after the other, and the buyers' credit;
+//! rows of users are locked in the order of their ids, as everything here is. The second writes the result of
+//! [`crate::fold`], and commits.
 
 use barograph_auction_store::{Applied, Change, HighBidRow, StoreError};
 
@@ -12,11 +12,14 @@ use crate::rows::{self, HIGH_BID};
 use crate::sql::Sql;
 use crate::value::{Answer, Statement, Value, values};
 
+/// Locks the fences of auctions, in order of their ids.
 pub(crate) const LOCK_FENCES: &str =
     "SELECT auction_id, fence FROM barograph_ownership WHERE auction_id ?in ORDER BY auction_id FOR UPDATE";
 
+/// Locks the credits of users, in order of their ids.
 const LOCK_CREDITS: &str = "SELECT id, credit_cents FROM barograph_user WHERE id ?in ORDER BY id FOR UPDATE";
 
+/// Inserts listings, or replaces their state.
 const WRITE_LISTINGS: &str = "INSERT INTO barograph_high_bid (id, auction_id, item_id, bidder_id, amount_cents, state, \
      sequence, start_ms, end_ms, bid_ms, bid_id, round, fence, preloaded) ?rows {conflict id} \
      bidder_id = {new bidder_id}, amount_cents = {new amount_cents}, state = {new state}, sequence = {new sequence}, \

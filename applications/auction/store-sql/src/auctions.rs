@@ -1,4 +1,4 @@
-//! Auctions, and what an owner needs to take them over.
+//! Auctions, and the state that a new owner takes over.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ impl Sql {
     /// Running auctions, all or one, by id.
     pub(crate) async fn start_states(&self, only: Option<AuctionId>) -> Result<Vec<StartState>, StoreError> {
         const RUNNING: i64 = codes::auction::RUNNING;
-        // Statements differ in more than a value, so that the planner sees which of the two it is.
+        // Two different texts, so that the planner knows which of the two cases it is.
         let (chosen, values) = match only {
             Some(id) => ("a.state = ? AND a.id = ?", values![RUNNING, id.0]),
             None => ("a.state = ?", values![RUNNING]),
@@ -62,8 +62,8 @@ impl Sql {
             "SELECT i.auction_id, i.id, i.starting_bid_cents FROM barograph_auction a \
              JOIN barograph_item i ON i.auction_id = a.id WHERE {chosen} ORDER BY i.auction_id, i.id"
         );
-        // The join is on one row that is looked up for each auction. A join on the greatest round of each auction is as
-        // right, but PostgreSQL reads the whole table for it.
+        // The join is on one row that is looked up for each auction. A join on the greatest round of each
+        // auction gives the same, but PostgreSQL reads the whole table for it.
         let latest = HIGH_BID
             .replace(" FROM barograph_high_bid h", ", u.credit_cents FROM barograph_auction a")
             + &format!(
@@ -143,7 +143,7 @@ fn containing(text: &str) -> String {
     pattern
 }
 
-/// The answers to auctions, items, latest listings; auctions come in their order.
+/// Builds the states from the answers about auctions, items and latest listings; auctions keep their order.
 fn start_states(answers: &[Answer]) -> Result<Vec<StartState>, StoreError> {
     let [auctions, items, latest] = answers else { return Ok(Vec::new()) };
     let mut listings: HashMap<i64, Vec<Listing>> = HashMap::new();

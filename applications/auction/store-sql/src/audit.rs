@@ -6,6 +6,7 @@ use crate::rows::{self, HIGH_BID};
 use crate::sql::Sql;
 use crate::value::{Row, Statement, values};
 
+/// Sum of the credits of loaded users, in cents, and the number of negative credits.
 const CREDIT: &str = "SELECT CAST(COALESCE(SUM(CASE WHEN id <= ? THEN credit_cents ELSE 0 END), 0) AS {int}), \
      CAST(COALESCE(SUM(CASE WHEN credit_cents < 0 THEN 1 ELSE 0 END), 0) AS {int}) FROM barograph_user";
 

@@ -1,4 +1,5 @@
-//! What a batch of changes makes of the rows it found: pure, so that both products do the same and tests need neither.
+//! Effect of a batch of changes on the rows: pure, so that both products behave the same and tests need
+//! neither.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,27 +7,27 @@ use barograph_auction_api::Cents;
 use barograph_auction_rules::EventKind;
 use barograph_auction_store::{Applied, Change, HighBidRow, codes};
 
-/// The rows that changes are about, all of them locked.
+/// The rows concerned by changes, all of them locked.
 #[derive(Default)]
 pub(crate) struct Held {
-    /// Of auctions.
+    /// Fences by auction.
     pub(crate) fences: HashMap<i64, i64>,
-    /// By id.
+    /// Listings by id.
     pub(crate) listings: HashMap<i64, HighBidRow>,
-    /// What buyers have, in cents.
+    /// Credit of buyers, in cents.
     pub(crate) credits: HashMap<i64, Cents>,
 }
 
-/// What is to be written.
+/// Rows to write.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Folded {
     /// One for each change.
     pub(crate) answers: Vec<Applied>,
-    /// Listings that are new or other than before.
+    /// New or changed listings.
     pub(crate) listings: BTreeMap<i64, HighBidRow>,
     /// States of items.
     pub(crate) items: BTreeMap<i64, i64>,
-    /// What buyers have left, in cents.
+    /// Remaining credit of buyers, in cents.
     pub(crate) credits: BTreeMap<i64, Cents>,
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn fold(changes: &[Change], mut held: Held) -> Folded {
     for change in changes {
         let known = held.listings.get(&change.listing).filter(|row| is_there(row, change));
         let answer = match known {
-            // Also when the auction has another owner by now: what is in the store is stored.
+            // Even if the auction has another owner by now: an applied change stays applied.
             Some(row) => as_before(row, change),
             None if held.fences.get(&change.auction.0) != Some(&change.fence) => Applied::Fenced,
             None => apply(change, &mut held, &mut folded),
@@ -61,7 +62,8 @@ fn is_there(row: &HighBidRow, change: &Change) -> bool {
     row.fence == change.fence && row.sequence >= i64::from(change.event.bidding.sequence)
 }
 
-/// The answer to a change that was applied before: a sale is the last change of its listing, so the row tells.
+/// The answer to a change that was applied before: a sale is the last change of its listing, so the row shows
+/// it.
 fn as_before(row: &HighBidRow, change: &Change) -> Applied {
     if change.event.kind == EventKind::Sold && row.state == codes::high_bid::NOT_SOLD {
         Applied::Unpaid

@@ -1,11 +1,12 @@
 //! The relational store of the auction application in PostgreSQL and in MariaDB or MySQL.
 //!
-//! There is one set of statements. What the products write differently is in `text`, how they are spoken to in
-//! `postgres` and `maria`, and nothing else knows which product it is. Statements of one call that do not depend on each
-//! other's answers go together, so that a call waits for the server once, or twice where it must lock before it decides.
+//! There is one set of statements. `text` has the differences in notation, `postgres` and `maria` the
+//! protocols; all else is independent of the product. Statements of one call that do not depend on each
+//! other's answers are sent together, so that a call waits for the server once, or twice if it must lock
+//! before it decides.
 //!
-//! Not here: encrypted connections, and making databases or accounts. Durability is the server's setting; it is read and
-//! described, never changed.
+//! Not covered: encrypted connections, and creation of databases or accounts. Durability is the server's
+//! setting; it is read and described, never changed.
 
 mod apply;
 mod auctions;
@@ -37,7 +38,7 @@ mod value;
 pub use open::{load, open};
 pub use sql::Sql;
 
-/// Everything that decides in which form a load leaves its rows: equal texts, equal stores.
+/// Description of the form in which a load leaves its rows: equal texts mean equal stores.
 #[must_use]
 pub fn form() -> String {
     let scripts = [

@@ -7,11 +7,11 @@ use crate::sheet::Sheet;
 use crate::text::Flavour;
 use crate::value::{Answer, Statement};
 
-/// How long the server lets a transaction stand open with nothing to do, in seconds. A process that is stopped between its
-/// locks and its commit would otherwise keep everybody from claiming its auctions until it goes on.
+/// Time after which the server ends an idle transaction, in seconds. Otherwise a process that is stopped
+/// between its locks and its commit would bar all others from claiming its auctions until it continues.
 pub(crate) const OPEN_SECONDS: u32 = 3;
 
-/// Where to connect to, with a password perhaps; so it has no `Debug`.
+/// Address of a server, possibly with a password; hence without `Debug`.
 #[derive(Clone)]
 pub(crate) enum Target {
     Postgres(Box<tokio_postgres::Config>),
@@ -19,7 +19,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Reads an address.
+    /// Parses an address.
     pub(crate) fn read(url: &str) -> Result<Self, Told> {
         match url.split_once("://").map(|(scheme, _)| scheme) {
             Some("postgres" | "postgresql") => Ok(Target::Postgres(Box::new(postgres::read_url(url)?))),
@@ -58,7 +58,7 @@ impl Link {
         }
     }
 
-    /// Whether it is known to be of no use; a connection to MariaDB shows it at the next statement only.
+    /// Whether it is known to be unusable; a connection to MariaDB shows it at the next statement only.
     pub(crate) fn is_closed(&self) -> bool {
         match self {
             Link::Postgres(link) => link.is_closed(),
@@ -66,8 +66,8 @@ impl Link {
         }
     }
 
-    /// Does statements in their order with one wait for the server; the first error counts, and what stands after it is
-    /// not done.
+    /// Runs statements in their order with one wait for the server; returns the first error, and skips the
+    /// statements after it.
     pub(crate) async fn run(&mut self, statements: &[&Statement]) -> Result<Vec<Answer>, Fault> {
         match self {
             Link::Postgres(link) => link.run(statements).await,
@@ -75,7 +75,7 @@ impl Link {
         }
     }
 
-    /// Does statements without values, parted by semicolons.
+    /// Runs statements without values, separated by semicolons.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<(), Fault> {
         match self {
             Link::Postgres(link) => link.script(sql).await,
@@ -83,7 +83,7 @@ impl Link {
         }
     }
 
-    /// Takes rows of a table the fast way.
+    /// Loads rows of a table by the fast way of the product.
     pub(crate) async fn load<S: Sheet>(&mut self, rows: &[S]) -> Result<(), Fault> {
         match self {
             Link::Postgres(link) => link.load(rows).await,

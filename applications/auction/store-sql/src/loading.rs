@@ -1,4 +1,5 @@
-//! Loading: tables are made anew, rows come by the product's fast way, indices and statistics come last.
+//! Loading: tables are made anew, rows are loaded by the product's fast way, indices and statistics come
+//! last.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,13 +13,13 @@ use crate::schema;
 use crate::text::Flavour;
 use crate::value::{Statement, values};
 
-/// How long a batch may take. Batches are some thousand rows, and a slow disk writes as many in seconds.
+/// Time limit of a batch. Batches are some thousand rows, which a slow disk writes in seconds.
 const BATCH_WAIT: Duration = Duration::from_secs(600);
 
-/// How long indices and statistics may take, for the largest data set on a slow disk.
+/// Time limit of indices and statistics, for the largest data set on a slow disk.
 const FINISH_WAIT: Duration = Duration::from_secs(4 * 3600);
 
-/// A store that is being loaded.
+/// A store being loaded.
 pub(crate) struct Load {
     link: Link,
     store: &'static str,

@@ -1,5 +1,5 @@
-//! A connection to MariaDB or MySQL. One statement goes as a prepared one; several go as one text in one packet, with
-//! their values written out: numbers as they are, texts as hexadecimal digits.
+//! A connection to MariaDB or MySQL. A single statement is prepared; several are sent as one text in one
+//! packet, with their values written out: numbers as they are, texts as hexadecimal digits.
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder, Params, QueryResult};
@@ -13,14 +13,15 @@ use crate::value::{Answer, Row, Statement, Value};
 /// The name of the store in errors.
 pub(crate) const STORE: &str = "MariaDB";
 
-/// Prepared statements that a connection keeps; as for PostgreSQL.
+/// Prepared statements kept by a connection; as for PostgreSQL.
 const PREPARED: usize = 256;
 
-/// Bytes of one INSERT of many rows: above this nothing gets faster, and far below the smallest `max_allowed_packet` in
-/// use, which is 4 MiB.
+/// Bytes of one INSERT of many rows: longer ones are not faster, and it is far below the smallest
+/// `max_allowed_packet` in use, which is 4 MiB.
 const INSERT_BYTES: usize = 1024 * 1024;
 
-/// What every connection says first. Reading what is committed, as in PostgreSQL, keeps gaps between rows free of locks.
+/// First statement of every connection. Reading committed data, as in PostgreSQL, keeps gaps between rows
+/// free of locks.
 const GREETING: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; \
                         SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 
@@ -30,7 +31,7 @@ pub(crate) struct Link {
     flavour: Flavour,
 }
 
-/// Reads an address. The error does not show it, since it may hold a password.
+/// Parses an address. The error does not show it, since it may hold a password.
 pub(crate) fn read_url(url: &str) -> Result<Opts, Told> {
     let rest = url.strip_prefix("mariadb://").or_else(|| url.strip_prefix("mysql://")).unwrap_or(url);
     let opts = Opts::from_url(&format!("mysql://{rest}"))
@@ -40,7 +41,7 @@ pub(crate) fn read_url(url: &str) -> Result<Opts, Told> {
     }
     let built = OptsBuilder::from_opts(opts)
         .prefer_socket(false)
-        // A change that finds a row counts it, even when its values stay, as in PostgreSQL.
+        // A change counts the rows it finds, even if their values stay, as in PostgreSQL.
         .client_found_rows(true)
         .stmt_cache_size(PREPARED);
     Ok(built.into())
@@ -53,7 +54,7 @@ impl Link {
         let version: Option<String> = conn.query_first("SELECT VERSION()").await.map_err(sort)?;
         let maria = version.is_some_and(|version| version.contains("MariaDB"));
         if maria {
-            // MySQL has no such setting: there a stopped owner holds its locks until its connection breaks.
+            // MySQL lacks this setting: there a stopped owner holds its locks until its connection breaks.
             let sql = format!("SET SESSION idle_transaction_timeout = {OPEN_SECONDS}");
             conn.query_drop(sql).await.map_err(sort)?;
         }
@@ -64,7 +65,7 @@ impl Link {
         self.flavour
     }
 
-    /// Does statements in their order, in one packet; after an error the rest is not done.
+    /// Runs statements in their order, in one packet; after an error the rest is skipped.
     pub(crate) async fn run(&mut self, statements: &[&Statement]) -> Result<Vec<Answer>, Fault> {
         if let [one] = statements
             && let Some(values) = plain(&one.values)
@@ -84,13 +85,13 @@ impl Link {
         answers(&mut result, statements.len()).await
     }
 
-    /// Does statements without values, parted by semicolons.
+    /// Runs statements without values, separated by semicolons.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<(), Fault> {
         let sql = translate(sql, &[], (self.flavour, Marks::WrittenOut));
         self.conn.query_drop(sql).await.map_err(sort)
     }
 
-    /// Takes rows of a table by INSERTs of many rows each.
+    /// Loads rows of a table by INSERTs of many rows each.
     pub(crate) async fn load<S: Sheet>(&mut self, rows: &[S]) -> Result<(), Fault> {
         let begin = format!("INSERT INTO {} ({}) VALUES ", S::TABLE, S::COLUMNS.join(", "));
         let mut text = String::with_capacity(INSERT_BYTES + 16 * 1024);
@@ -123,7 +124,7 @@ fn put_row(out: &mut String, cells: &[Cell<'_>]) {
     out.push(')');
 }
 
-/// The values for a prepared statement; `None` when there is a list among them, whose length changes the text.
+/// The values of a prepared statement; `None` with a list among them, whose length changes the text.
 fn plain(values: &[Value]) -> Option<Params> {
     let converted: Option<Vec<mysql_async::Value>> = values
         .iter()
@@ -162,8 +163,8 @@ fn sort(error: mysql_async::Error) -> Fault {
         1062 => Fault::Conflict,
         // A deadlock, a wait for a lock that took too long, a row that changed since it was read.
         1213 | 1205 | 1020 => Fault::Again(Box::new(error)),
-        // Too many connections, no memory, no room on the disk, read only for now, shutting down, killed, broken,
-        // interrupted: a person mends them while the application waits.
+        // Too many connections, no memory, a full disk, read only for now, shutting down, killed, broken,
+        // interrupted: an operator repairs them while the application waits.
         1021
         | 1040
         | 1041

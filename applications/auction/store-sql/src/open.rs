@@ -1,4 +1,4 @@
-//! Opening a store that was loaded, and loading one.
+//! Opening of a loaded store, and loading.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,14 @@ use crate::sql::{Inner, Sql, exchange};
 use crate::value::{Row, Statement};
 use crate::{schema, settings};
 
+/// The operation in errors of opening.
 const OPEN: &str = "open its data set";
 
 /// Opens the store at an address such as `postgres://user:password@host:5432/database` or
-/// `mariadb://user:password@host:3306/database`, with at most so many connections.
+/// `mariadb://user:password@host:3306/database`, with at most `connections` connections.
 ///
-/// Errors: [`StoreError::Refused`] when no data set was loaded there, or by another version of this program;
-/// [`StoreError::Unreachable`] when nobody answers.
+/// Errors: [`StoreError::Refused`] if no data set was loaded there, or one by another version of this
+/// program; [`StoreError::Unreachable`] if no server answers.
 pub async fn open(url: &str, connections: usize) -> Result<Sql, StoreError> {
     let pool = Pool::new(target(url)?, connections);
     let store = pool.store();
@@ -54,8 +55,8 @@ pub async fn open(url: &str, connections: usize) -> Result<Sql, StoreError> {
     }))
 }
 
-/// Empties the store at an address, as for [`open`], and makes it ready to be loaded. Tables of an earlier load are
-/// removed; nothing else in the database is touched.
+/// Empties the store at an address, as for [`open`], and prepares it for loading. Tables of an earlier load
+/// are removed; nothing else in the database is touched.
 pub async fn load(url: &str) -> Result<Box<dyn Loading<RelationalBatch>>, StoreError> {
     Ok(Box::new(Load::begin(&target(url)?).await?))
 }

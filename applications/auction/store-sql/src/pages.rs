@@ -1,14 +1,14 @@
-//! A page of a list and the length of the whole list, of one moment and in one exchange.
+//! A page of a list with the length of the whole list, at one moment and in one exchange.
 
 use barograph_auction_store::Window;
 
 use crate::value::{Statement, Value, values};
 
-/// What a page is taken from.
+/// The list of a page.
 pub(crate) struct List {
-    /// What follows `FROM` when entries are counted, with its condition.
+    /// Text after `FROM` for counting, with its condition.
     pub(crate) counted: String,
-    /// What follows `FROM` when entries are read, with its condition.
+    /// Text after `FROM` for reading, with its condition.
     pub(crate) read: String,
     /// The values of the condition.
     pub(crate) values: Vec<Value>,
@@ -16,7 +16,7 @@ pub(crate) struct List {
     pub(crate) columns: &'static str,
     /// The order, which ends with a unique column.
     pub(crate) order: &'static str,
-    /// The order, once more, of the columns of the page.
+    /// The same order, in the columns of the page.
     pub(crate) page_order: &'static str,
 }
 
@@ -26,8 +26,8 @@ impl List {
         List { counted: from.clone(), read: from, values, columns, order: "id", page_order: "p.id" }
     }
 
-    /// The statement; [`crate::rows::page`] reads what it answers. The count is joined to the page, so that one statement
-    /// sees both, and a page behind the end still has its count.
+    /// The statement, whose answer [`crate::rows::page`] reads. The count is joined to the page, so that one
+    /// statement sees both, and a page behind the end still has its count.
     pub(crate) fn page(self, window: Window) -> Statement {
         let List { counted, read, values: mut all, columns, order, page_order } = self;
         let sql = format!(

@@ -1,5 +1,5 @@
-//! A bounded number of connections, shared by callers. A connection that failed, or whose caller went away in the middle,
-//! is closed and not used again; the next caller gets a new one.
+//! A bounded pool of connections. A connection that failed, or whose caller was cancelled, is closed and not
+//! used again; the next caller gets a new one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use tokio::time::timeout;
 use crate::fault::{Fault, Silent};
 use crate::link::{Link, Target};
 
-/// How long a caller waits for a connection of its own. A page that is later than this has lost its reader.
+/// Time limit of a caller for a connection. The client of a later page has given up.
 const PLACE_WAIT: Duration = Duration::from_secs(5);
 
-/// How long making a connection may take; a server that is starting says so within milliseconds.
+/// Time limit of a connection attempt; a starting server refuses within milliseconds.
 const CONNECT_WAIT: Duration = Duration::from_secs(5);
 
-/// The connections.
+/// A pool of connections.
 pub(crate) struct Pool {
     target: Target,
     idle: Mutex<Idle>,
@@ -26,12 +26,12 @@ pub(crate) struct Pool {
 
 struct Idle {
     links: Vec<Link>,
-    /// Rises when a connection is lost: those made before it are not trusted any more, since the server is likely to have
-    /// been restarted.
+    /// Rises when a connection is lost: older ones are not trusted any more, since the server is likely to
+    /// have been restarted.
     era: u64,
 }
 
-/// A connection in the hands of one caller. Unless it is given back, it is closed.
+/// A connection lent to one caller. Unless it is given back, it is closed.
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     link: Option<Link>,
@@ -50,7 +50,7 @@ impl Pool {
         self.target.store()
     }
 
-    /// A connection, waiting for one within bounds.
+    /// Returns a connection, waiting for one within the time limit.
     pub(crate) async fn take(self: &Arc<Self>) -> Result<Lease, Fault> {
         let place = timeout(PLACE_WAIT, Arc::clone(&self.places).acquire_owned()).await;
         let Ok(Ok(place)) = place else { return Err(Fault::Full) };
@@ -82,7 +82,7 @@ impl Lease {
         self.link.as_mut().ok_or(Fault::Full)
     }
 
-    /// Lets others have it.
+    /// Returns the connection to the pool.
     pub(crate) fn give_back(mut self) {
         let mut idle = self.pool.idle.lock();
         if idle.era == self.era {
@@ -90,7 +90,7 @@ impl Lease {
         }
     }
 
-    /// It is lost, and with it the trust in the idle ones.
+    /// Reports a lost connection; the idle ones lose trust too.
     pub(crate) fn lose(self) {
         let mut idle = self.pool.idle.lock();
         if idle.era == self.era {

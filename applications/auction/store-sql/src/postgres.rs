@@ -22,10 +22,10 @@ use crate::value::{Answer, Row, Statement, Value};
 /// The name of the store in errors.
 pub(crate) const STORE: &str = "PostgreSQL";
 
-/// Prepared statements that a connection keeps. The crate has about seventy; filters of lists make the rest.
+/// Prepared statements kept by a connection. The crate has about seventy; filters of lists make the rest.
 const PREPARED: usize = 256;
 
-/// Bytes of a COPY that are sent together: enough to keep the server busy, little enough for both ends' memory.
+/// Bytes of COPY data sent together: enough to keep the server busy, few enough for both ends' memory.
 const COPY_PIECE: usize = 256 * 1024;
 
 /// One connection.
@@ -34,7 +34,7 @@ pub(crate) struct Link {
     prepared: HashMap<Cow<'static, str>, tokio_postgres::Statement>,
 }
 
-/// Reads an address. The error does not show it, since it may hold a password.
+/// Parses an address. The error does not show it, since it may hold a password.
 pub(crate) fn read_url(url: &str) -> Result<Config, Told> {
     let mut config: Config =
         url.parse().map_err(|_| Told("the address is not a postgres:// URL that can be read".to_owned()))?;
@@ -45,7 +45,7 @@ pub(crate) fn read_url(url: &str) -> Result<Config, Told> {
 impl Link {
     pub(crate) async fn connect(config: &Config) -> Result<Self, Fault> {
         let (client, connection) = config.connect(NoTls).await.map_err(sort)?;
-        // Ends when the client is dropped or the server is gone; what went wrong reaches the client as well.
+        // Ends when the client is dropped or the server is gone; errors reach the client as well.
         tokio::spawn(async move { drop(connection.await) });
         let greeting = format!("SET idle_in_transaction_session_timeout = '{}s'", OPEN_SECONDS);
         client.batch_execute(&greeting).await.map_err(sort)?;
@@ -56,8 +56,8 @@ impl Link {
         self.client.is_closed()
     }
 
-    /// Does statements in their order, all of them sent before the first answer is waited for. After an error the
-    /// server does nothing more of an open transaction, and a commit undoes it.
+    /// Runs statements in their order, all sent before the first answer. After an error the server skips the
+    /// rest of an open transaction, and a commit undoes it.
     pub(crate) async fn run(&mut self, statements: &[&Statement]) -> Result<Vec<Answer>, Fault> {
         let mut prepared = Vec::with_capacity(statements.len());
         for statement in statements {
@@ -84,18 +84,18 @@ impl Link {
         Ok(made)
     }
 
-    /// Does statements without values, parted by semicolons.
+    /// Runs statements without values, separated by semicolons.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<(), Fault> {
         let sql = translate(sql, &[], (Flavour::Postgres, Marks::Numbered));
         self.client.batch_execute(&sql).await.map_err(sort)
     }
 
-    /// Takes rows of a table by COPY.
+    /// Loads rows of a table by COPY.
     pub(crate) async fn load<S: Sheet>(&mut self, rows: &[S]) -> Result<(), Fault> {
         let copy = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", S::TABLE, S::COLUMNS.join(", "));
         let mut sink = pin!(self.client.copy_in(&copy).await.map_err(sort)?);
         let mut piece = BytesMut::with_capacity(COPY_PIECE);
-        // Signature, flags and the length of an extension that there is none of.
+        // Signature, flags and the length of the extension, zero.
         piece.put_slice(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0");
         for row in rows {
             put_row(&mut piece, &row.cells(Flavour::Postgres))?;
@@ -129,7 +129,7 @@ fn put_row(out: &mut BytesMut, cells: &[Cell<'_>]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Waits for all, each asked in its place in the order; the first error counts.
+/// Waits for all, polled in their order; returns the first error.
 async fn together<F: Future<Output = Result<Answer, Fault>>>(
     asked: impl Iterator<Item = F>,
 ) -> Result<Vec<Answer>, Fault> {
@@ -137,7 +137,7 @@ async fn together<F: Future<Output = Result<Answer, Fault>>>(
     poll_fn(|context| {
         let mut waiting = false;
         for one in &mut asked {
-            // A request is sent when it is polled for the first time: so this loop is the order.
+            // A request is sent when it is first polled, so this loop determines the order.
             waiting |= one.as_mut().poll(context).is_pending();
         }
         if waiting { Poll::Pending } else { Poll::Ready(()) }
@@ -160,7 +160,7 @@ async fn ask(
     Ok(Answer { rows, found: stream.rows_affected().unwrap_or(0) })
 }
 
-/// A value is one parameter; of columns each is one.
+/// The parameters of a value: one, or one for each of its columns.
 fn parameters(value: &Value) -> Vec<&(dyn ToSql + Sync)> {
     match value {
         Value::Columns(columns) => columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect(),
@@ -203,7 +203,8 @@ fn sort(error: tokio_postgres::Error) -> Fault {
         Fault::Conflict
     } else if class == "40" || *code == SqlState::LOCK_NOT_AVAILABLE {
         Fault::Again(Box::new(error))
-    // Connections, lack of room, operators, and the system: a person mends them while the application waits.
+    // Connections, lack of resources, operators, and the system: an operator repairs them while the
+    // application waits.
     } else if matches!(class, "08" | "53" | "57" | "58")
         || *code == SqlState::READ_ONLY_SQL_TRANSACTION
         || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT

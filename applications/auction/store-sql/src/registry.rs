@@ -1,5 +1,5 @@
-//! The register of nodes. Leases are on the server's clock. A node is a name and the number it enlisted with, so that a
-//! process that was replaced does nothing under the name any more.
+//! The register of nodes. Leases are on the server's clock. A node is a name and the number of its
+//! registration, so that a replaced process has no effect under the name any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,22 @@ use barograph_auction_store::{
 use crate::sql::Sql;
 use crate::value::{Statement, values};
 
-/// Tells all nodes to look at the assignments again.
+/// Makes all nodes read the assignments again.
 pub(crate) const RAISE_VERSION: &str = "UPDATE barograph_registry SET version = version + 1 WHERE id = 1";
 
-/// Takes or renews the leader's lease, when it is free or the node's own.
+/// Takes or renews the leader's lease, if it is free or the node's own.
 const LEAD: &str = "UPDATE barograph_registry SET leader = ?, until_ms = {now} + ? \
      WHERE id = 1 AND (leader IS NULL OR leader = ? OR until_ms <= {now}) \
      AND EXISTS (SELECT 1 FROM barograph_node WHERE name = ? AND number = ?)";
 
+/// Raises the version if the node still holds the leader's lease.
 const STILL_LEADS: &str = "UPDATE barograph_registry SET version = version + 1 \
      WHERE id = 1 AND leader = ? AND until_ms > {now} \
      AND EXISTS (SELECT 1 FROM barograph_node WHERE name = ? AND number = ?)";
 
+/// Number of an active node in the table.
 const ACTIVE: i64 = 0;
+/// Number of an idle node in the table.
 const IDLE: i64 = 1;
 
 fn standing_number(standing: Standing) -> i64 {
@@ -42,7 +45,7 @@ impl Sql {
         let node = beat.node.as_str();
         let statements = vec![
             Statement::new("UPDATE barograph_ownership SET owner = NULL WHERE owner = ?", values![node]),
-            // The lease is ended before its holder is forgotten: MariaDB sets one after the other.
+            // The lease is ended before its holder is cleared: MariaDB assigns one after the other.
             Statement::new(
                 "UPDATE barograph_registry SET last_number = last_number + 1, version = version + 1, \
                  start_ms = COALESCE(start_ms, {now}), \
@@ -95,7 +98,7 @@ impl Sql {
             let standing = if row.int(1)? == ACTIVE { Standing::Active } else { Standing::Idle };
             alive.push(Member { node: row.text(0)?, standing });
         }
-        // Here and not in the server, whose order of texts depends on its language.
+        // Sorted here and not in the server, whose order of texts depends on its language.
         alive.sort_unstable_by(|a, b| a.node.cmp(&b.node));
         Ok(Cluster { leader: row.words(0)?, members: alive, version: row.int(1)? })
     }
@@ -153,7 +156,7 @@ impl Sql {
         };
         let ids: Vec<i64> = auctions.iter().map(|id| id.0).collect();
         let locks = vec![
-            // Waits for whatever is being applied under the old fences.
+            // Waits for changes being applied under the old fences.
             Statement::new(
                 "SELECT auction_id, fence FROM barograph_ownership WHERE auction_id ?in \
                  ORDER BY auction_id FOR UPDATE",

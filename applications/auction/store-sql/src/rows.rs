@@ -1,4 +1,4 @@
-//! Rows into the words of the seam. Each text lists the columns in the order in which its function reads them.
+//! Conversion of rows to types of the interface. Each text lists the columns in the order of its function.
 
 use barograph_auction_api::{
     Auction, AuctionId, AuctionState, Condition, Item, ItemId, ItemState, Page, Purchase, User, UserId,
@@ -7,6 +7,7 @@ use barograph_auction_store::{Account, HighBidRow, StoreError, Window, codes};
 
 use crate::value::Row;
 
+/// Columns of an account, in the order of [`account`].
 pub(crate) const USER_COLUMNS: &str = "id, name, first_name, last_name, credit_cents, enabled, password";
 
 pub(crate) fn account(row: &Row) -> Result<Account, StoreError> {
@@ -42,7 +43,7 @@ pub(crate) fn auction(row: &Row, from: usize) -> Result<Auction, StoreError> {
     })
 }
 
-/// The number that stands for a state.
+/// The number of a state.
 pub(crate) fn auction_state(state: AuctionState) -> i64 {
     match state {
         AuctionState::Future => codes::auction::FUTURE,
@@ -79,7 +80,7 @@ pub(crate) fn item(row: &Row, from: usize) -> Result<Item, StoreError> {
     })
 }
 
-/// The number that stands for a state.
+/// The number of a state.
 pub(crate) fn item_state(state: ItemState) -> i64 {
     match state {
         ItemState::NotListed => codes::item::NOT_LISTED,
@@ -123,12 +124,13 @@ pub(crate) fn high_bid(row: &Row) -> Result<HighBidRow, StoreError> {
     })
 }
 
-/// Whether a text can be in the stores at all: PostgreSQL has no zero bytes in texts, so nothing with one is ever found.
+/// Whether a text can be stored at all: PostgreSQL allows no zero bytes in texts, so one with them is never
+/// found.
 pub(crate) fn can_be_stored(text: &str) -> bool {
     !text.contains('\0')
 }
 
-/// A page from rows that begin with the number of entries in the whole list; a page behind the end is one row that has
+/// Reads a page from rows that begin with the length of the whole list; a page behind the end is one row with
 /// nothing else.
 pub(crate) fn page<T>(
     rows: &[Row],

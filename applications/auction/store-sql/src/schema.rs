@@ -1,11 +1,11 @@
-//! The tables. Their names have a prefix, so that they may share a database with others, and so that none is a reserved
-//! word.
+//! The tables. Their names have a prefix, so that they may share a database with others, and none is a
+//! reserved word.
 //!
-//! Who owns an auction, and who is to own it, stand in two narrow tables: every change of an auction locks its row of
-//! `barograph_ownership`, and neither readers of auctions nor the leader that assigns them come in touch with that.
+//! Owners and assignments of auctions are in two narrow tables: every change of an auction locks its row of
+//! `barograph_ownership`, without affecting readers of auctions or the leader that assigns them.
 //!
-//! Transactions that lock rows of several tables do it in this order, so that none waits for another in a circle:
-//! auction, ownership, high bid, user, item; ownership, registry, assignment, node.
+//! Transactions that lock rows of several tables do so in this order, so that there is no deadlock: auction,
+//! ownership, high bid, user, item; ownership, registry, assignment, node.
 
 /// Removes the tables of an earlier load.
 pub(crate) const DROP: &str = "
@@ -19,7 +19,8 @@ DROP TABLE IF EXISTS barograph_assignment;
 DROP TABLE IF EXISTS barograph_registry;
 DROP TABLE IF EXISTS barograph_node";
 
-/// Makes the tables. A removed user has no name. `search_words` is what [`crate::search`] makes of the short description.
+/// Makes the tables. A removed user has no name. `search_words` is the result of [`crate::search`] for the
+/// short description.
 pub(crate) const CREATE: &str = "
 CREATE TABLE barograph_user (
   id BIGINT NOT NULL PRIMARY KEY, name {name}, password {name} NOT NULL, first_name {name} NOT NULL,
@@ -51,7 +52,7 @@ CREATE TABLE barograph_meta (
   id BIGINT NOT NULL PRIMARY KEY, format BIGINT NOT NULL, users BIGINT NOT NULL, last_user BIGINT NOT NULL,
   credit_cents BIGINT NOT NULL, stamp TEXT NOT NULL) {table}";
 
-/// What both kinds of products have in common. Made after the rows, which is faster.
+/// Indices common to the products. Made after the rows, which is faster.
 pub(crate) const INDICES: &str = "
 CREATE UNIQUE INDEX barograph_user_name ON barograph_user (name);
 CREATE UNIQUE INDEX barograph_user_token ON barograph_user (token);
@@ -67,20 +68,21 @@ pub(crate) const POSTGRES_SEARCH: &str = "
 CREATE INDEX barograph_item_words ON barograph_item
   USING gin (array_to_tsvector(string_to_array(search_words, ' ')))";
 
-/// The index of words in MariaDB. The list of stop words is a setting of whoever makes the index.
+/// The index of words in MariaDB. The list of stop words is a setting of the session that makes the index.
 pub(crate) const MARIA_SEARCH: &str = "
 SET SESSION innodb_ft_enable_stopword = OFF;
 CREATE FULLTEXT INDEX barograph_item_words ON barograph_item (search_words)";
 
-/// Statistics for the planner, and a note of which pages everybody sees, so that indices suffice for counting.
+/// Statistics for the planner, and a map of pages visible to all transactions, so that indices suffice for
+/// counting.
 pub(crate) const POSTGRES_ANALYZE: &str = "
 VACUUM (ANALYZE) barograph_user, barograph_auction, barograph_item, barograph_high_bid,
   barograph_ownership, barograph_assignment";
 
-/// As [`POSTGRES_ANALYZE`].
+/// Like [`POSTGRES_ANALYZE`].
 pub(crate) const MARIA_ANALYZE: &str = "
 ANALYZE TABLE barograph_user, barograph_auction, barograph_item, barograph_high_bid, barograph_ownership,
   barograph_assignment";
 
-/// The form of the tables. It rises when they change, so that an old load is refused.
+/// Version of the tables. It rises when they change, so that an old load is refused.
 pub(crate) const FORMAT: i64 = 1;

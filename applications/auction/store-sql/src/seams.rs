@@ -1,4 +1,4 @@
-//! The seams, method by method.
+//! Implementation of the store traits, method by method.
 
 use barograph_auction_api::{Auction, AuctionId, Item, ItemId, Millis, Page, Purchase, User, UserId};
 use barograph_auction_store::{

@@ -1,25 +1,25 @@
-//! Words of a text, so that all products find the same: they are cut here, and the products' own rules for words, stop
-//! words and shortest words have nothing left to decide.
+//! Words of a text for the search. They are split here, so that all products find the same, and the products'
+//! own rules for words, stop words and shortest words have no effect.
 
 use std::fmt::Write as _;
 
 use crate::text::Flavour;
 
-/// Letters of a word that count; a longer one is found by these.
+/// Significant letters of a word; a longer one is found by these.
 const LETTERS: usize = 24;
 
-/// Bytes of a word as MariaDB gets it: below the 84 above which it does not take a word at all.
+/// Bytes of a word for MariaDB: below the 84 beyond which it ignores a word.
 const SPELLED: usize = 78;
 
-/// What MariaDB's words begin with: none is below its shortest length or among its stop words then.
+/// Prefix of MariaDB's words: none is below its shortest length or among its stop words then.
 const LEAD: &str = "zq";
 
-/// A text in which case does not matter.
+/// A text without distinctions of case.
 pub(crate) fn fold_case(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// The words of a text: runs of letters and digits, in small letters.
+/// The words of a text: runs of letters and digits, in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -30,7 +30,7 @@ fn spelled(word: &str, flavour: Flavour) -> String {
     if flavour == Flavour::Postgres {
         return word.to_owned();
     }
-    // MariaDB decides by its character set what a letter is; of ASCII it cannot have two minds.
+    // MariaDB decides by its character set what a letter is; ASCII is unambiguous.
     let mut out = LEAD.to_owned();
     for letter in word.chars() {
         if out.len() >= SPELLED {
@@ -46,13 +46,13 @@ fn spelled(word: &str, flavour: Flavour) -> String {
     out
 }
 
-/// The words of a text as the search column keeps them.
+/// The words of a text in the search column.
 pub(crate) fn stored(text: &str, flavour: Flavour) -> String {
     let spelled: Vec<String> = words(text).map(|word| spelled(&word, flavour)).collect();
     spelled.join(" ")
 }
 
-/// The condition that finds them; its value is given by [`wanted`].
+/// The condition that finds them; [`wanted`] gives its value.
 pub(crate) fn condition(flavour: Flavour) -> &'static str {
     match flavour {
         Flavour::Postgres => {
@@ -62,8 +62,8 @@ pub(crate) fn condition(flavour: Flavour) -> &'static str {
     }
 }
 
-/// What to look for: all words of a text, the last one being the beginning of a word perhaps. `None` when the text has no
-/// word. Only letters, digits and underscores of the text are left, so nothing in it can be an operator.
+/// The search value: all words of a text, the last one possibly the beginning of a word. `None` for a text
+/// without words. Only letters, digits and underscores of the text are kept, so it contains no operators.
 pub(crate) fn wanted(text: &str, flavour: Flavour) -> Option<String> {
     let words: Vec<String> = words(text).map(|word| spelled(&word, flavour)).collect();
     let (last, before) = words.split_last()?;

@@ -1,11 +1,11 @@
-//! What a server says about itself: product, version, and which settings decide what survives.
+//! A server's description: product, version, and durability settings.
 
 use barograph_auction_store::{Described, StoreError};
 
 use crate::text::Flavour;
 use crate::value::{Row, Statement};
 
-/// The question, and how to read the answer with [`described`].
+/// The query, whose answer [`described`] reads.
 pub(crate) fn question(flavour: Flavour) -> Statement {
     Statement::plain(match flavour {
         Flavour::Postgres => {

@@ -1,4 +1,4 @@
-//! Rows of a load as tables have them.
+//! Rows of a load in their tables.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ impl From<String> for Cell<'_> {
     }
 }
 
-/// A kind of rows that is loaded into one table.
+/// A kind of rows loaded into one table.
 pub(crate) trait Sheet: Sync {
     const TABLE: &'static str;
     const COLUMNS: &'static [&'static str];

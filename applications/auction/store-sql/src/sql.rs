@@ -1,8 +1,8 @@
-//! Doing statements: reads, changes, and transactions in two steps, with what is tried again and what is not.
+//! Execution of statements: reads, changes, and transactions in two steps, with their retries.
 //!
-//! A read that loses its connection is tried once more on another one. A change is tried again when the server undid it
-//! for the sake of another transaction, or when its connection was lost before a commit was sent. After a commit was sent
-//! nobody but the caller may decide.
+//! A read that loses its connection is retried once on another one. A change is retried if the server undid
+//! it in favour of another transaction, or if its connection was lost before a commit was sent. After a
+//! commit was sent only the caller may decide.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -18,24 +18,24 @@ use crate::pool::{Lease, Pool};
 use crate::text::Flavour;
 use crate::value::{Answer, Row, Statement};
 
-/// How long the server may take for one exchange. Nothing here takes a second on a healthy one; a claim may wait for the
+/// Time limit of the server for one exchange. None takes a second on a healthy one; a claim may wait for the
 /// transactions before it.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
 
-/// How long a server may take to show that it works.
+/// Time limit of a server for a ping.
 const PING_WAIT: Duration = Duration::from_secs(2);
 
-/// How often a change is tried altogether when it was undone for another transaction's sake. Transactions here take
-/// their locks in one order, so a second try is rare already.
+/// Most tries of a change that is undone in favour of other transactions. Transactions here take their locks
+/// in one order, so a second try is already rare.
 const TRIES: u32 = 6;
 
-/// How long to let the other transaction go on before the second try; doubled for each further one.
+/// Pause before the second try; doubled for each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 
 /// The relational store in PostgreSQL, MariaDB or MySQL. Cheap to clone.
 ///
-/// A node's number is remembered by the value through which it enlisted, and its clones: only from there does it count
-/// as that node.
+/// A node's number is remembered by the value through which it registered, and its clones: only they act for
+/// that node.
 #[derive(Clone)]
 pub struct Sql {
     inner: Arc<Inner>,
@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     pub(crate) described: Described,
     pub(crate) initial: Initial,
     pub(crate) stamp: String,
-    /// Numbers of the nodes that were enlisted here.
+    /// Numbers of the nodes registered here.
     pub(crate) enlisted: Mutex<HashMap<String, i64>>,
 }
 
@@ -66,19 +66,19 @@ impl Sql {
         &self.inner
     }
 
-    /// The name of the data set that was loaded, as it was given to [`barograph_auction_store::Loading::finish`].
+    /// The name of the loaded data set, as given to [`barograph_auction_store::Loading::finish`].
     #[must_use]
     pub fn stamp(&self) -> &str {
         &self.inner.stamp
     }
 
-    /// What was loaded.
+    /// Contents after loading.
     #[must_use]
     pub fn initial(&self) -> Initial {
         self.inner.initial
     }
 
-    /// Asks for the least, and does not wait long.
+    /// Sends the smallest query, with a short time limit.
     pub(crate) async fn answers(&self) -> Result<(), StoreError> {
         let read = self.read("answer", Statement::plain("SELECT 1"));
         let silent = Fault::Lost(Box::new(Silent { seconds: PING_WAIT.as_secs() }));
@@ -98,7 +98,7 @@ impl Sql {
         Ok(answers.pop().map(|answer| answer.rows).unwrap_or_default())
     }
 
-    /// Reads with several statements that see the same moment.
+    /// Reads with several statements on the same state.
     pub(crate) async fn snapshot(
         &self,
         what: &'static str,
@@ -145,7 +145,7 @@ impl Sql {
         }
     }
 
-    /// Changes with statements that are known beforehand: one exchange with the server, one transaction.
+    /// Changes with fixed statements: one exchange with the server, one transaction.
     pub(crate) async fn change(
         &self,
         what: &'static str,
@@ -189,8 +189,8 @@ impl Sql {
         }
     }
 
-    /// Changes with statements that follow from what is read and locked first: two exchanges, one transaction. `decide`
-    /// may be asked several times; when it wants nothing done, nothing is.
+    /// Changes with statements that depend on rows read and locked first: two exchanges, one transaction.
+    /// `decide` may be called several times; if it returns no statements, nothing is changed.
     pub(crate) async fn transact<T>(
         &self,
         what: &'static str,
@@ -256,7 +256,7 @@ impl Sql {
     }
 }
 
-/// What is left to try of a change.
+/// Remaining tries of a change.
 struct Tries {
     left: u32,
     pause: Duration,
@@ -268,7 +268,7 @@ impl Tries {
         Tries { left: TRIES, pause: FIRST_PAUSE, reconnected: false }
     }
 
-    /// Returns when it is to be tried again, or else the fault.
+    /// Returns if the change is to be tried again; otherwise fails with the fault.
     async fn after(&mut self, fault: Fault, sent: Sent) -> Result<(), Fault> {
         self.left = self.left.saturating_sub(1);
         match (fault, sent) {
@@ -277,7 +277,7 @@ impl Tries {
                 self.pause *= 2;
                 Ok(())
             }
-            // The connection stood idle while the server went away, most likely: one more try on a new one.
+            // The idle connection most likely outlived the server: one more try on a new one.
             (fault, Sent::Nothing) if !self.reconnected && fault.is_of_one_connection() => {
                 self.reconnected = true;
                 Ok(())
@@ -287,10 +287,11 @@ impl Tries {
     }
 }
 
-/// PostgreSQL reads what is committed by its default, and connections to MariaDB are told to.
+/// Begin of a transaction. PostgreSQL reads committed data by default, and connections to MariaDB are set to
+/// do so.
 const BEGIN: &str = "BEGIN";
 
-/// Statements and their answers, within bounds of time.
+/// Runs statements and returns their answers, within the time limit.
 pub(crate) async fn exchange(lease: &mut Lease, statements: &[&Statement]) -> Result<Vec<Answer>, Fault> {
     let link = lease.link()?;
     bounded(link.run(statements)).await
@@ -302,7 +303,7 @@ async fn bounded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, F
         .unwrap_or_else(|_| Err(Fault::Lost(Box::new(Silent { seconds: ANSWER_WAIT.as_secs() }))))
 }
 
-/// What becomes of a connection after a fault.
+/// Handles a connection after a fault.
 async fn settle(lease: Lease, fault: &Fault) {
     match fault {
         Fault::Lost(_) => lease.lose(),
@@ -310,7 +311,7 @@ async fn settle(lease: Lease, fault: &Fault) {
     }
 }
 
-/// Undoes whatever is open. A connection on which that fails is not used again.
+/// Rolls an open transaction back. A connection on which that fails is not used again.
 async fn roll_back(mut lease: Lease) {
     let statement = Statement::plain("ROLLBACK");
     if exchange(&mut lease, &[&statement]).await.is_ok() {

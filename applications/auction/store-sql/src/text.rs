@@ -1,7 +1,7 @@
-//! One way to write statements, and what the products make of it.
+//! The notation of statements, and its translation for the products.
 //!
-//! The statements of this crate are written once. They hold marks for values and, between braces, words for the few
-//! things that the products write differently.
+//! The statements of this crate are written once. They hold marks for values and, between braces, words for
+//! the few differences between the products.
 //!
 //! | written | PostgreSQL | MariaDB, MySQL |
 //! |---|---|---|
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use crate::value::Value;
 
-/// What a server speaks.
+/// The dialect of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flavour {
     Postgres,
@@ -24,7 +24,7 @@ pub(crate) enum Flavour {
     MySql,
 }
 
-/// How values come into a statement.
+/// Representation of values in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marks {
     /// `$1`, `$2`, ... with the values beside the statement.
@@ -35,7 +35,7 @@ pub(crate) enum Marks {
     WrittenOut,
 }
 
-/// The statement as a server reads it.
+/// The statement in a server's dialect.
 pub(crate) fn translate(sql: &str, values: &[Value], how: (Flavour, Marks)) -> String {
     let (flavour, marks) = how;
     let mut out = String::with_capacity(sql.len() + 64);
@@ -139,11 +139,11 @@ fn tuple(out: &mut String, numbers: impl Iterator<Item = Option<i64>>) {
             None => out.push_str("NULL"),
         }
     }
-    // A list of nothing is not allowed, and null equals nothing.
+    // An empty list is not allowed, and null equals nothing.
     out.push_str(if before == '(' { "(NULL)" } else { ")" });
 }
 
-/// A text for MariaDB and MySQL whatever the settings for quotes are.
+/// Appends a text for MariaDB and MySQL, independent of the settings for quotes.
 pub(crate) fn literal(out: &mut String, text: &str) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     out.push_str("_utf8mb4 X'");
@@ -167,7 +167,7 @@ fn word(out: &mut String, flavour: Flavour, inside: &str) {
         // Long enough for every name, short enough for an index.
         ("name", false) => "VARCHAR(512)",
         ("long", true) => "TEXT",
-        // Twice what the application takes. A longer kind of text would make MariaDB put every page on disk first.
+        // Twice the application's limit. A longer type would make MariaDB put every page on disk first.
         ("long", false) => "VARCHAR(2048)",
         ("table", true) => "",
         ("table", false) if flavour == Flavour::MariaDb => {

@@ -7,6 +7,7 @@ use crate::rows::{self, USER_COLUMNS, can_be_stored};
 use crate::sql::Sql;
 use crate::value::{Statement, Value, values};
 
+/// Locks a user's row and reads the token.
 const LOCK_TOKEN: &str = "SELECT token FROM barograph_user WHERE id = ? AND name IS NOT NULL FOR UPDATE";
 
 impl Sql {

@@ -1,4 +1,4 @@
-//! Statements with their values, and the rows that come back.
+//! Statements with their values, and rows of answers.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use barograph_auction_store::StoreError;
 
 use crate::fault::Strange;
 
-/// A value that takes the place of a mark in a statement; see [`crate::text`] for the marks.
+/// A value for a mark in a statement; see [`crate::text`] for the marks.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Int(i64),
@@ -48,8 +48,8 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// A statement in the words of [`crate::text`], with a value for each mark. It has no `Debug`, because tokens and hashes
-/// of passwords are among its values.
+/// A statement in the notation of [`crate::text`], with a value for each mark. It has no `Debug`, because
+/// tokens and hashes of passwords are among its values.
 #[derive(Clone)]
 pub(crate) struct Statement {
     pub(crate) sql: Cow<'static, str>,
@@ -73,14 +73,14 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-/// What a statement answered.
+/// Answer to a statement.
 pub(crate) struct Answer {
     pub(crate) rows: Vec<Row>,
-    /// Rows that a change found, whether or not it changed their values.
+    /// Rows found by a change, even if their values stayed.
     pub(crate) found: u64,
 }
 
-/// A row as its driver has it, so that nothing is copied before it is asked for.
+/// A row of its driver, so that nothing is copied before it is needed.
 pub(crate) enum Row {
     Postgres(tokio_postgres::Row),
     Maria(mysql_async::Row),
@@ -122,7 +122,7 @@ impl Row {
         }
     }
 
-    /// The error for a value that is not what this column ever holds.
+    /// The error for a value of the wrong kind in this column.
     pub(crate) fn strange(&self, column: usize) -> StoreError {
         let store = match self {
             Row::Postgres(_) => crate::postgres::STORE,

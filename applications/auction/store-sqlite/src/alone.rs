@@ -1,7 +1,7 @@
-//! The register of nodes where all nodes are in one process: leases in memory, fences and numbers in the file.
+//! The register of nodes in one process: leases in memory, fences and numbers in the file.
 //!
-//! The clock is that of SQLite, so the time of day: when it is set back, a dead node's lease lasts longer, which in one
-//! process harms nobody.
+//! The clock is SQLite's, the time of day: if it is set back, a dead node's lease lasts longer, which is
+//! harmless in one process.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::Sqlite;
 
-/// Who is alive, leads, and owns what.
+/// Members, leader and owners.
 #[derive(Default)]
 pub(crate) struct Alone(Mutex<Nodes>);
 
 #[derive(Default)]
 struct Nodes {
     members: BTreeMap<String, Lease>,
-    /// Who led last, and until when.
+    /// The last leader, and the end of its lease.
     leader: Option<(String, i64)>,
     assigned: BTreeMap<AuctionId, String>,
     owners: BTreeMap<AuctionId, String>,
@@ -34,7 +34,7 @@ struct Lease {
 }
 
 impl Alone {
-    /// The set of running auctions is another one.
+    /// Records a change of the set of running auctions.
     pub(crate) fn changed(&self) {
         self.0.lock().version += 1;
     }
@@ -89,7 +89,7 @@ fn now(conn: &Connection) -> Result<i64> {
     query.query_row([], |row| row.get(0))
 }
 
-/// Gives a number; answers the moment and the moment of the first number.
+/// Assigns a number; returns the present time and the time of the first number.
 fn enlist(conn: &Connection) -> Result<(Enlisted, i64)> {
     let now = now(conn)?;
     let mut first = conn.prepare_cached(
@@ -184,7 +184,7 @@ impl Registry for Sqlite {
             if mine.is_empty() {
                 return Ok(Vec::new());
             }
-            // The one writer thread has applied everything that came before.
+            // The only writer thread has applied all earlier changes.
             let change = move |conn: &Connection| claim(conn, &mine);
             let claimed = self.relational.writer.write_surely("claim auctions", change).await?;
             let mut nodes = self.alone.0.lock();

@@ -1,4 +1,4 @@
-//! Who attends which auction.
+//! Attendance of users at auctions.
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, Page, UserId};
 use barograph_auction_store::{AttendanceRow, Window, codes};
@@ -23,7 +23,8 @@ fn record(row: &Row<'_>) -> Result<AttendanceRecord> {
     })
 }
 
-/// One writer thread makes this safe: nobody joins between the look and the insert.
+/// Joins an auction. The only writer thread makes this safe: no other join comes between the read and the
+/// insert.
 pub(crate) fn join(conn: &Connection, new: &AttendanceRow) -> Result<AttendanceRecord> {
     // The state as a number, here and below, so that the partial index is used.
     let mut query = conn

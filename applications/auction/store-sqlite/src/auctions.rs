@@ -1,4 +1,4 @@
-//! Auctions, and what their owner needs to take them over.
+//! Auctions, and the state that a new owner takes over.
 
 use barograph_auction_api::{Auction, AuctionId, ItemId, Millis, Page, UserId};
 use barograph_auction_rules::Listing;
@@ -43,7 +43,7 @@ fn condition(filter: &AuctionFilter) -> (String, Vec<Box<dyn ToSql>>) {
         values.push(Box::new(category.clone()));
     }
     if let Some(text) = &filter.text {
-        // `lower` knows the letters of ASCII only. `instr` gives no letter a meaning, as LIKE would.
+        // `lower` handles ASCII letters only. `instr` has no wildcards, unlike LIKE.
         parts.push("instr(lower(name), lower(?)) > 0");
         values.push(Box::new(text.clone()));
     }

@@ -16,7 +16,7 @@ macro_rules! select_bid {
 }
 pub(crate) use select_bid;
 
-/// A row as [`select_bid`] asks for it.
+/// A bid from a row of [`select_bid`].
 pub(crate) fn bid(row: &Row<'_>) -> Result<BidRow> {
     Ok(BidRow {
         id: row.get(0)?,
@@ -62,7 +62,7 @@ pub(crate) fn columns(b: &BidRow) -> [i64; 10] {
 
 /// Writes proposals, then settlements in their order.
 pub(crate) fn write(conn: &Connection, proposed: &[BidRow], settled: &[Settled]) -> Result<()> {
-    // A bid that is there already keeps its state: it may be settled by now.
+    // An existing bid keeps its state: it may be settled by now.
     let mut insert = conn.prepare_cached(
         "INSERT INTO bid (bidder_id, bid_ms, id, auction_id, item_id, listing, amount_cents, state, sequence, fence, \
          preloaded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT DO NOTHING",

@@ -1,11 +1,11 @@
-//! Changes of auctions as they are applied, and what the data checks ask about them.
+//! Application of changes of auctions, and queries for the data checks.
 
 use barograph_auction_api::AuctionId;
 use barograph_auction_rules::EventKind;
 use barograph_auction_store::{Applied, Audit, CLOCK_START_MS, Change, HighBidRow, Initial, Offered, codes};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-/// The columns that [`high_bid`] reads, in its order.
+/// The columns of [`high_bid`], in its order.
 pub(crate) const HIGH_BID_COLUMNS: &str = "high_bid.id, high_bid.auction_id, item_id, bidder_id, amount_cents, \
      high_bid.state, sequence, start_ms, end_ms, bid_ms, bid_id, round, fence";
 
@@ -33,7 +33,7 @@ pub(crate) fn listing(conn: &Connection, id: i64) -> Result<Option<HighBidRow>> 
     query.query_row([id], |row| high_bid(row, 0)).optional()
 }
 
-/// Goes back through the auction's listings of this run; sales are seldom far.
+/// Finds the last sale of this run by going back through the auction's listings; sales are seldom far.
 pub(crate) fn last_sale(conn: &Connection, auction: AuctionId) -> Result<Option<HighBidRow>> {
     let mut query = conn.prepare_cached(&format!(
         "SELECT {HIGH_BID_COLUMNS} FROM high_bid WHERE auction_id = ?1 AND state = 2 AND fence > 0 \
@@ -47,7 +47,7 @@ pub(crate) fn apply(conn: &Connection, changes: &[Change]) -> Result<Vec<Applied
     changes.iter().map(|change| apply_one(conn, change)).collect()
 }
 
-/// How far a listing is before a change.
+/// State of a listing before a change.
 struct Before {
     sequence: i64,
     fence: i64,
@@ -70,7 +70,7 @@ fn apply_one(conn: &Connection, change: &Change) -> Result<Applied> {
         .optional()?;
     let Some((current, before)) = found else { return Ok(Applied::Fenced) };
     let sequence = i64::from(change.event.bidding.sequence);
-    // Before the fence: a change that was applied was applied, whoever owns the auction by now.
+    // Before the fence: an applied change stays applied, even if the auction has another owner now.
     if let Some(before) = before
         && before.fence == change.fence
         && before.sequence >= sequence
@@ -121,7 +121,7 @@ fn write(conn: &Connection, change: &Change) -> Result<Applied> {
     Ok(if unpaid { Applied::Unpaid } else { Applied::Stored })
 }
 
-/// Takes the price from the buyer's credit; answers whether there was enough.
+/// Takes the price from the buyer's credit; returns whether it sufficed.
 fn pay(conn: &Connection, change: &Change) -> Result<bool> {
     let bidding = change.event.bidding;
     let paid = conn
@@ -133,7 +133,7 @@ fn pay(conn: &Connection, change: &Change) -> Result<bool> {
     Ok(paid == 1)
 }
 
-/// What was in the file when it was made.
+/// Contents of the file when it was made.
 pub(crate) fn initial(conn: &Connection) -> Result<Initial> {
     let number = |name: &str| -> Result<i64> {
         conn.prepare_cached("SELECT number FROM meta WHERE name = ?1")?.query_row([name], |row| row.get(0))
@@ -145,7 +145,7 @@ pub(crate) fn initial(conn: &Connection) -> Result<Initial> {
     })
 }
 
-/// To be called where all queries see the same state.
+/// The audit. The caller ensures that all queries see the same state.
 pub(crate) fn audit(conn: &Connection) -> Result<Audit> {
     let initial = initial(conn)?;
     let credit_cents = conn.query_row(

@@ -1,4 +1,4 @@
-//! The seam to the event store over the events file.
+//! The event store in the events file.
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, BidRecord, ItemId, Page, UserId};
 use barograph_auction_store::{AttendanceRow, BidRow, Described, Events, ImageRow, Later, Settled, Window};
@@ -17,7 +17,7 @@ impl Events for Sqlite {
 
     fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [Settled]) -> Later<'a, ()> {
         Box::pin(async move {
-            // They move to the writer's thread, which the borrow cannot.
+            // Copies for the writer's thread, which cannot take the borrowed ones.
             let (proposed, settled) = (proposed.to_vec(), settled.to_vec());
             let change = move |conn: &Connection| bids::write(conn, &proposed, &settled);
             self.events.writer.write_surely("write bids", change).await

@@ -1,4 +1,4 @@
-//! Files that are being filled, as fast as SQLite takes rows.
+//! Files being filled, as fast as SQLite takes rows.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use rusqlite::{Connection, Result, params};
 
 use crate::{STORE, bids, failed, remove, schema};
 
-/// While filling, nothing protects the file against a crash: a fill that broke is thrown away anyway. The cache
-/// (in KiB, negative by SQLite's convention) holds the whole tables of small sizes, because bids and attendance
-/// are clustered by user and so come in no order.
+/// Settings while filling. Nothing protects the file against a crash: a broken fill is thrown away anyway.
+/// The cache (in KiB, negative by SQLite's convention) holds the whole tables of small sizes, because bids
+/// and attendance are clustered by user and so arrive in no order.
 const WHILE_FILLING: &str = "
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -18,13 +18,13 @@ PRAGMA cache_size = -524288;
 BEGIN;
 ";
 
-/// A relational file that is being filled.
+/// A relational file being filled.
 pub type RelationalFile = Filling<RelationalBatch>;
 
-/// An events file that is being filled.
+/// An events file being filled.
 pub type EventFile = Filling<EventBatch>;
 
-/// A file that is being filled with batches of one kind. The same batches in the same order make the same file.
+/// A file being filled with batches of one kind. The same batches in the same order make the same file.
 #[derive(Debug)]
 pub struct Filling<B> {
     conn: Connection,
@@ -32,7 +32,7 @@ pub struct Filling<B> {
     batches: std::marker::PhantomData<fn(B)>,
 }
 
-/// How batches go into their tables.
+/// Insertion of batches into their tables.
 pub trait Rows: Batch {
     /// Makes the tables.
     #[doc(hidden)]
@@ -46,7 +46,7 @@ pub trait Rows: Batch {
 }
 
 impl<B: Rows> Filling<B> {
-    /// Makes the file anew, with empty tables. Errors: when the file cannot be made.
+    /// Makes the file anew, with empty tables. Fails if the file cannot be made.
     pub fn create(path: &Path) -> std::result::Result<Self, StoreError> {
         let what = "make a file";
         remove(path).map_err(|why| StoreError::Refused { store: STORE, what, source: why.into() })?;
@@ -61,13 +61,13 @@ impl<B: Rows> Filling<B> {
         Ok(Filling { conn, path: path.to_owned(), batches: std::marker::PhantomData })
     }
 
-    /// Inserts rows; blocks. Errors: those of SQLite, after which the file is of no use.
+    /// Inserts rows; blocks. Errors are those of SQLite; the file is unusable after one.
     pub fn insert(&mut self, batch: &B) -> std::result::Result<(), StoreError> {
         batch.insert(&self.conn).map_err(failed("insert rows"))
     }
 
-    /// Makes the indices, remembers what was loaded, and waits until all of it is on the disk; blocks. Errors: as
-    /// [`Filling::insert`].
+    /// Makes the indices, stores a description of the data, and waits until all of it is on the disk; blocks.
+    /// Errors are those of [`Filling::insert`].
     pub fn close(self, stamp: &str) -> std::result::Result<(), StoreError> {
         let finish = || {
             self.conn.execute_batch(B::INDICES)?;

@@ -1,8 +1,8 @@
-//! Whether it is the disk.
+//! Detection of a full disk.
 
 use barograph_auction_store::StoreError;
 
-/// Whether a store refused because the disk is full.
+/// Whether a store failed because the disk is full.
 #[must_use]
 pub fn is_full(error: &StoreError) -> bool {
     let StoreError::Refused { source, .. } = error else { return false };

@@ -55,8 +55,8 @@ pub(crate) fn of_seller(conn: &Connection, id: UserId, window: Window) -> Result
     values::page(conn, &queries, (&[&id.0], window), item)
 }
 
-/// The words of a text as a query of the search index, the last one the beginning of a word; `None` when there are none.
-/// In quotes, nothing in a word has a meaning for the index.
+/// The words of a text as a query of the search index, the last one the beginning of a word; `None` without
+/// words. Words are quoted, so that nothing in them has a meaning for the index.
 fn search(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
@@ -83,7 +83,8 @@ pub(crate) fn list(conn: &Connection, filter: &ItemFilter, window: Window) -> Re
     compare(&mut parts, &mut values, "condition = ?", filter.condition);
     compare(&mut parts, &mut values, "starting_bid_cents >= ?", filter.from_cents);
     compare(&mut parts, &mut values, "starting_bid_cents <= ?", filter.to_cents);
-    // The search index gives its rows by id, so that a page ends the search; words alone are counted without the items.
+    // The search index returns its rows by id, so that a page ends the search; words alone are counted
+    // without the items.
     let (mut counted, mut listed, mut order) = ("item", "item", "id");
     if let Some(words) = filter.text.as_deref().and_then(search) {
         listed = "item_text CROSS JOIN item ON id = item_text.rowid";
@@ -169,7 +170,7 @@ pub(crate) fn update(conn: &Connection, row: &ItemRow) -> Result<Updated> {
     if listed {
         return Ok(Updated::Listed);
     }
-    // The search index holds no texts, so it must be told which one it forgets.
+    // The search index holds no texts, so it needs the old text to remove it.
     conn.prepare_cached(
         "INSERT INTO item_text (item_text, rowid, short_description) VALUES ('delete', ?1, ?2)",
     )?

@@ -1,11 +1,12 @@
-//! The embedded stores of the auction application: two SQLite files, each with one writer thread and a pool of readers.
+//! The embedded stores of the auction application: two SQLite files, each with one writer thread and a pool
+//! of readers.
 //!
-//! A start copies the pristine files of a fill into the state folder, so a run never wears the filled data away and
-//! a reset is a restart. Both files are in WAL mode with `synchronous=NORMAL`: a commit survives the death of the
-//! process, while the last commits may be lost when the machine loses power.
+//! A start copies the pristine files of a fill into the state folder, so a run never wears the filled data
+//! away and a reset is a restart. Both files are in WAL mode with `synchronous=NORMAL`: a commit survives the
+//! death of the process, while the last commits may be lost in a power failure.
 //!
-//! One process opens the files. The register of nodes is in the memory of that process, all but the fences: whoever runs
-//! several nodes as processes needs another relational store.
+//! Only one process opens the files. The register of nodes is in the memory of that process, except for the
+//! fences: several nodes as processes need another relational store.
 
 mod alone;
 mod attendance;
@@ -41,20 +42,20 @@ use alone::Alone;
 use readers::Readers;
 use writer::Writer;
 
-/// How the stores write, in words, for reports.
+/// Durability of the stores, for reports.
 const DURABILITY: &str =
     "SQLite, WAL, synchronous=NORMAL: commits survive the process, the last may be lost with the machine";
 
 /// Names this store in errors.
 const STORE: &str = "SQLite";
 
-/// The module of SQLite through which files are opened: one process has them to itself.
+/// The VFS of SQLite through which files are opened: for exclusive use by one process.
 ///
-/// Locks between connections are in memory then. A read costs no system call for its locks, and threads with tables of
-/// open files of their own may read: locks of the system belong to a table and not to a process.
+/// Locks between connections are in memory then. A read costs no system call for its locks, and threads with
+/// tables of open files of their own may read: locks of the system belong to a table and not to a process.
 const OF_ONE_PROCESS: &str = "unix-excl";
 
-/// Prepared statements kept by a connection: all there are, and some lists with filters.
+/// Prepared statements kept by a connection: all constant ones, and some lists with filters.
 const STATEMENTS: usize = 128;
 
 /// The two files of a data set.
@@ -73,7 +74,7 @@ impl Files {
         Files { relational: dir.join("relational.db"), events: dir.join("events.db") }
     }
 
-    /// The files of a fill as it left them.
+    /// The files of a fill.
     #[must_use]
     pub fn pristine(data_dir: &Path) -> Self {
         Files::in_folder(&data_dir.join("pristine"))
@@ -98,7 +99,8 @@ struct File {
 pub struct WriterThreads(Vec<JoinHandle<()>>);
 
 impl WriterThreads {
-    /// Waits until everything queued is written. Call after the store was dropped, or it waits for that.
+    /// Waits until everything queued is written. To be called after the store was dropped; otherwise it waits
+    /// for that.
     pub fn join(self) {
         for thread in self.0 {
             // A panicked writer has nothing left to write; its callers already got an error.
@@ -113,10 +115,10 @@ impl std::fmt::Debug for Sqlite {
     }
 }
 
-/// Copies the pristine files of `data_dir` into `state_dir`, over what an earlier run left there.
+/// Copies the pristine files of `data_dir` into `state_dir`, over the files of an earlier run.
 ///
 /// # Errors
-/// When a file cannot be removed or copied.
+/// If a file cannot be removed or copied.
 pub fn reset(data_dir: &Path, state_dir: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(state_dir)?;
     let (from, to) = (Files::pristine(data_dir), Files::in_folder(state_dir));
@@ -127,7 +129,7 @@ pub fn reset(data_dir: &Path, state_dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes a file of SQLite with what belongs to it.
+/// Removes a file of SQLite with its companions.
 fn remove(path: &Path) -> std::io::Result<()> {
     for suffix in ["-wal", "-shm", ""] {
         let mut name = path.as_os_str().to_owned();
@@ -143,7 +145,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
 /// Opens the files in `state_dir` with a pool of `readers` connections for each of them.
 ///
 /// # Errors
-/// When a file cannot be opened, or was not made by a fill of this program.
+/// If a file cannot be opened, or was not made by a fill of this program.
 pub fn open(state_dir: &Path, readers: usize) -> Result<(Arc<Sqlite>, WriterThreads), StoreError> {
     let files = Files::in_folder(state_dir);
     let (relational, first) = open_file(&files.relational, "relational-writer", readers)?;
@@ -164,7 +166,8 @@ fn open_file(path: &Path, name: &str, readers: usize) -> Result<(File, JoinHandl
 fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     let open = || {
         let conn = existing(path)?;
-        // A checkpoint every 4,000 pages (16 MB) instead of 1,000 makes the pauses rarer than they get longer.
+        // A checkpoint every 4,000 pages (16 MB) instead of 1,000: pauses become rarer by more than they
+        // become longer.
         conn.execute_batch(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000; \
              PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
@@ -175,8 +178,9 @@ fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(failed("open a file for writing"))
 }
 
-/// Pages come from a shared map instead of a private cache. The first read opens the log of changes, so that no later one
-/// opens a file: threads with tables of their own know those that are open when they begin.
+/// Opens a connection for reading. Pages come from a shared map instead of a private cache. The first read
+/// opens the write-ahead log, so that no later one opens a file: threads with tables of their own share only
+/// the files that are open when they begin.
 fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     let open = || {
         let conn = existing(path)?;
@@ -190,18 +194,18 @@ fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(failed("open a file for reading"))
 }
 
-/// A connection to a file that exists. One thread at a time uses it, so that it needs no locks of its own.
+/// A connection to an existing file. One thread at a time uses it, so that it needs no locks of its own.
 fn existing(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags_and_vfs(path, flags, OF_ONE_PROCESS)
 }
 
-/// What both seams say of themselves.
+/// Description for both interfaces.
 fn described() -> Described {
     Described { product: format!("{STORE} {}", rusqlite::version()), durability: DURABILITY.to_owned() }
 }
 
-/// Makes an error of the seams of one of SQLite; `what` was attempted.
+/// Converts an error of SQLite; `what` names the operation.
 fn failed(what: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |why| match why.sqlite_error().map(|e| e.extended_code) {
         Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {

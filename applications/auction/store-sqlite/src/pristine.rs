@@ -1,4 +1,4 @@
-//! Reads a filled data set back in batches, to load other stores with it.
+//! Reads a filled data set in batches, to load other stores with it.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,13 +12,13 @@ use crate::bids::{bid, image, select_bid};
 use crate::changes::{self, HIGH_BID_COLUMNS, high_bid};
 use crate::{Files, failed};
 
-/// Rows per batch: some megabytes of items, which is enough for any store to take at one go.
+/// Rows per batch: some megabytes of items, which every store takes at once.
 const BATCH: i64 = 5_000;
 
-/// Where a table was left off: the values of its key.
+/// Position in a table: the values of its key.
 type Key = [i64; 3];
 
-/// Comes before all rows.
+/// Position before all rows.
 const FIRST: Key = [i64::MIN; 3];
 
 /// The rows of one table after a key, with the key of the last; `None` after the last row.
@@ -48,12 +48,12 @@ impl Pristine {
         Ok(Pristine { relational: open(&files.relational)?, events: open(&files.events)? })
     }
 
-    /// Names the data set, as given when it was finished. Errors: when the files are not those of a fill.
+    /// Name of the data set, as given when it was finished. Fails if the files are not those of a fill.
     pub fn stamp(&self) -> std::result::Result<String, StoreError> {
         stamp(&self.relational)
     }
 
-    /// What the relational store holds. Errors: as [`Pristine::stamp`].
+    /// Contents of the relational store. Errors are those of [`Pristine::stamp`].
     pub fn initial(&self) -> std::result::Result<Initial, StoreError> {
         changes::initial(&self.relational).map_err(failed("find out what was loaded"))
     }
@@ -63,15 +63,15 @@ impl Pristine {
         Batches { conn: &self.relational, steps: &[users, auctions, items, high_bids], at: 0, after: FIRST }
     }
 
-    /// The event rows in batches: bids, attendance, images, each in the order in which the file holds them, which is by
-    /// whom they belong to: rows of one user come together.
+    /// The event rows in batches: bids, attendance, images, each in the order of the file, which is by owner:
+    /// rows of one user come together.
     pub fn events(&self) -> impl Iterator<Item = std::result::Result<EventBatch, StoreError>> + '_ {
         Batches { conn: &self.events, steps: &[bids, attendance, images], at: 0, after: FIRST }
     }
 }
 
-/// Goes through tables one after the other. Each batch is a query of its own from where the last ended, so that nothing
-/// is held in between.
+/// Iterator over tables, one after the other. Each batch is a query of its own from the end of the last, so
+/// that nothing is held in between.
 struct Batches<'a, B: 'static> {
     conn: &'a Connection,
     steps: &'static [Step<B>],
@@ -105,7 +105,7 @@ impl<B> Iterator for Batches<'_, B> {
 
 /// A table that is read in pieces.
 struct Table<T> {
-    /// Takes the values of the key, then the number of rows.
+    /// The query, with the values of the key and the number of rows as parameters.
     query: &'static str,
     /// Columns of the key.
     columns: usize,

@@ -1,7 +1,7 @@
-//! A pool of connections to one file that only read.
+//! A pool of read-only connections to one file.
 //!
-//! Reads run on the thread that serves the request: one takes a few microseconds, less than handing it to another
-//! thread and back would.
+//! Reads run on the thread that serves the request: a read takes a few microseconds, less than a move to
+//! another thread and back.
 
 use std::cell::Cell;
 
@@ -17,7 +17,7 @@ pub(crate) struct Readers {
 }
 
 thread_local! {
-    /// Where this thread looks first: threads that found a free connection stay with it.
+    /// First connection tried by this thread: threads that found a free connection stay with it.
     static FIRST: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -31,8 +31,8 @@ impl Readers {
         Ok(Readers { connections })
     }
 
-    /// Runs several queries that see the same state, so that a total fits its page. It also takes the file's lock once
-    /// instead of once per query.
+    /// Runs several queries on the same state, so that a total fits its page. It also takes the file's lock
+    /// once instead of once per query.
     pub(crate) fn read_together<T>(
         &self,
         what: &'static str,
@@ -46,7 +46,7 @@ impl Readers {
         })
     }
 
-    /// Runs a query on a free connection, or waits for one. `what` says what for: "read a user".
+    /// Runs a query on a free connection, or waits for one. `what` names the operation: "read a user".
     pub(crate) fn read<T>(
         &self,
         what: &'static str,

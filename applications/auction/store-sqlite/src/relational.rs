@@ -1,4 +1,4 @@
-//! The seam to the relational store over the relational file.
+//! The relational store in the relational file.
 
 use barograph_auction_api::{Auction, AuctionId, Item, ItemId, Millis, Page, Purchase, User, UserId};
 use barograph_auction_store::{
@@ -8,21 +8,21 @@ use barograph_auction_store::{
 
 use crate::{Sqlite, auctions, changes, described, items, users};
 
-/// A query on the thread that asks.
+/// A query on the calling thread.
 macro_rules! read {
     ($self:ident, $what:literal, $query:expr) => {
         Box::pin(async move { $self.relational.readers.read($what, $query) })
     };
 }
 
-/// Several queries that see the same state.
+/// Several queries on the same state.
 macro_rules! read_together {
     ($self:ident, $what:literal, $query:expr) => {
         Box::pin(async move { $self.relational.readers.read_together($what, $query) })
     };
 }
 
-/// A change that is refused when too many wait.
+/// A change that is refused if the queue is full.
 macro_rules! write {
     ($self:ident, $what:literal, $change:expr) => {
         Box::pin(async move { $self.relational.writer.write($what, $change).await })
@@ -127,7 +127,7 @@ impl Relational for Sqlite {
 
     fn apply<'a>(&'a self, changes: &'a [Change]) -> Later<'a, Vec<Applied>> {
         Box::pin(async move {
-            // They move to the writer's thread, which the borrow cannot.
+            // A copy for the writer's thread, which cannot take the borrowed one.
             let own = changes.to_vec();
             let change = move |conn: &rusqlite::Connection| changes::apply(conn, &own);
             self.relational.writer.write_surely("apply changes", change).await

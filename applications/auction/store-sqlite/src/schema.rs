@@ -1,10 +1,10 @@
 //! The tables of the two files: one for relational data, one for events.
 //!
-//! Money is whole cents, time is milliseconds since 1970 on the application's clock. Partial indices name their state as
-//! a number, because SQLite uses one only for a query that says the same number; a test holds them against
-//! [`barograph_auction_store::codes`].
+//! Money is whole cents, time is milliseconds since 1970 on the application's clock. Partial indices name
+//! their state as a number, because SQLite uses one only for a query with the same number; a test compares
+//! them with [`barograph_auction_store::codes`].
 
-/// Users, auctions, items, listings. Made before the rows come; indices follow in [`RELATIONAL_INDICES`].
+/// Users, auctions, items, listings. Made before the rows; indices follow in [`RELATIONAL_INDICES`].
 pub(crate) const RELATIONAL: &str = "
 CREATE TABLE user (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, password TEXT NOT NULL, first_name TEXT NOT NULL, last_name TEXT NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE high_bid (
 CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER, text TEXT) STRICT, WITHOUT ROWID;
 ";
 
-/// Made after the rows, which is faster. `high_bid_bought` is only touched by sales, so that bids stay cheap;
+/// Made after the rows, which is faster. `high_bid_bought` changes only with sales, so that bids stay cheap;
 /// `item_filter` answers counts without reading descriptions. The search index holds no copy of the texts.
 pub(crate) const RELATIONAL_INDICES: &str = "
 CREATE UNIQUE INDEX user_name ON user(name) WHERE removed = 0;
@@ -46,7 +46,7 @@ INSERT INTO meta (name, number) SELECT 'last_user', coalesce(MAX(id), 0) FROM us
 INSERT INTO meta (name, number) SELECT 'credit_cents', coalesce(SUM(credit_cents), 0) FROM user;
 ";
 
-/// Bids, attendance and image metadata, clustered by who asks for them.
+/// Bids, attendance and image metadata, clustered by the key of their queries.
 pub(crate) const EVENTS: &str = "
 CREATE TABLE bid (
   bidder_id INTEGER NOT NULL, bid_ms INTEGER NOT NULL, id INTEGER NOT NULL, auction_id INTEGER NOT NULL,
@@ -64,12 +64,12 @@ CREATE TABLE image (
 CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER, text TEXT) STRICT, WITHOUT ROWID;
 ";
 
-/// None of them holds what was loaded, but for attendance that is still open.
+/// Indices of events. None of them holds loaded rows, except for open attendance.
 pub(crate) const EVENT_INDICES: &str = "
 CREATE INDEX bid_unsettled ON bid(auction_id, id) WHERE state = 2;
 CREATE INDEX bid_run ON bid(listing, sequence, id) WHERE preloaded = 0;
 CREATE INDEX attendance_open ON attendance(user_id, auction_id) WHERE state = 0;
 ";
 
-/// Names the data set, in both files.
+/// Stores the name of the data set, in both files.
 pub(crate) const STAMP: &str = "INSERT INTO meta (name, text) VALUES ('stamp', ?1)";

@@ -1,4 +1,4 @@
-//! The contract of all seams, and what is special about the files.
+//! The contract of all interfaces, and properties of the files.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -38,8 +38,8 @@ async fn filled() -> (TempDir, Arc<Sqlite>, WriterThreads) {
 
 /// A folder whose files the contract makes anew for each case.
 ///
-/// The last connection that closes removes its log by name, which may by then be the log of the next case's file, so the
-/// writers of earlier cases are waited for.
+/// The last connection to close removes its log by name, which may by then be the log of the next case's
+/// file. Hence the wait for the writers of earlier cases.
 struct Renewed {
     dir: TempDir,
     writers: RefCell<Vec<WriterThreads>>,
@@ -177,7 +177,7 @@ async fn a_reset_undoes_a_run() {
 async fn what_was_answered_is_in_the_file_when_the_process_dies() {
     let (dir, store, _threads) = filled().await;
     store.remove_user(UserId(3)).await.unwrap();
-    // As kill -9 leaves it: the files as they are now, with no connection closed.
+    // The files as after kill -9: with no connection closed.
     let copy = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(dir.path()).unwrap() {
         let entry = entry.unwrap();
@@ -216,7 +216,7 @@ fn what_is_no_fill_is_refused() {
     assert!(matches!(other, Err(StoreError::Refused { what: "find out what was loaded", .. })), "{other:?}");
 }
 
-/// What SQLite says it does for a query.
+/// SQLite's plan for a query.
 fn plan(conn: &Connection, query: &str) -> String {
     let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
     let places = explain.parameter_count();

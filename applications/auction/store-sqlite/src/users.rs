@@ -40,7 +40,7 @@ pub(crate) fn token_holder(conn: &Connection, token: &str) -> Result<Option<User
     query.query_row([token], |row| row.get(0).map(UserId)).optional()
 }
 
-/// `None`: there is no such user.
+/// The token of a user; `None` if there is no such user.
 fn token(conn: &Connection, id: UserId) -> Result<Option<Option<String>>> {
     let mut query = conn.prepare_cached("SELECT token FROM user WHERE id = ?1 AND removed = 0")?;
     query.query_row([id.0], |row| row.get(0)).optional()
@@ -73,7 +73,8 @@ pub(crate) fn update(conn: &Connection, id: UserId, profile: &Profile) -> Result
     Ok(by_id(conn, id)?.map(|account| account.user))
 }
 
-/// The row stays, because its credit is counted; it loses its token, and the index of names does not hold it any more.
+/// Removes a user. The row stays, because its credit is counted; it loses its token and its entry in the
+/// index of names.
 pub(crate) fn remove(conn: &Connection, id: UserId) -> Result<Option<Option<String>>> {
     let Some(before) = token(conn, id)? else { return Ok(None) };
     conn.prepare_cached(

@@ -1,10 +1,10 @@
-//! Numbers in the files to words on the wire, and back.
+//! Conversion between numbers in the files and words on the wire.
 
 use barograph_auction_api::{AttendanceState, AuctionState, BidOutcome, Condition, ItemState, Page};
 use barograph_auction_store::{Window, codes};
 use rusqlite::{Connection, Row, ToSql};
 
-/// A number that stands for no state: the file was not made by this program's fill.
+/// The error of a number without a meaning: the file was not made by this program's fill.
 fn unknown(column: usize, value: i64) -> rusqlite::Error {
     rusqlite::Error::IntegralValueOutOfRange(column, value)
 }
@@ -69,19 +69,19 @@ pub(crate) fn condition(row: &Row<'_>, column: usize) -> rusqlite::Result<Condit
     index.and_then(|i| Condition::ALL.get(i).copied()).ok_or_else(|| unknown(column, number))
 }
 
-/// The count in the first column.
+/// Reads the count in the first column.
 fn count(row: &Row<'_>) -> rusqlite::Result<u64> {
     let number: i64 = row.get(0)?;
     u64::try_from(number).map_err(|_| unknown(0, number))
 }
 
-/// The two queries of a page: how many there are, and the page itself, which takes two values more: entries and offset.
+/// The two queries of a page: the total count, and the page itself, with two more values: entries and offset.
 pub(crate) struct Paged<'a> {
     pub(crate) count: &'a str,
     pub(crate) page: &'a str,
 }
 
-/// Asks for a page. `values` are those of both queries. To be called where both see the same state.
+/// Reads a page. `values` are those of both queries. The caller ensures that both see the same state.
 pub(crate) fn page<T>(
     conn: &Connection,
     queries: &Paged<'_>,

@@ -1,7 +1,7 @@
-//! One thread that writes to one file, and the queue that leads to it.
+//! A thread that writes to one file, and its queue.
 //!
-//! Whatever waits when the thread is free goes into one transaction; callers hear of their change after its commit.
-//! One writer per file means no lock to wait for, and the more there is to do the fewer commits it takes.
+//! Everything that waits when the thread is free goes into one transaction; callers are answered after its
+//! commit. One writer per file means no lock to wait for, and higher load means fewer commits per change.
 
 use std::thread::JoinHandle;
 
@@ -11,19 +11,19 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{STORE, failed};
 
-/// Changes that may wait; at some 20 µs each the last of them waits for a tenth of a second.
+/// Most waiting changes; at some 20 µs each the last of them waits for a tenth of a second.
 const QUEUE: usize = 4096;
 
-/// Changes in one transaction at most, which bounds what a commit waits for.
+/// Most changes in one transaction, which bounds the wait for a commit.
 const BATCH: usize = 256;
 
-/// Tells the caller how it went, once the commit is known (`Err` carries its failure).
+/// Answers the caller after the commit (`Err` carries its failure).
 type Reply = Box<dyn FnOnce(Result<(), &str>) + Send>;
 
-/// Makes one change and says how to reply.
+/// Makes one change and returns its reply.
 type Job = Box<dyn FnOnce(&Connection) -> Reply + Send>;
 
-/// The way to the thread. The thread ends when this is dropped and the queue is empty.
+/// Handle of the thread, which ends when this is dropped and the queue is empty.
 pub(crate) struct Writer {
     jobs: mpsc::Sender<Job>,
 }
@@ -54,7 +54,8 @@ impl Writer {
         Ok((Writer { jobs }, thread))
     }
 
-    /// Makes a change and waits for its commit; refused when the queue is full. `what` says what it is: "add a user".
+    /// Makes a change and waits for its commit; refused if the queue is full. `what` names the operation:
+    /// "add a user".
     pub(crate) async fn write<T, F>(&self, what: &'static str, change: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -93,14 +94,14 @@ where
                 Ok(()) => result.map_err(failed(what)),
                 Err(text) => Err(StoreError::Refused { store: STORE, what: "commit", source: text.into() }),
             };
-            // Nobody may be waiting any more: a client that went away does not undo its change.
+            // The caller may be gone: a client that disconnected does not undo its change.
             let _ = reply.send(result);
         })
     });
     (job, answer)
 }
 
-/// Runs one change so that its failure undoes all of it and nothing of its neighbours.
+/// Runs one change so that its failure undoes all of it and nothing of the others.
 fn apart<T>(
     conn: &Connection,
     change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -118,7 +119,7 @@ fn run(conn: &Connection, batch: &mut Vec<Job>) {
     let begun = conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([]));
     if let Err(error) = begun {
         let text = error.to_string();
-        // The jobs were never run, so nothing can be said but that they failed.
+        // The jobs were never run, so their only result is failure.
         for job in batch.drain(..) {
             job(conn)(Err(&text));
         }

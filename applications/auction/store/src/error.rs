@@ -1,51 +1,51 @@
-//! What can go wrong in a store.
+//! Errors of stores.
 
-/// Why a store did not do what it was asked.
+/// Failure of an operation on a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A unique value was taken.
+    /// A unique value is taken.
     #[error("a unique value is taken")]
     Conflict,
-    /// The store refused, or said something that cannot be.
+    /// The store refused, or sent an invalid answer.
     #[error("{store} failed to {what}")]
     Refused {
-        /// Which store.
+        /// The store.
         store: &'static str,
-        /// What was tried: "read a user", ...
+        /// The operation: "read a user", ...
         what: &'static str,
-        /// What it says.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The store cannot be reached; nothing of the change is in it. Trying again later is sensible.
+    /// The store cannot be reached; nothing of the change is in it. A later retry is sensible.
     #[error("{store} cannot be reached")]
     Unreachable {
-        /// Which store.
+        /// The store.
         store: &'static str,
-        /// What happened.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The connection broke while a change was being committed: nobody knows whether it is in the store.
+    /// The connection broke during a commit: it is unknown whether the change is in the store.
     #[error("{store} was lost during a commit")]
     Unknown {
-        /// Which store.
+        /// The store.
         store: &'static str,
-        /// What happened.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// More work waits for the store than its queue holds.
+    /// The queue of the store is full.
     #[error("too much work waits for the store")]
     Full,
-    /// The store is closed, or has struck the caller off.
+    /// The store is closed, or has removed the caller from the register.
     #[error("the store is closed")]
     Closed,
 }
 
 impl StoreError {
-    /// Whether doing the same again later may work.
+    /// Whether a later retry may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, StoreError::Unreachable { .. } | StoreError::Unknown { .. } | StoreError::Full)

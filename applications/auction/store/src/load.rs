@@ -1,4 +1,4 @@
-//! Loading: how a filled data set comes into a store, in large batches.
+//! Loading of a filled data set into a store, in large batches.
 
 use crate::Later;
 use crate::rows::{AttendanceRow, AuctionRow, BidRow, HighBidRow, ImageRow, ItemRow, UserRow};
@@ -29,7 +29,7 @@ pub struct EventBatch {
 
 /// Rows of one of the two stores.
 pub trait Batch: Send + 'static {
-    /// How many rows it holds.
+    /// Number of rows.
     fn rows(&self) -> usize;
 }
 
@@ -45,13 +45,14 @@ impl Batch for EventBatch {
     }
 }
 
-/// A store that is being loaded: emptied and made by whoever gives this, filled batch by batch, then finished.
+/// A store being loaded: emptied and prepared, filled batch by batch, then finished.
 pub trait Loading<B: Batch>: Send {
-    /// Takes rows. All of them count as preloaded.
+    /// Adds rows. All of them count as preloaded.
     fn add(&mut self, batch: B) -> Later<'_, ()>;
 
-    /// Makes the indices, gathers statistics for the planner, remembers what was loaded (for the relational store
-    /// [`crate::Initial`], and `stamp`, which names the data set), and makes everything durable.
+    /// Makes the indices, gathers statistics for the planner, stores a description of the data (for the
+    /// relational store [`crate::Initial`], and `stamp`, the name of the data set), and makes everything
+    /// durable.
     fn finish<'a>(self: Box<Self>, stamp: &'a str) -> Later<'a, ()>
     where
         Self: 'a;

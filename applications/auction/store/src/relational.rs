@@ -1,4 +1,4 @@
-//! The seam to the relational store.
+//! Interface of the relational store.
 
 use barograph_auction_api::{
     Auction, AuctionId, AuctionState, Cents, Item, ItemId, ItemState, Millis, Page, Purchase, User, UserId,
@@ -9,102 +9,102 @@ use crate::rows::{BidRow, HighBidRow, ItemRow, Span, UserRow, Window};
 use crate::{Described, Later, codes};
 use barograph_auction_rules::EventKind;
 
-/// A user with what only the application may see.
+/// A user, including data private to the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// What the user may see.
+    /// The user's public data.
     pub user: User,
     /// The password's hash as a PHC string.
     pub password: String,
 }
 
-/// A change of a profile: what is `None` stays.
+/// A change of a profile; `None` keeps a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Another name, unique.
+    /// New name, unique.
     pub name: Option<String>,
-    /// Another password's hash.
+    /// New hash of the password.
     pub password: Option<String>,
-    /// Another first name.
+    /// New first name.
     pub first_name: Option<String>,
-    /// Another last name.
+    /// New last name.
     pub last_name: Option<String>,
 }
 
-/// Which auctions are listed. What is `None` does not matter.
+/// Filter of auctions; `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AuctionFilter {
-    /// In this state.
+    /// The state.
     pub state: Option<AuctionState>,
-    /// In this category, exactly.
+    /// The category, exactly.
     pub category: Option<String>,
-    /// With this text in the name, whatever the case.
+    /// A text within the name, ignoring case.
     pub text: Option<String>,
 }
 
-/// Which items are listed. What is `None` does not matter.
+/// Filter of items; `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ItemFilter {
-    /// With all of these words in the short description, whatever the case; the last may be the beginning of a word.
-    /// A word is a run of letters and digits.
+    /// Words in the short description, all of them, ignoring case; the last may be the beginning of a word. A
+    /// word is a run of letters and digits.
     pub text: Option<String>,
-    /// In this state.
+    /// The state.
     pub state: Option<ItemState>,
     /// Position in `Condition::ALL`.
     pub condition: Option<i64>,
-    /// With a starting bid of at least this.
+    /// Lowest starting bid.
     pub from_cents: Option<Cents>,
-    /// With a starting bid of at most this.
+    /// Highest starting bid.
     pub to_cents: Option<Cents>,
 }
 
-/// What became of a change of an item by its owner.
+/// Result of a change of an item by its seller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Updated {
-    /// It is as given now.
+    /// The item after the change.
     Done(Box<Item>),
     /// There is no such item.
     NoSuchItem,
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     NotOwner,
-    /// It is listed in an auction, so that it cannot be changed any more.
+    /// It is listed in an auction, hence fixed.
     Listed,
 }
 
-/// A running auction as the store knows it.
+/// State of a running auction in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartState {
     /// The auction.
     pub auction: Auction,
     /// Its items, by id.
     pub items: Vec<Listing>,
-    /// Its latest listing (greatest `round`), ended or not, if there was one.
+    /// Its latest listing (greatest `round`), open or not, if there was one.
     pub latest: Option<HighBidRow>,
-    /// The credit of whoever bids most in it, in cents.
+    /// The credit of its leading bidder, in cents.
     pub bidder_credit: Cents,
 }
 
-/// A change of an auction on its way into the stores.
+/// A change of an auction to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The auction.
     pub auction: AuctionId,
-    /// What happened, and the bidding after it.
+    /// The event, and the bidding after it.
     pub event: Event,
-    /// Names the listing.
+    /// Id of the listing.
     pub listing: i64,
-    /// Counts the listings of the auction.
+    /// Number of the listing within the auction.
     pub round: i64,
-    /// The leading bid: its row in the events; 0 while nobody has bid.
+    /// The leading bid: its row in the events; 0 before the first bid.
     pub bid: i64,
-    /// When the leading bid was accepted; for a listing without one, when it came on sale.
+    /// The time of the leading bid; for a listing without one, the time it came on sale.
     pub bid_ms: Millis,
     /// The fence under which the auction is owned.
     pub fence: i64,
 }
 
 impl Change {
-    /// The bid that this change proposes, if it is one.
+    /// The bid proposed by this change, if any.
     #[must_use]
     pub fn proposes(&self) -> Option<BidRow> {
         let bidding = self.event.bidding;
@@ -123,50 +123,50 @@ impl Change {
     }
 }
 
-/// What became of a change.
+/// Result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
     /// It is in the store.
     Stored,
-    /// A sale whose buyer cannot pay any more, because the money went elsewhere: it is stored as not sold, with the same
-    /// sequence number.
+    /// A sale whose buyer can no longer pay, because the credit was used elsewhere: it is stored as not sold,
+    /// with the same sequence number.
     Unpaid,
-    /// The auction has another fence by now: nothing of this change is in the store.
+    /// The auction has another fence now: nothing of this change is in the store.
     Fenced,
 }
 
-/// What the store held when it was loaded.
+/// Contents of the store after its loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Initial {
     /// Users.
     pub users: i64,
     /// The greatest id of a user.
     pub last_user: i64,
-    /// Their credit together, in cents.
+    /// Their total credit, in cents.
     pub credit_cents: Cents,
 }
 
-/// One time that an item was on sale in this run, or went on being.
+/// A listing that was open during this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// The listing.
     pub row: HighBidRow,
     /// Whether bidding had begun before this run: the row was loaded.
     pub preloaded: bool,
-    /// The amount bidding began at, in cents.
+    /// The starting bid, in cents.
     pub starting_bid: Cents,
-    /// See [`crate::codes::item`]; the item's state now.
+    /// The present state of the item, see [`crate::codes::item`].
     pub item_state: i64,
 }
 
-/// One consistent view of what the relational store holds, for the data checks.
+/// A consistent view of the relational store, for the data checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
-    /// What was loaded.
+    /// Contents after loading.
     pub initial: Initial,
-    /// Credit now of the users that were loaded, in cents.
+    /// Present total credit of the loaded users, in cents.
     pub credit_cents: Cents,
-    /// Users with less than no credit.
+    /// Number of users with negative credit.
     pub below_zero: i64,
     /// Listings that were not over when the run began (`end_ms` is null or at or after
     /// [`crate::CLOCK_START_MS`]), by auction and round.
@@ -175,36 +175,38 @@ pub struct Audit {
 
 /// The relational store.
 ///
-/// Ids are given by the caller and never reused. Lists have an order that is stated and total. A method that changes
-/// something is one transaction. Errors: [`crate::StoreError`]; after one, nothing of the change is in the store, except
-/// for [`crate::StoreError::Unknown`].
+/// Ids are given by the caller and never reused. Lists have a documented, total order. A method that changes
+/// something is one transaction. After an error, [`crate::StoreError`], nothing of the change is in the
+/// store, except after [`crate::StoreError::Unknown`].
 pub trait Relational: Send + Sync + 'static {
-    /// What it is.
+    /// Description of the store.
     fn describe(&self) -> Described;
 
-    /// Answers when the store works.
+    /// Succeeds if the store works.
     fn ping(&self) -> Later<'_, ()>;
 
-    /// The user of this number; a removed one is not found.
+    /// The user with this id; `None` for a removed one.
     fn user(&self, id: UserId) -> Later<'_, Option<Account>>;
 
-    /// The user of this name.
+    /// The user with this name.
     fn user_by_name<'a>(&'a self, name: &'a str) -> Later<'a, Option<Account>>;
 
-    /// Who holds this token.
+    /// The user with this token.
     fn token_holder<'a>(&'a self, token: &'a str) -> Later<'a, Option<UserId>>;
 
-    /// Gives a user another token, or none; answers with the token before.
+    /// Replaces or removes a user's token; returns the previous one.
     fn set_token(&self, id: UserId, token: Option<String>) -> Later<'_, Option<String>>;
 
-    /// Adds a user. Errors: [`crate::StoreError::Conflict`] when the name is taken.
+    /// Adds a user. Fails with [`crate::StoreError::Conflict`] if the name is taken.
     fn add_user(&self, user: UserRow) -> Later<'_, ()>;
 
-    /// Changes a user's profile; `None` when there is no such user. Errors: as [`Relational::add_user`].
+    /// Changes a user's profile; `None` if there is no such user. Errors are those of
+    /// [`Relational::add_user`].
     fn update_user(&self, id: UserId, profile: Profile) -> Later<'_, Option<User>>;
 
-    /// Removes a user: it cannot log in or be found any more and its name is free. What it bid and bought stays, and so
-    /// does its row, because money is counted. Answers its last token; `None` in `Some` when it had none.
+    /// Removes a user, who can then no longer be found or log in; the name becomes free. Bids and purchases
+    /// stay, and so does the row, because its credit is counted. Returns the last token, or `Some(None)`
+    /// without one.
     fn remove_user(&self, id: UserId) -> Later<'_, Option<Option<String>>>;
 
     /// One auction.
@@ -228,31 +230,33 @@ pub trait Relational: Send + Sync + 'static {
     /// Adds an item.
     fn add_item(&self, item: ItemRow) -> Later<'_, ()>;
 
-    /// Changes condition, texts, time of origin and starting bid of an item that its owner has not listed. Of `item`, the
-    /// fields `id` and `auctioneer_id` say which and who; `auction_id` and `state` are not looked at.
+    /// Changes condition, texts, time of origin and starting bid of an item that its seller has not listed.
+    /// The fields `id` and `auctioneer_id` identify item and seller; `auction_id` and `state` are ignored.
     fn update_item(&self, item: ItemRow) -> Later<'_, Updated>;
 
-    /// A page of what a user bought in a span of time, latest first (by time, then listing); `images` are empty.
+    /// A page of a user's purchases in a span of time, latest first (by time, then listing); `images` are
+    /// empty.
     fn purchases(&self, user: UserId, span: Span, window: Window) -> Later<'_, Page<Purchase>>;
 
     /// All running auctions, by id.
     fn running(&self) -> Later<'_, Vec<StartState>>;
 
-    /// One running auction; `None` when it does not run.
+    /// One running auction; `None` if it is not running.
     fn start_state(&self, id: AuctionId) -> Later<'_, Option<StartState>>;
 
-    /// Begins future auctions whose time has come by `now`; answers which are begun by this call.
+    /// Begins future auctions that are due by `now`; returns those begun by this call.
     fn begin_due(&self, now: Millis) -> Later<'_, Vec<AuctionId>>;
 
-    /// When the next future auction begins, if there is one.
+    /// The start of the next future auction, if there is one.
     fn next_start(&self) -> Later<'_, Option<Millis>>;
 
-    /// Applies changes in their order, all or nothing but for what [`Applied`] says, one answer each. May be called again
-    /// with changes of which the caller does not know whether they were applied: those that were answer as they did. A
-    /// change is there already when its listing has come to the change's sequence number under the change's fence.
+    /// Applies changes in their order, all or nothing apart from the cases of [`Applied`]; returns one answer
+    /// each. May be repeated with changes of unknown fate: those already applied give the same answer. A
+    /// change is already applied if its listing has reached the change's sequence number under the change's
+    /// fence.
     fn apply<'a>(&'a self, changes: &'a [Change]) -> Later<'a, Vec<Applied>>;
 
-    /// The listing of this number.
+    /// The listing with this id.
     fn listing(&self, id: i64) -> Later<'_, Option<HighBidRow>>;
 
     /// The auction's latest listing that was sold in this run (written under a fence above 0), if there is one.

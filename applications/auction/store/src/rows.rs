@@ -1,13 +1,13 @@
-//! Rows as plain values: what a fill makes, what is loaded into a store, and what single changes write.
+//! Rows as plain values, for fills, loads and single changes.
 //!
-//! Money is whole cents, time is milliseconds since 1970 on the application's clock. States are the numbers of
-//! [`crate::codes`].
+//! Money is whole cents, time is milliseconds since 1970 on the application's clock. States are the numbers
+//! of [`crate::codes`].
 
 use std::borrow::Cow;
 
 use barograph_auction_api::{Cents, Millis};
 
-/// A stretch of a list.
+/// A page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     /// Number of the page, from 0.
@@ -24,19 +24,19 @@ impl Window {
     }
 }
 
-/// A span of time: from the first moment up to, but not including, the second.
+/// A span of time, including its first and excluding its last moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// The first moment.
+    /// The first moment, included.
     pub from: Millis,
-    /// The moment after the last.
+    /// The last moment, excluded.
     pub to: Millis,
 }
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserRow {
-    /// Names the user.
+    /// Id of the user.
     pub id: i64,
     /// Unique.
     pub name: String,
@@ -46,7 +46,7 @@ pub struct UserRow {
     pub first_name: Cow<'static, str>,
     /// Last name.
     pub last_name: Cow<'static, str>,
-    /// What the user may spend.
+    /// Available credit.
     pub credit_cents: Cents,
     /// Whether the user may log in.
     pub enabled: bool,
@@ -55,86 +55,86 @@ pub struct UserRow {
 /// An auction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuctionRow {
-    /// Names the auction.
+    /// Id of the auction.
     pub id: i64,
-    /// What it is called.
+    /// Its name.
     pub name: Cow<'static, str>,
-    /// What is sold.
+    /// Category of its items.
     pub category: Cow<'static, str>,
-    /// When it starts.
+    /// Start time.
     pub start_ms: Millis,
-    /// When it ended, if it has.
+    /// End time, if it is over.
     pub end_ms: Option<Millis>,
     /// See [`crate::codes::auction`].
     pub state: i64,
-    /// Who sells.
+    /// Its seller.
     pub auctioneer_id: i64,
 }
 
 /// An item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
-    /// Names the item.
+    /// Id of the item.
     pub id: i64,
     /// The auction that sells it, if it is listed.
     pub auction_id: Option<i64>,
-    /// Who sells it.
+    /// Its seller.
     pub auctioneer_id: i64,
     /// Position in [`barograph_auction_api::Condition::ALL`].
     pub condition: i64,
-    /// Who made it.
+    /// Its maker.
     pub manufacturer: Cow<'static, str>,
-    /// What it is, in one line.
+    /// Description in one line.
     pub short_description: String,
-    /// What it is, at length.
+    /// Long description.
     pub long_description: String,
-    /// When it was made.
+    /// Time of its making.
     pub origin_ms: Millis,
-    /// The amount bidding starts at.
+    /// The starting bid.
     pub starting_bid_cents: Cents,
     /// See [`crate::codes::item`].
     pub state: i64,
 }
 
-/// A listing: one time that an item was on sale, with its greatest bid.
+/// A listing: an item on sale, with its greatest bid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighBidRow {
-    /// Names the listing.
+    /// Id of the listing.
     pub id: i64,
     /// The auction.
     pub auction_id: i64,
     /// The item.
     pub item_id: i64,
-    /// Who bids most.
+    /// The leading bidder.
     pub bidder_id: i64,
-    /// The greatest amount; the starting bid while nobody has bid.
+    /// The greatest amount; the starting bid before the first bid.
     pub amount_cents: Cents,
     /// See [`crate::codes::high_bid`].
     pub state: i64,
     /// Changes of this listing so far, from 1.
     pub sequence: i64,
-    /// When it came on sale.
+    /// Start of the sale.
     pub start_ms: Millis,
-    /// When the bidding ended, if it has.
+    /// End of the bidding, if it is over.
     pub end_ms: Option<Millis>,
-    /// When the greatest bid was accepted.
+    /// Time of the greatest bid.
     pub bid_ms: Millis,
-    /// The event row of the greatest bid; 0 when nobody has bid.
+    /// The event row of the greatest bid; 0 before the first bid.
     pub bid_id: i64,
-    /// Counts the listings of the auction, from 1.
+    /// Number of the listing within the auction, from 1.
     pub round: i64,
     /// The fence under which the row was last written; 0 for filled rows.
     pub fence: i64,
 }
 
-/// A bid, accepted or on its way to be.
+/// A bid, accepted or proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BidRow {
-    /// Names the bid.
+    /// Id of the bid.
     pub id: i64,
-    /// Who bid.
+    /// The bidder.
     pub bidder_id: i64,
-    /// When.
+    /// Its time.
     pub bid_ms: Millis,
     /// The auction.
     pub auction_id: i64,
@@ -142,26 +142,26 @@ pub struct BidRow {
     pub item_id: i64,
     /// The listing, see [`HighBidRow::id`].
     pub listing: i64,
-    /// How much.
+    /// The amount.
     pub amount_cents: Cents,
     /// See [`crate::codes::bid`].
     pub state: i64,
-    /// The sequence number the listing had with this bid.
+    /// The sequence number of the listing with this bid.
     pub sequence: i64,
     /// The fence under which it was proposed; 0 for filled rows.
     pub fence: i64,
 }
 
-/// Somebody attends, or attended, an auction.
+/// Presence of a user at an auction, present or past.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttendanceRow {
-    /// Names the record.
+    /// Id of the record.
     pub id: i64,
-    /// Who.
+    /// The user.
     pub user_id: i64,
-    /// Since when.
+    /// Time of joining.
     pub record_ms: Millis,
-    /// Which auction.
+    /// The auction.
     pub auction_id: i64,
     /// Its name.
     pub auction_name: Cow<'static, str>,
@@ -172,7 +172,7 @@ pub struct AttendanceRow {
 /// An image of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageRow {
-    /// Names the image.
+    /// Id of the image.
     pub id: i64,
     /// The item.
     pub item_id: i64,
@@ -180,11 +180,11 @@ pub struct ImageRow {
     pub number: i64,
     /// Bits of [`crate::codes::image`].
     pub sizes: i64,
-    /// When it was made.
+    /// Time of its making.
     pub created_ms: Millis,
 }
 
-/// What becomes of a bid that was proposed and not settled.
+/// Fate of a proposed, unsettled bid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The relational store holds it.
@@ -193,11 +193,11 @@ pub enum Fate {
     Void,
 }
 
-/// The fate of a proposed bid, given its listing as the relational store has it (`None`: there is no such listing).
+/// The fate of a proposed bid, given its listing in the relational store (`None` if it does not exist).
 ///
-/// A listing's changes are applied in order and each under one fence, and whoever takes an auction over settles the bids
-/// of the owner before it first. So an unsettled bid was applied exactly when the listing was last written under the
-/// bid's fence and has come to the bid's sequence number.
+/// A listing's changes are applied in order and each under one fence, and a new owner first settles the bids
+/// of the previous one. So an unsettled bid was applied exactly when the listing was last written under the
+/// bid's fence and has reached the bid's sequence number.
 #[must_use]
 pub fn fate(bid: &BidRow, listing: Option<&HighBidRow>) -> Fate {
     match listing {

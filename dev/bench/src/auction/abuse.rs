@@ -1,4 +1,5 @@
-//! Slow, idle, oversized, endless and foreign requests beside a small load: what the load notices, and what stays behind.
+//! Slow, idle, oversized, endless and foreign requests beside a small load: their effect on the load, and
+//! their remains.
 
 mod attack;
 
@@ -13,7 +14,7 @@ use crate::auction::usage::{cpu_s, rss_mib};
 use crate::say::say;
 use attack::Attack;
 
-/// What was seen in one window.
+/// Figures of one window.
 struct Seen {
     outcome: Outcome,
     cores: f64,

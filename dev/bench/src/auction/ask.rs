@@ -1,4 +1,4 @@
-//! Single questions to a node, answered or given up within a time: probers must not wait for a node that is dead.
+//! Single requests to a node, with a time limit: probers must not wait for a dead node.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,13 +11,13 @@ use barograph_auction_api::{
 use barograph_data::names::{PASSWORD, user_name};
 use serde::de::DeserializeOwned;
 
-/// Making a connection on this machine takes no time; a node that does not take it is dead or full.
+/// Time limit of a connection: on this machine it takes no time unless the node is dead or full.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// Every question here has an answer within some milliseconds, unless the node is drowned in work.
+/// Time limit of an answer: it takes some milliseconds unless the node is overloaded.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// One request on a connection of its own: status and body.
+/// Sends one request on a connection of its own; returns status and body.
 fn ask(at: SocketAddr, head: &str, body: &str) -> anyhow::Result<(u16, String)> {
     let mut stream = TcpStream::connect_timeout(&at, CONNECT)?;
     stream.set_read_timeout(Some(ANSWER))?;
@@ -43,25 +43,25 @@ fn read<T: DeserializeOwned>(path: &str, answer: &(u16, String)) -> anyhow::Resu
     serde_json::from_str(body).with_context(|| format!("read what {path} answered: {body}"))
 }
 
-/// What a node knows of the cluster.
+/// The cluster as known to a node.
 pub(crate) fn cluster(at: SocketAddr) -> anyhow::Result<ClusterView> {
     let path = routes::cluster();
     read(&path, &ask(at, &format!("GET {path} HTTP/1.1\r\n"), "")?)
 }
 
-/// Whether a node says that it is ready.
+/// Whether a node reports itself ready.
 pub(crate) fn is_ready(at: SocketAddr) -> bool {
     ask(at, &format!("GET {} HTTP/1.1\r\n", routes::health()), "").is_ok_and(|(status, _)| status == 200)
 }
 
-/// A figure of a node: the value of the line of its metrics that begins with `name`.
+/// A figure of a node: the value in the line of its metrics that begins with `name`.
 pub(crate) fn metric(at: SocketAddr, name: &str) -> anyhow::Result<f64> {
     let (_, text) = ask(at, &format!("GET {} HTTP/1.1\r\n", routes::metrics()), "")?;
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| anyhow!("the node has no figure {name}"))
 }
 
-/// A user who is logged in, on whichever node it asks.
+/// A logged-in user, valid on any node.
 pub(crate) struct Session {
     pub(crate) id: i64,
     token: String,
@@ -76,7 +76,7 @@ impl Session {
         Ok(Session { id: login.user_id.0, token: login.token })
     }
 
-    /// Goes into the header `API_TOKEN`.
+    /// Value of the header `API_TOKEN`.
     pub(crate) fn token(&self) -> &str {
         &self.token
     }
@@ -100,14 +100,14 @@ impl Session {
         }
     }
 
-    /// Where the bidding in an auction stands.
+    /// The state of the bidding in an auction.
     pub(crate) fn state(&self, at: SocketAddr, auction: i64) -> anyhow::Result<BidUpdate> {
         let auction = barograph_auction_api::AuctionId(auction);
         let item: Item = self.get(at, &routes::current_item(auction))?;
         self.get(at, &routes::next_bid(auction, item.id, 0))
     }
 
-    /// Bids this much above a state; true when the bid is in the queue.
+    /// Bids this much above a state; true if the bid was queued.
     pub(crate) fn bid(&self, at: SocketAddr, seen: &BidUpdate, more: i64) -> anyhow::Result<bool> {
         let body = bid_body(self.id, seen, more);
         let head = format!("POST {} HTTP/1.1\r\n{TOKEN_HEADER}: {}\r\n", routes::bids(), self.token);

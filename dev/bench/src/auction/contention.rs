@@ -1,8 +1,8 @@
-//! One auction that everybody follows, and bidders who bid as fast as answers come: how long until the last follower
-//! knows of an accepted bid.
+//! One auction followed by all users, with bidders that bid as fast as answers come: the time until the last
+//! follower has received an accepted bid.
 //!
-//! Followers and bidders are tasks of one thread, so that sending and being told are read from one clock. What the thread
-//! itself needs to read a thousand answers is in the figures.
+//! Followers and bidders are tasks of one thread, so that sending and receiving are read from one clock. The
+//! thread's own time to read a thousand answers is part of the figures.
 
 mod crowd;
 mod told;
@@ -26,10 +26,10 @@ use crate::say::say;
 use crowd::{News, Scene, gather};
 use told::Measured;
 
-/// Between attempts that failed, and for ends.
+/// Pause after failed attempts, and interval of checks for the end.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// The counter of bids that became the highest.
+/// The counter of accepted bids.
 const ACCEPTED: &str = "auction_bids_decided_total{result=\"accepted\"}";
 
 struct Variant {
@@ -43,6 +43,7 @@ const fn variant(name: &'static str, relational: Relational, nodes: usize, news:
     Variant { name, relational, nodes, news }
 }
 
+/// All variants.
 const VARIANTS: [Variant; 6] = [
     variant("embedded-stream", Relational::Embedded, 1, News::Stream),
     variant("embedded-poll", Relational::Embedded, 1, News::Poll),

@@ -1,5 +1,5 @@
-//! Users per application core on PostgreSQL beside embedded: both are up all the time and loaded in turns, so that what
-//! else happens on the machine meets both.
+//! Users per application core on PostgreSQL beside embedded stores: both run all the time and are loaded in
+//! turns, so that other load of the machine affects both.
 
 use std::time::Instant;
 
@@ -13,12 +13,12 @@ use crate::auction::stand::{Events, Relational, Stand};
 use crate::auction::usage::Meter;
 use crate::say::say;
 
-/// What one side used in its windows.
+/// Resources used by one side in its windows.
 #[derive(Default)]
 struct Side {
     /// CPU of the node per user, in thousandths of a core.
     node_milli: Vec<f64>,
-    /// The same with the database's.
+    /// The same including the database.
     all_milli: Vec<f64>,
     p99_ms: Vec<f64>,
     words: Vec<&'static str>,

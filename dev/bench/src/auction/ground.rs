@@ -1,4 +1,4 @@
-//! Where everything is: the program, the filled data, the folder of raw output.
+//! The setting of measurements: the program, the filled data, the folder of raw output.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,14 +10,15 @@ use crate::auction::options::Options;
 use crate::product;
 use crate::say::say;
 
-/// How much of the published data: that of plans/auction-fixed.toml.
+/// History factor of the data: that of plans/auction-fixed.toml.
 const HISTORY: &str = "0.1";
+/// Image factor of the data, from the same plan.
 const IMAGES: &str = "0.02";
 
 pub(crate) struct Ground {
     /// The workspace.
     pub(crate) root: PathBuf,
-    /// The program that is measured.
+    /// The measured program.
     pub(crate) program: PathBuf,
     /// The filled data set.
     pub(crate) data: PathBuf,
@@ -28,7 +29,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Finds the program and fills the data, if it is not there yet.
+    /// Finds the program and fills the data, if need be.
     pub(crate) fn prepare(options: &Options) -> anyhow::Result<Ground> {
         let root = crate::root().to_path_buf();
         let program = match &options.program {
@@ -56,12 +57,12 @@ impl Ground {
         command
     }
 
-    /// The number of a user whom no load of fewer users than the data admits signs in.
+    /// Number of a user that no load of fewer users than the data admit signs in.
     pub(crate) fn spare_user(&self) -> u32 {
         barograph_auction::sizes::find(&self.size).map_or(1, |size| size.max_users)
     }
 
-    /// The settings that name the data in a plan.
+    /// The settings of the data in a plan.
     pub(crate) fn data_settings(&self) -> Vec<String> {
         vec![
             format!("data.size={}", self.size),
@@ -78,7 +79,7 @@ impl Ground {
     }
 }
 
-/// Runs a command that must succeed; gives what it printed.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn said(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| format!("start {command:?}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -88,9 +89,9 @@ pub(crate) fn said(command: &mut Command) -> anyhow::Result<String> {
     Ok(text(&output.stdout))
 }
 
-/// Thousands of followers and idle connections are files of this process.
+/// Raises the limit of open files, for thousands of followers and idle connections.
 fn raise_open_files() {
     let now = getrlimit(Resource::Nofile);
-    // Where it is refused, connections fail later and say so.
+    // If it is refused, connections fail later with an error.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum });
 }

@@ -1,4 +1,4 @@
-//! A load on an application that is already there: `barograph run`, followed through its phases by its record.
+//! A load on an existing application: `barograph run`, followed through its phases by its record.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,16 +16,16 @@ use crate::auction::ground::Ground;
 use crate::auction::options::Timing;
 use crate::say::say;
 
-/// How often the record is looked at for the next phase.
+/// Interval of checks for the next phase.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A phase comes within its own time and this, or something is stuck.
+/// Time that a phase may take beyond its own.
 const GRACE: Duration = Duration::from_secs(180);
 
-/// Findings of a run that are shown; the record has all of them.
+/// Most findings of a run shown; the record has all of them.
 const SHOWN: usize = 8;
 
-/// What is to be run.
+/// A run to be made.
 pub(crate) struct Job<'a> {
     pub(crate) name: &'a str,
     pub(crate) url: &'a str,
@@ -33,7 +33,7 @@ pub(crate) struct Job<'a> {
     pub(crate) timing: Timing,
 }
 
-/// A load that goes on. It is killed when this is dropped.
+/// A load in progress. It is killed when this is dropped.
 pub(crate) struct Load {
     child: Child,
     ends: OwnedFd,
@@ -42,17 +42,17 @@ pub(crate) struct Load {
     whole: Duration,
 }
 
-/// What a run came to.
+/// Result of a run.
 pub(crate) struct Outcome {
-    /// Passed, failed or not valid, in one word.
+    /// The verdict in one word: passed, failed or not valid.
     pub(crate) word: &'static str,
-    /// Data checks held.
+    /// Whether the data checks held.
     pub(crate) checks: bool,
-    /// The trial that was measured.
+    /// The measured trial.
     pub(crate) trial: Trial,
-    /// What the verdict says beyond one word.
+    /// Reasons of the verdict.
     reasons: Vec<String>,
-    /// How operations of the window ended otherwise than well: how, how many, first and last second of the window.
+    /// Operations of the window that were not good: outcome, number, first and last second of the window.
     ends: BTreeMap<String, (u64, f64, f64)>,
 }
 
@@ -60,7 +60,7 @@ impl Load {
     /// Starts a fixed load.
     pub(crate) fn start(ground: &Ground, job: &Job<'_>) -> anyhow::Result<Load> {
         let runs = ground.raw.join(job.name);
-        // A record of an earlier measurement would be taken for this one's.
+        // A record of an earlier measurement would be mistaken for this one's.
         if runs.exists() {
             fs::remove_dir_all(&runs).context("remove records of an earlier measurement")?;
         }
@@ -87,13 +87,13 @@ impl Load {
         Ok(Load { child, ends, runs, log, whole })
     }
 
-    /// Waits until a phase has begun.
+    /// Waits for the begin of a phase.
     pub(crate) fn reach(&self, phase: &str) -> anyhow::Result<Instant> {
         let mark = format!(r#""kind":"phase_started","phase":"{phase}""#);
         let deadline = Instant::now() + self.whole;
         let mut ended = false;
         while Instant::now() < deadline {
-            // Looked at once more after the end: last phases take no time.
+            // Checked once more after the end: last phases take no time.
             if self.journal().is_some_and(|text| text.contains(&mark)) {
                 return Ok(Instant::now());
             }
@@ -105,7 +105,7 @@ impl Load {
         bail!("the load did not come to its phase `{phase}` in time")
     }
 
-    /// Lets time pass; an error when the load ends meanwhile.
+    /// Waits for a time; fails if the load ends meanwhile.
     pub(crate) fn pass(&self, time: Duration) -> anyhow::Result<()> {
         let until = Instant::now() + time;
         loop {
@@ -119,7 +119,7 @@ impl Load {
         }
     }
 
-    /// Waits for the end and reads what it came to.
+    /// Waits for the end and reads the result.
     pub(crate) fn end(mut self) -> anyhow::Result<Outcome> {
         let deadline = Instant::now() + self.whole;
         while !self.ended_within(LOOK)? {
@@ -141,14 +141,14 @@ impl Load {
         };
         let data = verdict.why.iter().any(KeptReason::is_about_data);
         let mut why: Vec<&KeptReason> = verdict.why.iter().collect();
-        // What makes it unbelievable, and what is wrong with the data, before what missed its rule.
+        // Doubts and faults in the data come before broken rules.
         why.sort_by_key(|reason| !reason.is_doubt());
         let reasons = why.into_iter().take(SHOWN).map(KeptReason::words).collect();
         let ends = ends(&run, &trial);
         Ok(Outcome { word, checks: !data, trial, reasons, ends })
     }
 
-    /// The folder of the record, once it is there.
+    /// The folder of the record, once it exists.
     fn folder(&self) -> Option<PathBuf> {
         let entries = fs::read_dir(&self.runs).ok()?.flatten().map(|entry| entry.path());
         entries.into_iter().find(|path| path.join("run.jsonl").is_file())
@@ -171,13 +171,13 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        // Both fail when it has ended already, which is what they are for.
+        // Both fail only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// How operations of a window ended otherwise than well.
+/// Outcomes of operations of a window that were not good.
 fn ends(run: &Run, trial: &Trial) -> BTreeMap<String, (u64, f64, f64)> {
     let (from, to) = (trial.window.from_s, trial.window.to_s);
     let mut ends = BTreeMap::new();
@@ -194,7 +194,7 @@ fn ends(run: &Run, trial: &Trial) -> BTreeMap<String, (u64, f64, f64)> {
 }
 
 impl Outcome {
-    /// Says why it is not passed, and how operations ended.
+    /// Prints the reasons for a verdict other than passed, and the outcomes.
     pub(crate) fn say_reasons(&self) {
         for reason in &self.reasons {
             say(&format!("      {reason}"));
@@ -216,7 +216,7 @@ impl Outcome {
         self.trial.window.throughput
     }
 
-    /// The operation that came closest to its limit, or went farthest beyond.
+    /// The operation nearest to its limit, or farthest beyond.
     pub(crate) fn worst(&self) -> String {
         let share = |op: &&barograph_record::KeptOp| op.limit_share().unwrap_or(0.0);
         let ops = self.trial.window.ops.iter().filter(|op| op.limit_share().is_some());
@@ -226,7 +226,7 @@ impl Outcome {
         }
     }
 
-    /// The greatest 99 % quantile of an operation that is judged by time, in milliseconds.
+    /// The greatest 99 % quantile of an operation judged by time, in milliseconds.
     pub(crate) fn worst_p99_ms(&self) -> f64 {
         let judged = self.trial.window.ops.iter().filter(|op| op.limit_share().is_some());
         judged.map(|op| op.p99_ms).fold(0.0, f64::max)
@@ -248,17 +248,17 @@ impl Outcome {
     }
 }
 
-/// A descriptor that says when a child has ended.
+/// A descriptor that becomes readable when a child has ended.
 pub(crate) fn watch(child: &Child) -> anyhow::Result<OwnedFd> {
     rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty()).context("watch a process")
 }
 
-/// Waits for the end of a process, so long at most.
+/// Waits for the end of a process, at most this long.
 pub(crate) fn ended_within(ends: &OwnedFd, time: Duration) -> anyhow::Result<bool> {
     let time = Timespec::try_from(time).context("wait for a process")?;
     match rustix::event::poll(&mut [PollFd::new(ends, PollFlags::IN)], Some(&time)) {
         Ok(n) => Ok(n > 0),
-        // Whoever waits looks again anyway.
+        // The caller checks again anyway.
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(why) => Err(why).context("wait for a process"),
     }

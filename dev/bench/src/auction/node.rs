@@ -12,13 +12,13 @@ use anyhow::{Context, bail};
 use crate::auction::ground::Ground;
 use crate::auction::load::{ended_within, watch};
 
-/// An embedded node copies its stores and warms its caches first.
+/// Time limit until a node is ready: an embedded one copies its stores and warms its caches first.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
-/// How often a starting node is looked at.
+/// Interval of checks of a starting node.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A node that ends in order hands its auctions over and drains its connections.
+/// Time limit of an orderly end, in which a node hands its auctions over and drains its connections.
 const END_WITHIN: Duration = Duration::from_secs(15);
 
 /// A node.
@@ -64,7 +64,7 @@ impl Node {
         format!("http://{}", self.address)
     }
 
-    /// Kills it at once; returns when it is gone.
+    /// Kills it at once; returns when it has ended.
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -74,14 +74,14 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // The end of its input is the word to stop.
+        // The end of its input makes it stop.
         drop(self.child.stdin.take());
         if !ended_within(&self.ends, END_WITHIN).unwrap_or(false) {
-            // It fails when the node has ended just now.
+            // It fails only if the node has ended already.
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
-        // Copies of stores are large, and of no use to anybody.
+        // Copies of stores are large, and no longer needed.
         let _ = fs::remove_dir_all(&self.state);
     }
 }

@@ -1,5 +1,5 @@
-//! One, two and four nodes behind HAProxy; in the middle of the window the bus is killed and comes back, then a node is
-//! killed for good.
+//! One, two and four nodes behind HAProxy; in the middle of the window the bus is killed and restarted, then
+//! a node is killed for good.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,12 @@ use crate::auction::usage::{Meter, words};
 use crate::auction::watch::Watch;
 use crate::say::say;
 
+/// Numbers of nodes.
 const SIZES: [usize; 3] = [1, 2, 4];
 
-/// When in the window the bus is killed, and when a node, as shares of it.
+/// Time within the window at which the bus is killed, as a share of it.
 const BUS_AT: f64 = 0.2;
+/// Time within the window at which a node is killed, as a share of it.
 const NODE_AT: f64 = 0.5;
 
 pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {

@@ -20,6 +20,7 @@ struct Variant {
     bus: Option<BusKind>,
 }
 
+/// All variants.
 const VARIANTS: [Variant; 3] = [
     Variant { name: "embedded", relational: Relational::Embedded, events: Events::Same, bus: None },
     Variant {

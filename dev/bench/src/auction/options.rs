@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line options.
 
 use std::path::PathBuf;
 
@@ -24,10 +24,10 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench auction PART [OPTIONS]
   --program FILE the program to measure (default: a release build, made first)
   --append       put the result into docs/reference/auction.md";
 
-/// Beyond it a number is a slip of the finger.
+/// Largest number accepted; larger ones are typing mistakes.
 const MOST: u32 = 100_000;
 
-/// What is measured.
+/// A part of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     One,
@@ -49,8 +49,8 @@ impl Part {
         })
     }
 
-    /// Users and times unless somebody says otherwise. The mix of operations is steady a minute and a half after the first
-    /// users came; where mix is not what matters, less is enough. All variants of a part take ten minutes.
+    /// Default users and times. The mix of operations is steady a minute and a half after the first users
+    /// came; parts for which the mix does not matter take less. All variants of a part take ten minutes.
     fn defaults(self) -> (u32, Timing) {
         let timing = |ramp, warm_up, window| Timing { ramp, warm_up, window };
         match self {
@@ -62,14 +62,14 @@ impl Part {
     }
 }
 
-/// What nodes tell each other over.
+/// The bus between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BusKind {
     Nats,
     RabbitMq,
 }
 
-/// How long a load takes, in seconds.
+/// Durations of a load, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timing {
     pub(crate) ramp: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Options {
     pub(crate) bus: BusKind,
     pub(crate) size: String,
     pub(crate) program: Option<PathBuf>,
-    /// The result goes into the page.
+    /// Whether the result is added to the page.
     pub(crate) append: bool,
 }
 

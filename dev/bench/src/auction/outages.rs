@@ -1,4 +1,4 @@
-//! Kills the bus or a node under load, and times how the nodes come back.
+//! Kills the bus or a node under load, and times the recovery of the nodes.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -15,34 +15,34 @@ use crate::auction::stand::Stand;
 use crate::auction::watch::Watch;
 use crate::say::say;
 
-/// How often living nodes are asked.
+/// Interval between queries to live nodes.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long the bus is away before it is started again.
+/// Time between the bus's death and its restart.
 const BUS_AWAY: Duration = Duration::from_secs(2);
 
-/// What is to come back is given up after this.
+/// Time limit of a recovery.
 const BACK_WITHIN: Duration = Duration::from_secs(30);
 
-/// A bid is placed again when nobody has told it after this.
+/// Time without news after which a bid is repeated.
 const BID_AGAIN: Duration = Duration::from_millis(250);
 
-/// Between two rounds of bids in all auctions of a killed node.
+/// Pause between two rounds of bids in all auctions of a killed node.
 const ROUND: Duration = Duration::from_millis(100);
 
-/// Cents above the present state: enough to be the highest for a moment.
+/// Cents above the present state: enough for a moment's highest bid.
 const MORE: i64 = 500;
 
-/// Who looks on while things break.
+/// The observer of an outage.
 pub(crate) struct Onlooker<'a> {
     pub(crate) session: &'a Session,
-    /// Watches all auctions through the first node, which is never killed.
+    /// Watch of all auctions through the first node, which is never killed.
     pub(crate) watch: &'a Watch,
     /// All running auctions.
     pub(crate) auctions: &'a [i64],
 }
 
-/// Waits between two looks: a channel on which nothing comes is the one sleep that ends on time and can be counted.
+/// Waits between two checks: a receive on an empty channel ends on time, unlike a sleep, and can be counted.
 struct Looks(SyncSender<()>, std::sync::mpsc::Receiver<()>);
 
 impl Looks {
@@ -56,7 +56,7 @@ impl Looks {
         let _ = (&self.0, self.1.recv_timeout(time));
     }
 
-    /// Looks until `seen` gives something; how long after `since` that was.
+    /// Repeats `seen` until it returns a value; returns the time since `since`.
     fn until<T>(&self, since: Instant, mut seen: impl FnMut() -> Option<T>) -> anyhow::Result<(Duration, T)> {
         while since.elapsed() < BACK_WITHIN {
             if let Some(found) = seen() {
@@ -87,7 +87,7 @@ pub(crate) fn settled(nodes: &[Node], auctions: usize) -> anyhow::Result<()> {
         .context("wait for the nodes to share the auctions")
 }
 
-/// The bus is killed and started again.
+/// Kills the bus and starts it again.
 pub(crate) fn bus(
     stand: &mut Stand,
     nodes: &[Node],
@@ -122,7 +122,7 @@ pub(crate) fn bus(
     Ok(vec![ms(connected), ms(crossed)])
 }
 
-/// Bids at one node in an auction of another one; how long after `back` the first node told of it.
+/// Bids at one node in an auction of another one; returns the time from `back` to the news at the first node.
 fn cross(
     by: &Onlooker<'_>,
     (here, auction): (SocketAddr, i64),
@@ -144,8 +144,8 @@ fn cross(
     Ok(None)
 }
 
-/// The last node is killed; the others take over what it owned, and somebody bids in each of its auctions until the bid
-/// is told.
+/// Kills the last node; the others take over its auctions, and a user bids in each of them until the bid is
+/// published.
 pub(crate) fn node(stand: &Stand, nodes: &mut Vec<Node>, by: &Onlooker<'_>) -> anyhow::Result<Vec<String>> {
     let mut victim = nodes.pop().context("kill a node: there is none")?;
     let here = nodes.first().context("kill a node: it is the only one")?.address;
@@ -181,13 +181,13 @@ pub(crate) fn node(stand: &Stand, nodes: &mut Vec<Node>, by: &Onlooker<'_>) -> a
     Ok(vec![format!("{} of {all}", its.len()), ms(again), told])
 }
 
-/// Bids in all auctions of which nothing was told since `killed`, over and over; how many are left in the end.
+/// Bids in all auctions without news since `killed`, repeatedly; returns the number left in the end.
 fn bid_in_all(by: &Onlooker<'_>, here: SocketAddr, auctions: &[i64], killed: Instant) -> usize {
     let looks = Looks::new();
     let mut left = auctions.to_vec();
     while !left.is_empty() && killed.elapsed() < BACK_WITHIN {
         for auction in &left {
-            // What is refused or lost now is tried again.
+            // Refused or lost bids are repeated.
             if let Ok(seen) = by.session.state(here, *auction) {
                 let _ = by.session.bid(here, &seen, MORE);
             }

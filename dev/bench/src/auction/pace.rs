@@ -1,5 +1,4 @@
-//! The time of a reactor's thread, with a beat for whoever waits for it: measurements end on it, and attempts are made
-//! again on it.
+//! Pace of a reactor's thread, with a beat: measurements end on it, and attempts are repeated on it.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -42,7 +41,7 @@ impl Beat {
         .await;
     }
 
-    /// Waits so many seconds, to the next beat after them.
+    /// Waits this many seconds, to the next beat after them.
     pub(crate) async fn pass(&self, seconds: u64) {
         let end = self.now() + seconds * 1_000_000_000;
         while self.now() < end {

@@ -1,4 +1,4 @@
-//! What a part found: a table, remarks, what was in the way. On the terminal, in a file, and in the page of the docs.
+//! The result of a part: a table, remarks, troubles. On the terminal, in a file, and in the page of the docs.
 
 use std::fs;
 
@@ -6,24 +6,24 @@ use anyhow::Context;
 
 use crate::auction::ground::{Ground, said};
 
-/// The page of the docs, below the workspace.
+/// Path of the page in the workspace.
 const PAGE: &str = "docs/reference/auction.md";
 
-/// How the page begins.
+/// Beginning of the page.
 const TITLE: &str = "# What the auction application does on its stores, buses and proxies\n\n\
 This page is written by `cargo xtask bench auction PART --append`; do not edit it.\n\
 Everything runs on one machine over the loopback network: driver, nodes, stores and proxies share its cores.\n\
 CPU is user and system time of the processes over the measured window, divided by its length.\n";
 
-/// What a part found.
+/// The result of a part.
 pub(crate) struct Report {
     /// Names the part; the same title replaces its section in the page.
     pub(crate) title: String,
-    /// Sentences about how it was measured.
+    /// Sentences about the measurement.
     pub(crate) notes: Vec<String>,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// What did not work, in words.
+    /// Troubles, in words.
     pub(crate) trouble: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Report {
         Report { title: title.to_owned(), notes: Vec::new(), columns, rows: Vec::new(), trouble: Vec::new() }
     }
 
-    /// Adds a row for what was measured, or says why there is none.
+    /// Adds a row with the measured figures, or the reason for its absence.
     pub(crate) fn add(&mut self, variant: &str, measured: anyhow::Result<Vec<String>>) {
         match measured {
             Ok(cells) => {
@@ -67,7 +67,7 @@ impl Report {
         text
     }
 
-    /// Keeps it beside the raw output.
+    /// Writes it beside the raw output.
     pub(crate) fn keep(&self, ground: &Ground) -> anyhow::Result<()> {
         fs::write(ground.raw.join("table.md"), self.text()).context("keep the table")
     }
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-/// When, on what and with what it was measured.
+/// Date, machine and versions of the measurement.
 fn conditions(ground: &Ground) -> String {
     let first = |program: &str, words: &[&str]| {
         let text = said(std::process::Command::new(program).args(words).current_dir(&ground.root));

@@ -6,7 +6,7 @@ fn of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// Quantiles of values in any order; nothing when there are none.
+/// Quantiles of values in any order; `None` without values.
 pub(crate) fn quantiles<const N: usize>(values: &[f64], shares: [f64; N]) -> Option<[f64; N]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What nodes stand on: database servers with the data loaded, a bus, a proxy in front.
+//! Services below the nodes: database servers with the data loaded, a bus, a proxy in front.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use crate::auction::node::{Node, pids};
 use crate::auction::options::BusKind;
 use crate::say::say;
 
-/// Where users, auctions and items are.
+/// Store of users, auctions and items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relational {
     Embedded,
@@ -18,15 +18,15 @@ pub(crate) enum Relational {
     MariaDb,
 }
 
-/// Where bids and attendance are.
+/// Store of bids and attendance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Events {
-    /// Beside the users.
+    /// The relational one.
     Same,
     FerretDb,
 }
 
-/// Services that run and hold the data.
+/// Running services that hold the data.
 pub(crate) struct Stand {
     pub(crate) relational: Option<Service>,
     events: Option<Service>,
@@ -80,7 +80,7 @@ impl Stand {
         words
     }
 
-    /// Starts a node on it.
+    /// Starts a node on these services.
     pub(crate) fn node(&self, ground: &Ground, name: &str) -> anyhow::Result<Node> {
         let mut words = self.stores();
         words.extend(self.bus.iter().flat_map(|bus| ["--bus".to_owned(), bus.url().to_owned()]));
@@ -98,7 +98,7 @@ impl Stand {
         all
     }
 
-    /// What PostgreSQL answers to a question, a row per line.
+    /// PostgreSQL's answer to a query, a row per line.
     pub(crate) fn sql(&self, question: &str) -> anyhow::Result<String> {
         let url = self.relational.as_ref().context("ask the database: there is none")?.url();
         said(Command::new("psql").args([url, "-AtX", "-F", " ", "-c", question]))
@@ -120,7 +120,7 @@ pub(crate) fn haproxy(ground: &Ground, nodes: &[Node]) -> anyhow::Result<Service
     Ok(services::haproxy(&template.replace("{servers}", &lines.join("\n    ")), &[])?)
 }
 
-/// A configuration without its comments: they name the words in braces, which must stand where they are filled in only.
+/// A configuration without its comments, which contain the placeholders in braces.
 fn template(ground: &Ground, name: &str) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(ground.root.join("services").join(name))
         .with_context(|| format!("read services/{name}"))?;

@@ -1,8 +1,8 @@
-//! What processes use, from /proc.
+//! Resources used by processes, from /proc.
 
 use std::fs;
 
-/// CPU time of these processes so far in seconds, with that of the children they have buried. The kernel counts it in
+/// CPU time of these processes so far in seconds, including their reaped children. The kernel counts it in
 /// steps of 10 ms.
 pub(crate) fn cpu_s(pids: &[u32]) -> f64 {
     let per_s = rustix::param::clock_ticks_per_second() as f64;
@@ -10,15 +10,15 @@ pub(crate) fn cpu_s(pids: &[u32]) -> f64 {
     ticks as f64 / per_s
 }
 
-/// Memory that a process holds, in MiB.
+/// Resident memory of a process, in MiB.
 pub(crate) fn rss_mib(pid: u32) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
     line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
 }
 
-/// User and system time, its own and of children: four fields from the 14th. The second field is the program's name in
-/// parentheses and may hold anything.
+/// User and system time, own and children's: four fields from the 14th. The second field is the program's
+/// name in parentheses and may hold anything.
 fn ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
@@ -35,7 +35,7 @@ impl Meter {
         Meter(read(processes))
     }
 
-    /// The cores each used on average since it began, `seconds` ago.
+    /// Mean cores used by each since the begin, `seconds` ago.
     pub(crate) fn cores(&self, processes: &[(String, Vec<u32>)], seconds: f64) -> Vec<(String, f64)> {
         let now = read(processes);
         let before = |name: &str| self.0.iter().find(|(n, _)| n == name).map_or(0.0, |(_, cpu)| *cpu);

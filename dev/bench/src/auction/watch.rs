@@ -1,5 +1,5 @@
-//! Watches the bidding of auctions through one node, by event streams in a thread of its own, and notes when each change
-//! arrived.
+//! Watches the bidding of auctions through one node, by event streams in a separate thread, and records the
+//! arrival of each change.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,13 +15,13 @@ use barograph_reactor::{Reactor, spawn};
 
 use crate::auction::pace::Beat;
 
-/// How often the thread looks whether it shall stop, and a stream that ended is asked for again.
+/// Interval of checks for a stop, and pause before a stream that ended is requested again.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// Changes noted at most: an hour of a thousand users.
+/// Most changes recorded: an hour of a thousand users.
 const MOST: usize = 1_000_000;
 
-/// A change of an auction as it arrived.
+/// A received change of an auction.
 #[derive(Clone, Copy)]
 struct Change {
     at: Instant,
@@ -30,7 +30,7 @@ struct Change {
 
 type Changes = Arc<Mutex<Vec<Change>>>;
 
-/// A thread that watches. It ends when this is dropped.
+/// A watching thread. It ends when this is dropped.
 pub(crate) struct Watch {
     changes: Changes,
     stop: Arc<AtomicBool>,
@@ -57,13 +57,14 @@ impl Watch {
                     beating.next().await;
                 }
             };
-            // It fails only when the kernel refuses to wait; then nothing more is noted, and the result says so.
+            // It fails only if the kernel refuses to wait; then nothing more is recorded, and the result
+            // shows it.
             let _ = reactor.run(main, &*beat);
         });
         Watch { changes, stop, thread: Some(thread) }
     }
 
-    /// How long after `since` the first change of each of these auctions arrived; those without one are left out.
+    /// Time from `since` to the first change of each of these auctions; those without one are left out.
     pub(crate) fn first_after(&self, since: Instant, auctions: &[i64]) -> HashMap<i64, Duration> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut first = HashMap::new();
@@ -76,7 +77,7 @@ impl Watch {
         first
     }
 
-    /// Whether a bid of this user was told after `since`.
+    /// Whether a bid of this user was published after `since`.
     pub(crate) fn has_told(&self, since: Instant, bidder: i64) -> bool {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.iter().rev().take_while(|c| c.at > since).any(|c| c.update.bidder_id.0 == bidder)
@@ -87,7 +88,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed by itself.
+            // The thread has printed its panic itself.
             let _ = thread.join();
         }
     }
@@ -106,7 +107,7 @@ async fn follow(connections: Connections, token: String, auction: i64, (changes,
                 if event.name != "bid" || event.id == last {
                     continue;
                 }
-                // The first state ever told is none that has changed.
+                // The first state received is not a change.
                 let known = !last.is_empty();
                 event.id.clone_into(&mut last);
                 if let (true, Ok(update)) = (known, serde_json::from_str(event.data)) {

@@ -1,4 +1,4 @@
-//! From readings of several rounds to one figure.
+//! Figures from the readings of several rounds.
 
 /// The middle value, or the mean of the two in the middle.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
@@ -24,7 +24,7 @@ pub(crate) fn middle(values: &[f64], digits: usize) -> String {
     median(values).map_or("-".to_owned(), |m| format!("{m:.digits$}"))
 }
 
-/// Ratios of figures of the same round: what slowed a whole round down is in both. A figure stands beside its round.
+/// Ratios of figures of the same round: a slow round affects both. A figure stands beside its round.
 pub(crate) fn ratios(mine: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<f64> {
     let pairs = mine.iter().filter_map(|(round, figure)| {
         let (_, other) = base.iter().find(|(other, _)| other == round)?;

@@ -1,4 +1,4 @@
-//! The conditions at the top of a page, and where pages go.
+//! The conditions at the top of a page, and writing of pages.
 
 use std::fs;
 use std::path::Path;
@@ -8,17 +8,17 @@ use anyhow::Context;
 use super::machine;
 use crate::say::say;
 
-/// Machine, and programs that took part or did not.
+/// The machine, and the programs that took part or are missing.
 pub(crate) struct Head {
     machine: Vec<String>,
     /// Name and version of each program that took part.
     versions: Vec<(String, String)>,
-    /// Programs that are not here, with the command that installs them.
+    /// Missing programs, with the command that installs them.
     missing: Vec<(String, String)>,
 }
 
 impl Head {
-    /// Of this machine. Names what is missing on the terminal, too.
+    /// The head for this machine. Prints missing programs on the terminal, too.
     pub(crate) fn new(versions: Vec<(String, String)>, missing: Vec<(String, String)>) -> Head {
         for (name, install) in &missing {
             say(&format!("{name} is not here; to install it: {install}"));
@@ -37,7 +37,8 @@ impl Head {
     }
 }
 
-/// Writes a page, and all readings into a CSV file of the same name beside it. The page is told the name of that file.
+/// Writes a page, and all readings into a CSV file of the same name beside it. `page` takes the name of that
+/// file.
 pub(crate) fn write(out: &Path, page: impl FnOnce(&str) -> String, raw: &str) -> anyhow::Result<()> {
     let beside = out.with_extension("csv");
     let name = beside.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -50,7 +51,7 @@ pub(crate) fn write(out: &Path, page: impl FnOnce(&str) -> String, raw: &str) ->
     Ok(())
 }
 
-/// What is said when a part of a page was measured.
+/// Message after a partial measurement.
 pub(crate) const NOT_WRITTEN: &str =
     "nothing was written: a part of the measurements is not the page; say --out FILE to have it anyway";
 

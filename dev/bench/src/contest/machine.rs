@@ -1,9 +1,9 @@
-//! What the figures were taken on.
+//! The machine of the measurement.
 
 use std::fs;
 use std::process::Command;
 
-/// Arguments of git for the commit that is checked out. Without locks, since somebody may be working.
+/// Arguments of git for the checked-out commit. Without locks, since the repository may be in use.
 const COMMIT: [&str; 4] =
     ["--no-optional-locks", "describe", "--always", "--dirty= with uncommitted changes"];
 
@@ -27,7 +27,7 @@ pub(crate) fn lines() -> Vec<String> {
     ]
 }
 
-/// Load of the machine over the last minute: what else ran while it was measured.
+/// Load of the machine over the last minute: other work during the measurement.
 pub(crate) fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("unknown").to_owned()

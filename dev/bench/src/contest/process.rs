@@ -1,8 +1,8 @@
-//! Runs a program pinned to one core and says what it used.
+//! Runs a program pinned to one core and measures its resources.
 //!
-//! CPU time is read from `/proc/PID/stat` after the program has ended and before it is reaped (the kernel keeps it
-//! in steps of 10 ms), peak memory from `VmHWM` while it runs. `wait4` would give both in one call, but its peak
-//! memory includes the pages of the parent before `exec`, which is more than wrk uses.
+//! CPU time is read from `/proc/PID/stat` after the program has ended and before it is reaped (the kernel
+//! keeps it in steps of 10 ms), peak memory from `VmHWM` while it runs. `wait4` would give both in one call,
+//! but its peak memory includes the pages of the parent before `exec`, which is more than wrk uses.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,14 +13,15 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use rustix::time::Timespec;
 
-/// How often peak memory is read. `VmHWM` only grows, so a reading misses nothing but the last moment.
+/// Interval of reading peak memory. `VmHWM` only grows, so only the last moment can be missed.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// Readings per second: one in each interval of [`LOOK`].
 const LOOKS_PER_S: u64 = 20;
 
-/// Time a program gets beyond its measurement to start, connect and print.
+/// Time beyond its measurement that a program gets to start, connect and print.
 const GRACE_S: u64 = 60;
 
-/// Last lines of a program that failed.
+/// Last lines shown of a program that failed.
 const LINES_SHOWN: usize = 4;
 
 /// A program with its arguments, and the core that it may use.
@@ -29,12 +30,12 @@ pub(crate) struct Pinned {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
     pub(crate) cpu: usize,
-    /// Exit codes with which it has still done its work.
+    /// Exit codes of a finished measurement.
     pub(crate) fine: &'static [i32],
 }
 
 impl Pinned {
-    /// The command as it is started. Priority is asked for and not needed: without the right to it `nice` warns.
+    /// The command line. A higher priority is requested and optional: without permission `nice` warns.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("taskset");
         command.args(["-c", &self.cpu.to_string(), "nice", "-n", "-10"]);
@@ -42,7 +43,7 @@ impl Pinned {
         command
     }
 
-    /// The program's own words, for the page: files without their folders.
+    /// The command without `taskset` and `nice`, for the page: files without their folders.
     pub(crate) fn line(&self) -> String {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let shown = |word: &String| match Path::new(word) {
@@ -54,7 +55,7 @@ impl Pinned {
     }
 }
 
-/// What a program printed and used.
+/// Output and resources of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Finished {
     pub(crate) stdout: String,
@@ -63,8 +64,8 @@ pub(crate) struct Finished {
     pub(crate) peak_rss_mib: f64,
 }
 
-/// Runs a program that means to take `seconds`. Its output goes through files in `folder`, so that a full pipe
-/// cannot slow it down. A program that fails, or takes a minute longer than it meant to, is an error.
+/// Runs a program for about `seconds`. Its output goes through files in `folder`, so that a full pipe cannot
+/// slow it down. A program that fails, or takes a minute longer, is an error.
 pub(crate) fn run(pinned: &Pinned, seconds: u64, folder: &Path) -> anyhow::Result<Finished> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut child = pinned
@@ -121,7 +122,7 @@ fn cpu_ticks(stat: &str) -> Option<u64> {
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }
 
-/// The most memory the process ever held, KiB.
+/// Peak memory of the process, in KiB.
 fn high_water_kib(status: &str) -> Option<u64> {
     status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
@@ -154,7 +155,7 @@ mod tests {
     fn a_busy_program_is_charged_for_what_it_burns() {
         let folder = tempfile::tempdir().unwrap();
         let script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done";
-        // Whoever watches may get no processor until the program has ended, and then has not seen its memory.
+        // The watcher may get no processor until the program has ended, and then misses its memory.
         let seen = one_of(5, || {
             let done = run(&shell(script), 1, folder.path()).unwrap();
             assert_eq!(done.stdout, "done\n");

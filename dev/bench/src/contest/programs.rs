@@ -1,18 +1,18 @@
-//! Where programs are, and their versions.
+//! Paths of programs, and their versions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folder with more tools, besides `PATH`.
+/// Variable of a folder with more tools, besides `PATH`.
 const FOLDER_VARIABLE: &str = "BAROGRAPH_BENCH_TOOLS";
 
-/// The command that makes our program. It is printed, never run: what is measured is what was built before.
+/// The command that builds this product. It is printed, never run: an earlier build is measured.
 pub(crate) const BUILD: &str = "cargo build --release";
 
-/// Where it is made.
+/// Its result.
 const PROGRAM: &str = "target/release/barograph";
 
-/// Where programs are looked for: `PATH`, one more folder, and where Debian puts servers.
+/// Folders searched for programs: `PATH`, one more folder, and where Debian puts servers.
 #[expect(
     clippy::disallowed_methods,
     reason = "where programs are is no setting: it belongs to the maintainer's shell"
@@ -23,24 +23,24 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     std::env::split_paths(&path).chain(more).chain([PathBuf::from("/usr/sbin")]).collect()
 }
 
-/// The program, if it is here.
+/// The program, if it exists.
 pub(crate) fn find(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Our program, if it was built.
+/// This product's program, if it was built.
 pub(crate) fn ours(root: &Path) -> Option<PathBuf> {
     Some(root.join(PROGRAM)).filter(|file| file.is_file())
 }
 
-/// The first line of what a program says about its version. Some end with an error after it.
+/// The first line of a program's version. Some print an error after it.
 pub(crate) fn version(program: &Path, argument: &str) -> String {
     let Ok(said) = Command::new(program).arg(argument).output() else { return "unknown".to_owned() };
     let text = if said.stdout.is_empty() { said.stderr } else { said.stdout };
     String::from_utf8_lossy(&text).lines().next().unwrap_or("unknown").trim().to_owned()
 }
 
-/// The words of a line that has no quotes.
+/// The words of a line without quotes.
 pub(crate) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }

@@ -12,8 +12,9 @@ use rustix::time::Timespec;
 
 use super::process::{self, Pinned};
 
-/// Looks at the port before a server is given up, 20 ms apart.
+/// Checks of the port before a server counts as failed.
 const LOOKS: u32 = 250;
+/// Interval between two checks.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// A running server. It ends when this is dropped.
@@ -28,8 +29,8 @@ pub(crate) fn free_port() -> anyhow::Result<u16> {
 }
 
 impl Server {
-    /// Starts a program that is told to listen at `port`, and waits until it does. The last line of `log` says why it
-    /// did not.
+    /// Starts a program that listens at `port`, and waits until it does. The error contains the last line of
+    /// `log`.
     pub(crate) fn start(pinned: &Pinned, port: u16, log: &Path) -> anyhow::Result<Server> {
         let mut command = pinned.command();
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -57,7 +58,7 @@ impl Server {
         )
     }
 
-    /// Where it listens on loopback.
+    /// Its port on loopback.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
@@ -66,7 +67,7 @@ impl Server {
         Pid::from_child(&self.child)
     }
 
-    /// User and system time that it has used so far, s.
+    /// User and system time used so far, s.
     pub(crate) fn cpu_s(&self) -> anyhow::Result<f64> {
         process::cpu_s(self.child.id()).context("read what a server used")
     }
@@ -74,7 +75,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A main process tells its workers; a process that is gone already needs nothing.
+        // A main process stops its workers; a process that has ended needs nothing.
         let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
         let _ = self.child.wait();
     }

@@ -1,4 +1,5 @@
-//! The target: nginx, pinned, with one worker where that is enough, serving two files of 1 KiB from a folder of its own.
+//! The target: nginx, pinned, with one worker if that suffices, serving two files of 1 KiB from a folder of
+//! its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +9,13 @@ use anyhow::Context;
 use crate::contest::server::free_port;
 use crate::contest::{Pinned, Server};
 
-/// Open files that a worker needs besides its connections.
+/// Open files of a worker besides its connections.
 const OTHER_FILES: u64 = 200;
 
-/// Workers do not get equally many connections; room for this many more than an equal share.
+/// Room of a worker relative to an equal share: connections are not spread evenly.
 const UNEVEN: f64 = 1.3;
 
-/// Starts nginx on a free port for so many connections, with everything it writes in `folder`.
+/// Starts nginx on a free port for `connections` connections, with all its files in `folder`.
 pub(super) fn start(program: &Path, folder: &Path, cpu: usize, connections: u32) -> anyhow::Result<Server> {
     let port = free_port()?;
     let www = folder.join("www");
@@ -35,12 +36,12 @@ fn one_kib_of_json() -> String {
     format!("{head}{}{tail}", "x".repeat(1024 - head.len() - tail.len()))
 }
 
-/// Open files that a process may have, at most.
+/// Limit of open files of a process.
 fn open_files() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(1_000_000)
 }
 
-/// How many workers, and connections of each. One, as long as a process may have as many files as that takes.
+/// Number of workers, and connections of each. One, as long as a process may have enough files.
 fn workers(connections: u32, open_files: u64) -> (u64, u64) {
     let most = open_files.saturating_sub(OTHER_FILES).max(1);
     let connections = u64::from(connections);
@@ -52,7 +53,7 @@ fn workers(connections: u32, open_files: u64) -> (u64, u64) {
 
 fn configuration(folder: &Path, port: u16, (workers, connections): (u64, u64)) -> String {
     let folder = folder.display();
-    // Each worker gets its own queue of connections: one that is nearly full closes those that are idle.
+    // Each worker gets its own queue of connections: a nearly full one closes idle connections.
     let spread = if workers > 1 { " reuseport" } else { "" };
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("  {kind}_temp_path {folder}/{kind};\n"))

@@ -1,4 +1,4 @@
-//! What can be typed after `cargo xtask bench driver`.
+//! Options of `cargo xtask bench driver`.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ pub(super) const USAGE: &str = "usage: cargo xtask bench driver [OPTIONS]
 
 Tools are looked for on PATH and in the folder BAROGRAPH_BENCH_TOOLS. Nothing is installed.";
 
-/// The page that is written when everything is measured.
+/// The page of a complete measurement.
 const PAGE: &str = "docs/reference/driver.md";
 
-/// Most rounds and most seconds of a run: beyond it, it is a typing mistake.
+/// Most rounds and most seconds of a run; larger numbers are typing mistakes.
 const MOST: u64 = 1_000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Options {
     pub(super) rounds: u32,
     pub(super) seconds: u64,
     pub(super) sections: Vec<Section>,
-    /// None: only print.
+    /// The page to write; `None` to print only.
     pub(super) out: Option<PathBuf>,
     /// Another build of the program.
     pub(super) against: Option<PathBuf>,

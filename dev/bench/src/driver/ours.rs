@@ -1,4 +1,4 @@
-//! Our own program among the contenders.
+//! This product's program among the contenders.
 
 use std::fs;
 use std::io;
@@ -10,17 +10,17 @@ use super::output;
 use super::sections::{Contender, Section};
 use super::tools::Job;
 
-/// A rule that did not hold, and a driver that says it was the limit, still have figures: at full load on one core the
-/// second is what is expected.
+/// Exit codes with figures. A broken rule, and a driver that was the limit, still give some: at full load on
+/// one core the second is expected.
 const FINE: &[i32] = &[0, 4, 9];
 
-/// The name of another build of our program.
+/// The name of another build of this program.
 pub(super) const OTHER: &str = "barograph, other";
 
-/// Users that one worker has files for on machines that allow 20,000.
+/// Users for whom one worker has enough files on machines that allow 20,000.
 const ONE_WORKER: u32 = 19_000;
 
-/// Our contenders of a section.
+/// This program's contenders of a section.
 pub(super) fn contenders(section: Section, job: &Job<'_>, program: &Path) -> anyhow::Result<Vec<Contender>> {
     let name = if section == Section::Scenario { "barograph, plain" } else { "barograph" };
     let plain = plain(name, job, program);
@@ -71,8 +71,8 @@ pub(super) fn only_record(runs: &Path) -> anyhow::Result<String> {
     fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))
 }
 
-/// The arguments of `barograph http` for a job. Without a warm-up, as the others have none: CPU time is taken over the
-/// whole run, so its requests must be too.
+/// The arguments of `barograph http` for a job. Without a warm-up, like the others: CPU time is taken over
+/// the whole run, and so must be its requests.
 fn http(job: &Job<'_>) -> Vec<String> {
     let Job { url, connections, seconds, .. } = job;
     let load = match job.rate {
@@ -80,14 +80,15 @@ fn http(job: &Job<'_>) -> Vec<String> {
         None => format!("-c {connections}"),
     };
     let think = job.think_s.map_or(String::new(), |s| format!(" --think {s}s"));
-    // One worker, like the others; where its open files are too few for the users, the program chooses.
+    // One worker, like the others; if its open files do not suffice for the users, the program chooses.
     let workers = u32::from(*connections <= ONE_WORKER);
     let line =
         format!("http {url} {load}{think} -d {seconds}s --warm-up 0s --workers {workers} --json --quiet");
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// A scenario of one exchange with one extraction and one check, and a plan that runs it like `barograph http`.
+/// Writes a scenario of one exchange with one extraction and one check, and a plan that runs it like
+/// `barograph http`.
 fn write_scenario(job: &Job<'_>, runs: &Path) -> anyhow::Result<PathBuf> {
     let scenario = job.folder.join("scenario.toml");
     fs::write(&scenario, scenario_text(job.url))?;
@@ -119,7 +120,7 @@ fn plan_text(job: &Job<'_>, scenario: &Path, runs: &Path) -> String {
     )
 }
 
-/// Scheme with host, and path, of a URL of ours.
+/// Splits a URL of this benchmark into scheme with host, and path.
 fn split(url: &str) -> (&str, &str) {
     let host = url.find("://").map_or(0, |at| at + 3);
     let path = url[host..].find('/').map_or(url.len(), |at| host + at);

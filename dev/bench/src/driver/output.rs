@@ -1,9 +1,9 @@
-//! Reads what each tool prints at its end. What it looks like is in the tests.
+//! Parsers of each tool's final output. The tests have examples.
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-/// What a tool says about its own run.
+/// A tool's figures of its own run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     pub(super) requests: u64,
@@ -17,7 +17,7 @@ pub(super) struct Reading {
     pub(super) own_cpu_us: Option<f64>,
 }
 
-/// wrk and wrk2: `--latency` prints the quantiles.
+/// Parses wrk and wrk2: `--latency` prints the quantiles.
 pub(super) fn wrk(text: &str) -> anyhow::Result<Reading> {
     let first = |marker: &str| {
         text.lines().find_map(|l| l.split_once(marker)).map(|(before, after)| (before.trim(), after.trim()))
@@ -48,7 +48,7 @@ pub(super) fn wrk(text: &str) -> anyhow::Result<Reading> {
     })
 }
 
-/// `1.24ms`, `808.00us`, `2.01s`.
+/// Parses `1.24ms`, `808.00us`, `2.01s`.
 fn span_ms(text: &str) -> Option<f64> {
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let (number, unit) = text.split_at(digits);
@@ -62,7 +62,7 @@ fn span_ms(text: &str) -> Option<f64> {
     number.parse::<f64>().ok().map(|n| n * in_ms)
 }
 
-/// h2load prints no quantiles.
+/// Parses h2load, which prints no quantiles.
 pub(super) fn h2load(text: &str) -> anyhow::Result<Reading> {
     let rate = text.lines().find(|l| l.starts_with("finished in ")).context("no line `finished in`")?;
     let rate = rate.split(", ").find_map(|part| part.strip_suffix(" req/s")).context("no `req/s`")?;
@@ -82,7 +82,7 @@ pub(super) fn h2load(text: &str) -> anyhow::Result<Reading> {
     })
 }
 
-/// `fortio load -json -`: seconds.
+/// Parses `fortio load -json -`, in seconds.
 pub(super) fn fortio(text: &str) -> anyhow::Result<Reading> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let requests = number(&json, "/DurationHistogram/Count")? as u64;
@@ -102,7 +102,7 @@ pub(super) fn fortio(text: &str) -> anyhow::Result<Reading> {
     })
 }
 
-/// `oha --output-format json`: seconds.
+/// Parses `oha --output-format json`, in seconds.
 pub(super) fn oha(text: &str) -> anyhow::Result<Reading> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let sum = |pointer: &str| -> u64 {
@@ -114,7 +114,7 @@ pub(super) fn oha(text: &str) -> anyhow::Result<Reading> {
     if requests == 0 {
         bail!("no answers in `statusCodeDistribution`; errors: {}", json["errorDistribution"]);
     }
-    // Requests under way when the time is over are counted as errors by that name.
+    // Requests in progress at the end are counted as errors by that name.
     let cut = json.pointer("/errorDistribution/aborted due to deadline").and_then(Value::as_u64).unwrap_or(0);
     let quantile = |pointer: &str| json.pointer(pointer).and_then(Value::as_f64).map(|s| s * 1_000.0);
     Ok(Reading {
@@ -127,7 +127,7 @@ pub(super) fn oha(text: &str) -> anyhow::Result<Reading> {
     })
 }
 
-/// What our script for k6 prints with `handleSummary`.
+/// Parses the output of this crate's script for k6 with `handleSummary`.
 pub(super) fn k6(text: &str) -> anyhow::Result<Reading> {
     let json: Value = serde_json::from_str(text.trim()).context("not JSON")?;
     let requests = number(&json, "/requests")? as u64;
@@ -146,7 +146,7 @@ fn number(json: &Value, pointer: &str) -> anyhow::Result<f64> {
     json.pointer(pointer).and_then(Value::as_f64).with_context(|| format!("no number at {pointer}"))
 }
 
-/// `barograph http --json`.
+/// Parses `barograph http --json`.
 pub(super) fn barograph(text: &str) -> anyhow::Result<Reading> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let requests = number(&json, "/requests")? as u64;
@@ -161,7 +161,7 @@ pub(super) fn barograph(text: &str) -> anyhow::Result<Reading> {
     })
 }
 
-/// The last trial of a record, `run.jsonl`.
+/// Parses the last trial of a record, `run.jsonl`.
 pub(super) fn record(text: &str) -> anyhow::Result<Reading> {
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let trial =

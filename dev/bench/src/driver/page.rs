@@ -15,12 +15,12 @@ pub(super) struct Measured {
     pub(super) runs: Vec<Run>,
     /// Load of the machine when the section began and when it ended.
     pub(super) load: (String, String),
-    /// What did not work, in words.
+    /// Troubles, in words.
     pub(super) trouble: Vec<String>,
 }
 
 impl Measured {
-    /// What ratios are taken against: the other build of our program, or the first wish that was measured.
+    /// The base of ratios: the other build of this program, or the first measured one of the section's bases.
     pub(super) fn base(&self) -> Option<&'static str> {
         let mut wishes = [OTHER].into_iter().chain(self.section.bases().iter().copied());
         wishes.find(|name| self.runs.iter().any(|run| run.contender == *name))

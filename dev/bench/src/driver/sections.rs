@@ -1,4 +1,4 @@
-//! What is measured: five sections, each a list of contenders that take turns.
+//! Sections of the measurement: five lists of contenders that take turns.
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ pub(super) enum Section {
     Scenario,
 }
 
+/// All sections, in the order of the page.
 pub(super) const SECTIONS: [Section; 5] =
     [Section::Closed, Section::Rate, Section::Idle, Section::Many, Section::Scenario];
 
@@ -27,7 +28,7 @@ const CONNECTIONS: u32 = 64;
 /// Wait of the mostly idle users, s.
 const THINK_S: u32 = 7;
 
-/// Rounds of the sections whose figure is memory: it hardly varies, and a round is long.
+/// Rounds of the sections about memory: it hardly varies, and a round is long.
 const FEW_ROUNDS: u32 = 3;
 
 impl Section {
@@ -46,7 +47,7 @@ impl Section {
         SECTIONS.into_iter().find(|s| s.name() == name)
     }
 
-    /// Connections, which is users where they wait.
+    /// Connections, equal to users in sections with waits.
     pub(super) fn connections(self) -> u32 {
         match self {
             Section::Closed | Section::Rate | Section::Scenario => CONNECTIONS,
@@ -55,7 +56,7 @@ impl Section {
         }
     }
 
-    /// The file that is asked for: the scenario extracts something, so both sides of its section get JSON.
+    /// The requested file: the scenario extracts a value, so both sides of its section get JSON.
     pub(super) fn file(self) -> &'static str {
         match self {
             Section::Scenario => "1k.json",
@@ -73,7 +74,7 @@ impl Section {
         }
     }
 
-    /// What a reader must know of this section to read it right.
+    /// Background needed to interpret this section.
     pub(super) fn note(self) -> &'static str {
         match self {
             Section::Closed => {
@@ -92,7 +93,7 @@ impl Section {
         }
     }
 
-    /// What the ratios are taken against: the first of these that is here.
+    /// The bases of ratios: the first available one is used.
     pub(super) fn bases(self) -> &'static [&'static str] {
         match self {
             Section::Closed => &["wrk"],
@@ -102,7 +103,8 @@ impl Section {
         }
     }
 
-    /// Rounds and seconds of one run. Idle users come in waves as far apart as their waits, hence whole numbers of them.
+    /// Rounds and seconds of one run. Idle users come in waves as far apart as their waits, hence a whole
+    /// number of waves.
     pub(super) fn size(self, rounds: u32, seconds: u64) -> (u32, u64) {
         match self {
             Section::Closed | Section::Rate | Section::Scenario => (rounds, seconds),
@@ -112,20 +114,20 @@ impl Section {
     }
 }
 
-/// Somebody who takes part in a section.
+/// A contender in a section.
 #[derive(Debug)]
 pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) read: fn(&str) -> anyhow::Result<Reading>,
-    /// Exit codes with which there is a result.
+    /// Exit codes with a result.
     pub(super) fine: &'static [i32],
-    /// The folder of the record to read, where the figures are not in what is printed.
+    /// The folder of the record, if the figures are there and not in the output.
     pub(super) record: Option<PathBuf>,
 }
 
-/// The tools that were found, by their place in [`TOOLS`].
+/// The available tools, by their index in [`TOOLS`].
 pub(super) type Found = Vec<(usize, PathBuf)>;
 
 /// The job of a section.
@@ -138,7 +140,7 @@ pub(super) fn job<'a>(section: Section, url: &'a str, seconds: u64, folder: &'a 
     }
 }
 
-/// Which other tools take part in a section. k6 with 10,000 users needs more than 2 GiB, so it must be asked for.
+/// The other tools in a section. k6 with 10,000 users needs more than 2 GiB, so it must be requested.
 pub(super) fn others(section: Section, job: &Job<'_>, found: &Found, k6_users: bool) -> Vec<Contender> {
     let compared = match section {
         Section::Closed | Section::Rate => true,

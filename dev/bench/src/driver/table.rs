@@ -1,4 +1,4 @@
-//! From the readings of all rounds to the tables of the page.
+//! Tables of the page from the readings of all rounds.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub(super) fn raw_line(section: &str, run: &Run) -> String {
     line
 }
 
-/// CPU per request by a contender's own account, where it has one: the median.
+/// Median CPU per request by a contender's own account, if it has one.
 pub(super) fn own_cpu_us(runs: &[Run], contender: &str) -> Option<f64> {
     let mine = runs.iter().filter(|r| r.contender == contender);
     median(&mine.filter_map(|r| r.reading.own_cpu_us).collect::<Vec<_>>())

@@ -1,21 +1,21 @@
-//! The tools that are compared: how each is called, where it is looked for, how it is installed by hand.
+//! The compared tools: command lines, paths, installation by hand.
 
 use std::path::{Path, PathBuf};
 
 use super::output::{self, Reading};
 use crate::contest::programs::{find, version, words};
 
-/// What a tool is asked to do.
+/// A job for a tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
     pub(super) url: &'a str,
     pub(super) connections: u32,
     pub(super) seconds: u64,
-    /// Starts per second over all connections; none: as fast as answers come.
+    /// Starts per second over all connections; `None` for as fast as answers come.
     pub(super) rate: Option<u32>,
     /// Wait of a user between an answer and the next request, s.
     pub(super) think_s: Option<u32>,
-    /// Where a tool that needs a file finds it.
+    /// Folder for a file that a tool needs.
     pub(super) folder: &'a Path,
 }
 
@@ -26,12 +26,12 @@ pub(super) struct Tool {
     /// The command that installs it. It is printed, never run.
     pub(super) install: &'static str,
     version: &'static str,
-    /// The arguments for a job; none when the tool cannot do such a job.
+    /// The arguments for a job; `None` if the tool cannot do it.
     pub(super) arguments: fn(&Job<'_>) -> Option<Vec<String>>,
     pub(super) read: fn(&str) -> anyhow::Result<Reading>,
 }
 
-/// Every tool but our own, in the order of the tables.
+/// Every tool except this product's, in the order of the tables.
 pub(super) const TOOLS: [Tool; 6] = [
     Tool {
         name: "wrk",
@@ -84,12 +84,12 @@ pub(super) const TOOLS: [Tool; 6] = [
 ];
 
 impl Tool {
-    /// Where this tool is, if it is here.
+    /// Its path, if it is available.
     pub(super) fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
         find(self.program, folders)
     }
 
-    /// What the tool says about its version.
+    /// The tool's version in its own words.
     pub(super) fn version(&self, program: &Path) -> String {
         version(program, self.version)
     }
@@ -143,7 +143,7 @@ fn k6(job: &Job<'_>) -> Option<Vec<String>> {
     Some(words(&format!("run --quiet --no-usage-report {}", file.display())))
 }
 
-/// A script with what k6 needs for the job; its summary is the JSON that [`output::k6`] reads.
+/// A script for k6 for the job; its summary is the JSON that [`output::k6`] parses.
 fn k6_script(job: &Job<'_>) -> String {
     let Job { url, connections, seconds, rate, think_s, .. } = job;
     let scenario = match rate {

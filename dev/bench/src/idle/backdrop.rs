@@ -1,5 +1,5 @@
-//! What a service stands before while it is measured: a server that is always well, and a host of its own for those who
-//! change the network.
+//! Surroundings of a measured service: a server that always reports health, and a separate host for services
+//! that change the network.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -9,7 +9,7 @@ use barograph_platform_process::HostOn;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// Answers every piece that it reads as HTTP, so that whoever asks after its health is content.
+/// Answers every piece it reads as HTTP, which satisfies health checks.
 pub(crate) async fn well_server() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let at = listener.local_addr()?;
@@ -29,7 +29,7 @@ pub(crate) async fn well_server() -> anyhow::Result<SocketAddr> {
     Ok(at)
 }
 
-/// A network namespace with a device `eth0` whose other end is in it too. It goes with this value.
+/// A network namespace with a device `eth0` whose other end is in it too. It is removed when this is dropped.
 pub(crate) struct OwnHost {
     name: String,
 }
@@ -59,7 +59,7 @@ impl OwnHost {
 
 impl Drop for OwnHost {
     fn drop(&mut self) {
-        // What was never made cannot be removed.
+        // If it was never made, there is nothing to remove.
         let _ = ip(&format!("netns del {}", self.name));
     }
 }

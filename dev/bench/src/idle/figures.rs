@@ -1,11 +1,11 @@
-//! Figures of one service, and the machine they are from.
+//! Figures of one service, and the machine of the measurement.
 
 use std::fs;
 
 use anyhow::Context;
 use barograph_services::Figures;
 
-/// What goes into a `service.toml`.
+/// Figures for a `service.toml`.
 pub(crate) struct Measured {
     pub(crate) machine: String,
     pub(crate) version: String,
@@ -26,7 +26,7 @@ pub(crate) fn line(figures: &Figures) -> String {
     )
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// The middle value, or the mean of the two in the middle.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -37,7 +37,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// This machine in one line, with how busy it is.
+/// This machine in one line, with its load.
 pub(crate) fn machine() -> anyhow::Result<String> {
     let read = |path: &str| fs::read_to_string(path).with_context(|| format!("read {path}"));
     let (cpus, memory) = (read("/proc/cpuinfo")?, read("/proc/meminfo")?);

@@ -1,4 +1,4 @@
-//! Starts a service several times, looks at it, and ends it.
+//! Starts a service several times, measures it, and ends it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,29 +13,29 @@ use super::backdrop::{OwnHost, well_server};
 use super::figures::median;
 use super::usage::{self, Memory};
 
-/// What happens once after a start is over after this.
+/// Time after a start until one-time work is over.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// The CPU of an idle service is counted for this long.
+/// Length of the measurement of idle CPU.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// A unit is made for this much memory, and may use no more.
+/// Memory for which a unit is tuned, and its limit.
 const MEMORY: u64 = 2 << 30;
 
 pub(crate) struct Measure {
     pub(crate) repeats: u32,
     pub(crate) barograph: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
-    /// For files that services want to be there.
+    /// Folder for files that services require.
     pub(crate) scratch: tempfile::TempDir,
 }
 
-/// Hosts for one service, and where its files are.
+/// Hosts for one service, and the folder of its files.
 struct Ground {
     site: Local,
     host: &'static str,
     folder: tempfile::TempDir,
-    // Ends after the site on it.
+    // Dropped after the site on it.
     _own: Option<OwnHost>,
 }
 
@@ -45,14 +45,14 @@ struct Once {
     stop_s: f64,
 }
 
-/// What it uses when nobody asks anything.
+/// Resources used when idle.
 struct Idle {
     memory: Memory,
     millicores: f64,
 }
 
 impl Measure {
-    /// The inner error says why it cannot run here.
+    /// Measures a service; the inner error gives the reason why it cannot run here.
     pub(crate) async fn service(
         &self,
         service: &Service,
@@ -88,12 +88,12 @@ impl Measure {
         }))
     }
 
-    /// The version that was measured.
+    /// The measured version.
     pub(crate) fn version(&self, service: &Service) -> anyhow::Result<String> {
         service.version().with_context(|| format!("ask {} for its version", service.title()))
     }
 
-    /// What the service must be told. `None` when this program was told too little.
+    /// The values required by the service; `None` if the arguments do not suffice.
     async fn values(&self, service: &Service) -> anyhow::Result<Option<BTreeMap<String, String>>> {
         let mut values = BTreeMap::new();
         for word in service.words().iter().filter(|word| word.needed) {
@@ -177,7 +177,7 @@ impl Ground {
     }
 }
 
-/// Starts and ends it; the first time it is looked at in between.
+/// Starts and ends it; the first time it is measured in between.
 async fn once(
     service: &Service,
     ground: &Ground,

@@ -1,4 +1,4 @@
-//! Puts figures into the files of the workspace.
+//! Writes figures into the files of the workspace.
 
 use std::fs;
 
@@ -9,6 +9,7 @@ use jiff::Zoned;
 use super::figures::Measured;
 use crate::root;
 
+/// Beginning of the figures in a description.
 const HEAD: &str = "\n# Written by `cargo xtask bench services --write`.\n[measured]\n";
 
 /// Puts the figures at the end of the `service.toml`, in the place of older ones.
@@ -80,7 +81,7 @@ pub(crate) fn write() -> anyhow::Result<()> {
     fs::write(&path, page).with_context(|| format!("write {}", path.display()))
 }
 
-/// Figures as they are in the files: those in this program are from before.
+/// Figures as in the files: those built into this program are older.
 fn rows() -> anyhow::Result<String> {
     let (mut rows, mut from) = (String::new(), Vec::new());
     for service in all() {

@@ -1,4 +1,4 @@
-//! What the processes of a unit use, read from /proc and its control group.
+//! Resources used by the processes of a unit, from /proc and its control group.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn kib(file: &Path, field: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// CPU time so far, in microseconds, of the unit with children that have ended.
+/// CPU time so far, in microseconds, of the unit including ended children.
 pub(crate) fn cpu_us(accounts: &Accounts) -> anyhow::Result<u64> {
     let usage = |text: String| {
         let line = text.lines().find(|line| line.starts_with("usage_usec "))?;

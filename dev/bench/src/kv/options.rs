@@ -1,4 +1,4 @@
-//! What can be typed after `cargo xtask bench kv`.
+//! Options of `cargo xtask bench kv`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::sections::{SECTIONS, Section};
 
-/// The page that is written when everything is measured.
+/// The page of a complete measurement.
 const PAGE: &str = "docs/reference/kv.md";
 
 /// Measures the key-value driver beside other load drivers of Redis. It installs nothing: a tool is looked for by
@@ -50,7 +50,7 @@ impl Options {
         SECTIONS.into_iter().filter(|s| self.only.is_empty() || self.only.contains(s)).collect()
     }
 
-    /// The page to write. A part does not overwrite the page of everything.
+    /// The page to write. A partial measurement does not overwrite the complete page.
     pub(super) fn out(&self) -> Option<PathBuf> {
         let whole = self.only.is_empty() && self.case.is_none();
         self.out.clone().or_else(|| whole.then(|| PathBuf::from(PAGE)))

@@ -1,11 +1,11 @@
-//! Reads what each tool says at its end. What it looks like is in the tests.
+//! Parsers of each tool's final output. The tests have examples.
 
 use anyhow::Context;
 use serde_json::Value;
 
 use super::tools::Job;
 
-/// What a tool says about its own run.
+/// A tool's figures of its own run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     pub(super) commands: u64,
@@ -22,7 +22,7 @@ pub(super) struct Reading {
     pub(super) own_cpu_us: Option<f64>,
 }
 
-/// redis-benchmark and valkey-benchmark with `--csv`: the last line, by the titles of the first.
+/// Parses redis-benchmark and valkey-benchmark with `--csv`: the last line, by the titles of the first.
 pub(super) fn csv(text: &str, job: &Job) -> anyhow::Result<Reading> {
     let mut lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with("\"test\","));
     let titles = lines.next().context("no line of titles")?;
@@ -45,7 +45,7 @@ pub(super) fn csv(text: &str, job: &Job) -> anyhow::Result<Reading> {
     })
 }
 
-/// The file that memtier_benchmark writes.
+/// Parses the file written by memtier_benchmark.
 pub(super) fn memtier(text: &str, _job: &Job) -> anyhow::Result<Reading> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let total = json.pointer("/ALL STATS/Totals").context("no totals")?;
@@ -65,7 +65,7 @@ pub(super) fn memtier(text: &str, _job: &Job) -> anyhow::Result<Reading> {
     })
 }
 
-/// `barograph kv --json`. With a rate its commands per second are those that started.
+/// Parses `barograph kv --json`. With a rate its commands per second are those that started.
 pub(super) fn barograph(text: &str, job: &Job) -> anyhow::Result<Reading> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let of = |key: &str| json.get(key).and_then(Value::as_f64).with_context(|| format!("no number at {key}"));

@@ -15,7 +15,7 @@ pub(super) struct Measured {
     pub(super) runs: Vec<Run>,
     /// Load of the machine when the section began and when it ended.
     pub(super) load: (String, String),
-    /// What did not work, in words.
+    /// Troubles, in words.
     pub(super) trouble: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is measured: five sections, each a list of cases in which drivers take turns.
+//! Sections of the measurement: five lists of cases in which drivers take turns.
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ pub(super) enum Section {
     Proxies,
 }
 
+/// All sections, in the order of the page.
 pub(super) const SECTIONS: [Section; 5] =
     [Section::Direct, Section::Rate, Section::Stall, Section::Verify, Section::Proxies];
 
@@ -27,23 +28,24 @@ pub(super) const SHAPES: [(u32, u32); 5] = [(1, 1), (50, 1), (50, 30), (1_000, 1
 /// Commands per second of the section at a fixed rate.
 pub(super) const RATE: u32 = 20_000;
 
-/// Commands per second to a store that stands still now and then.
+/// Commands per second to a store with stalls.
 const STALLED_RATE: u32 = 2_000;
 
-/// Rounds of the section with stalls: a run is long, and what it shows is no matter of percents.
+/// Rounds of the section with stalls: a run is long, and its effects are large.
 const FEW_ROUNDS: u32 = 3;
 
-/// The names of our contenders besides that of the tool.
+/// The name of another build of this product among the contenders.
 pub(super) const OTHER: &str = "barograph, other";
+/// The name of the contender that verifies values.
 pub(super) const VERIFYING: &str = "barograph, verify";
 
 /// A row of a table for each driver.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
-    /// The table it is in.
+    /// Title of its table.
     pub(super) group: String,
     pub(super) name: String,
-    /// The chain of the stand.
+    /// Index of its chain in the stand.
     pub(super) chain: usize,
     pub(super) job: Job,
 }
@@ -76,7 +78,7 @@ impl Section {
         }
     }
 
-    /// What a reader must know of this section to read it right.
+    /// What a reader must know to interpret this section.
     pub(super) fn note(self) -> &'static str {
         match self {
             Section::Direct => {
@@ -101,7 +103,7 @@ impl Section {
         }
     }
 
-    /// What the ratios are taken against: the first of these that was measured.
+    /// The bases of ratios: the first measured one is used.
     pub(super) fn bases(self) -> &'static [&'static str] {
         match self {
             Section::Direct | Section::Proxies => &[OTHER, REDIS_BENCHMARK],
@@ -119,7 +121,7 @@ impl Section {
         }
     }
 
-    /// Starts what it loads.
+    /// Starts the targets.
     pub(super) fn stand(self, programs: &Programs, folder: &Path) -> anyhow::Result<Stand> {
         match self {
             Section::Proxies => Stand::proxies(programs, folder),
@@ -127,7 +129,8 @@ impl Section {
         }
     }
 
-    /// Its cases, those of one size of values beside each other, since stores are filled anew for another one.
+    /// Its cases, with those of one size of values beside each other, since stores are refilled for another
+    /// one.
     pub(super) fn cases(self, stand: &Stand, seconds: u64, folder: &Path) -> Vec<Case> {
         let case = |group: &str, name: String, chain: usize, (verb, value_bytes, shape, rate)| {
             let (connections, pipeline): (u32, u32) = shape;
@@ -193,17 +196,17 @@ impl Contender {
     }
 }
 
-/// The programs of drivers that are here.
+/// The available programs of drivers.
 pub(super) struct Drivers {
     pub(super) ours: Option<PathBuf>,
-    /// Another build of ours.
+    /// Another build of this product.
     pub(super) other: Option<PathBuf>,
-    /// Other tools, by their place in [`TOOLS`].
+    /// Other tools, by their index in [`TOOLS`].
     pub(super) found: Vec<(usize, PathBuf)>,
 }
 
 impl Drivers {
-    /// Which of them take part in a section. A tool may still be unable to do one of its jobs.
+    /// The drivers in a section. A tool may still be unable to do one of its jobs.
     pub(super) fn contenders(&self, section: Section) -> Vec<Contender> {
         let ours =
             |name, program: &PathBuf, more| Contender { name, tool: &OURS, program: program.clone(), more };

@@ -1,4 +1,4 @@
-//! A store that stands still now and then, and what that makes of response times.
+//! A store with stalls, and their effect on response times.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -8,26 +8,28 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::say::say;
 
-/// A stall begins every so often, lasts so long, and the first one comes when every driver has begun.
+/// Interval between the begins of stalls.
 const EVERY: Duration = Duration::from_secs(5);
+/// Length of a stall.
 const LASTS: Duration = Duration::from_secs(1);
+/// Time of the first stall, when every driver has begun.
 const FIRST: Duration = Duration::from_secs(2);
 
-/// Length of a run: a whole number of stalls, so that the part of it that is stalled is the same for each driver, s.
+/// Length of a run: a whole number of stalls, so that the stalled part is equal for each driver, s.
 pub(super) const SECONDS: u64 = 20;
 
-/// Part of the time in which the store stands still.
+/// Share of the time in which the store stands still.
 pub(super) fn share() -> f64 {
     LASTS.as_secs_f64() / EVERY.as_secs_f64()
 }
 
-/// The quantile of response time that stalls cause, ms, where commands are due at equal distances: one that is due
+/// The quantile of response time caused by stalls, ms, for commands due at equal distances: one that is due
 /// `t` before the end of a stall waits for `t`, all others hardly at all.
 pub(super) fn computed_ms(quantile: f64) -> f64 {
     LASTS.as_secs_f64() * 1e3 * (1.0 - (1.0 - quantile) / share()).max(0.0)
 }
 
-/// Stops a process again and again until this is dropped.
+/// Stops a process repeatedly until this is dropped.
 pub(super) struct Stalls {
     going: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -56,7 +58,7 @@ fn stall(pid: Pid, ended: &Receiver<()>) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Waits for an instant; false when the stalls have ended before it.
+/// Waits for an instant; false if the stalls have ended before it.
 fn goes_on_until(instant: Instant, ended: &Receiver<()>) -> bool {
     let wait = instant.saturating_duration_since(Instant::now());
     ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
@@ -66,7 +68,7 @@ impl Drop for Stalls {
     fn drop(&mut self) {
         self.going = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed by itself.
+            // The thread has printed its panic itself.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What the drivers load: stores with filled keys, and proxies before them, all on one core.
+//! Targets of the drivers: stores with filled keys, and proxies before them, all on one core.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,16 +12,16 @@ use super::tools::KEYS;
 use crate::contest::server::free_port;
 use crate::contest::{Pinned, Server, TARGET_CPU, programs};
 
-/// Commands of a fill in flight: few, since proxies take long over a large pipeline.
+/// Commands of a fill in flight: few, since proxies are slow with a large pipeline.
 const AT_ONCE: u32 = 100;
 
 /// The reply to a SET.
 const STORED: &[u8] = b"+OK\r\n";
 
-/// A store or a proxy that does not answer for so long will not.
+/// Time limit of an answer from a store or a proxy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a server is in a chain.
+/// Role of a server in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tier {
     Store,
@@ -29,10 +29,11 @@ pub(super) enum Tier {
     Haproxy,
 }
 
+/// All roles.
 pub(super) const TIERS: [Tier; 3] = [Tier::Store, Tier::Twemproxy, Tier::Haproxy];
 
 impl Tier {
-    /// The program, and the Debian package that has it.
+    /// The program, and the Debian package that contains it.
     pub(super) fn program(self) -> &'static str {
         match self {
             Tier::Store => "redis-server",
@@ -47,13 +48,13 @@ impl Tier {
     }
 }
 
-/// The programs of the tiers that are here.
+/// The available programs of the tiers.
 pub(super) type Programs = Vec<(Tier, PathBuf)>;
 
 /// A way from the driver to the data.
 pub(super) struct Chain {
     pub(super) name: &'static str,
-    /// Servers by their place in the stand; the first one is asked by the driver.
+    /// Servers by their index in the stand; the driver connects to the first one.
     parts: Vec<usize>,
 }
 
@@ -63,19 +64,19 @@ pub(super) struct Stand {
     pub(super) chains: Vec<Chain>,
 }
 
-/// What a chain has done and used so far.
+/// Work and resources of a chain so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Account {
-    /// Commands that stores have done.
+    /// Commands executed by stores.
     pub(super) commands: u64,
-    /// Keys that were asked for and not there.
+    /// Requested keys that did not exist.
     pub(super) misses: u64,
-    /// User and system time, s, in the order of [`TIERS`]; none for a tier that is not in the chain.
+    /// User and system time, s, in the order of [`TIERS`]; `None` for a tier that is not in the chain.
     pub(super) cpu_s: [Option<f64>; 3],
 }
 
 impl Account {
-    /// What came since `before`.
+    /// The difference to `before`.
     pub(super) fn since(&self, before: &Account) -> Account {
         let cpu_s = std::array::from_fn(|tier| Some(self.cpu_s[tier]? - before.cpu_s[tier]?));
         Account { commands: self.commands - before.commands, misses: self.misses - before.misses, cpu_s }
@@ -83,7 +84,7 @@ impl Account {
 }
 
 impl Stand {
-    /// One store.
+    /// A stand of one store.
     pub(super) fn direct(programs: &Programs, folder: &Path) -> anyhow::Result<Stand> {
         let mut stand = Stand { servers: Vec::new(), chains: Vec::new() };
         let store = stand.store(programs, folder)?;
@@ -91,7 +92,7 @@ impl Stand {
         Ok(stand)
     }
 
-    /// Two stores, and those of the proxies before them that are here.
+    /// A stand of two stores, with the available proxies before them.
     pub(super) fn proxies(programs: &Programs, folder: &Path) -> anyhow::Result<Stand> {
         let mut stand = Stand::direct(programs, folder)?;
         let (one, two) = (0, stand.store(programs, folder)?);
@@ -140,7 +141,7 @@ impl Stand {
         })
     }
 
-    /// Starts a server on a free port with a folder of its own, and gives its place.
+    /// Starts a server on a free port with a folder of its own, and returns its index.
     fn start(
         &mut self,
         programs: &Programs,
@@ -157,7 +158,7 @@ impl Stand {
         Ok(self.servers.len() - 1)
     }
 
-    /// Where a driver asks a chain.
+    /// The driver's port of a chain.
     pub(super) fn port(&self, chain: usize) -> u16 {
         self.servers[self.chains[chain].parts[0]].1.port()
     }
@@ -171,7 +172,7 @@ impl Stand {
         self.chains[chain].parts.iter().map(|at| &self.servers[*at])
     }
 
-    /// Writes values of so many bytes to all keys that these functions name, through each chain.
+    /// Writes values of `value_bytes` bytes to all keys named by these functions, through each chain.
     pub(super) fn fill(&self, keys: &[fn(u32) -> String], value_bytes: u32) -> anyhow::Result<()> {
         for chain in 0..self.chains.len() {
             for key in keys {
@@ -225,7 +226,7 @@ fn fill(port: u16, key: fn(u32) -> String, value_bytes: u32) -> anyhow::Result<(
     Ok(())
 }
 
-/// As proxies want it, which know no commands in one line.
+/// A SET in the form for proxies, which do not support inline commands.
 fn set(key: &str, value: &str) -> String {
     format!("*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n${}\r\n{value}\r\n", key.len(), value.len())
 }
@@ -242,7 +243,7 @@ fn statistic(said: &str, name: &str) -> Option<u64> {
     said.lines().find_map(|line| line.split_once(':').filter(|(n, _)| *n == name)?.1.trim().parse().ok())
 }
 
-/// As in the measurements that this one is held against: one connection to each store.
+/// One connection to each store, as in the measurements for comparison.
 fn twemproxy_configuration(port: u16, stores: &[u16]) -> String {
     let servers: String = stores.iter().map(|store| format!("   - 127.0.0.1:{store}:1\n")).collect();
     format!(

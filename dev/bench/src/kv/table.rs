@@ -1,4 +1,4 @@
-//! From the readings of all rounds to the tables of the page.
+//! Tables of the page from the readings of all rounds.
 
 use super::output::Reading;
 use super::sections::{Case, OTHER, RATE, SHAPES, Section};
@@ -14,11 +14,11 @@ pub(super) struct Run {
     pub(super) tool: &'static str,
     pub(super) round: u32,
     pub(super) reading: Reading,
-    /// Commands that stores did.
+    /// Commands executed by stores.
     pub(super) served: u64,
-    /// CPU of the driver over the commands that stores did, in microseconds.
+    /// CPU of the driver per command executed by stores, in microseconds.
     pub(super) driver_us: f64,
-    /// The same of the servers, in the order of [`TIERS`].
+    /// CPU of the servers, in the order of [`TIERS`].
     pub(super) servers_us: [Option<f64>; 3],
 }
 
@@ -59,7 +59,7 @@ pub(super) fn raw_line(section: Section, case: &Case, run: &Run) -> String {
     line
 }
 
-/// A row: the runs of one driver in one case, and those that its ratios are taken against.
+/// A row: the runs of one driver in one case, and those of the base of its ratios.
 struct Row<'a> {
     case: &'a Case,
     tool: &'static str,
@@ -76,7 +76,7 @@ impl Row<'_> {
         self.runs.iter().filter_map(|run| figure(run)).collect()
     }
 
-    /// A figure of the driver's CPU to that of the base, as ratios within rounds.
+    /// Ratios within rounds of a figure of the driver's CPU to that of the base.
     fn ratios(&self, figure: fn(&Run) -> Option<f64>) -> Vec<f64> {
         let mine: Vec<_> = self.runs.iter().filter_map(|run| Some((run.round, figure(run)?))).collect();
         let base: Vec<_> = self.base.iter().map(|run| (run.round, run.driver_us)).collect();
@@ -94,7 +94,7 @@ fn own(run: &Run) -> Option<f64> {
     run.reading.own_cpu_us
 }
 
-/// A column: its title, and what it says of a row.
+/// A column: its title, and the text for a row.
 type Column = (String, fn(&Row<'_>) -> String);
 
 fn columns(section: Section, base: Option<&str>) -> Vec<Column> {
@@ -145,7 +145,7 @@ fn columns(section: Section, base: Option<&str>) -> Vec<Column> {
     all
 }
 
-/// How far the rate of that section was missed.
+/// Deviation from the rate of that section, in percent.
 fn missed_percent(run: &Run) -> f64 {
     (run.reading.per_s / f64::from(RATE) - 1.0).abs() * 100.0
 }
@@ -154,7 +154,7 @@ fn p99_to_computed(run: &Run) -> Option<f64> {
     Some(run.reading.p99_ms? / computed_ms(0.99))
 }
 
-/// What ratios are taken against: the first wish that was measured.
+/// The base of ratios: the first measured one of the section's bases.
 pub(super) fn base(section: Section, runs: &[Run]) -> Option<&'static str> {
     section.bases().iter().copied().find(|name| runs.iter().any(|run| run.tool == *name))
 }
@@ -184,7 +184,7 @@ pub(super) fn tables(section: Section, cases: &[Case], runs: &[Run]) -> String {
     tables.join("\n")
 }
 
-/// The runs of each driver in each case, those of a case together; the drivers as they came.
+/// The runs of each driver in each case, grouped by case; the drivers in order of measurement.
 fn rows<'a>(cases: &'a [Case], runs: &'a [Run], base: Option<&str>) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for (at, case) in cases.iter().enumerate() {
@@ -201,7 +201,7 @@ fn rows<'a>(cases: &'a [Case], runs: &'a [Run], base: Option<&str>) -> Vec<Row<'
     rows
 }
 
-/// What is wanted of our driver's CPU, to redis-benchmark's at most, by shape.
+/// Required ratio of this driver's CPU to redis-benchmark's, by shape.
 const WANTED: [Option<f64>; SHAPES.len()] = [None, Some(0.80), Some(0.70), Some(0.65), Some(0.65)];
 
 /// Ratios of CPU by shape, over all commands and sizes.
@@ -233,7 +233,7 @@ fn summary(rows: &[Row<'_>], base: Option<&str>) -> String {
     format!("### All commands and sizes together\n\n{}", markdown(&titles, &lines))
 }
 
-/// The row of the section with stalls that nothing was measured for.
+/// The row of the section with stalls that is computed, not measured.
 fn computed() -> Vec<String> {
     let of = |quantile: f64| format!("{:.0}", computed_ms(quantile));
     let none = || "-".to_owned();
@@ -249,13 +249,13 @@ fn markdown(titles: &[&str], lines: &[Vec<String>]) -> String {
     line(&titles) + &rule + &lines.iter().map(|cells| line(cells)).collect::<String>()
 }
 
-/// Commands of a driver that are not of its load, at most.
+/// Most commands of a driver outside of its load.
 const OTHER_COMMANDS: u64 = 100;
 
-/// What a run must not be trusted for; none when its count and the store's agree and no key was missing.
+/// Reason to distrust a run; `None` if its count and the store's agree and no key was missing.
 pub(super) fn doubt(tool: &Tool, job: &Job, reading: &Reading, spent: &Account) -> Option<String> {
     let (counted, served) = (reading.commands + reading.failed, spent.commands);
-    // What was in flight when it stopped counting, and what it asks besides, as CONFIG.
+    // Commands in flight when it stopped counting, and further ones such as CONFIG.
     let in_flight = u64::from(job.connections) * u64::from(job.pipeline);
     let most = counted + 2 * in_flight + counted / 50 + OTHER_COMMANDS;
     if counted > served || (!tool.window && served > most) {

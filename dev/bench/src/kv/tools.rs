@@ -1,4 +1,4 @@
-//! The tools that are compared: how each is called, where its figures are, how it is installed by hand.
+//! The compared tools: command lines, places of their figures, installation by hand.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::contest::programs::words;
 /// Keys of every store, each written before anything is measured.
 pub(super) const KEYS: u32 = 100_000;
 
-/// The command that a driver sends.
+/// The command of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Get,
@@ -24,7 +24,7 @@ impl Verb {
     }
 }
 
-/// What a tool is asked to do.
+/// A job for a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Job {
     pub(super) port: u16,
@@ -34,16 +34,16 @@ pub(super) struct Job {
     /// Commands in flight on a connection.
     pub(super) pipeline: u32,
     pub(super) seconds: u64,
-    /// Commands per second over all connections; none: as fast as replies come.
+    /// Commands per second over all connections; `None` for as fast as replies come.
     pub(super) rate: Option<u32>,
     /// Commands of a tool that ends after a number of them, not after a time.
     pub(super) count: u64,
-    /// Where a tool writes what it does not print.
+    /// Folder for a tool's files.
     pub(super) folder: PathBuf,
 }
 
 impl Job {
-    /// As rows of tables name it.
+    /// Its shape, in the form for rows of tables.
     pub(super) fn shape(&self) -> String {
         format!("{}x{}", self.connections, self.pipeline)
     }
@@ -54,23 +54,23 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     /// The command that installs it. It is printed, never run.
     pub(super) install: &'static str,
-    /// The arguments for a job; none when the tool cannot do such a job.
+    /// The arguments for a job; `None` if the tool cannot do it.
     pub(super) arguments: fn(&Job) -> Option<Vec<String>>,
     pub(super) read: fn(&str, &Job) -> anyhow::Result<Reading>,
-    /// File in the folder of the job that has the figures; none where they are printed.
+    /// File in the folder of the job with the figures; `None` if they are printed.
     pub(super) file: Option<&'static str>,
-    /// It ends after a number of commands.
+    /// Whether it ends after a number of commands.
     pub(super) counts: bool,
-    /// Its figures are of a window, and there is load before and after it.
+    /// Whether its figures are of a window, with load before and after it.
     pub(super) window: bool,
-    /// Exit codes with which there is a result.
+    /// Exit codes with a result.
     pub(super) fine: &'static [i32],
 }
 
-/// The tool whose figures are the measure of the others.
+/// The tool with which the others are compared.
 pub(super) const REDIS_BENCHMARK: &str = "redis-benchmark";
 
-/// Every tool but our own, in the order of the tables.
+/// Every tool except this product's, in the order of the tables.
 pub(super) static TOOLS: [Tool; 3] = [
     Tool {
         name: REDIS_BENCHMARK,
@@ -104,10 +104,11 @@ pub(super) static TOOLS: [Tool; 3] = [
     },
 ];
 
+/// The file in which memtier writes its figures.
 const MEMTIER_FILE: &str = "memtier.json";
 
-/// Our own tool. A rule that did not hold, and a driver that says it was the limit, still have figures: at full load on
-/// one core the second is what is expected.
+/// This product's tool. A broken rule, and a driver that was the limit, still give figures: at full load on
+/// one core the second is expected.
 pub(super) static OURS: Tool = Tool {
     name: "barograph",
     install: crate::contest::programs::BUILD,
@@ -119,7 +120,7 @@ pub(super) static OURS: Tool = Tool {
     fine: &[0, 4, 9],
 };
 
-/// Without a warm-up, as the others have none: CPU time is taken over the whole run, so its commands must be too.
+/// Without a warm-up, like the others: CPU time is taken over the whole run, and so must be its commands.
 fn barograph(job: &Job) -> Option<Vec<String>> {
     let Job { port, connections, pipeline, value_bytes, seconds, .. } = job;
     let rate = job.rate.map_or(String::new(), |rate| format!(" --rate {rate}"));
@@ -130,7 +131,7 @@ fn barograph(job: &Job) -> Option<Vec<String>> {
     )))
 }
 
-/// It has no rate.
+/// redis-benchmark, which has no rate.
 fn redis_benchmark(job: &Job) -> Option<Vec<String>> {
     let Job { port, connections, pipeline, value_bytes, count, .. } = job;
     let verb = job.verb.name().to_lowercase();
@@ -142,7 +143,7 @@ fn redis_benchmark(job: &Job) -> Option<Vec<String>> {
     })
 }
 
-/// Its rate is per connection.
+/// memtier_benchmark, whose rate is per connection.
 fn memtier(job: &Job) -> Option<Vec<String>> {
     let Job { port, connections, pipeline, value_bytes, seconds, .. } = job;
     let ratio = match job.verb {
@@ -159,7 +160,7 @@ fn memtier(job: &Job) -> Option<Vec<String>> {
     )))
 }
 
-/// Keys of our tool, of redis-benchmark and of valkey-benchmark.
+/// Keys of this product's tool, of redis-benchmark and of valkey-benchmark.
 pub(super) fn usual_key(number: u32) -> String {
     format!("key:{number:012}")
 }

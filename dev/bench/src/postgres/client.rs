@@ -1,4 +1,4 @@
-//! The transactions of pgbench, done by the measured client.
+//! The transactions of pgbench, on the measured client.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::mpsc::channel;
 
-/// A transaction and how it goes over the wire.
+/// A transaction and its form on the wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
     /// One row by its key.
@@ -20,6 +20,7 @@ pub(super) enum Case {
 }
 
 impl Case {
+    /// All transactions.
     pub(super) const ALL: [Case; 3] = [Case::Select, Case::Tpcb, Case::TpcbBatch];
 
     pub(super) fn name(self) -> &'static str {
@@ -35,7 +36,7 @@ impl Case {
     }
 }
 
-/// The statements, by their places in [`Tpcb`].
+/// The statements, by their index in [`Tpcb`].
 const STATEMENTS: [&str; 7] = [
     "BEGIN",
     "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
@@ -46,7 +47,7 @@ const STATEMENTS: [&str; 7] = [
     "COMMIT",
 ];
 
-/// A connection and what its user draws.
+/// A connection and its user's random stream.
 struct User {
     session: Connection,
     statements: Vec<Statement>,
@@ -54,7 +55,7 @@ struct User {
     branches: i64,
 }
 
-/// Does the transactions, on this thread.
+/// Performs the transactions, on this thread.
 pub(super) fn drive(url: &str, case: Case, connections: u32, transactions: u32) -> anyhow::Result<()> {
     let target = Target::resolve(Address::parse(url)?, &[])?;
     barograph_reactor::block_on(async {
@@ -64,7 +65,7 @@ pub(super) fn drive(url: &str, case: Case, connections: u32, transactions: u32) 
             let (client, tell) = (Rc::clone(&client), tell.clone());
             barograph_reactor::spawn(async move {
                 let end = user(&client, number, case, transactions).await;
-                // The other end is gone after the first failure.
+                // The receiver is gone after the first failure.
                 let _ = tell.send(end).await;
             });
         }

@@ -1,5 +1,5 @@
-//! Measures the event store: loading, writes in batches of several sizes, reads, and the mixture that users of the
-//! auction make. Starts its own servers, or takes addresses as arguments (whose data it replaces).
+//! Measures the event store: loading, writes in batches of several sizes, reads, and the mixture of the
+//! auction's users. Starts its own servers, or uses those at the given addresses (and replaces their data).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,23 +16,28 @@ use tokio::runtime::Runtime;
 
 use crate::say::say;
 
-/// Users with a history, as the size `micro` has them at history factor 0.1.
+/// Users with a history, as in the size `micro` at history factor 0.1.
 const USERS: i64 = 15_000;
+/// Loaded bids.
 const BIDS: i64 = 150_000;
+/// Loaded attendances.
 const ATTENDANCES: i64 = 45_000;
+/// Loaded images.
 const IMAGES: i64 = 20_000;
 /// Rows of a batch while loading.
 const ROWS: i64 = 5_000;
-/// Auctions that are being held.
+/// Current auctions.
 const AUCTIONS: i64 = 200;
-/// How long each figure is taken.
+/// Duration of each measurement.
 const FOR: Duration = Duration::from_secs(3);
-/// Calls per second below which no larger batches are tried: they would run into the store's time limit.
+/// Calls per second below which no larger batches are tried: they would exceed the store's time limit.
 const TOO_SLOW: f64 = 20.0;
+/// Connections to the store.
 const CONNECTIONS: usize = 8;
+/// Page of a list.
 const PAGE: Window = Window { page: 0, size: 5 };
 
-/// Names what is made, and chooses users, without repeating itself.
+/// Source of ids and of users without repetition.
 static NEXT: AtomicI64 = AtomicI64::new(10_000_000);
 
 fn next() -> i64 {
@@ -87,7 +92,7 @@ fn data() -> Vec<EventBatch> {
     bids.chain(attendance).chain(images).collect()
 }
 
-/// Runs an operation for a while from several places at once, and prints its rate and times.
+/// Runs an operation for a while from several tasks at once, and prints its rate and times.
 async fn figure(
     name: &str,
     places: usize,
@@ -117,7 +122,8 @@ async fn figure(
     Ok(rate)
 }
 
-/// A batch of proposals with the settlements of a batch that was surely proposed: that of 16 calls before.
+/// A batch of proposals with the settlements of an older batch that was certainly proposed: that of 16 calls
+/// before.
 async fn write(store: &dyn Events, size: i64) -> Result<(), StoreError> {
     let first = NEXT.fetch_add(size, Ordering::Relaxed);
     let bids: Vec<BidRow> = (first..first + size).map(|id| bid(id, codes::bid::PROPOSED)).collect();
@@ -133,7 +139,7 @@ async fn write(store: &dyn Events, size: i64) -> Result<(), StoreError> {
     store.write(&bids, &settled).await
 }
 
-/// One step of the users' mixture: of 59 steps, what 1,000 users do in a second.
+/// One step of the users' mixture: of 59 steps, the work of 1,000 users in a second.
 async fn mixed(store: &dyn Events) -> Result<(), StoreError> {
     let id = next();
     let user = UserId(some_user(id));
@@ -192,7 +198,7 @@ async fn measure(url: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Measures the store on these addresses, or on servers of its own.
+/// Measures the store at these addresses, or on servers of its own.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let runtime = Runtime::new()?;
     for address in words {

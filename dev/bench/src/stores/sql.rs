@@ -1,7 +1,7 @@
-//! How fast the store is on servers of this machine: loading, applying changes, reading.
+//! Speed of the relational store on servers of this machine: loading, applying changes, reading.
 //!
-//! Servers that are not installed are left out. They keep what they commit. CPU is of this program and of the server
-//! together with all its processes.
+//! Servers that are not installed are left out. They keep their commits. CPU is that of this program and of
+//! the server with all its processes.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,19 @@ use tokio::runtime::Builder;
 
 use crate::say::say;
 
+/// Loaded users.
 const USERS: i64 = 20_000;
+/// Loaded auctions.
 const AUCTIONS: i64 = 1_000;
+/// Loaded items of each auction.
 const ITEMS: i64 = 100;
+/// Auctions that run.
 const RUNNING: i64 = 64;
+/// Users of a batch while loading.
 const BATCH: i64 = 5_000;
-/// How long each figure is taken.
+/// Duration of each measurement.
 const FOR: Duration = Duration::from_secs(3);
+/// Page of a list.
 const PAGE: Window = Window { page: 0, size: 10 };
 
 /// Measures the store on one server, or on both.
@@ -118,7 +124,7 @@ fn item(auction: i64, n: i64) -> ItemRow {
     }
 }
 
-/// One word of all items, one of the auction's, and eight of which a third are among a thousand.
+/// One word common to all items, one of the auction's, and eight of which a third are among a thousand.
 fn line(seed: i64, auction: i64) -> String {
     let mut text = format!("vase lot{auction}");
     let mut draw = u64::from(seed.unsigned_abs() as u32) + 1;
@@ -183,7 +189,7 @@ async fn reads(store: &Sql, server: &Service) -> Result<(), StoreError> {
     .await
 }
 
-/// Does the same one after the other for a while, and says how long it takes and what it costs.
+/// Repeats an operation one after the other for a while, and prints its time and cost.
 async fn measure(
     name: &str,
     server: &Service,
@@ -214,7 +220,7 @@ async fn measure(
     Ok(())
 }
 
-/// Seconds of CPU that processes have used so far.
+/// CPU seconds used by processes so far.
 fn cpu(pids: &[u32]) -> f64 {
     let ticks = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -19,14 +19,20 @@ use tokio::runtime::Runtime;
 
 use crate::say::say;
 
+/// Loaded users.
 const USERS: i64 = 20_000;
+/// Loaded auctions.
 const AUCTIONS: i64 = 2_000;
+/// Loaded items of each auction.
 const ITEMS_EACH: i64 = 50;
+/// Loaded bids.
 const BIDS: i64 = 500_000;
+/// Page of a list.
 const PAGE: Window = Window { page: 0, size: 10 };
+/// Words of descriptions.
 const WORDS: [&str; 8] = ["brass", "lamp", "oak", "chair", "radio", "clock", "vase", "walnut"];
 
-/// Spreads numbers without a pattern that a cache would like.
+/// Spreads numbers without a pattern that favours caches.
 fn spread(n: i64, below: i64) -> i64 {
     (n.wrapping_mul(0x5DEE_CE66_D1CE_4E5B) >> 20).rem_euclid(below)
 }

@@ -1,7 +1,7 @@
-//! Made-up machines on which the truth is known: what a comparison is worth is measured on them.
+//! Simulated machines with a known truth, for the evaluation of comparisons.
 //!
-//! A run's figure is 100 times a noise that is the machine's; the candidate's is besides multiplied with the planted
-//! effect. Runs follow each other in time, so what one run meets may resemble what the one before met.
+//! A run's figure is 100 times the machine's noise; the candidate's is in addition multiplied by the planted
+//! effect. Runs follow each other in time, so the noise of a run may resemble that of the previous one.
 
 use std::f64::consts::TAU;
 
@@ -10,32 +10,32 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use barograph_stats::compare::Pair;
 
-/// How the noise of one run relates to that of others. It is a factor; its logarithm is drawn.
+/// Distribution of the noise of runs. It is a factor; its logarithm is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Noise {
-    /// Normal, each run for itself.
+    /// Normal, independent.
     Independent,
-    /// Normal, resembling the run before: a correlation of 0.55, which we measured on a shared machine.
+    /// Normal, resembling the previous run: a correlation of 0.55, as measured on a shared machine.
     Autocorrelated,
-    /// Student's t with two degrees of freedom, each run for itself: most are close, some far out.
+    /// Student's t with two degrees of freedom, independent: most are close, some far out.
     HeavyTailed,
 }
 
-/// The order in which runs of both sides are made.
+/// Order of the runs of both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Design {
     /// All of the baseline, then all of the candidate; the first is paired with the first.
     Blocked,
-    /// One of each in turns, always in the same order.
+    /// Alternating, always in the same order.
     Alternating,
-    /// Pairs whose order is drawn.
+    /// Pairs in random order.
     RandomisedPairs,
 }
 
 /// Correlation of neighbours in [`Noise::Autocorrelated`].
 const MEMORY: f64 = 0.55;
 
-/// A machine and what is done on it.
+/// A machine and the design of a comparison on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Simulated {
     /// Its noise.
@@ -129,7 +129,8 @@ mod tests {
         }
     }
 
-    /// A slow-down of 10 % with pairs that scatter by 5 % is found by twenty; the number that was said to decide does.
+    /// A slow-down of 10 % with pairs that scatter by 5 % is found by twenty pairs; the predicted number of
+    /// pairs decides.
     #[test]
     fn a_planted_slow_down_is_found_by_as_many_pairs_as_were_said() {
         let machine = |ratio| Simulated {

@@ -1,26 +1,26 @@
-//! How often each check did not hold, with the bounds that the number of windows allows.
+//! Counts of failed checks, with bounds by the number of windows.
 
 use std::collections::BTreeMap;
 
 use barograph_model::{CheckId, Excuse, TrialResult, WindowVerdict};
 use barograph_stats::binomial;
 
-/// Windows of one kind, and what was said about them.
+/// Verdicts on windows of one kind.
 #[derive(Default)]
 pub(super) struct Counted {
     pub(super) windows: u64,
-    /// Windows with at least one check that did not hold.
+    /// Windows with at least one failed check.
     pub(super) disbelieved: u64,
-    /// Those of them that only the check of the mix after a step is against: they broke the mix rule, so they would not have
-    /// passed in any case, and a search makes them again instead of calling them failed.
+    /// Those of them with only the check of the mix after a step failed: they broke the mix rule, so they
+    /// would not have passed in any case, and a search repeats them instead of calling them failed.
     pub(super) unsettled: u64,
-    /// Windows that broke a rule, believed or not.
+    /// Windows that broke a rule, valid or not.
     pub(super) broken: u64,
-    /// Windows that were believed and kept every rule.
+    /// Valid windows that kept every rule.
     pub(super) passed: u64,
-    /// By check: windows in which it was looked at, and in which it did not hold.
+    /// By check: windows in which it was made, and in which it failed.
     pub(super) checks: BTreeMap<CheckId, (u64, u64)>,
-    /// By check: windows that were believed to have failed, and in which it named what it found though it held.
+    /// By check: valid failed windows in which it held but reported a finding.
     excused: BTreeMap<CheckId, u64>,
 }
 
@@ -43,7 +43,7 @@ impl Counted {
         }
     }
 
-    /// Windows that some check is against which is no other name for a broken rule.
+    /// Windows with a failed check that is not just another name for a broken rule.
     pub(super) fn wrongly_disbelieved(&self) -> u64 {
         self.disbelieved - self.unsettled
     }
@@ -67,7 +67,7 @@ impl Counted {
         }
     }
 
-    /// In how many windows that failed a check named what it found though it held.
+    /// Number of failed windows in which a check held but reported a finding.
     pub(super) fn excused(&self, check: CheckId) -> u64 {
         self.excused.get(&check).copied().unwrap_or_default()
     }
@@ -76,13 +76,13 @@ impl Counted {
         self.looked(check).1
     }
 
-    /// In how many windows a check was looked at, and in how many it did not hold.
+    /// Number of windows in which a check was made, and in which it failed.
     pub(super) fn looked(&self, check: CheckId) -> (u64, u64) {
         self.checks.get(&check).copied().unwrap_or_default()
     }
 }
 
-/// The share that `some` of `all` is at most, with 95 % confidence (Clopper and Pearson).
+/// Upper bound of the share `some` of `all`, with 95 % confidence (Clopper and Pearson).
 pub(super) fn at_most(some: u64, all: u64) -> f64 {
     let windows = |n: u64| u32::try_from(n).expect("nobody simulates billions of windows");
     binomial::below(windows(some), windows(all))

@@ -1,4 +1,4 @@
-//! The page with what was found.
+//! The page with the results.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::counted::{Counted, at_most};
 use super::plants::SPAN;
 use super::{CleanRow, FaultRow, MOST_DISBELIEVED};
 
-/// What simulated time does not have, so that a clean window cannot be disbelieved for it: a host, a clock that jumps, and a
-/// driver that is late, busy or short of something.
+/// Checks of things absent in simulated time, so that a clean window cannot fail them: a host, a clock that
+/// jumps, and a driver that is late, busy or short of something.
 const NOT_SIMULATED: [CheckId; 8] = [
     CheckId::StartLag,
     CheckId::BusiestWorker,
@@ -21,7 +21,7 @@ const NOT_SIMULATED: [CheckId; 8] = [
     CheckId::Clock,
 ];
 
-/// All windows of each load, in the order in which they come.
+/// All windows of each load, in order.
 pub(super) fn by_load(rows: &[CleanRow]) -> Vec<(&'static str, Counted)> {
     let mut loads: Vec<(&'static str, Counted)> = Vec::new();
     for row in rows {
@@ -91,7 +91,7 @@ fn line(page: &mut String, load: &str, span: &str, counted: &Counted) {
     page.push_str(&line);
 }
 
-/// In how many clean windows each check did not hold, load by load.
+/// Number of clean windows in which each check failed, by load.
 fn by_check(loads: &[(&'static str, Counted)]) -> String {
     let heads: Vec<&str> = loads.iter().map(|(load, _)| *load).collect();
     let mut text = format!(
@@ -120,7 +120,7 @@ fn cell(check: CheckId, counted: &Counted) -> String {
     }
 }
 
-/// What became of windows with faults.
+/// Results of windows with faults.
 fn planted(faults: &[FaultRow]) -> String {
     let mut text = format!(
         "\n## Planted faults\n\n\

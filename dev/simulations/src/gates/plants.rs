@@ -1,8 +1,8 @@
-//! What can go wrong in a window, in several sizes, and the check that should say so.
+//! Faults of a window, in several sizes, with the check that should find each.
 //!
-//! What the target or its users do is planted into the simulation and goes through the engine. What happens to driver and
-//! host does not exist in simulated time; there the figures are changed that the harness would have measured (the program's
-//! tests make some of them really happen).
+//! Faults of the target or its users are planted into the simulation and pass through the engine. Those of
+//! driver and host do not exist in simulated time; there the measured figures are changed (the program's
+//! tests produce some of them for real).
 
 use barograph_engine::Stream;
 use barograph_engine::sim::Simulation;
@@ -14,15 +14,15 @@ use super::window::{LEVEL, Load, WARM_UP, Window, of_scenario};
 
 /// One kind of fault.
 pub(super) struct Fault {
-    /// What happens, with `{}` for the size.
+    /// Description, with `{}` for the size.
     pub(super) what: &'static str,
-    /// The check that should not hold.
+    /// The check that should fail.
     pub(super) check: CheckId,
-    /// Sizes, growing; the last must always be found.
+    /// Sizes, rising; the last must always be found.
     pub(super) sizes: &'static [f64],
-    /// How a size is written.
+    /// Unit of sizes.
     pub(super) unit: Unit,
-    /// A window with it.
+    /// Makes a window with it.
     pub(super) window: fn(seed: u64, size: f64) -> Window,
 }
 
@@ -46,7 +46,8 @@ impl Unit {
     }
 }
 
-/// Windows with faults last so many seconds: those of a search with `standard` durations. In shorter ones less is found.
+/// Length of windows with faults, in seconds: that of a search with `standard` durations. Shorter ones show
+/// less.
 pub(super) const SPAN: u32 = super::SPANS[1];
 
 fn one(seed: u64, load: Load, plant: Plant) -> Window {
@@ -63,7 +64,7 @@ fn tampered(seed: u64, tamper: impl Fn(&mut Window)) -> Window {
     window
 }
 
-/// How far into the window an instant is, 0 to 1.
+/// Position of an instant within the window, 0 to 1.
 fn into(seconds: f64) -> f64 {
     (seconds - f64::from(WARM_UP)) / f64::from(SPAN)
 }

@@ -1,5 +1,5 @@
-//! A service in simulated time and the users of a small scenario on it: servers with a queue, service times that scatter and
-//! swing, and whatever is planted into them.
+//! A service in simulated time and the users of a small scenario on it: servers with a queue, service times
+//! that scatter and swing, and planted faults.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,33 +21,34 @@ pub(super) const OPS: [OpSpec; 4] = [
     OpSpec { name: "Buy", about: "buys it" },
 ];
 
+/// Limit of response times.
 const LIMIT: Nanos = Nanos::from_millis(500);
 
-/// What an operation takes in the middle, without waiting.
+/// Median service time, without waiting.
 const SERVICE_S: f64 = 0.02;
 
-/// Operations that are served at once.
+/// Operations served concurrently.
 const SERVERS: usize = 32;
 
-/// Service times swing together by this part from one second to the next, as caches and collectors make them.
+/// Common swing of service times from second to second, as a part, like that by caches and collectors.
 const SWING: f64 = 0.15;
 
-/// How operation `op` that starts at an instant goes: by which factor it is slower, and how it ends. One that is slower
-/// without bound never ends, and holds no server.
+/// Effect on operation `op` that starts at an instant: the factor of its slowness, and its outcome. An
+/// infinite factor makes it never end, without holding a server.
 pub(super) type Script = fn(seconds: f64, op: OpId, rng: &mut Stream, size: f64) -> (f64, Outcome);
 
-/// What is planted, and how much of it.
+/// A planted fault and its size.
 #[derive(Clone, Copy)]
 pub(super) struct Plant {
     pub(super) script: Script,
-    /// Which part of the users that would go on browsing buys instead, at an instant.
+    /// Share of users that buy instead of browsing further, at an instant.
     pub(super) buyers: fn(seconds: f64, size: f64) -> f64,
-    /// So much longer than its profile says a user waits between operations.
+    /// Additional wait of a user between operations, relative to its profile.
     pub(super) slower_pace: fn(size: f64) -> f64,
     pub(super) size: f64,
 }
 
-/// Nothing is planted.
+/// Without faults.
 pub(super) const CLEAN: Plant =
     Plant { script: |_, _, _, _| (1.0, Outcome::Good), buyers: |_, _| 0.2, slower_pace: |_| 1.0, size: 0.0 };
 
@@ -59,7 +60,7 @@ struct Service {
 }
 
 impl Service {
-    /// When an operation begun now is done, if it takes `factor` times what it usually does.
+    /// End of an operation begun now that takes `factor` times its usual service time.
     fn done_at(&mut self, now: f64, factor: f64) -> f64 {
         while self.swing.len() <= now as usize {
             let before = self.swing.last().copied().unwrap_or(0.0);
@@ -121,8 +122,8 @@ impl User for Customer {
     fn end_session(&self) {}
 }
 
-/// What users do, in sessions: home, then lists and things until they buy. `pace` is how long one takes from start to start,
-/// times the usual.
+/// Behaviours of users, in sessions: home, then lists and things until they buy. `pace` is the time from
+/// start to start, relative to the usual.
 pub(super) fn behaviours(pace: f64) -> Behaviours {
     let seconds = |s: f64| Nanos::from_secs_f64(s * pace);
     let cycle = Distribution::TruncatedNormal {

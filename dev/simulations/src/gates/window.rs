@@ -1,4 +1,4 @@
-//! Windows of simulated runs, second by second, as the harness would hand them to the judge.
+//! Windows of simulated runs, second by second, in the harness's form for the judge.
 
 use barograph_engine::sim::Simulation;
 use barograph_engine::{Settings, UserFactory};
@@ -19,15 +19,15 @@ pub(super) const LEVEL: u32 = 400;
 /// Users of the auction.
 const AUCTION_USERS: u32 = 600;
 
-/// Nobody comes later than this.
+/// Length of the ramp.
 const RAMP: Nanos = Nanos::from_secs(90);
 
-/// Everything that is known about one window, to be tampered with before it is judged.
+/// All facts about one window, to be altered before it is judged.
 pub(super) struct Window {
     pub(super) intervals: Vec<Interval>,
     pub(super) host: HostUse,
     pub(super) clock_jump_s: f64,
-    /// Commands from outside that changed the load in the window.
+    /// Control commands that changed the load in the window.
     pub(super) level_changes: u32,
     profile: Profile,
     behaviours: Behaviours,
@@ -59,7 +59,7 @@ impl Window {
     }
 }
 
-/// A host of two cores that serves the run alone, as busy as it may be.
+/// A host of two cores used by the run alone, as busy as allowed.
 fn own_host() -> HostUse {
     HostUse {
         cores: 2.0,
@@ -75,19 +75,19 @@ fn seconds<W: UserFactory>(sim: &mut Simulation<W>, span: u32) -> Vec<Interval> 
     (0..span).map(|_| sim.run(Nanos::from_secs(1))).collect()
 }
 
-/// What a window of `span` seconds is taken from.
+/// Load of a window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Load {
     Closed,
-    /// With this many users at the most.
+    /// An open loop with this many users at most.
     Open(u32),
 }
 
-/// The scenario's warm-up in seconds: windows begin after it.
+/// The scenario's warm-up in seconds; windows begin after it.
 pub(super) const WARM_UP: u32 = 60;
 
-/// Windows of `span` seconds, one after the other from one run of the scenario. `change` is called with the simulation before
-/// the window, and may change the load.
+/// Successive windows of `span` seconds from one run of the scenario. `change` is called with the simulation
+/// before the window, and may change the load.
 pub(super) fn of_scenario(
     seed: u64,
     load: Load,
@@ -118,7 +118,7 @@ pub(super) fn of_scenario(
                 clock_jump_s: 0.0,
                 level_changes: 0,
                 profile: shop::profile(),
-                // What users should do; what they do may be something else.
+                // The expected behaviours; the actual ones may differ.
                 behaviours: shop::behaviours(1.0),
                 ops: &shop::OPS,
                 offered: Offered {
@@ -149,7 +149,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
         let app = app.get_or_insert_with(|| Application::new(timer, AUCTION_USERS, seed));
         Auction::new(InProcess::new(app.clone()), AUCTION_USERS)
     });
-    // As long as the quick plan takes until it measures.
+    // The time before the first measurement of the quick plan.
     sim.ramp(AUCTION_USERS, RAMP);
     sim.run(Nanos::from_secs(160));
     (0..windows)

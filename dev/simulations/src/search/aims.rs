@@ -1,26 +1,27 @@
-//! What the search is held to. The simulation fails when it misses an aim, so that nobody has to read the tables to notice.
+//! Aims of the search. The simulation fails when it misses one, so that regressions show without reading the
+//! tables.
 
 use super::contest::{Cell, Contender, Neighbours, Outcome};
 
 use super::TRIALS;
 
-/// At this share of spurious failures the aims end.
+/// Largest share of spurious failures within the aims.
 const MOST_SPURIOUS: f64 = 0.10;
-/// Share of searches that may be off by more than a tenth.
+/// Largest share of searches off by more than a tenth.
 const MOST_OFF: f64 = 0.01;
-/// Share of intervals that hold the capacity.
+/// Least share of intervals that hold the capacity.
 const LEAST_COVERAGE: f64 = 0.93;
-/// A line has few searches: chance may take it so many standard errors beyond an aim that holds.
+/// Allowance for chance, in standard errors: a line has few searches.
 const ERRORS: f64 = 2.0;
 
-/// An aim, and what was found.
+/// An aim with its result.
 pub(super) struct Aim {
     pub(super) what: String,
     pub(super) found: f64,
     pub(super) met: bool,
 }
 
-/// How a share is held to its limit.
+/// Comparison of a share with its limit.
 #[derive(Clone, Copy)]
 enum Held {
     AtMost(f64),
@@ -29,7 +30,7 @@ enum Held {
 }
 
 impl Held {
-    /// With an allowance for chance.
+    /// Whether a share meets the limit, with an allowance for chance.
     fn by(self, share: f64, chance: f64) -> bool {
         match self {
             Held::AtMost(limit) => share <= limit + chance,
@@ -61,7 +62,7 @@ impl Held {
     }
 }
 
-/// All aims, with what the lines of the tables show of them.
+/// All aims, with the results of the lines of the tables.
 pub(super) fn of(lines: &[(Cell, Outcome)]) -> Vec<Aim> {
     let ours = |neighbours: Neighbours| -> Vec<Outcome> {
         let counts = |cell: &Cell| {
@@ -91,7 +92,8 @@ pub(super) fn of(lines: &[(Cell, Outcome)]) -> Vec<Aim> {
     .collect()
 }
 
-/// One aim for all lines together, and the same for each of them but for chance. Without lines both are missed.
+/// One aim for all lines together, and the same for each of them with an allowance for chance. Without lines
+/// both are missed.
 fn aims(what: &str, lines: &[Outcome], (share, held): (fn(&Outcome) -> f64, Held)) -> [Aim; 2] {
     let searches: f64 = lines.iter().map(|line| f64::from(line.searches)).sum();
     let together = lines.iter().map(|line| share(line) * f64::from(line.searches)).sum::<f64>() / searches;

@@ -1,9 +1,9 @@
-//! What a search makes of a target that passes and fails partly by luck: made-up targets whose capacity is known, our
-//! methods, and two that others use, written again to compare with.
+//! Results of searches on targets that pass and fail partly by luck: simulated targets of known capacity, the
+//! methods of this program, and two of other tools, reimplemented for comparison.
 //!
-//! A target has an edge of some shape around its capacity, where half of the trials pass that do not fail for no reason.
-//! Besides it may have bad neighbours: stretches of trials in which it has less capacity. With a gate the trials of such a
-//! stretch come back as not valid.
+//! A target has an edge of some shape around its capacity, where half of the trials without spurious failure
+//! pass. It may also have bad neighbours: stretches of trials in which it has less capacity. With a gate the
+//! trials of such a stretch are invalid.
 
 mod rivals;
 mod target;
@@ -15,51 +15,51 @@ use barograph_stats::search::{Prior, RampEnd, Search, Step};
 use target::Trials;
 pub(super) use target::{Edge, Neighbours, Target};
 
-/// Lowest and highest capacity of made-up targets.
+/// Lowest and highest capacity of simulated targets.
 const CAPACITIES: (f64, f64) = (8_000.0, 60_000.0);
 
-/// Where every search begins, and how far it may look.
+/// Lowest and highest level of every search.
 const BOUNDS: (u32, u32) = (1_000, 1_000_000);
 
-/// What a first ramp carries, as parts of the capacity: it does not wait for the target to settle.
+/// Load carried by a first ramp, as parts of the capacity: it does not wait for the target to settle.
 const RAMP_ENDS: (f64, f64) = (0.95, 1.2);
 
-/// An error above this is a gross one.
+/// Least gross error.
 const GROSS: f64 = 0.10;
 
-/// A method without a budget of its own gives up after so many trials.
+/// Limit of trials for methods without a budget of their own.
 const MOST_TRIALS: u32 = 400;
 
-/// How the gap of the methods without a posterior ends.
+/// Final gap of the methods without a posterior.
 const RESOLUTION: Share = Share::percent(1.0);
 
 /// A method of search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Contender {
-    /// Ours as runs search: after a first ramp that gave way between 5 % below and 20 % above the capacity.
+    /// The posterior method as in runs: after a first ramp that gave way between 5 % below and 20 % above the
+    /// capacity.
     Ramped {
         /// The budget; all of it is used.
         trials: u32,
-        /// What is believed at first.
+        /// The prior.
         prior: Prior,
     },
-    /// The same, and it ends as runs do: when the interval is as narrow as it is wanted, and it has been tried whether the safe
-    /// level holds.
+    /// The same, ending as in runs: when the interval is narrow enough, and the safe level has been tested.
     Ending {
         /// The most trials.
         trials: u32,
-        /// Width of the interval that is wanted.
+        /// Required width of the interval.
         resolution: Share,
     },
-    /// Ours as runs search, after a first ramp that told something else: users who just came do less than they will, and a
-    /// target may give way long before that shows.
+    /// The posterior method after a first ramp with a wrong estimate: users who just came do less than they
+    /// will, and a target may give way long before that shows.
     Misled {
         /// The budget; all of it is used.
         trials: u32,
-        /// What the ramp tells, as parts of the capacity: from and to.
+        /// Range of the ramp's estimate, as parts of the capacity.
         told: (f64, f64),
     },
-    /// Ours without a ramp, so that it has to double the level first.
+    /// The posterior method without a ramp, so that it must double the level first.
     #[cfg_attr(not(test), expect(dead_code, reason = "no table has it; tests hold it to its seed"))]
     Posterior {
         /// The budget; all of it is used.
@@ -67,45 +67,45 @@ pub(crate) enum Contender {
     },
     /// Doubling, then halving the gap until it is 1 %; each level once.
     Bisection,
-    /// The same, and each level passes when two of three trials do.
+    /// The same, with a level that passes if two of three trials do.
     TwoOfThree,
     /// The rules of Weathervane.
     FindMax,
 }
 
-/// A line of a table: who searches for the capacities of what.
+/// A line of a table: a method and a kind of targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
-    /// Who searches.
+    /// The method.
     pub(crate) contender: Contender,
-    /// For the capacities of targets like this one.
+    /// The kind of targets.
     pub(crate) target: Target,
-    /// Cells with different numbers have different luck.
+    /// Number of the cell, which selects its random numbers.
     pub(crate) number: u32,
 }
 
-/// What came out of many searches. Errors and widths are shares of the true capacity.
+/// Outcome of many searches. Errors and widths are shares of the true capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outcome {
     /// Searches made.
     pub(crate) searches: u32,
-    /// 5 % and 95 % quantile of the error; what found nothing counts as -1.
+    /// 5 % and 95 % quantile of the error; a search without a result counts as -1.
     pub(crate) error: (f64, f64),
     /// Share of searches off by more than a tenth.
     pub(crate) gross: f64,
-    /// Share of 95 % intervals that hold the true capacity; only of a search that has one.
+    /// Share of 95 % intervals that hold the true capacity; only for searches with intervals.
     pub(crate) coverage: Option<f64>,
     /// Median width of the interval.
     pub(crate) width: Option<f64>,
     /// Trials per search, mean.
     pub(crate) trials: f64,
-    /// Share of searches whose confirmation came to its end.
+    /// Share of searches with a completed confirmation.
     pub(crate) confirmed: f64,
-    /// Share of searches that tell a change of the target; no target of ours changes for good.
+    /// Share of searches that report a change of the target; none of the targets changes for good.
     pub(crate) drifted: f64,
 }
 
-/// What one search found.
+/// Result of one search.
 struct Found {
     capacity: f64,
     interval: Option<(f64, f64)>,
@@ -114,7 +114,7 @@ struct Found {
     drifted: bool,
 }
 
-/// Makes the `searches` searches of a cell. The same arguments give the same outcome.
+/// Performs the `searches` searches of a cell. The same arguments give the same outcome.
 pub(crate) fn simulate(cell: &Cell, searches: u32) -> Outcome {
     let mut errors = Vec::new();
     let (mut held, mut widths, mut trials, mut confirmed, mut drifted) = (0, Vec::new(), 0, 0, 0);
@@ -150,7 +150,7 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
     values[((values.len() - 1) as f64 * part).round() as usize]
 }
 
-/// A search whose first ramp tells a part of the true capacity between these two.
+/// A search whose first ramp estimates a part of the true capacity between these two.
 fn ramped(
     (max_trials, resolution): (u32, Share),
     prior: Prior,
@@ -183,7 +183,7 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
         }
         Contender::FindMax => {
             let search = Search::new(bounds(RESOLUTION, MOST_TRIALS, SearchMethod::FindMax { step: 0 }));
-            // Its rules know no trial that is not valid: one is made again, as for the other two.
+            // Its rules have no invalid trials: one is repeated, as for the other two.
             let mut again = 0;
             let found = ours(search, |level| {
                 let (passed, made) = draws.believed(level, truth);

@@ -1,4 +1,4 @@
-//! The end of the process of a test is the end of its services.
+//! The end of a test's process ends its services.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use barograph_test_services::{self as services, or_skip};
 
 use crate::{gone, process, until};
 
-/// Set for the process that is to be killed.
+/// Variable set for the process to be killed.
 const VICTIM: &str = "BAROGRAPH_SERVICES_VICTIM";
 
-/// What the victim says before the numbers of processes.
+/// Beginning of the victim's line with process numbers.
 const RUNNING: &str = "running: ";
 
-/// Not a test by itself: the one below starts this program again to run this only, and kills it.
+/// Not a test by itself: the one below runs only this in another process of this program, and kills it.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "it tells the victim from the test")]
 #[expect(clippy::print_stdout, reason = "the test reads it")]

@@ -1,4 +1,4 @@
-//! Real services: they start, answer, die as a whole, come back with their data, and leave nothing behind.
+//! Real services: they start, answer, die as a whole, restart with their data, and leave nothing behind.
 
 mod ends;
 mod mongodb;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use barograph_test_services::Service;
 
-/// Kills it, looks that all is gone, starts it again and looks that it is the same one.
+/// Kills it, checks that all is gone, restarts it and checks that it is the same one.
 fn kill_and_restart(service: &mut Service) {
     let (pids, url) = (service.pids(), service.url().to_owned());
     assert!(pids.contains(&service.pid()), "{pids:?}");
@@ -24,7 +24,7 @@ fn kill_and_restart(service: &mut Service) {
     assert!(!service.pids().is_empty());
 }
 
-/// Drops it and looks that neither processes nor files are left.
+/// Drops it and checks that neither processes nor files are left.
 fn drop_and_look(service: Service) {
     let (pids, folder) = (service.pids(), service.folder().to_owned());
     assert!(!pids.is_empty());
@@ -33,7 +33,7 @@ fn drop_and_look(service: Service) {
     assert!(!folder.exists());
 }
 
-/// None of these processes runs. One that is dead and waits to be buried by the machine does not run either.
+/// Waits until none of these processes runs. A dead process that is not yet reaped does not run.
 fn gone(pids: &[u32]) {
     for pid in pids {
         let kind = process(*pid);
@@ -41,12 +41,12 @@ fn gone(pids: &[u32]) {
     }
 }
 
-/// The program of a process that runs.
+/// The program of a running process.
 fn process(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(Path::new("/proc").join(pid.to_string()).join("exe")).ok()
 }
 
-/// Waits until `look` finds something.
+/// Waits until `look` returns a value.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     /// 30 s.
     const LOOKS: u32 = 3_000;

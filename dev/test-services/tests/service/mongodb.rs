@@ -1,4 +1,4 @@
-//! FerretDB, asked in MongoDB's protocol by hand.
+//! FerretDB, with hand-written messages of MongoDB's protocol.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -34,7 +34,7 @@ fn nats_keeps_a_stream_when_it_is_killed() {
     drop_and_look(service);
 }
 
-/// The class and number of the method that RabbitMQ answers a greeting with.
+/// The class and number of RabbitMQ's answer to a greeting.
 fn greeting(service: &Service) -> [u8; 4] {
     let mut stream = TcpStream::connect(("127.0.0.1", service.port())).unwrap();
     stream.write_all(b"AMQP\0\0\x09\x01").unwrap();
@@ -49,7 +49,7 @@ const START: [u8; 4] = [0, 10, 0, 10];
 fn rabbitmq_comes_back_with_its_data() {
     let Some(mut service) = or_skip(services::rabbitmq()) else { return };
     assert_eq!(greeting(&service), START);
-    // The number of its cluster is made up with the first start and kept.
+    // The number of its cluster is generated at the first start and kept.
     let first = cluster(&service);
     kill_and_restart(&mut service);
     assert_eq!((greeting(&service), cluster(&service)), (START, first));

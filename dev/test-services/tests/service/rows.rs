@@ -6,7 +6,7 @@ use barograph_test_services::{self as services, Service, or_skip};
 
 use crate::{drop_and_look, kill_and_restart};
 
-/// Runs a client program and returns what it wrote.
+/// Runs a client program and returns its output.
 fn asked(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
@@ -51,7 +51,7 @@ fn postgres_is_durable_and_takes_settings() {
 #[test]
 fn a_busy_postgres_dies_as_a_whole() {
     let Some(postgres) = or_skip(services::postgres()) else { return };
-    // A process of PostgreSQL that computes does not look whether the first one is still there.
+    // A computing process of PostgreSQL does not notice the death of its parent.
     let mut client = Command::new("psql")
         .args([
             "-X",

@@ -17,12 +17,12 @@ use super::feed::Feed;
 /// Body of any answer; its error cuts it short on purpose.
 pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// Pieces on their way between the one who makes them and the connection.
+/// Most pieces between their producer and the connection.
 const PIECES_UNDER_WAY: usize = 4;
 
-/// The first `count` bytes of a text without end whose every byte is known by its place.
+/// The first `count` bytes of an endless text in which every byte follows from its position.
 pub(super) fn known_bytes(count: usize) -> Vec<u8> {
-    // 251 is prime: a piece that is lost or doubled shows, whatever its size.
+    // 251 is prime: a lost or doubled piece of any size shows.
     (0..count).map(|i| (i % 251) as u8).collect()
 }
 
@@ -30,7 +30,7 @@ pub(super) fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
-/// What a task sends piece by piece. A client that goes away ends it at the next piece.
+/// A body sent by a task piece by piece. A client that disconnects ends it at the next piece.
 fn sent_by<F: Future<Output = Option<()>> + Send + 'static>(
     send: impl FnOnce(Sender<Bytes, io::Error>) -> F,
 ) -> Body {
@@ -70,7 +70,7 @@ pub(super) fn with_trailers() -> Body {
 pub(super) fn broken() -> Body {
     sent_by(|mut sender| async move {
         piece(&mut sender, known_bytes(10)).await?;
-        // What was sent must be on its way before the break, which would else overtake it.
+        // The bytes must be on their way before the break, which would otherwise overtake them.
         tokio::task::yield_now().await;
         sender.abort(io::Error::other("broken on purpose"));
         Some(())
@@ -91,7 +91,7 @@ pub(super) fn ticks(count: u64, pause: Duration) -> Body {
     })
 }
 
-/// Server-Sent Events of everything published after number `after`, until the client goes.
+/// Server-Sent Events of everything published after number `after`, until the client disconnects.
 pub(super) fn news(feed: Arc<Feed>, mut after: usize) -> Body {
     sent_by(move |mut sender| async move {
         piece(&mut sender, ": news\n\n").await?;

@@ -1,4 +1,4 @@
-//! One connection of a site, in the protocol it speaks.
+//! One connection of a site, in its protocol.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -15,14 +15,15 @@ use crate::door::Arrived;
 
 /// Serves one connection to its end.
 pub(super) async fn serve(arrived: Arrived, speaks: Speaks, state: Arc<State>) {
-    // A client that does not like our certificate sees that on its own side.
+    // A client that rejects the certificate sees that on its own side.
     let Ok(stream) = arrived.welcome().await else { return };
     let io = TokioIo::new(stream);
     let goodbye = Arc::new(Notify::new());
     let service = service_fn(|request| {
         routes::answer(Call { request, state: state.clone(), goodbye: goodbye.clone() })
     });
-    // The builder for both protocols forgets a restriction to one where upgrades are served, so each has its own.
+    // The builder for both protocols ignores a restriction to one where upgrades are served, so each has its
+    // own.
     match speaks {
         Speaks::Http1 => {
             let connection = http1::Builder::new().serve_connection(io, service).with_upgrades();
@@ -40,7 +41,7 @@ pub(super) async fn serve(arrived: Arrived, speaks: Speaks, state: Arc<State>) {
     }
 }
 
-/// Runs a connection until it ends, and lets it end in order when it is told to. What ended it, the client sees.
+/// Runs a connection until it ends, and ends it in order on request. The client sees the reason for its end.
 async fn drive<C: Future>(connection: C, goodbye: &Notify, shut_down: fn(Pin<&mut C>)) {
     let mut connection = pin!(connection);
     tokio::select! {

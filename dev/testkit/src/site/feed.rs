@@ -1,13 +1,13 @@
-//! What a test publishes, for those who wait for news.
+//! Texts published by a test, for clients that wait for news.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// News kept; a test that publishes more has lost its way.
+/// Most news kept; a test that publishes more is wrong.
 const MOST_NEWS: usize = 1 << 16;
 
-/// All news so far, and a bell.
+/// All news so far, with a signal.
 pub(super) struct Feed {
     news: Mutex<Vec<String>>,
     count: watch::Sender<usize>,
@@ -23,17 +23,17 @@ impl Feed {
         let mut news = self.list();
         assert!(news.len() < MOST_NEWS, "a site keeps {MOST_NEWS} news and no more");
         news.push(text.to_owned());
-        // Rung under the lock, so that the count never goes back.
+        // Signalled under the lock, so that the count never goes back.
         self.count.send_replace(news.len());
         news.len()
     }
 
-    /// The number of the latest; 0 when there is none.
+    /// The number of the latest; 0 without any.
     pub(super) fn latest(&self) -> usize {
         *self.count.borrow()
     }
 
-    /// The first one after number `after`, as soon as there is one.
+    /// The first one after number `after`, waiting if need be.
     pub(super) async fn next(&self, after: usize) -> (usize, String) {
         let mut bell = self.count.subscribe();
         let rung = bell.wait_for(|count| *count > after).await.is_ok();

@@ -1,4 +1,4 @@
-//! A site that speaks its protocols well: HTTP/1.1, HTTP/2, events, long polls, WebSockets.
+//! A site that follows its protocols well: HTTP/1.1, HTTP/2, events, long polls, WebSockets.
 
 mod bodies;
 mod connection;
@@ -25,7 +25,7 @@ pub enum Speaks {
     Http1,
     /// HTTP/2 only; in the clear by prior knowledge.
     Http2,
-    /// Whichever the client begins with.
+    /// Chosen by the client.
     Either,
 }
 
@@ -46,7 +46,7 @@ pub enum Speaks {
 /// | `/delay/MS` | `hello` after MS ms |
 /// | `/never` | nothing, ever |
 /// | `/redirect` | 302 to `/hello` |
-/// | `/cookie` | sets `session=K`, a new K each time; `/me` says K, or 401 |
+/// | `/cookie` | sets `session=K`, a new K each time; `/me` answers K, or 401 |
 /// | `/events/N/MS` | a comment and N Server-Sent Events `tick`, MS ms apart, then the end |
 /// | `/feed` | Server-Sent Events of what is published from now on, or after number N with `?after=N` |
 /// | `/poll/MS` | the next published text, as `{"n":..,"text":".."}`, or 204 after MS ms; `?after=N` as above |
@@ -60,7 +60,7 @@ pub struct Site {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What all connections of a site share.
+/// State shared by all connections of a site.
 struct State {
     feed: Arc<Feed>,
     sessions: AtomicU64,
@@ -86,13 +86,13 @@ impl Site {
         let used = state.clone();
         let Started { address, origin, thread } =
             thread::start("testkit-site", door, async move |listening| {
-                // Tasks that stay in this thread: a connection's future need not be one that can move.
+                // Tasks that stay in this thread: a connection's future need not be `Send`.
                 LocalSet::new().run_until(listen(listening, speaks, used)).await;
             })?;
         Ok(Site { address, origin, state, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Its address.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
@@ -104,13 +104,13 @@ impl Site {
         format!("{}{path}", self.origin)
     }
 
-    /// Connections taken so far, TLS handshakes that failed included.
+    /// Connections accepted so far, including failed TLS handshakes.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// Requests that came so far.
+    /// Requests received so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.state.requests.load(Ordering::SeqCst)
@@ -122,12 +122,12 @@ impl Site {
         self.state.most_at_once.load(Ordering::SeqCst)
     }
 
-    /// Publishes a text to all who wait for news; returns its number, from 1.
+    /// Publishes a text to all waiting clients; returns its number, from 1.
     pub fn publish(&self, text: &str) -> usize {
         self.state.feed.publish(text)
     }
 
-    /// The first `count` of the bytes that it serves.
+    /// The first `count` bytes of its known text.
     #[must_use]
     pub fn bytes(count: usize) -> Vec<u8> {
         bodies::known_bytes(count)
@@ -138,14 +138,14 @@ impl Drop for Site {
     fn drop(&mut self) {
         self.state.stop.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic of a task has been reported by its thread already.
+            // The thread has reported a panic of a task already.
             let _ = thread.join();
         }
     }
 }
 
 impl State {
-    /// Counts a request, until the guard goes.
+    /// Counts a request in progress, until the guard is dropped.
     fn in_work(self: &Arc<Self>) -> InWork {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
@@ -162,7 +162,7 @@ impl Drop for InWork {
     }
 }
 
-/// Takes connections until the site is to stop; then listener, connections and their tasks are dropped.
+/// Accepts connections until the site is to stop; then listener, connections and their tasks are dropped.
 async fn listen(listening: Listening, speaks: Speaks, state: Arc<State>) {
     let mut connections = JoinSet::new();
     loop {
@@ -174,10 +174,10 @@ async fn listen(listening: Listening, speaks: Speaks, state: Arc<State>) {
                     state.connections.fetch_add(1, Ordering::SeqCst);
                     connections.spawn_local(connection::serve(arrived, speaks, state.clone()));
                 }
-                // A client that went away before it was taken; others may come.
+                // A client that disconnected before it was accepted; others may come.
                 Err(_) => tokio::task::yield_now().await,
             },
-            // Ended connections are forgotten, so that a long test does not gather them.
+            // Ended connections are removed, so that a long test does not collect them.
             Some(_) = connections.join_next() => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The routes of a site: from path to answer. The table for people stands at [`super::Site`].
+//! The routes of a site: from path to answer. Their table is in the documentation of [`super::Site`].
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use tokio::sync::Notify;
 use super::bodies::{self, Body};
 use super::{State, websocket};
 
-/// The largest body and the longest list of events a client may ask for.
+/// Largest body and longest list of events that a client may request.
 const MOST: u64 = 64 << 20;
 
-/// What an answer is made from.
+/// Inputs of an answer.
 pub(super) struct Call {
     pub(super) request: Request<Incoming>,
     pub(super) state: Arc<State>,
-    /// Ends the connection after the answers under way.
+    /// Ends the connection after the answers in progress.
     pub(super) goodbye: Arc<Notify>,
 }
 
 type Answer = Response<Body>;
 
-/// Answers a request, and counts it while it is in work.
+/// Answers a request, and counts it while it is in progress.
 pub(super) async fn answer(call: Call) -> Result<Answer, Infallible> {
     let _in_work = call.state.in_work();
     let only_head = call.request.method() == Method::HEAD;
@@ -35,7 +35,7 @@ pub(super) async fn answer(call: Call) -> Result<Answer, Infallible> {
     Ok(if only_head { without_body(answer) } else { answer })
 }
 
-/// The answer to HEAD: the server library leaves the body out by itself in HTTP/1.1, and in HTTP/2 it does not.
+/// The answer to HEAD: the server library leaves the body out by itself in HTTP/1.1, but not in HTTP/2.
 fn without_body(answer: Answer) -> Answer {
     let length = answer.body().size_hint().exact().filter(|length| *length > 0);
     let answer = answer.map(|_| bodies::whole(""));
@@ -45,7 +45,7 @@ fn without_body(answer: Answer) -> Answer {
     }
 }
 
-/// `None` when there is no such route.
+/// The answer of a route; `None` if there is no such route.
 async fn route(call: Call) -> Option<Answer> {
     let path = call.request.uri().path().to_owned();
     let mut parts = path.trim_start_matches('/').split('/');
@@ -69,7 +69,7 @@ async fn route(call: Call) -> Option<Answer> {
     }
 }
 
-/// Answers that depend on nothing but the path.
+/// Answers that depend only on the path.
 fn known(name: &str, numbers: &[u64]) -> Option<Answer> {
     let ms = Duration::from_millis;
     Some(match (name, numbers) {
@@ -94,7 +94,7 @@ fn of_the_call(name: &str, numbers: &[u64], call: &Call) -> Option<Answer> {
         ("close", []) => {
             call.goodbye.notify_one();
             let closing = plain(200, "goodbye");
-            // The field belongs to HTTP/1.1 only; HTTP/2 says the same with a frame.
+            // The field belongs to HTTP/1.1 only; HTTP/2 has a frame for it.
             if call.request.version() == hyper::Version::HTTP_2 {
                 closing
             } else {
@@ -114,7 +114,7 @@ fn of_the_call(name: &str, numbers: &[u64], call: &Call) -> Option<Answer> {
     })
 }
 
-/// Waits for news; 204 when there is none in time.
+/// Waits for news; 204 if there is none in time.
 async fn poll(call: &Call, patience: Duration) -> Answer {
     let next = call.state.feed.next(after(&call.request, &call.state));
     match tokio::time::timeout(patience, next).await {
@@ -128,7 +128,7 @@ async fn poll(call: &Call, patience: Duration) -> Answer {
 
 async fn echo(call: Call) -> Option<Answer> {
     let (head, body) = call.request.into_parts();
-    // A client that breaks off its body gets no answer worth the name.
+    // A client that breaks off its body gets no answer.
     let body = body.collect().await.ok()?.to_bytes();
     let content_type = head.headers.get(header::CONTENT_TYPE).cloned();
     let mut echo = Response::new(bodies::whole(body));
@@ -139,7 +139,7 @@ async fn echo(call: Call) -> Option<Answer> {
     Some(with(echo, HeaderName::from_static("x-version"), &format!("{:?}", head.version)))
 }
 
-/// The number after which news is wanted: `after` of the query, else the latest.
+/// The number after which news is requested: `after` of the query, or the latest.
 pub(super) fn after<B>(request: &Request<B>, state: &State) -> usize {
     let query = request.uri().query().unwrap_or_default();
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("after=")?.parse().ok());
@@ -158,7 +158,7 @@ fn header_lines(request: &Request<Incoming>) -> String {
     request.headers().iter().map(line).collect()
 }
 
-/// An answer with this body, all of it at hand.
+/// An answer with this whole body.
 pub(super) fn plain(status: u16, body: impl Into<bytes::Bytes>) -> Answer {
     let mut answer = Response::new(bodies::whole(body));
     *answer.status_mut() = StatusCode::from_u16(status).expect("routes give numbers of 200 to 599");

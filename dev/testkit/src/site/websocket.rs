@@ -1,4 +1,4 @@
-//! WebSocket routes: an echo that takes orders, counted messages, and news.
+//! WebSocket routes: an echo with commands, counted messages, and news.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use super::routes::{Call, after, plain, with};
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// What goes on over a socket.
+/// Kind of exchange over a socket.
 enum Talk {
     Echo,
     Ticks { count: u64, pause: Duration },
     News { feed: Arc<Feed>, after: usize },
 }
 
-/// The answer to `/ws/...`; `None` when there is no such route.
+/// The answer to `/ws/...`; `None` if there is no such route.
 pub(super) fn route(mut call: Call, rest: &[&str]) -> Option<Response<Body>> {
     let talk = match rest {
         [] => Talk::Echo,
@@ -48,7 +48,7 @@ pub(super) fn route(mut call: Call, rest: &[&str]) -> Option<Response<Body>> {
     Some(Response::from_parts(head, body))
 }
 
-/// The key that accepts the client's, if this is a proper beginning.
+/// The key that accepts the client's, if the request is a valid handshake.
 fn accept_key<B>(request: &Request<B>) -> Option<String> {
     let says = |name, wanted: &str| {
         let value = request.headers().get(name)?.to_str().ok()?;
@@ -62,7 +62,7 @@ fn accept_key<B>(request: &Request<B>) -> Option<String> {
 }
 
 async fn hold(upgrade: OnUpgrade, talk: Talk) {
-    // A client that goes away before or during the talk ends it; the test sees its own side.
+    // A client that disconnects before or during the exchange ends it; the test sees its own side.
     let Ok(upgraded) = upgrade.await else { return };
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
     let close = match talk {
@@ -73,14 +73,14 @@ async fn hold(upgrade: OnUpgrade, talk: Talk) {
     if let Some(frame) = close
         && socket.close(Some(frame)).await.is_ok()
     {
-        // Until the client has closed too: else a reset could overtake our last frame.
+        // Until the client has closed too: otherwise a reset could overtake the last frame.
         while let Some(Ok(_)) = socket.next().await {}
-        // TLS has an end of its own; whether the client still hears it does not matter.
+        // TLS has an end of its own; whether it still reaches the client does not matter.
         let _ = socket.get_mut().shutdown().await;
     }
 }
 
-/// Gives back what comes, and does what orders say. `None` when the connection is to be cut.
+/// Echoes messages, and performs commands. `None` if the connection is to be cut.
 async fn echo(socket: &mut Socket) -> Option<CloseFrame> {
     while let Some(message) = socket.next().await {
         match message.ok()? {

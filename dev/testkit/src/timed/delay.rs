@@ -1,4 +1,4 @@
-//! Delays with a known distribution, as a sequence that anybody can compute again.
+//! Delays with a known distribution, as a reproducible sequence.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Delay {
         match *self {
             Delay::Constant(value) => value,
             Delay::Bimodal { quick, slow, slow_share } => {
-                // A quantile rises with `u`, so the smaller value comes first whatever it is called.
+                // A quantile rises with `u`, so the smaller value comes first under either name.
                 let (low, high, high_share) =
                     if quick <= slow { (quick, slow, slow_share) } else { (slow, quick, 1.0 - slow_share) };
                 if u < 1.0 - high_share { low } else { high }
@@ -76,15 +76,15 @@ impl Delays {
         (0..count).map(move |n| delays.nth(n))
     }
 
-    /// The exact quantile of the first `count` delays; `None` when `count` is 0.
+    /// The exact quantile of the first `count` delays; `None` if `count` is 0.
     #[must_use]
     pub fn exact(&self, count: u64, q: f64) -> Option<Duration> {
         exact(self.first(count), q)
     }
 }
 
-/// A number in 0 to 1, the last excluded, that depends on nothing but seed and place: the `SplitMix64` generator,
-/// whose state is a counter, so that any place can be asked for without those before it.
+/// A number in 0 to 1, excluding 1, that depends only on seed and position: the `SplitMix64` generator, whose
+/// state is a counter, so that any position can be computed without those before it.
 fn uniform(seed: u64, n: u64) -> f64 {
     let mut z = seed.wrapping_add(n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_generator_gives_the_published_numbers() {
-        // The first outputs of SplitMix64 from seed 0, as its author's code prints them.
+        // The first outputs of SplitMix64 from seed 0, by its author's code.
         for (n, word) in
             [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f].iter().enumerate()
         {

@@ -1,8 +1,8 @@
-//! Exact quantiles of a list of times, by the rule that histograms use.
+//! Exact quantiles of a list of times, by the rule of histograms.
 
 use std::time::Duration;
 
-/// The smallest value below or at which lies at least the share `q` of all values; `None` without values.
+/// The smallest value with at least the share `q` of all values at or below it; `None` without values.
 ///
 /// This is the nearest-rank rule of HdrHistogram, so both differ by the histogram's rounding only.
 pub fn exact(values: impl IntoIterator<Item = Duration>, q: f64) -> Option<Duration> {
@@ -15,7 +15,7 @@ pub fn exact(values: impl IntoIterator<Item = Duration>, q: f64) -> Option<Durat
     Some(*value)
 }
 
-/// The place of the quantile in the ordered list, from 0.
+/// The index of the quantile in the sorted list.
 fn rank(count: usize, q: f64) -> usize {
     // A share like 0.999 is not exact in binary: a product that misses a whole number by rounding is that number.
     let at_or_below = (count as f64 * q.clamp(0.0, 1.0) * (1.0 - 4.0 * f64::EPSILON)).ceil() as usize;

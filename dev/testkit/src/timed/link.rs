@@ -1,12 +1,12 @@
-//! One connection of the timed server: requests out of its bytes, answers into it.
+//! One connection of the timed server: requests from its bytes, answers into it.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// A request larger than this is a fault of the client under test.
+/// Largest request; a larger one is a fault of the client under test.
 const LARGEST_REQUEST: usize = 1 << 20;
 
-/// What the server must know of a request.
+/// Properties of a request that the server needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) without_body: bool,
@@ -18,11 +18,11 @@ pub(super) struct Asked {
 pub(super) struct Link {
     pub(super) stream: TcpStream,
     received: Vec<u8>,
-    /// The request that waits for its answer, by its number. One at a time: answers keep the order of requests.
+    /// The waiting request with its number. One at a time: answers keep the order of requests.
     pub(super) waiting: Option<(u64, Asked)>,
-    /// To be closed when the last byte is out.
+    /// Whether to close when the last byte is out.
     pub(super) closing: bool,
-    /// Bytes of an answer that the kernel would not take yet.
+    /// Bytes of an answer that the kernel has not accepted yet.
     unsent: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Link {
         Link { stream, received: Vec::new(), waiting: None, closing: false, unsent: Vec::new() }
     }
 
-    /// Reads what there is. An error ends the connection; the client's own end is one.
+    /// Reads the available bytes. An error ends the connection; so does the client's own end.
     pub(super) fn read(&mut self) -> io::Result<()> {
         let mut chunk = [0; 4096];
         loop {
@@ -63,14 +63,14 @@ impl Link {
         Ok(Some(asked))
     }
 
-    /// Writes an answer; true when the kernel took all of it.
+    /// Writes an answer; true if the kernel accepted all of it.
     pub(super) fn answer(&mut self, bytes: &[u8]) -> io::Result<bool> {
         let written = write_some(&mut self.stream, bytes)?;
         self.unsent.extend_from_slice(&bytes[written..]);
         Ok(self.unsent.is_empty())
     }
 
-    /// Writes what was left; true when nothing is.
+    /// Writes the rest; true if nothing is left.
     pub(super) fn flush(&mut self) -> io::Result<bool> {
         let written = write_some(&mut self.stream, &self.unsent)?;
         self.unsent.drain(..written);
@@ -78,7 +78,7 @@ impl Link {
     }
 }
 
-/// Writes until the kernel takes no more.
+/// Writes until the kernel accepts no more.
 fn write_some(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
@@ -92,7 +92,7 @@ fn write_some(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     Ok(written)
 }
 
-/// Length and meaning of the first request, `None` when it is not all there. Bodies are skipped by their length.
+/// Parses the first request, with its length; `None` if it is incomplete. Bodies are skipped by their length.
 fn parse(bytes: &[u8]) -> io::Result<Option<(usize, Asked)>> {
     let Some(head_length) = bytes.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);

@@ -1,10 +1,10 @@
-//! What a timed server did: counts, and one line for every answer.
+//! Log of a timed server: counts, and one entry for every answer.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Answers kept, 32 MiB of them; a test that gives more is told so and counts by itself.
+/// Most answers kept, 32 MiB of them; a test with more must count by itself.
 const MOST_KEPT: usize = 1 << 20;
 
 /// One answer; all times are counted from the server's origin.
@@ -12,15 +12,15 @@ const MOST_KEPT: usize = 1 << 20;
 pub struct Given {
     /// The number of its request among all, from 0.
     pub n: u64,
-    /// When the request was read.
+    /// Time at which the request was read.
     pub arrived: Duration,
-    /// When the answer had to leave.
+    /// Due time of the answer.
     pub due: Duration,
-    /// When it was handed to the kernel.
+    /// Time at which it was passed to the kernel.
     pub sent: Duration,
 }
 
-/// Shared between the server's thread and the test.
+/// Log shared by the server's thread and the test.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) connections: AtomicU64,
@@ -36,7 +36,8 @@ pub(super) struct List {
 }
 
 impl Log {
-    /// The list, held. The server holds it while it writes, so that an answer a client has seen is in it.
+    /// The locked list. The server holds the lock while it writes, so that every answer seen by a client is
+    /// in it.
     pub(super) fn list(&self) -> MutexGuard<'_, List> {
         // A push that panicked left whole entries only.
         self.given.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! A server that answers at known times: known delays, known stalls, and a log of what it did.
+//! A server that answers at known times: known delays, known stalls, and a log.
 
 mod delay;
 mod exact;
@@ -23,16 +23,16 @@ pub use stall::Stalls;
 use log::Log;
 use run::Loop;
 
-/// Connections that may wait to be taken; the kernel cuts it to its own limit. A client that opens thousands at once
-/// would otherwise lose some to a retry after a second.
+/// Connections that may wait to be accepted; the kernel reduces it to its own limit. Otherwise a client that
+/// opens thousands at once would lose some to a retry after a second.
 const BACKLOG: i32 = 1 << 16;
 
-/// When a server answers, and with what.
+/// Times and contents of a server's answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
     /// The delay of each request, by its number in order of arrival over all connections.
     pub delays: Delays,
-    /// When it stands still.
+    /// Its stalls.
     pub stalls: Option<Stalls>,
     /// Body of every answer.
     pub body: Vec<u8>,
@@ -51,19 +51,19 @@ impl Timing {
         Timing::of(Delay::Constant(delay), 0)
     }
 
-    /// The same with stalls.
+    /// Adds stalls.
     #[must_use]
     pub fn stalling(self, stalls: Stalls) -> Self {
         Timing { stalls: Some(stalls), ..self }
     }
 
-    /// The same with another body.
+    /// Sets another body.
     #[must_use]
     pub fn with_body(self, body: impl Into<Vec<u8>>) -> Self {
         Timing { body: body.into(), ..self }
     }
 
-    /// When the answer to request `n` is due, that arrived then; both since the origin.
+    /// The due time of the answer to request `n` that arrived at `arrived`; both since the origin.
     #[must_use]
     pub fn due(&self, n: u64, arrived: Duration) -> Duration {
         let due = arrived + self.delays.nth(n);
@@ -73,8 +73,8 @@ impl Timing {
 
 /// A running server on a free port of 127.0.0.1; dropping it stops it, and panics if it broke down.
 ///
-/// An answer leaves late by the writes before it when many are due at once, and by what the machine takes away from
-/// its thread. [`TimedServer::lateness`] says by how much it was.
+/// An answer is late by the writes before it if many are due at once, and by the time the machine takes from
+/// its thread. [`TimedServer::lateness`] gives the amount.
 #[derive(Debug)]
 pub struct TimedServer {
     addr: SocketAddr,
@@ -86,7 +86,7 @@ pub struct TimedServer {
 }
 
 impl TimedServer {
-    /// Listens, and counts time from now.
+    /// Starts a server; its time counts from now.
     pub fn start(timing: Timing) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
@@ -101,19 +101,19 @@ impl TimedServer {
         Ok(TimedServer { addr, origin, timing, log, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Its address.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// An address of it for people; every path gets the same answer.
+    /// Its URL for people; every path gets the same answer.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.addr)
     }
 
-    /// The instant from which its times are counted: the first period of stalls begins there.
+    /// The origin of its times: the first period of stalls begins there.
     #[must_use]
     pub fn origin(&self) -> Instant {
         self.origin
@@ -125,20 +125,20 @@ impl TimedServer {
         self.log.arrived.load(Ordering::SeqCst)
     }
 
-    /// Answers given so far; one that a client has seen is among them.
+    /// Answers given so far, including every answer seen by a client.
     #[must_use]
     pub fn answered(&self) -> u64 {
         self.log.list().answered
     }
 
-    /// Connections taken so far.
+    /// Connections accepted so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.log.connections.load(Ordering::SeqCst)
     }
 
-    /// The exact response time of request `n` that was meant to start at this instant, when nothing but this server
-    /// takes time. With a constant delay `n` does not matter. An instant before the origin counts as the origin.
+    /// The exact response time of request `n` with this intended start, if nothing but this server takes
+    /// time. With a constant delay `n` does not matter. An instant before the origin counts as the origin.
     #[must_use]
     pub fn response_at(&self, n: u64, intended_start: Instant) -> Duration {
         let start = intended_start.saturating_duration_since(self.origin);
@@ -147,7 +147,7 @@ impl TimedServer {
 
     /// The exact quantile of the delays (without stalls) of the answers given so far.
     ///
-    /// `None` when there are none, or more than the log keeps (2^20).
+    /// `None` without answers, or with more than the log keeps (2^20).
     #[must_use]
     pub fn exact(&self, q: f64) -> Option<Duration> {
         let list = self.log.list();
@@ -161,7 +161,7 @@ impl TimedServer {
         self.log.list().first.clone()
     }
 
-    /// The quantile of how late its answers left, over those it keeps: the error of the server itself.
+    /// The quantile of the lateness of its kept answers: the error of the server itself.
     #[must_use]
     pub fn lateness(&self, q: f64) -> Option<Duration> {
         exact(self.answers().iter().map(|g| g.sent - g.due), q)
@@ -170,7 +170,7 @@ impl TimedServer {
 
 impl Drop for TimedServer {
     fn drop(&mut self) {
-        // Adding one to a counter of zero cannot block or fail while we hold it.
+        // Adding one to a counter of zero can neither block nor fail while it is held.
         let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
         match self.thread.take().map(JoinHandle::join) {
             // A second panic would hide the first.

@@ -1,6 +1,7 @@
-//! The loop of the timed server: one thread over readiness, with a timer of nanoseconds.
+//! The loop of the timed server: one thread over readiness, with a nanosecond timer.
 //!
-//! A runtime's timers round to a millisecond, which would be many percent of the delays that tests compare with.
+//! A runtime's timers round to a millisecond, which would be many percent of the delays that tests compare
+//! with.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,20 +21,23 @@ use super::Timing;
 use super::link::{Asked, Link};
 use super::log::{Given, Log};
 
+/// Number of the listener among the sources of events.
 const LISTENER: u64 = u64::MAX;
+/// Number of the request to stop among the sources of events.
 const STOP: u64 = u64::MAX - 1;
 
-/// Events taken at once: few enough that an answer that falls due meanwhile is late by microseconds only.
+/// Most events taken at once: few enough that an answer due meanwhile is late by microseconds only.
 const BATCH: usize = 64;
 
-/// Connections taken at once, for the same reason.
+/// Most connections accepted at once, for the same reason.
 const ACCEPTS: usize = 32;
 
-/// So long before an answer is due the thread stops sleeping and looks at the clock: about what a wake-up takes on a
-/// virtual machine. It costs a core up to this span per answer, which a target may have.
+/// Time before an answer is due from which on the thread polls the clock instead of sleeping: about the
+/// duration of a wake-up on a virtual machine. It costs a core up to this span per answer, acceptable for a
+/// test target.
 const AWAKE: Duration = Duration::from_micros(60);
 
-/// When an answer is due, since the origin.
+/// An answer due at a time, since the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Duration,
@@ -64,7 +68,7 @@ struct Running {
 impl Loop {
     /// Serves until it is stopped.
     pub(super) fn run(self) -> io::Result<()> {
-        // Without this the kernel gathers wake-ups of up to 50 microseconds.
+        // Otherwise the kernel delays wake-ups by up to 50 microseconds.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &self.listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
@@ -92,7 +96,7 @@ impl Running {
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            // What is readable now has arrived by now, whatever the time its turn comes.
+            // Requests readable now have arrived by now, even if their turn comes later.
             let arrived = self.setup.now();
             for event in &events[..count] {
                 match event.data.u64() {
@@ -109,7 +113,7 @@ impl Running {
             let stream = match self.setup.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // The client went away before it was taken.
+                // The client disconnected before it was accepted.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error),
             };
@@ -123,7 +127,7 @@ impl Running {
         Ok(())
     }
 
-    /// A connection has something to read, or room to write, or an end.
+    /// Handles a connection with input, room to write, or an end.
     fn turn(&mut self, slot: usize, flags: EventFlags, arrived: Duration) -> io::Result<()> {
         // An earlier event of this batch may have ended it.
         let Some(link) = self.links.get_mut(slot) else { return Ok(()) };
@@ -146,7 +150,7 @@ impl Running {
         Ok(())
     }
 
-    /// Takes the next request of a connection, if it is all there, and notes when its answer is due.
+    /// Takes the next request of a connection, if it is complete, and records its due time.
     fn take_request(&mut self, slot: usize, arrived: Duration) {
         let Some(link) = self.links.get_mut(slot) else { return };
         match link.next() {
@@ -164,7 +168,7 @@ impl Running {
     }
 
     fn answer_due(&mut self) -> io::Result<()> {
-        // One look at the clock before each, so that a long burst is timed truly.
+        // The clock is read before each, so that a long burst is timed truly.
         while let Some(due) = self.due.peek().map(|Reverse(due)| *due) {
             if due.at > self.setup.now() {
                 break;
@@ -176,7 +180,7 @@ impl Running {
     }
 
     fn answer(&mut self, due: Due) -> io::Result<()> {
-        // The client may have gone and its slot been taken by another.
+        // The client may have gone and its slot been reused.
         let Some(link) = self.links.get_mut(due.slot) else { return Ok(()) };
         let Some((_, asked)) = link.waiting.take_if(|(n, _)| *n == due.n) else { return Ok(()) };
         let Asked { without_body, then_close } = asked;

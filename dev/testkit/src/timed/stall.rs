@@ -1,11 +1,12 @@
-//! A server that stands still in a known rhythm, and what that does to response times.
+//! Stalls of a server in a known rhythm, and their effect on response times.
 
 use std::time::Duration;
 
 /// A stall in the last part of every period.
 ///
-/// Answers that fall due in a stall leave at its end, all at once. Times are counted from an origin, at which the
-/// first period begins: with `every` 5 s and `lasts` 1 s the server stands still from 4 s to 5 s, from 9 s to 10 s, ...
+/// Answers due in a stall leave at its end, all at once. Times are counted from an origin, at which the first
+/// period begins: with `every` 5 s and `lasts` 1 s the server stands still from 4 s to 5 s, from 9 s to 10 s,
+/// ...
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalls {
     /// Length of a period, above zero.
@@ -15,7 +16,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// When an answer that is due at this time after the origin leaves.
+    /// The time at which an answer due at this time leaves, both after the origin.
     #[must_use]
     pub fn leaves_at(&self, due: Duration) -> Duration {
         let (every, due_nanos) = (self.every.as_nanos(), due.as_nanos());
@@ -26,7 +27,8 @@ impl Stalls {
         nanos(period_start + every)
     }
 
-    /// The exact response time of a start at this time after the origin, when the answer takes `delay` of its own.
+    /// The exact response time of a start at this time after the origin, for an answer with the delay
+    /// `delay`.
     #[must_use]
     pub fn response_at(&self, start: Duration, delay: Duration) -> Duration {
         self.leaves_at(start + delay) - start

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
-/// Bytes both ways.
+/// A bidirectional byte stream.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -35,7 +35,7 @@ pub(crate) async fn plain(address: &Address) -> Stream {
     }
 }
 
-/// A connection that trusts this authority alone; returns what ALPN chose too.
+/// A connection that trusts this authority alone; returns the protocol chosen by ALPN too.
 pub(crate) async fn tls(
     address: &Address,
     authority: &Authority,

@@ -105,7 +105,7 @@ fn any_bytes_come_in_pieces_with_pauses_and_then_as_told() {
         let begin = Instant::now();
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         let mut got = vec![0; bytes.len()];
-        // A reset may overtake bytes that were not read yet, so what comes before it may be cut.
+        // A reset may overtake unread bytes, so the bytes before it may be cut.
         match (stream.read_exact(&mut got), then) {
             (Ok(()), _) => assert!(got == bytes && begin.elapsed() >= pause * 3),
             (Err(error), Then::Reset) => {
@@ -139,7 +139,7 @@ fn a_held_port_refuses_and_is_nobody_elses() {
     assert!(std::net::TcpListener::bind(closed.addr()).is_err());
 }
 
-/// In how many reads a client gets this text to its end.
+/// Number of reads in which a client gets this text to its end.
 fn reads(server: &Server, text: &[u8]) -> usize {
     let mut stream = TcpStream::connect(server.addr()).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
@@ -162,7 +162,7 @@ fn a_byte_at_a_time_is_read_as_it_comes() {
     let act =
         Act::Pieces { pieces: pieces::each(1, text), pause: Duration::from_millis(2), then: Then::Close };
     let server = Server::start(always(act)).unwrap();
-    // A busy machine may join some of them, and all when the client gets no processor meanwhile; not every time.
+    // A busy machine may join some of them, or all if the client gets no processor meanwhile; not every time.
     one_of(20, || {
         let reads = reads(&server, text);
         if reads > 4 { Ok(()) } else { Err(format!("no more than {reads} reads of {} bytes", text.len())) }

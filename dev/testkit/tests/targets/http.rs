@@ -57,7 +57,7 @@ fn bodies_of_all_kinds_arrive_on_one_connection() {
         ] {
             let got = client.get(path).await.unwrap();
             assert_eq!((got.status, &got.body[..]), (status, body), "{path}");
-            // The library does not state the length of nothing in every case, and need not.
+            // The library does not state the length of an empty body in every case, and need not.
             if !body.is_empty() {
                 let whole = !path.starts_with("/chunks") && !path.starts_with("/slow");
                 assert_eq!(got.header("content-length").is_some(), whole, "{path}");
@@ -108,7 +108,7 @@ fn breaks_are_seen_and_goodbyes_end_the_connection() {
         let mut late = 0;
         while client.get("/hello").await.is_ok() {
             late += 1;
-            // HTTP/2 takes what comes while its farewell is on the way, and no more.
+            // HTTP/2 accepts requests that arrive while its farewell is on the way, and no more.
             assert!(late < 1000 && matches!(client, Client::Two(_)), "{late} requests after the farewell");
         }
         assert_eq!(site.connections(), 1);

@@ -1,4 +1,4 @@
-//! The targets as clients by others see them: plain sockets, hyper, rustls, tungstenite.
+//! The targets, tested with third-party clients: plain sockets, hyper, rustls, tungstenite.
 
 mod client;
 mod doors;

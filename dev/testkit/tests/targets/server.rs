@@ -1,4 +1,4 @@
-//! The server against a plain socket: every act as a client sees it.
+//! The server against a plain socket: every action, in the client's view.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use barograph_testkit::{Act, Answer, Request, Server, always, dying_after};
 
-/// A read that takes longer than this found a server that stalls by mistake.
+/// Longest read; a longer one shows an unintended stall.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn connect(server: &Server) -> TcpStream {
@@ -20,7 +20,7 @@ fn ask(stream: &mut TcpStream, path: &str) {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
 }
 
-/// Reads exactly the wanted text.
+/// Reads exactly the expected text.
 fn expect(stream: &mut TcpStream, wanted: &str) {
     let mut bytes = vec![0; wanted.len()];
     stream.read_exact(&mut bytes).unwrap();

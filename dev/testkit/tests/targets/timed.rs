@@ -1,4 +1,4 @@
-//! The timed server against plain sockets: never early, in a known sequence, still in a stall.
+//! The timed server against plain sockets: never early, in a known sequence, silent in a stall.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,11 +8,13 @@ use barograph_testkit::{Delay, Delays, Stalls, TimedServer, Timing, exact, one_o
 
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 Known\r\ncontent-length: 2\r\n\r\nok";
-/// A read that takes longer than this found a server that stalls by mistake.
+/// Longest read; a longer one shows an unintended stall.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How late half of the answers may leave on a machine that compiles and tests meanwhile. Early is never allowed.
+/// Lateness allowed for half of the answers, on a machine that compiles and tests meanwhile. Early answers
+/// are never allowed.
 const LATE: Duration = Duration::from_millis(20);
-/// How often lateness is looked at: a machine that takes the processor away spoils some of them, a slow server all.
+/// Number of measurements of lateness: a machine that takes the processor away spoils some of them, a slow
+/// server all.
 const TRIES: usize = 5;
 
 const fn ms(count: u64) -> Duration {
@@ -32,7 +34,7 @@ fn read_ok(stream: &mut TcpStream) {
     assert_eq!(bytes, OK);
 }
 
-/// Asks a hundred times; how late half of the answers left.
+/// Sends a hundred requests; returns the median lateness of the answers.
 fn asked(delay: Delay) -> Duration {
     let delays = Delays::new(delay, 5);
     let server = TimedServer::start(Timing::of(delay, 5)).unwrap();
@@ -71,15 +73,15 @@ fn delays_follow_the_sequence_and_no_answer_is_early() {
     }
 }
 
-/// Rounds of twenty requests, until some have met a stall; how much longer than they should half of the rounds took.
+/// Rounds of twenty requests, until some have met a stall; returns the median excess of their duration.
 fn rounds_over_stalls() -> Duration {
     let stalls = Stalls { every: ms(100), lasts: ms(40) };
     let server = TimedServer::start(Timing::constant(ms(2)).stalling(stalls)).unwrap();
     let mut streams: Vec<TcpStream> = (0..20).map(|_| connect(&server)).collect();
     let (mut excess, mut waited) = (Vec::new(), 0);
     let mut rounds = 0;
-    // Round follows round without a pause, so they run into each of the three stalls; longer only when the machine takes
-    // the processor away.
+    // Round follows round without a pause, so they meet each of the three stalls; it takes longer only if the
+    // machine takes the processor away.
     let passed = || server.origin().elapsed();
     while passed() < ms(350) || (waited == 0 && passed() < PATIENCE) {
         rounds += 1;
@@ -135,7 +137,7 @@ fn requests_behind_each_other_large_bodies_heads_and_closes() {
     let body = vec![b'x'; 8 << 20];
     let server = TimedServer::start(Timing::constant(Duration::ZERO).with_body(body.clone())).unwrap();
     let mut stream = connect(&server);
-    // Both at once; the first answer is larger than what the kernel takes before it is read.
+    // Both at once; the first answer is larger than the kernel's buffers.
     stream.write_all(ASK).unwrap();
     stream.write_all(b"POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\nabcHEAD / HTTP/1.1\r\n").unwrap();
     stream.write_all(b"\r\nGET / HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
@@ -147,7 +149,7 @@ fn requests_behind_each_other_large_bodies_heads_and_closes() {
     assert_eq!(server.answered(), 4);
 }
 
-/// Answers given when one client asks to the end, one leaves before its answer and one babbles.
+/// Answers given when one client reads to the end, one disconnects before its answer and one sends garbage.
 fn answered_beside_others(delay: Duration) -> u64 {
     let server = TimedServer::start(Timing::constant(delay)).unwrap();
     let mut stays = connect(&server);
@@ -168,8 +170,8 @@ fn answered_beside_others(delay: Duration) -> u64 {
 
 #[test]
 fn clients_that_leave_or_babble_do_not_disturb_others() {
-    // A client that goes, or is seen to go, only after its answer was due is rightly answered. The longer the delay, the
-    // longer the machine would have to take the processor away for that.
+    // A client that disconnects, or is seen to, only after its answer was due is rightly answered. The longer
+    // the delay, the longer the machine would have to take the processor away for that.
     let answered = [30, 300, 3_000].map(ms).into_iter().map(answered_beside_others).find(|n| *n == 1);
     assert_eq!(answered, Some(1), "who leaves is answered");
 }

@@ -1,4 +1,4 @@
-//! The forms in which conclusions are printed.
+//! Formats of printed conclusions.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! What can be typed after every load command of a workload.
+//! Arguments shared by all load commands of workloads.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, ValueEn
 use super::watch::WatchArgs;
 use crate::catalog::WORKLOADS;
 
-/// A search needs a limit; this one holds where no other is typed.
+/// Limit of a search without typed rules.
 const SEARCH_LIMIT: Limit =
     Limit { quantile: Share::percent(99.0), percent: 99.0, limit: Nanos::from_millis(100) };
 
@@ -107,12 +107,12 @@ pub(crate) struct LoadCommandArgs {
 }
 
 impl LoadCommandArgs {
-    /// The pause after a failure; `None` where users have another pace.
+    /// Pause after a failure; `None` if users have another pace.
     pub(crate) fn pause(&self) -> Option<Nanos> {
         (self.rate.is_none() && self.think.is_none()).then_some(self.failure_pause)
     }
 
-    /// The rules that were typed, or the usual one of a search.
+    /// The typed rules, or the default one of a search.
     pub(crate) fn rules(&self) -> Vec<TypedRule> {
         if self.search && self.qos.is_empty() {
             return vec![TypedRule::Response(SEARCH_LIMIT)];
@@ -120,7 +120,7 @@ impl LoadCommandArgs {
         self.qos.clone()
     }
 
-    /// What a workload depends on.
+    /// Options that the workload depends on.
     pub(crate) fn options(&self) -> LoadOptions {
         LoadOptions {
             users: self.users,
@@ -134,14 +134,14 @@ impl LoadCommandArgs {
     }
 }
 
-/// A load command as it was typed.
+/// A load command as typed.
 pub(crate) struct TypedLoadCommand {
-    /// Its name.
+    /// Name of the command.
     pub(crate) name: String,
-    /// The workload that has it.
+    /// Name of its workload.
     pub(crate) workload: &'static str,
     pub(crate) command: &'static dyn LoadCommand,
-    /// The arguments that only it has.
+    /// Arguments that only this command has.
     pub(crate) own: ArgMatches,
     pub(crate) args: LoadCommandArgs,
 }
@@ -152,7 +152,7 @@ impl Subcommand for TypedLoadCommand {
             let own = command.arguments();
             let about = Resettable::from(own.get_about().cloned());
             let long_about = Resettable::from(own.get_long_about().cloned());
-            // The description of the options would take the place of the command's.
+            // The description of the options would replace the command's.
             LoadCommandArgs::augment_args(own).about(about).long_about(long_about)
         }))
     }

@@ -1,4 +1,4 @@
-//! What can be typed for the programs of workloads: `barograph serve NAME`, `fill NAME` and `load NAME`.
+//! Arguments of workload programs: `barograph serve NAME`, `fill NAME` and `load NAME`.
 
 use barograph_workload::{Program, Verb};
 use clap::error::ErrorKind;
@@ -6,14 +6,14 @@ use clap::{ArgMatches, Command, Error, FromArgMatches, Subcommand};
 
 use crate::catalog::WORKLOADS;
 
-/// What programs do, as it is typed, with what it is about.
+/// Verbs of programs, each with its command and description.
 const VERBS: [(Verb, &str, &str); 3] = [
     (Verb::Serve, "serve", "Run a benchmark application on its own"),
     (Verb::Fill, "fill", "Fill a data set for a benchmark application"),
     (Verb::Load, "load", "Load a filled data set into database servers, over what they hold"),
 ];
 
-/// A program of a workload as it was typed.
+/// A program of a workload as typed.
 pub(crate) struct TypedProgram {
     pub(crate) program: &'static dyn Program,
     pub(crate) typed: ArgMatches,

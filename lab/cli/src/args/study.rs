@@ -1,4 +1,4 @@
-//! What can be typed for a study.
+//! Arguments of `barograph study`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be typed to look at a run from outside while it goes on, and to take a record elsewhere.
+//! Arguments for watching a run while it goes on, and for exporting records.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ impl From<FormatArg> for Format {
     }
 }
 
-/// A whole address, or a port of this machine.
+/// Parses a complete address, or a port of this machine.
 fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok((Ipv4Addr::LOCALHOST, port).into());

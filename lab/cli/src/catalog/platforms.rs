@@ -11,13 +11,13 @@ use barograph_platform_process::ProcessPlatform;
 use barograph_platform_vm::{Program, VmPlatform};
 use barograph_spec::{Plan, Refusal, Refused};
 
-/// The hidden command that holds packets back.
+/// Hidden command that delays packets.
 const RELAY: &str = "relay";
 
-/// The hidden command that makes units inside a virtual machine.
+/// Hidden command that runs units inside a virtual machine.
 const AGENT: &str = "agent";
 
-/// Every kind, as plans and lists show them.
+/// Every kind, in the order of plans and lists.
 pub(super) const KINDS: [PlatformKind; 5] = [
     barograph_platform_process::KIND,
     barograph_platform_namespace::KIND,
@@ -34,9 +34,9 @@ struct All {
     nested: NestedPlatform,
 }
 
-/// They live as long as the program.
+/// Static, because platforms are used for the life of the program.
 static ALL: LazyLock<All> = LazyLock::new(|| {
-    // A program that cannot find itself is refused by a preflight with this name.
+    // If the path of the program is unknown, a preflight refuses this name.
     let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
     let relay = RelayProgram { program: path.clone(), args: vec![RELAY.to_owned()] };
     let container = ContainerPlatform::new(relay.clone());
@@ -50,16 +50,17 @@ static ALL: LazyLock<All> = LazyLock::new(|| {
     }
 });
 
-/// The nested one comes before those it is made of: what went with its machines need not be asked for in a sweep.
+/// The nested platform precedes those it consists of: after its machines are removed, a sweep need not ask
+/// for their containers.
 static LIST: LazyLock<[&dyn Platform; 5]> =
     LazyLock::new(|| [&ALL.process, &ALL.namespace, &ALL.nested, &ALL.container, &ALL.vm]);
 
-/// Every platform.
+/// Returns every platform.
 pub(crate) fn platforms() -> &'static [&'static dyn Platform] {
     LIST.as_slice()
 }
 
-/// The platform of a plan.
+/// Returns the platform of a plan.
 pub(crate) fn platform(plan: &Plan) -> Result<&'static dyn Platform, Refused> {
     let name = plan.deploy.platform.as_str();
     let found = platforms().iter().find(|platform| platform.name() == name);

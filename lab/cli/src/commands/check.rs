@@ -1,4 +1,4 @@
-//! `barograph check`: the plan in words before anything happens.
+//! `barograph check`: explains a plan before anything happens.
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use super::{Done, Failed, rootless, run};
 use crate::args::RunArgs;
 use crate::{catalog, machine, terminal};
 
-/// The plan of the main job, so that the program works without its source tree.
+/// Plan of the main job, built in so that the program works without its source tree.
 const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
 
-/// What refusals call it.
+/// Name of the built-in plan in refusals.
 const DEFAULT_NAME: &str = "plans/auction.toml";
 
-/// Reads the plan that was asked for and checks it against its workload and this machine.
+/// Reads the named plan and checks it against its workload and this machine.
 pub(crate) fn load(args: &RunArgs) -> Result<Vec<CheckedLoad>, Failed> {
     let (name, text) = match &args.plan {
         Some(path) => (path.display().to_string(), read(path)?),
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failed> {
     text.map_err(|why| Failed::new(ExitCode::Refused, why))
 }
 
-/// Says what will happen.
+/// Describes what a run of the loads will do.
 pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
     let mut text = barograph_spec::explain(&loads[0].checked.plan);
     let planned = planned(loads);
@@ -63,7 +63,7 @@ pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
     text
 }
 
-/// The data under an application, and what becomes of the load of its stores.
+/// Describes the data of an application, and how its stores will be loaded.
 fn with_data(planned: &Planned<'_>, platform: Option<&dyn Platform>) -> String {
     let Planned { plan, application, data, .. } = planned;
     let of = plan.letter.map_or_else(String::new, |_| format!("{}: ", plan.load));
@@ -84,7 +84,7 @@ fn with_data(planned: &Planned<'_>, platform: Option<&dyn Platform>) -> String {
     text
 }
 
-/// Checks and explains.
+/// Checks a plan and explains it.
 pub(crate) fn check(args: &RunArgs) -> Done {
     let mut loads = load(args)?;
     rootless::enter(&plan_of_all(&loads).checked)?;
@@ -102,7 +102,7 @@ pub(crate) fn check(args: &RunArgs) -> Done {
     Ok(if missing.is_empty() { ExitCode::Fine } else { ExitCode::Refused })
 }
 
-/// What this machine lacks for the deployment of a plan; nothing is missing where nothing is deployed.
+/// Lists what this machine lacks for the deployment of a plan; empty if nothing is deployed.
 pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<Missing>, Failed> {
     let planned = planned(loads);
     if planned.iter().all(|planned| planned.application.is_none()) {

@@ -1,4 +1,4 @@
-//! `barograph clean`: removes whatever interrupted runs left, by their ledgers.
+//! `barograph clean`: removes everything that interrupted runs left, by their ledgers.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,19 +15,20 @@ use super::{Done, Failed};
 use crate::args::CleanArgs;
 use crate::{catalog, terminal};
 
-/// A child that a killed program had just started holds the ledger until it runs its own program.
+/// Time in which a ledger must become free: a child that a killed program had just started holds it until it
+/// executes its own program.
 const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
-/// How often it is tried until then.
+/// Interval between attempts to open a ledger.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// Whoever writes a file touches it more often than this.
+/// Age of an abandoned draft; a live writer touches its file more often.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 
-/// Folders of a record that are written into after its run.
+/// Folders of a record that are written after its run.
 const TABLES: [Format; 2] = [Format::Csv, Format::Parquet];
 
-/// Opens a ledger; one that stays in use belongs to a run that goes on.
+/// Opens a ledger; a ledger that stays in use belongs to a live run.
 fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
     let retry = async {
         loop {
@@ -41,7 +42,7 @@ fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
     within.unwrap_or_else(|_| Ledger::open(path))
 }
 
-/// The records of all runs, those of studies too, with the names of the runs.
+/// Records of all runs, including those of studies, with the names of the runs.
 fn records(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
     let of = |root: &Path| -> Result<Vec<(String, PathBuf)>, Failed> {
         let ids = barograph_record::list(root)?.into_iter();
@@ -54,7 +55,7 @@ fn records(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
     Ok(all)
 }
 
-/// Removes snapshots of loaded stores; gives how many there were.
+/// Removes snapshots of loaded stores and returns their number.
 fn remove_snapshots(data: &Path) -> Result<usize, Failed> {
     let done = barograph_harness::remove_snapshots(data)
         .with_context(|| format!("remove the snapshots in `{}`", data.display()))
@@ -80,19 +81,19 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
     Ok(if swept.left == 0 { ExitCode::Fine } else { ExitCode::PlatformFault })
 }
 
-/// What was found in ledgers.
+/// Results of sweeping all ledgers.
 #[derive(Default)]
 struct All {
-    /// Things that are gone now.
+    /// Number of removed things.
     found: usize,
-    /// Things that could not be removed, and ledgers and folders that cannot be read.
+    /// Number of things that could not be removed, and of unreadable ledgers and folders.
     left: usize,
-    /// Ledgers of runs that go on.
+    /// Number of ledgers of live runs.
     running: usize,
 }
 
 impl All {
-    /// Removes files of a folder that have not got their names and were not touched for so long.
+    /// Removes drafts from a folder that were not touched for `untouched_for`.
     fn drafts(&mut self, (owner, folder): (&str, &Path), untouched_for: Duration, tell: fn(&str)) {
         if !folder.is_dir() {
             return;
@@ -103,7 +104,7 @@ impl All {
                 drafts.iter().for_each(|d| tell(&format!("{owner}: removed half a file {}", d.display())));
             }
             Err(why) => {
-                // Everything else is swept all the same.
+                // The rest is swept nevertheless.
                 self.left += 1;
                 terminal::complain(&why.into());
             }
@@ -111,10 +112,11 @@ impl All {
     }
 }
 
-/// Removes what was left in the folder of a study, before it goes on. Whoever asks holds its lock.
+/// Removes leftovers from the folder of a study before it is resumed. The caller holds its lock.
 ///
 /// # Errors
-/// When something could not be removed, or a run of it still goes on: either would disturb those that follow.
+/// If something cannot be removed, or a run of the study is still live: either would disturb the following
+/// runs.
 pub(super) fn of_study(study: &Path) -> Result<(), Failed> {
     let mut all = sweep(records(&runs_of(study))?, terminal::say)?;
     all.drafts(("the study", study), Duration::ZERO, terminal::say);
@@ -131,7 +133,7 @@ pub(super) fn of_study(study: &Path) -> Result<(), Failed> {
     Err(Failed::new(ExitCode::PlatformFault, why))
 }
 
-/// Sweeps the ledgers and drafts of these records, and tells what became of each thing.
+/// Sweeps the ledgers and drafts of these records, and reports each thing.
 fn sweep(records: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed> {
     let runtime = runtime()?;
     let mut all = All::default();
@@ -152,7 +154,7 @@ fn sweep(records: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed>
                 continue;
             }
             Err(why) => {
-                // The other runs are swept all the same.
+                // The other runs are swept nevertheless.
                 all.left += 1;
                 terminal::complain(&why.into());
                 continue;

@@ -1,4 +1,4 @@
-//! `barograph compare`: records of runs, held against each other.
+//! `barograph compare`: compares records of runs.
 
 use barograph_record::{Compared, ExitCode, KeptFinding, Run};
 use barograph_report::comparison;
@@ -9,7 +9,7 @@ use super::{Done, Failed};
 use crate::args::{CompareArgs, Format};
 use crate::terminal;
 
-/// Compares, prints, and ends with what a CI job wants to know.
+/// Compares, prints the result, and returns the exit code for a CI job.
 pub(crate) fn compare(args: &CompareArgs) -> Done {
     let opened = [opened(args, &args.baseline)?, opened(args, &args.candidate)?];
     let [baseline, candidate] = [runs(&opened[0])?, runs(&opened[1])?];
@@ -39,13 +39,13 @@ fn code_of(why: &NotComparable) -> ExitCode {
     }
 }
 
-/// What is worse comes before what nothing is known of, and that before what is undecided.
+/// Exit code of a comparison. Worse precedes unknown, and unknown precedes undecided.
 fn end(compared: &Compared, strict: bool) -> ExitCode {
     let any = |finding| compared.count(finding) > 0;
     let unknown = || !compared.missing.is_empty() || compared.found().any(|(_, row)| row.is_without_pairs());
     match () {
         () if any(KeptFinding::Worse) || compared.breaks_rules => ExitCode::Regression,
-        // Nothing was held against anything, which is no success.
+        // No metric was compared, which is not a success.
         () if compared.metrics.is_empty() || unknown() => ExitCode::NotValid,
         () if strict && any(KeptFinding::Undecided) => ExitCode::Undecided,
         () => ExitCode::Fine,

@@ -1,4 +1,4 @@
-//! `barograph control`: the load of a run that is on, changed, asked or ended from another terminal.
+//! `barograph control`: changes, queries or ends the load of a live run from another terminal.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,11 @@ use crate::args::ControlArgs;
 use crate::terminal;
 use crate::words::{count, figure, time};
 
+/// Accepted commands, for refusals.
 const USAGE: &str =
     "write users=500, rate=2000 or scale=150 (with over=10s if it should take time), status, or stop";
 
-/// Sends one command and prints the answer.
+/// Sends one command and prints the reply.
 pub(crate) fn control(args: &ControlArgs) -> Done {
     let (run, words) = match args.words.split_first() {
         Some((first, rest)) if !is_command(first) => (Some(first.as_str()), rest),
@@ -79,7 +80,7 @@ fn command(words: &[String]) -> Result<Command, String> {
     Ok(Command::Level { level, unit: Some(unit), over_s: over_s.unwrap_or(0.0) })
 }
 
-/// How the load stands, in words.
+/// Describes the status of the load.
 fn told(command: &Command, status: &barograph_harness::control::Status) -> String {
     let load = status.unit.offered(status.level);
     let done = match command {

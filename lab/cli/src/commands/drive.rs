@@ -1,4 +1,4 @@
-//! `barograph drive`: this program as one of several drivers of a run.
+//! `barograph drive`: runs this program as one of several drivers of a run.
 
 use std::net::TcpListener;
 
@@ -12,12 +12,12 @@ use super::{Done, Failed};
 use crate::args::DriveArgs;
 use crate::{catalog, machine, terminal};
 
-/// This program and its version, as harness and drivers compare it.
+/// Name and version of this program, as harness and drivers compare them.
 pub(crate) fn tool() -> String {
     format!("barograph {} ({})", env!("CARGO_PKG_VERSION"), env!("BAROGRAPH_COMMIT"))
 }
 
-/// Drives until the load is over, or nobody wants it any more.
+/// Drives until the load has ended or the harness is gone.
 pub(crate) fn drive(args: &DriveArgs) -> Done {
     let refused = |why: anyhow::Error| Failed::new(ExitCode::Refused, why);
     let clock = Clock::start();
@@ -51,7 +51,7 @@ pub(crate) fn drive(args: &DriveArgs) -> Done {
             _ = tell, if supervised => Ok(()),
         }
     });
-    // A load that somebody prepares meanwhile may take seconds to give up.
+    // A load in preparation may take seconds to give up.
     runtime.shutdown_background();
     match served {
         Ok(()) => Ok(ExitCode::Fine),

@@ -1,4 +1,4 @@
-//! `barograph export`: a record or a study as tables.
+//! `barograph export`: writes a record or a study as tables.
 
 use anyhow::anyhow;
 use barograph_export::{ExportError, Format, Histograms, Written};
@@ -10,7 +10,7 @@ use super::{Done, Failed, study};
 use crate::args::ExportArgs;
 use crate::terminal;
 
-/// Writes the tables and names them.
+/// Writes the tables and prints their paths.
 pub(crate) fn export(args: &ExportArgs) -> Done {
     let format = Format::from(args.format);
     let opened = Opened::find(&args.record.runs, args.record.run.as_deref())?;

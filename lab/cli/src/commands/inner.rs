@@ -1,4 +1,4 @@
-//! Commands that nobody types: what platforms start of this program.
+//! Hidden commands, which platforms start.
 
 use anyhow::Context;
 use barograph_record::ExitCode;
@@ -6,14 +6,14 @@ use barograph_record::ExitCode;
 use super::{Done, Failed};
 use crate::args::Words;
 
-/// Holds the packets of a link back until its standard input ends.
+/// Delays the packets of a link until its standard input ends.
 pub(crate) fn relay(args: Words) -> Done {
     let held = barograph_platform_namespace::relay_main(args.words).context("hold packets back");
     held.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
     Ok(ExitCode::Fine)
 }
 
-/// Makes units inside a virtual machine until it is told to leave.
+/// Runs units inside a virtual machine until it is told to end.
 pub(crate) fn agent(args: &Words) -> Done {
     let served = barograph_platform_vm::agent_main(&args.words).context("serve as an agent");
     served.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;

@@ -1,4 +1,5 @@
-//! `barograph completions` and `barograph manual`: what is installed beside the program, from the same definition of commands.
+//! `barograph completions` and `barograph manual`: files for an installation, generated from the definition
+//! of commands.
 
 use anyhow::Context;
 use barograph_record::ExitCode;
@@ -8,7 +9,7 @@ use super::{Done, Failed};
 use crate::args::{Args, CompletionsArgs, ManualArgs};
 use crate::terminal;
 
-/// Prints the completions for a shell.
+/// Prints the completions of a shell.
 pub(crate) fn completions(args: &CompletionsArgs) -> Done {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "barograph", &mut text);

@@ -8,7 +8,7 @@ use super::{Done, Failed};
 use crate::args::{ListArgs, Listed};
 use crate::{catalog, shipped, terminal};
 
-/// Lists one kind of thing, a line each.
+/// Lists all things of one kind, one per line.
 pub(crate) fn list(args: &ListArgs) -> Done {
     match args.what {
         Listed::Workloads => workloads(),
@@ -65,13 +65,13 @@ fn sizes() {
     }
 }
 
-/// What a file says of itself in its first line: a comment, or what it is about.
+/// Description of a file in its first line, without comment sign or key.
 fn about(line: &str) -> &str {
     let said = line.strip_prefix("about = \"").and_then(|rest| rest.strip_suffix('"'));
     said.unwrap_or_else(|| line.trim_start_matches(['#', ' ']))
 }
 
-/// The shipped files of a folder with the first line of each; false when there is no such folder.
+/// Lists the shipped files of a folder with their descriptions; returns false if the folder does not exist.
 fn files(folder: &str) -> bool {
     let Ok(files) = shipped::files(Path::new(folder)) else { return false };
     for path in files {
@@ -121,7 +121,8 @@ fn runs(args: &ListArgs) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A plan of all defaults, a key a line with what is allowed; keys that are not in an empty plan stand in it as comments.
+/// Prints a plan of all defaults, one key per line with its allowed values; keys that an empty plan lacks are
+/// comments.
 fn keys() {
     let plan = catalog::WORKLOADS.read("defaults", "", &[]).expect("the defaults are a plan");
     let empty: toml::Value = plan.resolved.parse::<toml::Table>().expect("a resolved plan is TOML").into();

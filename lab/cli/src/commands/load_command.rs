@@ -1,7 +1,7 @@
-//! Load commands: a target under load in one line, as in `barograph http URL`.
+//! Load commands: load a target with one line, as in `barograph http URL`.
 //!
-//! The arguments become a plan and, where the workload of it does not follow from the plan alone, a workload; from there on
-//! everything is as in `barograph run`: the same engine, judging, search, record and report.
+//! The arguments become a plan and, if it does not follow from the plan alone, a workload. Everything else is
+//! the same as in `barograph run`: engine, judging, search, record and report.
 
 mod plan;
 mod summary;
@@ -28,7 +28,7 @@ use crate::watch::Watch;
 use crate::{machine, words};
 use summary::Summary;
 
-/// Loads one target.
+/// Loads a target.
 pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
     let args = &typed.args;
     let load = typed.command.load(&typed.own, &args.options())?;
@@ -54,7 +54,7 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
     let by_signal = interrupt.clone();
     let hear = move || by_signal.comes();
     let finished = start.carry_out_hearing(hear, vec![load], &mut watch.beside(screen.as_mut()));
-    // Gives the terminal back before anything else is said.
+    // Restores the terminal before anything else is printed.
     drop(screen);
     let finished = finished?;
     let record = args.keep_record.as_ref().map(|_| finished.dir.as_path());
@@ -72,7 +72,8 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
     Ok(if interrupted { ExitCode::Interrupted } else { finished.exit })
 }
 
-/// The wish to end early: the first ends the load in order, so that what was measured is shown, the next ends the run.
+/// Early end on request: the first signal ends the load in order, so that results are shown; the next one
+/// ends the run.
 #[derive(Clone)]
 struct Interrupt {
     dir: PathBuf,
@@ -86,18 +87,18 @@ impl Interrupt {
             return self.stop.stop();
         }
         terminal::say("stopping: what was measured so far is shown; a second signal ends it at once");
-        // The run answers between two intervals, on the thread that hears signals.
+        // The run replies between two intervals, on the thread that receives signals.
         let (dir, stop) = (self.dir.clone(), self.stop.clone());
         std::thread::spawn(move || {
             if ask(&dir, &Command::Stop).is_err() {
-                // There is no load yet.
+                // The load has not begun.
                 stop.stop();
             }
         });
     }
 }
 
-/// The folder of records: the one that was named, or one that goes with the program.
+/// Folder of records: the named one, or a temporary one that is removed at the end.
 fn records(typed: &TypedLoadCommand) -> Result<(PathBuf, Option<TempDir>), Failed> {
     if let Some(folder) = &typed.args.keep_record {
         return Ok((folder.clone(), None));
@@ -142,7 +143,7 @@ fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Check
     }
 }
 
-/// Shows nothing.
+/// A screen that shows nothing.
 struct Dark;
 
 impl Screen for Dark {
@@ -151,7 +152,7 @@ impl Screen for Dark {
     fn say(&mut self, _: &str) {}
 }
 
-/// Figures and keys where somebody looks, plain lines elsewhere, nothing when quiet.
+/// Screen of the run: figures and keys on a terminal, plain lines elsewhere, nothing if quiet.
 fn screen(
     args: &LoadCommandArgs,
     title: String,
@@ -174,12 +175,12 @@ fn screen(
     };
     match Display::open(title, checked.plan.unit, levers) {
         Ok(display) => Box::new(display),
-        // A terminal that cannot be taken over can still be written to.
+        // If the screen cannot be taken over, plain lines are still possible.
         Err(_) => Box::new(Terminal::new()),
     }
 }
 
-/// Prints the result and writes the report, whose path it gives.
+/// Prints the result and writes the report. Returns the path of the report.
 fn conclude(
     typed: &TypedLoadCommand,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! `barograph new`: a first scenario from what a service already has.
+//! `barograph new`: writes a first scenario from a description or recording of a service.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) fn new(args: &NewArgs) -> Done {
         Some(path) => write_new(path, &text).map_err(refused)?,
         None => terminal::result(text.trim_end()),
     }
-    // What does not pass the check of scenarios is written all the same, for a person to correct.
+    // A scenario that fails its check is written nevertheless, for correction by the user.
     let name = args.output.as_deref().map_or("the printed scenario".into(), Path::to_string_lossy);
     let checked = barograph_workload_scenario::read(&name, &text);
     let scenario =
@@ -61,7 +61,7 @@ fn cannot_use(file: &Path) -> String {
     format!("make a scenario from `{}`", file.display())
 }
 
-/// Never over a file that somebody may have edited.
+/// Writes a new file; an existing one may have been edited and is kept.
 fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
     use std::io::Write;
     let file = fs::File::options().write(true).create_new(true).open(path);

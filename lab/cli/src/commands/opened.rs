@@ -1,4 +1,5 @@
-//! A record as it was named: a run or a study by its name, its folder, or a file that `barograph share` made.
+//! A record named on the command line: a run or a study, by its name, its folder, or a file of
+//! `barograph share`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +10,19 @@ use tempfile::TempDir;
 
 use super::{Failed, show, study};
 
-/// The folder of a record, and where results about it go.
+/// Folder of a record, and folder for results about it.
 pub(crate) struct Opened {
-    /// The record.
+    /// Folder of the record.
     pub(crate) folder: PathBuf,
-    /// The record itself; of a shared file a folder of its name in the working folder.
+    /// Folder for results: the record itself or, for a shared file, a folder of its name in the working
+    /// folder.
     pub(crate) results: PathBuf,
-    /// A shared file is unpacked into it, and it is removed with this value.
+    /// Temporary folder of an unpacked file, removed with this value.
     _unpacked: Option<TempDir>,
 }
 
 impl Opened {
-    /// The record that is named, or the latest run.
+    /// Finds the named record, or the latest run.
     pub(crate) fn find(runs: &Path, name: Option<&str>) -> Result<Self, Failed> {
         let Some(name) = name else { return Ok(Self::of(show::latest(runs)?)) };
         let path = Path::new(name);
@@ -46,12 +48,12 @@ impl Opened {
         Ok(Opened { folder, results, _unpacked: Some(place) })
     }
 
-    /// Whether it is of a study.
+    /// Whether it is a study.
     pub(crate) fn is_study(&self) -> bool {
         self.folder.join(STUDY_FILE).is_file()
     }
 
-    /// The record of a run.
+    /// Reads the record of a run.
     pub(crate) fn run(&self) -> Result<Run, Failed> {
         Ok(Run::open(&self.folder)?)
     }

@@ -1,4 +1,4 @@
-//! `barograph serve`, `fill` and `load`: programs that workloads bring along.
+//! `barograph serve`, `fill` and `load`: programs of workloads.
 
 use barograph_platform::Later;
 use barograph_record::ExitCode;
@@ -8,7 +8,7 @@ use super::Done;
 use crate::args::TypedProgram;
 use crate::{machine, terminal};
 
-/// Runs one to its end.
+/// Runs a program to its end.
 pub(crate) fn run(typed: &TypedProgram) -> Done {
     let outside = Outside {
         result: terminal::result,
@@ -22,16 +22,16 @@ pub(crate) fn run(typed: &TypedProgram) -> Done {
     Ok(ExitCode::Fine)
 }
 
-/// Calls `then` when standard input ends, which it does when whoever supervises this process is gone.
+/// Calls `then` when standard input ends, which happens when the supervising process is gone.
 pub(crate) fn when_input_ends(then: Box<dyn FnOnce() + Send>) {
     std::thread::spawn(move || {
-        // What comes is of no interest, only that nothing comes any more.
+        // Input is ignored; only its end matters.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         then();
     });
 }
 
-/// Ctrl-C, a polite kill or, where it is supervised, the end of standard input.
+/// Waits for Ctrl-C, SIGTERM or, if supervised, the end of standard input.
 fn told_to_end(by: Supervision) -> Later<'static, ()> {
     let (told, tell) = tokio::sync::oneshot::channel::<()>();
     let supervised = by == Supervision::SignalsAndInput;
@@ -47,7 +47,7 @@ fn told_to_end(by: Supervision) -> Later<'static, ()> {
     })
 }
 
-/// Ctrl-C or a polite kill.
+/// Waits for Ctrl-C or SIGTERM.
 async fn signalled() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {

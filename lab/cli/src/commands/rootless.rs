@@ -1,4 +1,4 @@
-//! Without root: this program starts itself again where it may make networks.
+//! Runs without root: the program starts itself again in a user namespace, where it may create networks.
 
 use std::os::unix::process::CommandExt as _;
 
@@ -11,16 +11,16 @@ use barograph_spec::{Refusal, Refused};
 use super::Failed;
 use crate::args::WatchArgs;
 
-/// The platform that can do without root.
+/// Platform that works without root.
 const PLATFORM: &str = "namespace";
 
-/// What is different there, for the terminal and the record.
+/// Differences inside the user namespace, for the terminal and the record.
 const NOTE: &str = "this user is not root, so everything runs inside a user namespace: no limits by control groups, and \
                     hosts have the kernel's own network settings";
 
-/// Replaces this program by itself inside a user namespace, if this plan needs one here and this user may make one. The
-/// number of the process stays, so signals reach it and its exit code is the caller's. Comes back when there is nothing
-/// to do, and when it may not: then the platform says what is missing.
+/// Replaces this program by itself inside a user namespace, if the plan needs one and this user may create
+/// one. The process id stays, so signals reach it and its exit code is the caller's. Returns if no namespace
+/// is needed, and if none may be created: then the platform reports what is missing.
 pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
     if !is_needed(checked) {
         return Ok(());
@@ -40,13 +40,13 @@ pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
     Err(failed(rootless::command(&program, &args).exec()))
 }
 
-/// Does this plan need a user namespace here?
+/// Whether this plan needs a user namespace here.
 fn is_needed(checked: &Checked) -> bool {
     checked.plan.deploy.platform == PLATFORM && rootless::needed()
 }
 
-/// Refuses those who look on where the program is going to be inside: from outside the live page is not reached, and
-/// from inside no receiver is.
+/// Refuses a live page and receivers if the program is going to enter a namespace: the page could not be
+/// reached from outside, nor receivers from inside.
 pub(crate) fn refuse_watching(checked: &Checked, watch: &WatchArgs) -> Result<(), Failed> {
     if !is_needed(checked) || checked.target != Target::Deployed {
         return Ok(());
@@ -63,7 +63,8 @@ pub(crate) fn refuse_watching(checked: &Checked, watch: &WatchArgs) -> Result<()
     if refusals.is_empty() { Ok(()) } else { Err(HarnessError::Refused(Refused(refusals)).into()) }
 }
 
-/// From inside, nothing outside is reached. A driver that is this process stays where it is.
+/// Refuses a target outside, which cannot be reached from inside. A driver that is this process stays
+/// outside.
 fn not_reachable(checked: &Checked) -> Result<(), Failed> {
     let driver = &checked.plan.driver;
     if driver.count == 1 && driver.place != "unit" {
@@ -81,7 +82,7 @@ fn not_reachable(checked: &Checked) -> Result<(), Failed> {
     .into())
 }
 
-/// Notes that this is the inside.
+/// Notes that the run takes place inside a user namespace.
 pub(crate) fn note(loads: &mut [CheckedLoad]) {
     let checked = &mut loads[0].checked;
     if checked.plan.deploy.platform == PLATFORM && in_user_namespace() {

@@ -1,4 +1,4 @@
-//! `barograph run`: the plan, the run, the verdict, the report.
+//! `barograph run`: runs a plan and shows verdict and report.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,20 +47,20 @@ pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     Ok(finished.exit)
 }
 
-/// Says it once, where figures are about to be taken.
+/// Warns of a debug build once, before anything is measured.
 pub(crate) fn warn_of_debug_builds() {
     if cfg!(debug_assertions) {
         terminal::say("note      this is a debug build: its figures mean nothing");
     }
 }
 
-/// The time since 1970, for values that a target is sent; nothing is measured with it.
+/// Time since 1970, for values sent to targets; nothing is measured with it.
 pub(crate) fn time_of_day() -> Nanos {
     let since = jiff::Timestamp::now().as_nanosecond();
     Nanos(u64::try_from(since).unwrap_or(0))
 }
 
-/// A run that is about to begin: its name, and the means to stop it.
+/// A run about to begin: its name, and the means to stop it.
 pub(crate) struct Start {
     pub(crate) id: RunId,
     pub(crate) stop: StopHandle,
@@ -78,19 +78,19 @@ impl Start {
     /// One of several runs of this process, which are stopped together.
     pub(crate) fn another(number: u32, (stop, heard): (StopHandle, Stop)) -> Self {
         let now = jiff::Timestamp::now();
-        // Two runs of the same second differ by the process that made them, or by their number in it.
+        // Runs in the same second differ by their process, or by their number in it.
         let id = RunId::new(now, (std::process::id().wrapping_add(number) & 0xffff) as u16);
         Start { id, stop, heard, at: format!("{now:.0}"), followers: Vec::new(), watch: None }
     }
 
-    /// With somebody who looks on, which the record says.
+    /// Adds the followers, which the record discloses.
     pub(crate) fn watched_by(mut self, watch: &Watch) -> Self {
         self.followers = watch.followers();
         self.watch = watch.disclosed();
         self
     }
 
-    /// Runs what was checked. A signal stops it.
+    /// Runs the checked loads. A signal stops the run.
     pub(crate) fn carry_out(
         self,
         loads: Vec<CheckedLoad>,
@@ -100,7 +100,7 @@ impl Start {
         self.carry_out_hearing(move || stop_by_signal(&stop), loads, screen)
     }
 
-    /// The same where each signal does something else.
+    /// As [`Self::carry_out`], with an action for each signal.
     pub(crate) fn carry_out_hearing(
         self,
         signal: impl FnMut() + Send + 'static,
@@ -116,7 +116,7 @@ impl Start {
         Ok(finished?)
     }
 
-    /// What the run is given from outside.
+    /// Parameters of the run.
     pub(crate) fn world(self, loads: &[CheckedLoad]) -> World<'static> {
         let command = command();
         let mut disclosure = disclosure::disclosure(loads, &command);
@@ -135,13 +135,14 @@ impl Start {
         }
     }
 
-    /// When it begins, as RFC 3339 in UTC.
+    /// Start of the run, as RFC 3339 in UTC.
     pub(crate) fn at(&self) -> &str {
         &self.at
     }
 }
 
-/// The command as typed, without the folder of the program: records are passed on, and it says something of this machine.
+/// The command line as typed, without the folder of the program, which would reveal this machine to readers
+/// of the record.
 pub(crate) fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(program) = words.first_mut() {
@@ -152,7 +153,7 @@ pub(crate) fn command() -> String {
     masked(&words.join(" ")).into_owned()
 }
 
-/// Masks the values of headers that carry credentials: of `-H NAME:VALUE`, `-HNAME:VALUE` and `--header=NAME:VALUE`.
+/// Masks credentials in headers: the values of `-H NAME:VALUE`, `-HNAME:VALUE` and `--header=NAME:VALUE`.
 fn mask_headers(words: &mut [String]) {
     let mut is_header = false;
     for word in words {
@@ -169,7 +170,7 @@ fn mask_headers(words: &mut [String]) {
     }
 }
 
-/// What harness, driver and ledgers run on: one thread.
+/// Runtime of harness, driver and ledgers: one thread.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -178,7 +179,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
         .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
 }
 
-/// Ctrl-C and a polite kill both stop the run in order.
+/// Stops the run in order on Ctrl-C or SIGTERM.
 pub(crate) fn listen_for_signals(stop: StopHandle) -> impl Future<Output = ()> + Send {
     on_signals(move || stop_by_signal(&stop))
 }
@@ -188,9 +189,9 @@ fn stop_by_signal(stop: &StopHandle) {
     stop.stop();
 }
 
-/// Does this at each SIGINT and SIGTERM. None of them ends the program from this call on, which must be made within the
-/// runtime that then runs what it gives: a signal between the begin of a record and the first wait would leave both record
-/// and ledger open.
+/// Calls `act` on each SIGINT and SIGTERM, which no longer end the program from this call on. Must be called
+/// within the runtime that runs the returned future: a signal between the start of a record and the first
+/// wait would leave record and ledger open.
 fn on_signals(mut act: impl FnMut() + Send) -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
     let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
@@ -206,12 +207,12 @@ fn on_signals(mut act: impl FnMut() + Send) -> impl Future<Output = ()> + Send {
     }
 }
 
-/// Shows what the record says and makes the report, whose path it gives.
+/// Prints the result of the record and writes the report. Returns the path of the report.
 fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
     let read = Run::open(dir);
     let run = match read {
         Ok(run) => run,
-        // The run's own error says more than that its record cannot be read back.
+        // The run's own error is more important than a record that cannot be read.
         Err(_) if failed => return Ok(None),
         Err(why) => return Err(Failed::new(ExitCode::CannotWrite, why)),
     };

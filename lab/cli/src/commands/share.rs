@@ -1,4 +1,4 @@
-//! `barograph share`: a record as one file, after a check for what should not leave this machine.
+//! `barograph share`: packs a record into one file, after a check for private data.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{Done, Failed};
 use crate::args::ShareArgs;
 use crate::{machine, terminal};
 
-/// Findings that are told.
+/// Largest number of findings shown.
 const MOST_TOLD: usize = 30;
 
 /// Checks a record and packs it.
@@ -29,7 +29,7 @@ pub(crate) fn share(args: &ShareArgs) -> Done {
     Ok(ExitCode::Fine)
 }
 
-/// The name of a record: that of its folder, by any path to it.
+/// Name of a record: that of its folder, by any path to it.
 fn name_of(folder: &Path) -> String {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(|| "record".to_owned(), |name| name.to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! `barograph show` and `barograph report`: the record of a run or a study as a table and as a page.
+//! `barograph show` and `barograph report`: a run or a study as a table and as a page.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{Done, Failed, study};
 use crate::args::RecordArgs;
 use crate::terminal;
 
-/// Prints a record's verdict, or what follows from a study.
+/// Prints a record's verdict, or the conclusions of a study.
 pub(crate) fn show(args: &RecordArgs) -> Done {
     let opened = Opened::find(&args.runs, args.run.as_deref())?;
     if opened.is_study() {
@@ -22,7 +22,7 @@ pub(crate) fn show(args: &RecordArgs) -> Done {
     Ok(ExitCode::Fine)
 }
 
-/// Makes the report of a run or a study again.
+/// Writes the report of a run or a study again.
 pub(crate) fn report(args: &RecordArgs) -> Done {
     let opened = Opened::find(&args.runs, args.run.as_deref())?;
     let path = if opened.is_study() {
@@ -42,7 +42,7 @@ pub(super) fn latest(runs: &Path) -> Result<PathBuf, Failed> {
     last.map(|id| runs.join(id.as_str())).map_err(|why| Failed::new(ExitCode::Refused, why))
 }
 
-/// Writes `report.html` into `folder`, whole or not at all; of several loads one for each as well.
+/// Writes `report.html` into `folder` atomically; for several loads, one for each as well.
 pub(crate) fn write_report(run: &Run, folder: &Path) -> Result<PathBuf, Failed> {
     make(folder)?;
     for load in &run.loads {
@@ -55,7 +55,7 @@ pub(crate) fn write_report(run: &Run, folder: &Path) -> Result<PathBuf, Failed> 
     Ok(path)
 }
 
-/// Makes a folder for results.
+/// Creates a folder for results.
 fn make(folder: &Path) -> Result<(), Failed> {
     let made =
         std::fs::create_dir_all(folder).with_context(|| format!("create folder `{}`", folder.display()));

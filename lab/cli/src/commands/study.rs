@@ -1,4 +1,5 @@
-//! `barograph study`: many runs in random order, and what follows from them; `show` and `report` tell it again.
+//! `barograph study`: many runs in random order, and their conclusions, which `show` and `report` print
+//! again.
 
 mod begin;
 mod dry_run;
@@ -31,12 +32,12 @@ use crate::catalog::WORKLOADS;
 use crate::terminal;
 use crate::watch::{self, place};
 
-/// The folder of a study's runs.
+/// Folder of a study's runs.
 pub(super) fn runs_of(study: &Path) -> PathBuf {
     study.join("runs")
 }
 
-/// Carries a study out, or goes on with one, or says what would be done.
+/// Carries out a study, resumes one, or describes one.
 pub(crate) fn study(args: &StudyArgs) -> Done {
     let (asked, folder) = match &args.resume {
         Some(id) => of_folder(args, id)?,
@@ -58,7 +59,7 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
     if let Some(why) = barograph_study::too_few_blocks(&prepared.study) {
         terminal::say(&format!("note      {why}"));
     }
-    // Before anything is made: an address that cannot be served is refused, and it stays the study's own to its end.
+    // First, as an address that cannot be served is refused; the study keeps it to its end.
     let live = watch::page(&args.watch, &prepared.study.name)?;
     let begun = match folder {
         Some(folder) => Begun::again(folder, &prepared)?,
@@ -67,7 +68,7 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
     begun.finish(&prepared, args, live)
 }
 
-/// What was asked for when a study was begun, from its folder.
+/// Settings with which a study was begun, from its folder.
 fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
     let folder = named(&args.runs, id).unwrap_or_else(|| args.runs.join(id));
     let begin = Begin::read(&folder)?;
@@ -79,13 +80,13 @@ fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Fai
     Ok((begin.into_asked(), Some(folder)))
 }
 
-/// The folder of the study of this name, or at this path.
+/// Folder of the study of this name, or at this path.
 pub(super) fn named(runs: &Path, name: &str) -> Option<PathBuf> {
     let folders = [PathBuf::from(name), runs.join(name)];
     folders.into_iter().find(|folder| folder.join(STUDY_FILE).is_file())
 }
 
-/// How the study in this folder was begun.
+/// Settings with which the study in this folder was begun.
 fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, Failed> {
     match read.entries.first() {
         Some(StudyEntry::Header(header)) => Ok(header),
@@ -93,8 +94,8 @@ fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, Fai
     }
 }
 
-/// What follows from the runs of a study so far, from its folder alone: its file, its plan and this program may have
-/// changed since.
+/// Conclusions from the runs of a study so far, from its folder alone: its file, its plan and this program
+/// may have changed since.
 pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
     let read = read_study(folder)?;
     let header = header(folder, &read)?;
@@ -109,7 +110,7 @@ pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
     Ok(concluded(&study, &Progress::new(&study, &read.entries), header, complete, counted))
 }
 
-/// The conclusions of the study with this header; `counted` is what its capacities count.
+/// Conclusions of the study with this header; `counted` is the unit of its capacities.
 fn concluded(
     study: &Study,
     progress: &Progress,
@@ -125,13 +126,14 @@ fn concluded(
         complete,
     };
     let mut conclusions = conclude(study, progress, &about);
-    // As it is kept, without a folder of the machine.
+    // As recorded, without a folder of the machine.
     conclusions.file.clone_from(&header.file);
     name_the_load(&mut conclusions, counted);
     conclusions
 }
 
-/// Writes the page of a study and its conclusions as data into its folder, whole or not at all. Returns the page's path.
+/// Writes the page of a study and its conclusions as data into its folder, atomically. Returns the page's
+/// path.
 pub(super) fn write_page(folder: &Path, conclusions: &Conclusions) -> Result<PathBuf, Failed> {
     let page = barograph_report::study::page(conclusions, folder.join("runs").is_dir());
     let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
@@ -148,17 +150,17 @@ fn cannot_write(why: anyhow::Error) -> Failed {
     Failed { code: ExitCode::CannotWrite, why }
 }
 
-/// A study with a folder of its own.
+/// A begun study with its folder.
 struct Begun {
     folder: PathBuf,
     header: StudyHeader,
     entries: Vec<StudyEntry>,
-    /// Held as long as this process is at work on the study.
+    /// Held as long as this process works on the study.
     _lock: File,
 }
 
 impl Begun {
-    /// A new one.
+    /// Begins a new study.
     fn now(runs: &Path, asked: &Asked, prepared: &Prepared) -> Result<Self, Failed> {
         let start = Start::now();
         let id = format!("{STUDY_PREFIX}{}", start.id);
@@ -191,13 +193,14 @@ impl Begun {
         Ok(Begun { folder, header, entries: vec![first], _lock: lock })
     }
 
-    /// One that was stopped or killed.
+    /// Resumes a study that was stopped or killed.
     fn again(folder: PathBuf, prepared: &Prepared) -> Result<Self, Failed> {
         let lock = lock(&folder)?;
         let read = read_study(&folder)?;
         let header = header(&folder, &read)?.clone();
         let StudyRead { entries, broken } = read;
-        // The header has neither passwords of URLs nor folders of this machine; those of older versions have folders.
+        // The header has neither passwords of URLs nor folders of this machine; headers of older versions
+        // have folders.
         let folders = folders(&folder, prepared, "");
         let is_same = |kept: &str, now: &str| folders.relative(kept) == folders.relative(&masked(now));
         let is_same_plan =
@@ -220,7 +223,7 @@ impl Begun {
                 file.display()
             ));
         }
-        // What a killed run left would disturb those that follow.
+        // Leftovers of a killed run would disturb the following ones.
         clean::of_study(&folder)?;
         let at = Start::now().at().to_owned();
         let mut appender = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
@@ -228,7 +231,8 @@ impl Begun {
         Ok(Begun { folder, header, entries, _lock: lock })
     }
 
-    /// Makes the runs that are left, and says what follows from all of them; on the live page too, where there is one.
+    /// Makes the remaining runs and concludes from all of them; shows this on the live page, too, if there is
+    /// one.
     fn finish(self, prepared: &Prepared, args: &StudyArgs, live: Option<Arc<Page>>) -> Done {
         let Begun { folder, header, entries, .. } = &self;
         let study = &prepared.study;
@@ -241,7 +245,7 @@ impl Begun {
         let watched = Watched { page: live.clone(), export_to: args.watch.export_to.clone() };
         let mut runner = Runs::new(prepared, &runs_of(folder), watched)?;
         let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| {
-            // Who looks on has no terminal to read it on.
+            // Viewers of the page do not see the terminal.
             if let Some(live) = &live {
                 live.end(&[format!("{:#}", why.0.why), place("record", folder)]);
             }
@@ -270,8 +274,11 @@ impl Begun {
     }
 }
 
-/// The folders of this machine that the texts of a study name.
+/// Folders of this machine that the texts of a study name.
 fn folders(study: &Path, prepared: &Prepared, command: &str) -> Folders {
+    if prepared.has_absolute_paths() {
+        return Folders::absolute();
+    }
     let mut folders = Folders::of(study.parent().unwrap_or(study));
     folders.learn(&prepared.study.resolved());
     prepared.plans().iter().for_each(|(_, plan)| folders.learn(plan));
@@ -279,8 +286,8 @@ fn folders(study: &Path, prepared: &Prepared, command: &str) -> Folders {
     folders
 }
 
-/// How a complete study ends: with what cannot be believed first, then, for those who ask, with what is worse, what nothing is
-/// known of, and what is undecided. What a control is found to be says whether the rest can be believed.
+/// Exit code of a complete study: not valid first; then, with `gate`, worse, unknown and undecided. Findings
+/// on a control show whether the rest is valid.
 fn end(conclusions: &Conclusions, gate: bool, strict: bool) -> ExitCode {
     let compared = || conclusions.metrics.iter().flat_map(|metric| &metric.rows).filter(|row| !row.control);
     let any = |finding| compared().any(|row| row.finding == finding);
@@ -295,17 +302,17 @@ fn end(conclusions: &Conclusions, gate: bool, strict: bool) -> ExitCode {
     }
 }
 
-/// Puts what the plans count beside capacities, of which a study by itself only knows that they are of load.
+/// Sets the unit of capacities to that of the plans; a study alone only knows that they are levels of load.
 fn name_the_load(conclusions: &mut Conclusions, unit: &str) {
     let metrics = conclusions.metrics.iter_mut().map(|metric| &mut metric.unit);
     let units = metrics.chain(conclusions.scaling.iter_mut().map(|scaling| &mut scaling.unit));
-    // A capacity may be divided by something, which stands behind it in its unit.
+    // A capacity with a divisor has the divisor's unit behind its own.
     for known in units {
         *known = known.replace(Metric::Capacity.unit(), unit);
     }
 }
 
-/// Nobody else may be at work on the same study.
+/// Locks a study against other processes.
 fn lock(folder: &Path) -> Result<File, Failed> {
     let path = folder.join("study.toml");
     let file = File::open(&path).with_context(|| format!("open `{}`", path.display())).map_err(refused)?;
@@ -336,7 +343,7 @@ fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Writes a file into the study's folder, whole or not at all.
+/// Writes a file into the study's folder atomically.
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
     write_whole(&folder.join(name), text.as_bytes()).map_err(|why| cannot_write(why.into()))
 }
@@ -347,7 +354,7 @@ mod tests {
 
     use super::*;
 
-    /// A study in which one thing is `found` of the only configuration besides the baseline.
+    /// A study with one finding on the only configuration besides the baseline.
     fn with(found: KeptFinding, control: bool) -> Conclusions {
         let row = |finding, control| KeptRow {
             configuration: "size 2".to_owned(),

@@ -1,4 +1,4 @@
-//! Draws a moment: throughput, times, how operations ended, and what the driver itself did.
+//! Drawing of the live screen: throughput, times, outcomes, and the driver.
 
 use std::fmt::Write;
 
@@ -12,18 +12,19 @@ use ratatui::widgets::{Block, BorderType, Paragraph, Sparkline};
 use super::moment::{Moment, bars};
 use crate::words::{count, figure, percent, time};
 
-/// The figures of the screen stand in this colour; everything that is bad in the other.
+/// Colour of figures.
 const ACCENT: Color = Color::Cyan;
+/// Colour of failures and warnings.
 const BAD: Color = Color::Red;
 
-/// From this share of its core on, the busiest worker is shown as a warning; a run calls itself not valid a little
+/// Share of its core from which the busiest worker is shown as a warning; a run is not valid from slightly
 /// above.
 const BUSY: f64 = 0.85;
 
 /// Height of the box of times: six lines and its frame.
 const TIMES_HEIGHT: u16 = 8;
 
-/// Width of the left boxes.
+/// Width of the boxes on the left.
 const LEFT: u16 = 40;
 
 /// Draws everything that fits.
@@ -72,7 +73,7 @@ fn pair<'a>(name: &str, figure: String, style: Style) -> Line<'a> {
     Line::from(vec![Span::styled(format!(" {name:<18}"), dim()), Span::styled(figure, style)])
 }
 
-/// What runs, in which phase, and how long it may still take.
+/// Name and phase of the run, and longest remaining time.
 fn headline(moment: &Moment, width: u16) -> Vec<Line<'static>> {
     let level = match moment.unit {
         LoadUnit::Users => format!("{} users", moment.level),
@@ -107,7 +108,7 @@ fn minutes(nanos: u64) -> String {
     format!("{}:{:02}", s / 60, s % 60)
 }
 
-/// Operations per second now, on the average and as a curve.
+/// Current operations per second, their mean, and their curve.
 fn throughput(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
     let now = moment.rates.back().copied().unwrap_or(0.0);
     let title = Line::from(vec![
@@ -130,7 +131,7 @@ fn throughput(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
     frame.render_widget(Sparkline::default().data(&points).style(Style::new().fg(ACCENT)), inside);
 }
 
-/// How many columns an interval of the curve takes: a short load fills the width too, and a long one scrolls.
+/// Columns per interval of the curve: a short load fills the width, too, and a long one scrolls.
 fn columns(moment: &Moment, width: u16) -> usize {
     const MOST: usize = 8;
     let left = moment.remaining.map_or(0.0, |left| left.as_secs_f64());
@@ -139,7 +140,7 @@ fn columns(moment: &Moment, width: u16) -> usize {
     ((f64::from(width) / whole) as usize).clamp(1, MOST)
 }
 
-/// Quantiles of response time with those of service time beside them.
+/// Quantiles of response time, with those of service time beside them.
 fn quantiles(moment: &Moment) -> Vec<Line<'static>> {
     let sum = &moment.sum;
     let mut lines = vec![Line::styled(format!(" {:<8}{:>12}{:>12}", "", "response", "service"), dim())];
@@ -169,7 +170,7 @@ fn histogram(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
     let room = f64::from(inside.width.saturating_sub(21));
     let line = |bar: &super::moment::Bar| {
         let length = (bar.count as f64 / most * room).round() as usize;
-        // A few are not none.
+        // A small count differs from zero.
         let drawn = if length == 0 && bar.count > 0 { "▏".to_owned() } else { "█".repeat(length) };
         Line::from(vec![
             Span::styled(format!("{:>9} ", time(bar.from.as_secs_f64() * 1e3)), dim()),
@@ -180,7 +181,8 @@ fn histogram(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
     frame.render_widget(Paragraph::new(bars.iter().map(line).collect::<Vec<_>>()), inside);
 }
 
-/// How operations ended: what is good first, then every kind of failure that occurred, the most frequent first.
+/// Outcomes of operations: good ones first, then every kind of failure that occurred, the most frequent
+/// first.
 fn endings(moment: &Moment, rows: usize) -> Vec<Line<'static>> {
     let all = moment.sum.ended().max(1) as f64;
     let mut ends: Vec<(Outcome, u64)> = Outcome::ALL
@@ -200,7 +202,7 @@ fn endings(moment: &Moment, rows: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What is going on in the driver.
+/// Figures of the driver.
 fn driver(moment: &Moment) -> Vec<Line<'static>> {
     let now = &moment.now;
     let sum = &moment.sum;
@@ -221,7 +223,7 @@ fn driver(moment: &Moment) -> Vec<Line<'static>> {
     lines
 }
 
-/// What can be pressed.
+/// Available keys.
 fn keys(moment: &Moment) -> Line<'static> {
     let what = match moment.unit {
         LoadUnit::Users => "users",

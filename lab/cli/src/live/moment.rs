@@ -1,4 +1,4 @@
-//! What the live screen shows at one moment: plain figures, added up from the intervals as they come.
+//! State of the live screen: plain figures, added up from intervals.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,38 +6,38 @@ use std::time::Duration;
 use barograph_model::{Level, LoadUnit, Nanos, Outcome, Phase};
 use barograph_stats::{Histogram, Interval, OpStats, interval};
 
-/// Points of the curve: more than any terminal is wide.
+/// Points of the curve: more than the width of any terminal.
 const MOST_POINTS: usize = 512;
 
-/// Lines that stay: the screen shows the last few.
+/// Number of lines kept; the screen shows the last few.
 const MOST_LINES: usize = 8;
 
-/// Everything the screen shows.
+/// State of the screen.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
-    /// What is loaded: a URL, or the name of a plan.
+    /// Title: a URL, or the name of a plan.
     pub(crate) title: String,
-    /// What the load is counted in.
+    /// Unit of the load.
     pub(crate) unit: LoadUnit,
     /// The level asked for, in `unit`.
     pub(crate) level: Level,
-    /// The phase of the run and what it is about.
+    /// Phase of the run.
     pub(crate) phase: Phase,
-    /// What the phase is about.
+    /// Description of the phase.
     pub(crate) about: String,
     /// Time since the load began.
     pub(crate) elapsed: Nanos,
-    /// Longest time the run may still take, when it is known.
+    /// Longest time the run may still take, if known.
     pub(crate) remaining: Option<Nanos>,
     /// Operations per second of each interval, the latest last.
     pub(crate) rates: VecDeque<f64>,
-    /// Of the latest interval.
+    /// Figures of the latest interval.
     pub(crate) now: Latest,
-    /// Of the phase so far.
+    /// Figures of the phase so far.
     pub(crate) sum: Sum,
-    /// The latest lines, oldest first.
+    /// Latest lines, oldest first.
     pub(crate) lines: VecDeque<String>,
-    /// A stop has been asked for.
+    /// Whether a stop was requested.
     pub(crate) stopping: bool,
 }
 
@@ -46,17 +46,17 @@ pub(crate) struct Moment {
 pub(crate) struct Latest {
     /// Users active.
     pub(crate) users: u32,
-    /// Operations in progress, mean.
+    /// Mean number of operations in progress.
     pub(crate) in_flight: f64,
-    /// Share of its core the busiest worker used, 0 to 1.
+    /// Share of its core used by the busiest worker, 0 to 1.
     pub(crate) busiest_worker: f64,
-    /// Cores all workers used.
+    /// Cores used by all workers.
     pub(crate) worker_cores: f64,
-    /// Start lag, 99 % quantile, milliseconds; absent when nothing had to wait for its start.
+    /// 99 % quantile of start lag, milliseconds; absent if nothing waited for its start.
     pub(crate) lag_p99_ms: Option<f64>,
 }
 
-/// Figures of a phase, added up.
+/// Accumulated figures of a phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Sum {
     pub(crate) seconds: f64,
@@ -83,7 +83,7 @@ impl Sum {
         }
     }
 
-    /// Operations that ended, cancelled ones left out.
+    /// Operations that ended, without cancelled ones.
     pub(crate) fn ended(&self) -> u64 {
         Outcome::ALL.iter().filter(|o| **o != Outcome::Cancelled).map(|o| self.outcomes[o.index()]).sum()
     }
@@ -110,7 +110,7 @@ impl Sum {
 }
 
 impl Moment {
-    /// Before anything happened.
+    /// State before the run.
     pub(crate) fn new(title: String, unit: LoadUnit) -> Self {
         Moment {
             title,
@@ -128,8 +128,8 @@ impl Moment {
         }
     }
 
-    /// A phase begins. Warm-up and ramp do not belong in the figures of what is measured, and each measured window
-    /// is shown for itself; what comes after the last one leaves its figures in place.
+    /// Begins a phase. Warm-up and ramp are not part of the measured figures, and each measured window is
+    /// shown on its own; the figures of the last one stay.
     pub(crate) fn begin(&mut self, phase: Phase, about: &str) {
         if matches!(phase, Phase::Ramp | Phase::WarmUp | Phase::Hold) {
             self.sum = Sum::new();
@@ -138,7 +138,7 @@ impl Moment {
         about.clone_into(&mut self.about);
     }
 
-    /// An interval of the load.
+    /// Adds an interval of the load.
     pub(crate) fn add(&mut self, interval: &Interval, level: Level) {
         let seconds = interval.seconds().max(f64::MIN_POSITIVE);
         let ended: u64 = interval.ops.iter().map(OpStats::count).sum();
@@ -155,13 +155,13 @@ impl Moment {
             worker_cores: interval.worker_cpu_s / seconds,
             lag_p99_ms: (!interval.lag.is_empty()).then(|| interval.lag.value_at_quantile(0.99) as f64 / 1e3),
         };
-        // What is in flight when the load ends is no part of what was measured.
+        // Operations in flight at the end of the load were not measured.
         if matches!(self.phase, Phase::Ramp | Phase::WarmUp | Phase::Hold) {
             self.sum.add(interval);
         }
     }
 
-    /// A line that stays.
+    /// Adds a line that stays.
     pub(crate) fn say(&mut self, line: &str) {
         if self.lines.len() == MOST_LINES {
             self.lines.pop_front();
@@ -170,15 +170,15 @@ impl Moment {
     }
 }
 
-/// A bar of the small histogram: values from `from` to the next bar's.
+/// A bar of the histogram: values from `from` to the next bar's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bar {
     pub(crate) from: Duration,
     pub(crate) count: u64,
 }
 
-/// At most `rows` bars of equal ratio between the 0.1 % and the 99.9 % quantile; what lies outside is counted in the
-/// first and in the last. Values are in microseconds.
+/// At most `rows` bars of equal ratio between the 0.1 % and the 99.9 % quantile; values outside are counted
+/// in the first and the last. Values are in microseconds.
 pub(crate) fn bars(histogram: &Histogram, rows: usize) -> Vec<Bar> {
     if histogram.is_empty() || rows == 0 {
         return Vec::new();
@@ -205,7 +205,7 @@ pub(crate) fn bars(histogram: &Histogram, rows: usize) -> Vec<Bar> {
 pub(super) mod tests {
     use super::*;
 
-    /// One second in which `rate` operations ended, of which every hundredth failed, with these response times in
+    /// One second in which `rate` operations ended and every hundredth failed, with these response times in
     /// milliseconds in turn.
     pub(in crate::live) fn second(n: u64, rate: u64, times_ms: &[u64]) -> Interval {
         let mut second = Interval::new(1);

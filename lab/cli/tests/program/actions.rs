@@ -1,15 +1,15 @@
-//! Operations on a running part: it is resized, restarted, stopped and started while users go on.
+//! Operations on running parts under load: resize, restart, stop, start, and scale of a tier.
 
 use barograph_record::{KeptAction, Run};
 use barograph_test_services::skip;
 
-use crate::deployments::{nothing_left, plan};
+use crate::deployments::{like, nothing_left, plan};
 use crate::going::{Going, PATIENCE_WITH_EMULATION};
-use crate::place::Place;
+use crate::place::{Place, SIZE, fixed};
 use crate::plans::{command, in_order, lacks};
 
-/// Loads a key-value store of this program with 200 commands a second while these actions go on; `None` where this machine
-/// lacks something.
+/// Loads a key-value store of this program with 200 commands per second during these actions; `None` if this
+/// machine lacks a requirement.
 pub(crate) fn acted(place: &Place, platform: &str, window_s: u32, actions: &str) -> Option<Run> {
     let small = ["load.rate=200", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1", "kv.keys=1000"];
     let store = ["deploy.store=embedded", "deploy.append_only=none", "driver.interval_ms=250"];
@@ -57,10 +57,60 @@ fn a_part_is_resized_restarted_stopped_and_started_under_load() {
     assert_eq!((kept[1].act.as_str(), kept[2].act.as_str()), ("restart: exit code 0", "stop: exit code 0"));
     assert!(kept[1].pause_s.is_some_and(|pause| pause > 0.0 && pause <= kept[1].took_s), "{kept:?}");
     assert!(run.back_after_s(kept[2]).is_some_and(|back| back >= 0.5), "{kept:?}");
-    // Connections of users break when it is stopped.
+    // The stop breaks the users' connections.
     let stop = run.impacts().into_iter().find(|impact| impact.action.name == "stop").unwrap();
     let seen = stop.during.iter().chain(&stop.after).flat_map(|stretch| &stretch.ops);
     assert!(seen.map(|op| op.failed).sum::<u64>() > 0, "{stop:?}");
     assert!(well_after(&run, kept[3].at_s + kept[3].took_s) >= 10, "users go on");
     nothing_left(&place);
+}
+
+/// Two of three nodes behind this front are stopped, and started again, while 60 users go on.
+fn scaled(front: [&str; 2]) {
+    let place = Place::new();
+    let mut sets = like("minimal", "process");
+    sets.extend(fixed(60, 12));
+    sets.extend(SIZE.iter().chain(&front).map(|set| (*set).to_owned()));
+    sets.extend(["deploy.application_nodes=3", "deploy.bus=nats"].map(str::to_owned));
+    sets.push(format!("data.dir={}", place.data().display()));
+    let scale =
+        |at_s: u32, count: u32| format!("{{at_s={at_s},unit=\"application\",act=\"scale\",count={count}}}");
+    sets.push(format!("actions=[{},{}]", scale(4, 1), scale(8, 3)));
+    let plan = plan("auction.toml");
+    if lacks(&place, &plan, &sets) {
+        return;
+    }
+    let ended = Going::start(command(&place, "run", &plan, &sets)).end_within(PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    in_order(&run, &ended);
+    let kept: Vec<&KeptAction> = run.actions().collect();
+    let told: Vec<_> = kept.iter().map(|a| (a.unit.as_str(), a.act.as_str(), a.failed.as_deref())).collect();
+    assert_eq!(
+        told,
+        [
+            ("application", "scale to 1: application-2, application-3 stopped", None),
+            ("application", "scale to 3: application-2, application-3 started", None),
+        ]
+    );
+    let impacts = run.impacts();
+    assert!(impacts.len() == 2 && impacts.iter().all(|impact| impact.during.is_some()), "{impacts:?}");
+    let between = well_after(&run, kept[0].at_s + kept[0].took_s) - well_after(&run, kept[1].at_s);
+    let later = well_after(&run, kept[1].at_s + kept[1].took_s);
+    assert!(between > 0 && later > 0, "users go on: {between}, {later}");
+    // What the balancer thinks of its servers, where there is one.
+    let down = run.statistics.iter().filter(|row| row.statistic == "servers_down").map(|row| row.value);
+    let down: Vec<f64> = down.collect();
+    assert_eq!(down.is_empty(), !front[0].contains("balancer"));
+    assert!(down.is_empty() || (down.contains(&2.0) && down.last() == Some(&0.0)), "{down:?}");
+    nothing_left(&place);
+}
+
+#[test]
+fn a_balancer_leaves_out_stopped_nodes_of_a_tier_and_finds_those_that_start() {
+    scaled(["deploy.balancer=haproxy", "deploy.balancer_nodes=1"]);
+}
+
+#[test]
+fn a_web_server_passes_over_stopped_nodes_of_a_tier() {
+    scaled(["deploy.web=nginx", "deploy.web_nodes=1"]);
 }

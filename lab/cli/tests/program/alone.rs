@@ -1,10 +1,10 @@
-//! The whole program against a target whose stalls are known: what it prints is what the stalls imply, exactly.
+//! The whole program against a target with known stalls: its output must equal what follows from them.
 //!
-//! Beside a test of a module with this name `cargo xtask test` runs only others of its kind, one for each core, so that no
-//! other test takes the processors away while it measures.
+//! Beside a test of a module with this name `cargo xtask test` runs only tests of its kind, one for each
+//! core, so that other tests do not take the processors away.
 //!
-//! Answers take 20 ms; one that is due in the last second of every five goes out at the end of that second. A window of
-//! two periods sees every phase alike, so the exact distribution is that of starts at all phases.
+//! Answers take 20 ms; an answer due in the last second of every five is sent at the end of that second. A
+//! window of two periods sees every phase equally, so the exact distribution is that of starts at all phases.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::going::{Ended, Going};
 
-/// How often it is measured where whatever else runs on the machine can only make times longer.
+/// Number of measurements where other work on the machine can only make times longer.
 const TRIES: usize = 5;
 
 const DELAY: Duration = Duration::from_millis(20);
@@ -29,17 +29,18 @@ fn server() -> TimedServer {
     TimedServer::start(Timing::constant(DELAY).stalling(STALLS)).unwrap()
 }
 
-/// Runs the program in a folder. A busy machine may make what it measured unbelievable, which is no fault of the program.
+/// Runs the program in a folder. A busy machine may make a measurement invalid, which is not a fault of the
+/// program.
 fn barograph(folder: &Path, words: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_barograph"));
-    // Records that nobody keeps go here as well.
+    // Temporary records go here as well.
     command.args(words).current_dir(folder).env("TMPDIR", folder);
     let ended = Going::start(command).end();
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     ended
 }
 
-/// The result of `barograph http` with these words.
+/// Result of `barograph http` with these arguments.
 fn http(server: &TimedServer, words: &[&str]) -> Value {
     let folder = TempDir::new().unwrap();
     let url = server.url("/");
@@ -47,31 +48,31 @@ fn http(server: &TimedServer, words: &[&str]) -> Value {
     serde_json::from_str(&ended.out).unwrap_or_else(|why| panic!("{why}: {ended:?}"))
 }
 
-/// What was found for a quantile, and how late the driver says it began.
+/// A measured quantile, and the start lag that the driver reports.
 struct Found {
     quantile: f64,
     ms: f64,
     lag_ms: f64,
 }
 
-/// Something that is not as it should be.
+/// A deviation from the exact result.
 #[derive(Debug)]
 struct Off {
     what: String,
-    /// Whatever else runs on the machine may have made it so.
+    /// Whether other work on the machine may have caused it.
     may_be_noise: bool,
 }
 
-/// Response times become longer where driver or target have to wait for a processor, and never shorter. Service times may do
-/// either: who comes late into a stall waits less.
+/// Kind of a time. Response times become longer if driver or target wait for a processor, and never shorter.
+/// Service times may do either: a late request within a stall waits less.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Response,
     Service,
 }
 
-/// Within 1 % of the exact value and the millisecond that both programs need on a busy machine; beyond that only as far as
-/// the driver itself says that it was late.
+/// Deviation beyond the tolerance: 1 % of the exact value, a millisecond for both programs on a busy machine,
+/// and the start lag that the driver itself reports.
 fn off(of: Of, found: &Found, exact: &[Duration]) -> Option<Off> {
     let expected =
         barograph_testkit::exact(exact.iter().copied(), found.quantile).unwrap().as_secs_f64() * 1e3;
@@ -86,7 +87,7 @@ fn off(of: Of, found: &Found, exact: &[Duration]) -> Option<Off> {
     ((found.ms - expected).abs() > allowed).then_some(Off { what, may_be_noise })
 }
 
-/// Measures until nothing is off. What the program itself does wrong is in every try, and other work on the machine differs
+/// Measures until nothing deviates. Errors of the program are in every try; other work on the machine differs
 /// from try to try.
 fn agrees_in_a_try(measure: impl Fn() -> Vec<Off>) {
     one_of(TRIES, || {
@@ -116,7 +117,7 @@ fn a_rate_is_kept_whatever_answers_take() {
         if p50 < 400.0 {
             return;
         }
-        // The server may have had to wait for a processor, of which the program knows nothing.
+        // The server may have waited for a processor, which the program cannot see.
         late.push(p50);
     }
     if late.is_empty() {
@@ -138,7 +139,7 @@ fn an_open_loop_tells_every_wait_of_a_stall() {
         for (key, quantile) in quantiles {
             let response = Found { quantile, ms: number(&result[key]), lag_ms };
             all.extend(off(Of::Response, &response, &exact));
-            // With a user for every arrival nobody waits for one: service time shows the stall too.
+            // With a user for every arrival none waits for a user: service time shows the stall, too.
             let service = Found { quantile, ms: number(&result["service"][key]), lag_ms };
             all.extend(off(Of::Service, &service, &exact));
         }
@@ -150,13 +151,13 @@ fn an_open_loop_tells_every_wait_of_a_stall() {
     });
 }
 
-/// Response and service times of one user on a beat of 200 ms that makes up for what it missed, over all phases.
+/// Response and service times of a user on a beat of 200 ms that makes up for missed beats, over all phases.
 fn on_a_beat() -> (Vec<Duration>, Vec<Duration>) {
     let beat = Duration::from_millis(200);
     let (mut response, mut service) = (Vec::new(), Vec::new());
     for phase in (0..200).map(Duration::from_millis) {
         let mut free = Duration::ZERO;
-        // The first period warms up; the second is counted.
+        // The first period is warm-up; the second is counted.
         for n in 0..50u32 {
             let due = phase + beat * n;
             let start = due.max(free);
@@ -186,11 +187,11 @@ pace = { beat = "200 ms", missed = "catch_up" }
 next.Get = "Get"
 "#;
 
-/// What is off in one measurement of users on a beat.
+/// Deviations in one measurement of users on a beat.
 fn measured_on_a_beat() -> Vec<Off> {
     let (folder, server) = (TempDir::new().unwrap(), server());
     fs::write(folder.path().join("beat.toml"), SCENARIO).unwrap();
-    // 41 users become active in one second, so that their beats lie at phases of their own.
+    // 41 users start within one second, so that their beats have different phases.
     let text = format!(
         "workload = \"scenario\"\nscenario = \"beat.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 41\nramp_s = 1\n\
          warm_up_s = 4\nwindow_s = 10\ndrain_s = 1\n[target]\nurl = \"{}\"\n",
@@ -224,11 +225,11 @@ fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_
     agrees_in_a_try(measured_on_a_beat);
 }
 
-/// Users of the loads whose target notes every answer.
+/// Number of users in loads whose target records every answer.
 const USERS: usize = 20;
 
-/// Which of the quantiles are above those of what the server did, beyond the histogram's last digit and the way there and
-/// back. None may be below.
+/// Quantiles above those of the server's own answers, beyond the histogram's last digit and the round trip.
+/// No quantile may be below.
 fn above_what_was_served(delay: Delay) -> Vec<String> {
     let server = TimedServer::start(Timing::of(delay, 7)).unwrap();
     let result = http(&server, &["-c", &USERS.to_string(), "-d", "5s", "--warm-up", "0s"]);
@@ -237,8 +238,8 @@ fn above_what_was_served(delay: Delay) -> Vec<String> {
     let mut above = Vec::new();
     for (key, q) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99)] {
         let found = result["service"][key].as_f64().unwrap();
-        // The program leaves out what ended after its window, one answer of each user: the longest ones, the shortest ones, or
-        // any. One more, since a rank is a whole number.
+        // The program leaves out answers after its window, one per user: the longest, the shortest, or any.
+        // One more, as a rank is an integer.
         let left_out = (USERS + 1) as f64 / served.len() as f64;
         let near = |q: f64| barograph_testkit::exact(served.iter().copied(), q).unwrap().as_secs_f64() * 1e3;
         let rank = q * (1.0 - left_out);
@@ -252,8 +253,8 @@ fn above_what_was_served(delay: Delay) -> Vec<String> {
     above
 }
 
-/// Both ways wait for a processor where the host gives it to others, which differs from try to try. What the program itself
-/// would add is in every try.
+/// Both sides wait for a processor if the host gives it to others, which differs from try to try. Errors of
+/// the program are in every try.
 fn agrees_with_what_was_served(delay: Delay) {
     one_of(TRIES, || {
         let above = above_what_was_served(delay);

@@ -1,4 +1,5 @@
-//! Plans that cannot be: each refused before anything is created, naming place, key, value, what is allowed, what to do.
+//! Impossible plans: each is refused before anything is created, with place, key, value, allowed values and
+//! remedy.
 
 use std::fs;
 use std::net::TcpListener;
@@ -6,7 +7,7 @@ use std::net::TcpListener;
 use crate::going::{Ended, Going};
 use crate::place::Place;
 
-/// Runs a plan of this text, which must be refused without a trace.
+/// Runs a plan with this text, which must be refused without a trace. Returns the refusal.
 fn refused(text: &str, sets: &[&str]) -> String {
     let place = Place::without_data();
     fs::write(place.root().join("p.toml"), text).unwrap();
@@ -62,7 +63,7 @@ fn text_that_is_not_toml_is_refused_with_its_line() {
 
 #[test]
 fn names_that_nobody_knows_are_refused_with_the_known_ones() {
-    let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"mail\"\n  allowed: one of auction, scenario, kv, order-entry, store, null\n  \
+    let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"mail\"\n  allowed: one of auction, scenario, kv, order-entry, store, disk, linpack, stream, null\n  \
         to do:   give `workload` such a value, or leave it out for the default\n";
     assert_eq!(refused("workload = \"mail\"", &[]), expected);
     let expected = "barograph: the plan cannot be run\np.toml:1: `profile` = \"calm\"\n  allowed: one of official2, official2-push\n  \

@@ -1,4 +1,5 @@
-//! Targets that stall, answer garbage, close in mid-answer or die: a clear end each, and a record that can be read.
+//! Targets that stall, send garbage, close within an answer or die: each ends clearly, with a readable
+//! record.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +15,7 @@ use crate::fake;
 const SHORT: [&str; 5] =
     ["load.users=30", "load.ramp_s=0", "load.warm_up_s=1", "load.window_s=5", "load.drain_s=1"];
 
-/// How operations ended over the whole run, by the names of outcomes. Any page will do for the home page, which is left
-/// out.
+/// Operations of the whole run by outcome. The home page is left out, because it accepts any page.
 fn outcomes(run: &Run) -> Vec<(String, u64)> {
     let mut all = std::collections::BTreeMap::<String, u64>::new();
     for outcome in
@@ -26,7 +26,7 @@ fn outcomes(run: &Run) -> Vec<(String, u64)> {
     all.into_iter().filter(|(name, _)| name != "cancelled").collect()
 }
 
-/// A run that came to its end although the target never gave a right answer: every operation ended in `outcome`.
+/// A run that completes although the target never answers correctly: every operation ends in `outcome`.
 fn ends_with_only(outcome: &str, script: Script) {
     let root = tempfile::tempdir().unwrap();
     let Finished { dir, exit, verdict, error } = fake::run(root.path(), &SHORT, |_| script);
@@ -69,7 +69,7 @@ fn a_target_that_stops_listening_is_counted_as_broken_connections() {
     ends_with_only("broken connection", dying_after(0, always(Act::Stall)));
 }
 
-/// A target that never answers; `timeout` is when operations give up.
+/// A target that never answers; `timeout` is that of operations.
 fn is_found_silent(timeout: &str) {
     let root = tempfile::tempdir().unwrap();
     let began = Instant::now();
@@ -94,7 +94,7 @@ fn is_found_silent(timeout: &str) {
 
 #[test]
 fn a_target_that_stalls_is_given_up() {
-    // Both at once: most of it is waiting.
+    // Both in parallel, as most of the time is waiting.
     std::thread::scope(|s| {
         let patient = s.spawn(|| is_found_silent("driver.timeout_s=60"));
         let hasty = s.spawn(|| is_found_silent("driver.timeout_s=2"));
@@ -103,7 +103,7 @@ fn a_target_that_stalls_is_given_up() {
     });
 }
 
-/// Has the run whose record is in this folder begun its warm-up?
+/// Whether the run whose record is in this folder has begun its warm-up.
 fn warms_up(runs: &Path) -> bool {
     let begun = "\"kind\":\"phase_started\",\"phase\":\"warm-up\"";
     let mut records = fs::read_dir(runs).into_iter().flatten().flatten();
@@ -119,7 +119,7 @@ fn a_target_whose_process_ends_ends_the_run() {
     let sets = ["load.users=30", "load.ramp_s=0", "load.warm_up_s=90"];
     let finished = fake::run(root.path(), &sets, |gone| {
         let script: Script = Arc::new(move |request| {
-            // Users ask from the first moment on, and the harness may be late.
+            // Users send requests from the first moment on, and the harness may be late.
             if request.n < 40 || !warms_up(&runs) {
                 return Answer::new(503, "{}").into();
             }

@@ -1,5 +1,5 @@
-//! Several nodes on shared stores: auctions are shared out, survive the death of a node and of the bus, and no accepted
-//! bid is lost.
+//! Several nodes on shared stores: auctions are distributed, survive the death of a node and of the bus, and
+//! no accepted bid is lost.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use barograph_test_services as services;
 use crate::going::until;
 use crate::nodes::{Bidder, Node, Shared, until_owned};
 
-/// The greatest accepted bid that anybody has seen, by item: what must not be lost.
+/// Greatest accepted bid seen so far, by item: it must not be lost.
 type Seen = Arc<Mutex<HashMap<i64, BidUpdate>>>;
 
 fn remember(seen: &Seen, update: BidUpdate) {
@@ -22,7 +22,7 @@ fn remember(seen: &Seen, update: BidUpdate) {
     }
 }
 
-/// Bids on all nodes until told to stop; a node that does not answer is passed over.
+/// Bids on all nodes until told to stop; skips nodes that do not answer.
 fn keep_bidding(
     nodes: &[std::net::SocketAddr],
     auctions: &[Auction],
@@ -50,7 +50,7 @@ fn keep_bidding(
         .collect()
 }
 
-/// Every accepted bid anybody saw is still the greatest of its item, or was followed by a greater one, in the eyes of
+/// Checks that every accepted bid is still the greatest of its item, or was followed by a greater one, on
 /// every node.
 fn assert_nothing_lost(nodes: &[&Node], auctions: &[Auction], seen: &Seen) {
     let bidder = Bidder::login(nodes[0].address, 20);
@@ -83,7 +83,7 @@ fn a_killed_nodes_auctions_go_on_elsewhere_and_no_accepted_bid_is_lost() {
     let auctions = Bidder::login(one.address, 1).auctions(one.address);
     let all = auctions.len() as u64;
     until_owned(&[&one, &two, &three], all);
-    // A node that has just come is given its share with the next beat of the cluster.
+    // A new node gets its share with the next beat of the cluster.
     until("fair shares", || {
         let most = [&one, &two, &three].iter().map(|n| n.view().owned).max().unwrap();
         (most == all.div_ceil(3)).then_some(())
@@ -107,7 +107,8 @@ fn a_killed_nodes_auctions_go_on_elsewhere_and_no_accepted_bid_is_lost() {
     assert_nothing_lost(&[&two, &three], &auctions, &seen);
     assert_checks(&two, accepted);
 
-    // A node that is asked to end hands over first; a newcomer of the killed one's name gets its share.
+    // A node that is asked to end hands over first; a new node with the name of the killed one gets its
+    // share.
     let again = shared.node("one", &[]);
     until_owned(&[&again, &two, &three], all);
     three.end();
@@ -134,9 +135,9 @@ fn the_bus_may_die_and_come_back() {
         }
     }
     shared.bus.kill();
-    // The owner of an auction goes on with it; the other node says that it cannot reach the owner.
+    // The owner of an auction continues it; the other node reports that it cannot reach the owner.
     for auction in &auctions {
-        // A bid whose fate is not told in time says nothing, and is made again.
+        // A bid without a result in time is undetermined, and is made again.
         let accepted = || [&one, &two].into_iter().find_map(|node| bidder.bid(node.address, auction));
         remember(&seen, until("a bid without the bus", accepted));
     }
@@ -163,11 +164,11 @@ fn bid_nodes_and_application_nodes_work_side_by_side() {
     let auctions = Bidder::login(application.address, 1).auctions(application.address);
     until_owned(&[&bids, &application], auctions.len() as u64);
     assert_eq!(application.view().owned, 0);
-    // One that was held still for longer than its lease gets them back.
+    // A node that was held for longer than its lease gets them back.
     until("all auctions at the bid node", || (bids.view().owned == auctions.len() as u64).then_some(()));
     let bidder = Bidder::login(application.address, 2);
     let update = until("a bid", || bidder.bid(bids.address, &auctions[0]));
-    // Whoever asks the application node hears of it over the bus.
+    // The application node receives the news over the bus.
     until("the news", || {
         bidder.state(application.address, &auctions[0]).filter(|s| s.amount_cents >= update.amount_cents)
     });

@@ -23,7 +23,7 @@ fn get(at: &str, path: &str) -> (u16, String) {
     answer.unwrap()
 }
 
-/// The one filled data set.
+/// The only filled data set.
 pub(crate) fn filled() -> std::path::PathBuf {
     let mut there = fs::read_dir(shared_data()).unwrap().map(|entry| entry.unwrap().path());
     // Other tests keep snapshots of loaded stores beside it.
@@ -107,7 +107,7 @@ fn the_lists_name_what_there_is() {
     let plans = place.root().join("plans");
     fs::create_dir(&plans).unwrap();
     fs::write(plans.join("mine.toml"), "# What mine is for.\nseed = 2\n").unwrap();
-    // How a test makes it small is no plan.
+    // The file that makes it small for tests is not a plan.
     fs::write(plans.join("mine.smoke.toml"), "seed = 3\n").unwrap();
     let words = [
         (
@@ -127,7 +127,7 @@ fn the_lists_name_what_there_is() {
             &[
                 "load.strategy = \"search\"               # one of search, fixed, path\n",
                 "load.users = 1000                      # a whole number from 1 to 1000000\n",
-                // What an empty plan has no use for is there as a comment.
+                // A key that an empty plan does not use is there as a comment.
                 "# load.rate = 1000                     # a number from 0.001 to 10000000 with three decimals at most\n",
                 "# target.url =                         # ",
             ],
@@ -142,7 +142,7 @@ fn the_lists_name_what_there_is() {
     }
     let plans = Going::start(place.program(&["list", "plans"])).end();
     assert_eq!(plans.out.lines().count(), 1, "{}", plans.out);
-    // What `list keys` prints is itself a plan.
+    // The output of `list keys` is itself a plan.
     let keys = Going::start(place.program(&["list", "keys"])).end().out;
     fs::write(place.root().join("keys.toml"), &keys).unwrap();
     let checked = Going::start(place.program(&["check", "keys.toml"])).end();

@@ -1,4 +1,4 @@
-//! `barograph compare` on records written here: what it says, what it refuses, and with what code it ends.
+//! `barograph compare` on generated records: output, refusals and exit codes.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::going::{Ended, Going};
 use crate::place::Place;
 
-/// A run to be written: what a comparison reads, and nothing else.
+/// A run to be written, with all that a comparison reads.
 struct Kept<'k> {
     id: &'k str,
     users: u32,
@@ -17,7 +17,7 @@ struct Kept<'k> {
     p99_ms: f64,
     valid: bool,
     passed: bool,
-    /// Operations of 1,000 that failed.
+    /// Failed operations of 1,000.
     failed: u32,
     cpu: &'k str,
 }
@@ -68,7 +68,7 @@ fn entries(kept: &Kept<'_>) -> [Value; 5] {
     ]
 }
 
-/// A run of two loads of which each is as `kept`, the second twice as slow.
+/// A run of two loads, each with the figures of `kept`, the second twice as slow.
 fn write_two(place: &Place, kept: &Kept<'_>) {
     write(place, kept);
     let dir = place.runs().join(kept.id);
@@ -122,7 +122,7 @@ fn runs_of_several_loads_are_compared_load_by_load() {
     assert_eq!(allowed.code, Some(0), "{allowed:?}");
 }
 
-/// Eight runs of each side in turns, of the candidate's each as `change` makes it. Gives their names.
+/// Writes eight runs of each side in turns; `change` alters the candidate's. Returns their names.
 fn turns(place: &Place, change: impl Fn(usize, Kept<'_>) -> Kept<'_>) -> [String; 2] {
     let side = |candidate: usize| -> String {
         let ids: Vec<String> =
@@ -136,7 +136,8 @@ fn turns(place: &Place, change: impl Fn(usize, Kept<'_>) -> Kept<'_>) -> [String
     [side(0), side(1)]
 }
 
-/// Eight runs of each side in turns, the candidate's p99 `ratio` times the baseline's. Gives their names.
+/// Writes eight runs of each side in turns, the candidate's p99 `ratio` times the baseline's. Returns their
+/// names.
 fn in_turns(place: &Place, ratio: f64) -> [String; 2] {
     turns(place, |i, kept| Kept { p99_ms: 100.0 * ratio * (1.0 + 0.002 * (i * 3 % 8) as f64), ..kept })
 }
@@ -194,13 +195,13 @@ fn pairs_give_verdicts_and_codes() {
     // Signed ranks of eight pairs of one sign: 2 / 2^8, times four metrics.
     assert_eq!((look["p"].as_f64(), look["p_holm"].as_f64()), (Some(2.0 / 256.0), Some(8.0 / 256.0)));
     assert_eq!(told["warnings"], json!([]));
-    // The other way round it is better, and 40 % is no difference if that is what is said.
+    // In the other direction it is better, and 40 % does not count with a margin that large.
     assert_eq!(compare(&place, &candidate, &baseline, &["--strict"]).code, Some(0));
     let wide = compare(&place, &baseline, &candidate, &["--margin", "40%", "--strict"]);
     assert!(wide.code == Some(0) && wide.out.contains("4 equivalent"), "{wide:?}");
 }
 
-/// Nothing is done where 100 operations/s were: the largest difference there is.
+/// From 100 operations per second to none: the largest possible difference.
 #[test]
 fn a_candidate_that_fails_everything_is_worse() {
     let place = Place::without_data();
@@ -212,7 +213,7 @@ fn a_candidate_that_fails_everything_is_worse() {
     assert_eq!((&throughput["finding"], &throughput["pairs"]), (&json!("worse"), &json!(8)), "{throughput}");
     assert_eq!((&throughput["candidate"], &throughput["ratio"]), (&json!(0.0), &json!(0.0)));
     assert_eq!(told["breaks_rules"], json!(true));
-    // CPU for each operation that ended well is not known where none did.
+    // CPU per successful operation is unknown if none succeeded.
     let cpu = ["application CPU per operation", "driver CPU per operation"];
     assert_eq!(told["missing"], json!(cpu));
 }
@@ -227,7 +228,7 @@ fn a_candidate_that_broke_rules_or_lacks_a_metric_does_not_pass() {
     assert!(broken.code == Some(5) && broken.out.contains(said), "{broken:?}");
     let junit = compare(&place, &baseline, &candidate, &["--format", "junit"]);
     assert!(junit.out.contains("name=\"rules\"><failure message=\"broken, and the baseline kept all\"/>"));
-    // The other way round it is the baseline that broke one.
+    // In the other direction the baseline broke a rule.
     assert_eq!(compare(&place, &candidate, &baseline, &[]).code, Some(0));
     write(&place, &Kept { id: ONE, ..RUN });
     write(&place, &Kept { id: OTHER, passed: false, ..RUN });
@@ -254,7 +255,7 @@ fn other_forms_for_other_readers() {
     assert!(page.out.contains("| Look p99 | ms |") && page.out.contains("▼ worse"), "{page:?}");
 }
 
-/// A search by posterior that found this capacity, with its interval.
+/// Writes a search by posterior with this capacity and interval.
 fn write_search(place: &Place, id: &str, (capacity, low, high): (u32, f64, f64), at_least: bool) {
     write(place, &Kept { id, ..RUN });
     let file = place.runs().join(id).join("run.jsonl");
@@ -298,7 +299,7 @@ fn two_searches_are_held_against_each_other_by_their_intervals() {
     assert_eq!(told["metrics"][0]["believed"]["candidate"]["low"], json!(10_000.0));
     let strict = compare(&place, OTHER, ONE, &["--strict"]);
     assert_eq!(strict.code, Some(10), "{strict:?}");
-    // Nothing above the capacity was tried: it may be anything from there on.
+    // Nothing above the capacity was tried, so it may be anything from there on.
     write_search(&place, OTHER, (10_200, 10_100.0, 12_700.0), true);
     let open = compare(&place, ONE, OTHER, &["--strict"]);
     assert_eq!(open.code, Some(10), "{open:?}");
@@ -337,7 +338,7 @@ fn several_searches_a_side_are_pairs_and_each_pair_says_what_it_knows() {
     assert!(ended.out.contains("Pair 6 by itself: 11,050 (10,850 to 11,250) against 10,050"), "{ended:?}");
 }
 
-/// All searches ended at the highest level allowed: that the figures are the same says nothing of the capacities.
+/// All searches ended at the highest level allowed: equal figures say nothing about the capacities.
 #[test]
 fn capacities_that_are_only_bounds_are_neither_the_same_nor_less() {
     let place = Place::without_data();
@@ -355,7 +356,7 @@ fn capacities_that_are_only_bounds_are_neither_the_same_nor_less() {
     assert!(found.code == Some(10) && found.out.contains("1 undecided (of 1 metric, 6 pairs"), "{found:?}");
     let less = compare(&place, &baseline, &side(1, 9_000, true), &[]);
     assert!(less.code == Some(0) && less.out.contains("1 undecided"), "{less:?}");
-    // What is not a bound may be less than one that is.
+    // A capacity that is not a bound may be less than one that is.
     let surely = compare(&place, &baseline, &side(1, 9_000, false), &[]);
     assert!(surely.code == Some(5) && surely.out.contains("1 worse"), "{surely:?}");
 }

@@ -1,4 +1,4 @@
-//! `barograph control` on a load that is on: asked, changed, ended; and what it says where there is none.
+//! `barograph control`: status, changes and the end of a running load, and errors without one.
 
 use serde_json::Value;
 

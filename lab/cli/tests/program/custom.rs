@@ -1,4 +1,5 @@
-//! A target of one's own: the plan of ten lines on a real nginx whose capacity is known, because it refuses what is above it.
+//! A custom target: the ten-line plan of the documentation on a real nginx whose capacity is known, because
+//! it refuses requests above it.
 
 use std::fs;
 use std::path::Path;
@@ -9,43 +10,44 @@ use barograph_test_services::{self as services, Service};
 use crate::going::{Ended, Going};
 use crate::place::Place;
 
-/// Requests per second that nginx answers; all others are refused.
+/// Requests per second that nginx answers; it refuses all others.
 const CAPACITY: f64 = 300.0;
 
-/// What nginx lets through in advance, and windows of a few seconds, blur the edge by a few percent.
+/// Uncertainty of the edge: nginx accepts a burst, and windows last only seconds.
 const BLUR: f64 = 0.06;
 
-/// Requests that come as they are sent are never refused below the capacity. Those that were held up for longer than half of
-/// the bucket takes to fill come all at once, and the bucket overflows: then driver or nginx stood still, and the longest
-/// response time tells.
+/// Requests sent on time are never refused below the capacity. Requests held up for longer than half of the
+/// time to fill the bucket arrive together and overflow it: then driver or nginx stood still, which the
+/// longest response time shows.
 const STOOD_STILL_MS: f64 = 15.0 / 2.0 / CAPACITY * 1e3;
 
-/// So often it is searched at the most, where what was found cannot be judged.
+/// Largest number of searches, if results cannot be judged.
 const TRIES: usize = 3;
 
-/// Checks that say of a window that the driver was late, or that the machine was somebody else's.
+/// Checks that fail if the driver was late, or the machine was used by others.
 const LATE: [&str; 3] = ["driver start lag", "busiest driver worker", "stolen CPU"];
 
-/// Part of the last ten seconds, in percent, in which something on this machine waited for a core, and share of the CPU time
-/// that a hypervisor took: neither nginx nor the driver comes near it with a few hundred requests a second.
+/// Share of the last ten seconds, in percent, in which something on this machine waited for a core, and share
+/// of the CPU time taken by a hypervisor: nginx and the driver come near neither with a few hundred requests
+/// per second.
 const PRESSED: (f64, f64) = (10.0, 0.01);
 
-/// What one search says about the product.
+/// Evidence of one search on the product.
 enum Judged {
-    /// It was held against the capacity.
+    /// The result was compared with the capacity.
     Yes,
-    /// It is valid, and a believed trial failed below the capacity, for what the record tells.
+    /// A valid trial failed below the capacity, for a reason in the record.
     Excused(String),
-    /// The program itself calls it not valid.
+    /// The program reports that it is not valid.
     NotValid(String),
 }
 
-/// A believed trial that failed although its rate was below the capacity: too slow, or refused because something stood still.
+/// Whether a valid trial failed although its rate was below the capacity: too slow, or refused after a stall.
 fn failed_below(trial: &Trial) -> bool {
     trial.result == KeptResult::Fail && f64::from(trial.level) <= CAPACITY * (1.0 - BLUR)
 }
 
-/// What the record says of something that was held up while this trial was measured.
+/// Evidence in the record for a stall during this trial.
 fn held_up(run: &Run, trial: &Trial) -> Vec<String> {
     let (from, to) = (trial.window.from_s, trial.window.to_s);
     let within = |interval: &&IntervalRow| interval.to_s > from && interval.from_s < to;
@@ -68,7 +70,7 @@ fn held_up(run: &Run, trial: &Trial) -> Vec<String> {
     told
 }
 
-/// Searches for the capacity of nginx by the plan, in short windows, and holds what was found against it.
+/// Searches for the capacity of nginx with the plan, in short windows, and judges the result.
 fn searched(nginx: &Service, plan: &Path) -> Judged {
     let place = Place::without_data();
     let mut command = place.program(&["run"]);
@@ -103,14 +105,14 @@ fn searched(nginx: &Service, plan: &Path) -> Judged {
 fn judged(run: &Run, ended: &Ended) -> Judged {
     assert!(run.trials().count() >= 2, "{ended:?}");
     let mut excuses = Vec::new();
-    // Whatever could be believed says the truth. What a busy machine spoilt is disbelieved, and no harm is done.
+    // Every valid trial must be correct. Trials spoilt by a busy machine are not valid and do no harm.
     for trial in run.trials() {
         let level = f64::from(trial.level);
         match trial.result {
             KeptResult::Pass => assert!(level < CAPACITY * (1.0 + BLUR), "{level} passed: {trial:?}"),
             KeptResult::Fail if failed_below(trial) => {
                 let refused: u64 = trial.window.ops.iter().map(|op| op.failed).sum();
-                // A machine too busy to answer in time fails by the limit, and that is the truth as well.
+                // A machine too busy to answer in time fails by the limit, which is correct as well.
                 let was_slow = trial.window.ops.iter().any(|op| op.max_ms >= STOOD_STILL_MS);
                 assert!(refused == 0 || was_slow, "{level} failed: {trial:?}");
                 let held_up = held_up(run, trial);
@@ -132,8 +134,8 @@ fn judged(run: &Run, ended: &Ended) -> Judged {
     let capacity = verdict.capacity.unwrap_or_else(|| panic!("fine, and without an answer: {ended:?}"));
     let capacity = f64::from(capacity);
     let (least, most) = (CAPACITY * (1.0 - BLUR), CAPACITY * (1.0 + BLUR));
-    // What a search vouches for is its interval. Where trials were lost to a busy machine it is wide, and the capacity, its
-    // median, anywhere in it; otherwise the capacity is the limit.
+    // A search vouches for its interval. If trials were lost to a busy machine it is wide, and the capacity,
+    // its median, may be anywhere in it; otherwise the capacity is the limit.
     let estimate = found.estimate.as_ref().unwrap();
     assert!(estimate.low < most, "{estimate:?}: {ended:?}");
     assert!(estimate.high > least || found.at_least, "{estimate:?}: {ended:?}");
@@ -146,7 +148,7 @@ fn judged(run: &Run, ended: &Ended) -> Judged {
 
 #[test]
 fn the_capacity_of_an_nginx_with_a_limit_is_found() {
-    // A bucket that is emptied at the rate; what overflows is refused.
+    // A bucket that drains at the rate; overflowing requests are refused.
     let configuration = "worker_processes 1; events { worker_connections 4096; } http { {temp_paths} access_log off; keepalive_requests 1000000;\n\
         limit_req_zone $server_port zone=all:1m rate=300r/s; limit_req_status 503;\n\
         server { listen 127.0.0.1:{port}; location / { limit_req zone=all burst=15 nodelay; root {folder}; try_files /page =404; } } }";
@@ -164,7 +166,7 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
             Judged::NotValid(why) => not_valid.push(why),
         }
     }
-    // What is wrong with the product is so in every search; where some are not valid, the machine is too busy to tell.
+    // Errors of the product are in every search; if some are not valid, the machine is too busy to tell.
     assert!(!not_valid.is_empty(), "every search is valid, and none could be judged: {excused:#?}");
     services::skip(&format!(
         "no search of {TRIES} could be judged, so nothing is known about the capacity: not valid: {not_valid:?}, \
@@ -172,10 +174,10 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
     ));
 }
 
-/// Pairs without which two comparisons cannot be found.
+/// Fewest pairs that can show a difference in two comparisons.
 const PAIRS: u32 = 7;
 
-/// The study that docs/custom-target.md shows.
+/// The study shown in docs/custom-target.md.
 fn shown() -> String {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/custom-target.md");
     let page = fs::read_to_string(docs).unwrap();
@@ -199,7 +201,7 @@ fn a_new_version_that_refuses_half_of_the_load_is_found_to_be_worse() {
         ("../plans/scenario-custom.toml", plan.display().to_string()),
         ("127.0.0.1:8080", format!("127.0.0.1:{}", nginx.port())),
         ("127.0.0.1:8081", format!("127.0.0.1:{}", nginx.named_port("new"))),
-        // What the old one differs from itself is for real studies.
+        // The control matters only in real studies.
         ("[settings]", "control = false\n[settings]".to_owned()),
     ] {
         assert!(study.contains(from), "{from}: {study}");

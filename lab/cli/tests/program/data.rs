@@ -1,6 +1,6 @@
-//! The data that all tests share, in whatever process they run: filled once for each version of what fills them.
+//! Data shared by all tests of all processes: filled once for each version of the filling code.
 //!
-//! Snapshots of loaded stores are kept beside the data by the runs, which lock them, and so they are shared as well.
+//! Runs keep snapshots of loaded stores beside the data and lock them, so snapshots are shared as well.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
@@ -10,20 +10,20 @@ use std::sync::OnceLock;
 use barograph_auction::fill::{FillPlan, fill};
 use barograph_auction::sizes::{self, Factors};
 
-/// Sources that decide what is in data and in snapshots of them.
+/// Sources that determine data and snapshots.
 const SOURCES: [&str; 2] = ["../data/src", "../../applications/auction"];
 
-/// The folder of data sets that all tests share, with the data of [`crate::place::SIZE`] in it.
+/// Folder of the shared data sets, with that of [`crate::place::SIZE`].
 pub(crate) fn shared_data() -> &'static Path {
     static DIR: OnceLock<(PathBuf, File)> = OnceLock::new();
     let (dir, _) = DIR.get_or_init(|| shared_in(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("data")));
     dir
 }
 
-/// Data below a folder, filled unless they are there, and held for as long as the file is open.
+/// Data below a folder, filled if missing, and held as long as the returned file is open.
 fn shared_in(root: &Path) -> (PathBuf, File) {
     fs::create_dir_all(root).unwrap();
-    // Goes with this function, or with the process.
+    // Released with this function, or with the process.
     let door = File::create(root.join("lock")).unwrap();
     door.lock().unwrap();
     let plan = |dir| FillPlan {
@@ -46,7 +46,7 @@ fn shared_in(root: &Path) -> (PathBuf, File) {
     (whole, held)
 }
 
-/// Removes what is not whole, and the data of other versions that no process holds.
+/// Removes incomplete data, and data of other versions that no process holds.
 fn forget_others(root: &Path, whole: &Path) {
     for entry in fs::read_dir(root).unwrap() {
         let path = entry.unwrap().path();
@@ -56,7 +56,7 @@ fn forget_others(root: &Path, whole: &Path) {
     }
 }
 
-/// A digest of the sources.
+/// Digest of the sources.
 fn version() -> String {
     let mut hasher = DefaultHasher::new();
     for folder in SOURCES {

@@ -1,4 +1,4 @@
-//! The application in parts, on every platform: what runs, what is told, and that nothing stays behind.
+//! The application in parts, on every platform: running parts, their reports, and complete removal.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::failed::{excused, silence};
 use crate::going::{Ended, Going, PATIENCE_WITH_EMULATION, until};
 use crate::place::{Place, fixed};
 
-/// What a machine that does other things too can break in seconds.
+/// Checks that a busy machine can break within seconds.
 const BUSY: [&str; 5] = [
     "driver start lag",
     "busiest driver worker",
@@ -24,16 +24,16 @@ const BUSY: [&str; 5] = [
     "steady state",
 ];
 
-/// How a run says that others had the machine: other tests run beside.
+/// Checks that fail if others use the machine: tests run side by side.
 const OTHERS: [&str; 4] =
     ["CPU used by others", "stolen CPU", "memory pressure from outside", "disk pressure from outside"];
 
-/// A plan of this repository.
+/// Path of a plan in this repository.
 pub(crate) fn plan(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").join(name).canonicalize().unwrap()
 }
 
-/// A deployment like this one, under a small load.
+/// Keys for a deployment with this topology, under a small load.
 pub(crate) fn like(topology: &str, platform: &str) -> Vec<String> {
     let mut sets = fixed(20, 4);
     sets.push(format!("deploy.like={topology}"));
@@ -41,7 +41,7 @@ pub(crate) fn like(topology: &str, platform: &str) -> Vec<String> {
     sets
 }
 
-/// What this machine lacks for such a deployment is said, and the test goes no further.
+/// Whether this machine can make such a deployment; prints what is missing if not.
 pub(crate) fn possible(place: &Place, sets: &[String]) -> bool {
     let mut command = place.checks(&plan("auction.toml"));
     for set in sets {
@@ -61,8 +61,8 @@ pub(crate) fn possible(place: &Place, sets: &[String]) -> bool {
     }
 }
 
-/// Everything that a run could leave on this machine and in the engines that run on it, apart from processes and files of
-/// its own place.
+/// Everything that a run could leave on this machine and in its container engines, apart from processes and
+/// files of its own place.
 fn traces() -> BTreeSet<String> {
     let list = |folder: &str| {
         let names = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -78,13 +78,13 @@ fn traces() -> BTreeSet<String> {
     all
 }
 
-/// Those of one run: other tests run at the same time, and name theirs by their own runs.
+/// Traces of one run: other tests run at the same time, and their traces have the names of their runs.
 pub(crate) fn traces_of(run: &Path) -> Vec<String> {
     let id: String =
         run.file_name().unwrap().to_string_lossy().chars().filter(char::is_ascii_alphanumeric).collect();
     let id = id.to_ascii_lowercase();
     let id = &id[id.len().saturating_sub(20)..];
-    // The leg of a switch has a name too short for the whole of it.
+    // The name of a switch's leg is too short for the whole run name.
     let leg = format!("/sys/class/net/{}", barograph_virtual_network::leg_device(id));
     traces().into_iter().filter(|trace| trace.contains(id) || *trace == leg).collect()
 }
@@ -104,8 +104,8 @@ pub(crate) fn nothing_left(place: &Place) {
     place.assert_nothing_to_clean();
 }
 
-/// The run came to its end and was measured as it should be: of what makes a run valid nothing failed but what a busy
-/// machine and a load of seconds can do.
+/// Checks that the run completed and was measured as it should be: only checks failed that a busy machine and
+/// a load of seconds can break.
 pub(crate) fn fine(place: &Place, going: Going) -> Run {
     let ended = going.end_within(PATIENCE_WITH_EMULATION);
     let run = place.record();
@@ -115,7 +115,7 @@ pub(crate) fn fine(place: &Place, going: Going) -> Run {
     run
 }
 
-/// The same of a record that is one of several.
+/// As [`fine`], for the record of one of several loads.
 pub(crate) fn sound(run: &Run, ended: &Ended) {
     let verdict = run.verdict().unwrap_or_else(|| panic!("{ended:?}"));
     let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
@@ -123,9 +123,9 @@ pub(crate) fn sound(run: &Run, ended: &Ended) {
     assert!(run.complete && run.interrupted().is_none(), "{ended:?}");
     for checks in run.trials().map(|trial| &trial.window.checks) {
         let wrong: Vec<&KeptCheck> = checks.iter().filter(|check| !check.ok).collect();
-        // A driver that was held back, and says so, starts less often than its users would.
+        // A driver that was held back, and reports it, starts less often than its users would.
         let was_held_back = wrong.iter().any(|check| check.name == "driver start lag");
-        // One of several drivers that comes late to its load has its users late.
+        // One of several drivers that begins late has late users.
         let had_others = wrong.iter().any(|check| OTHERS.contains(&&*check.name));
         let busy = |name: &str| {
             [&BUSY[..], &OTHERS].concat().contains(&name)
@@ -138,7 +138,8 @@ pub(crate) fn sound(run: &Run, ended: &Ended) {
     assert!(!wrong, "{:?}", verdict.reasons);
 }
 
-/// Every part that can be asked told of itself while the load was on, and the time its threads waited for a core is known.
+/// Checks that every part with statistics reported them during the load, and that the run delay of its
+/// threads is known.
 fn watched(run: &Run) {
     for (part, rows) in asked(run) {
         assert!(rows >= 3, "{part}: {:?}", run.notes().collect::<Vec<_>>());
@@ -156,7 +157,7 @@ fn watched(run: &Run) {
     assert!(html.contains("What the services did") && html.contains("commits of relational-1"));
 }
 
-/// The parts that have statistics, each with the rows of its first one.
+/// Parts that have statistics, each with the rows of its first one.
 fn asked(run: &Run) -> impl Iterator<Item = (&str, usize)> {
     run.topology().unwrap().parts.iter().filter_map(|part| {
         let service = barograph_services::all().iter().find(|service| service.title() == part.service)?;
@@ -166,7 +167,8 @@ fn asked(run: &Run) -> impl Iterator<Item = (&str, usize)> {
     })
 }
 
-/// Every guest says what its kernel counts, of itself and of its units; where there are none, nobody does.
+/// Checks that every guest reports its kernel's counters, for itself and its units; without guests there are
+/// none.
 fn guests_tell(run: &Run, has_guests: bool) {
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
     assert_eq!(html.contains("What the guests say of themselves"), has_guests);
@@ -202,7 +204,7 @@ pub(crate) fn minimal_on(platform: &str) {
     let mut sets = like("minimal", platform);
     let has_guests = ["vm", "container-in-vm"].contains(&platform);
     if has_guests {
-        // They are asked every 5 s.
+        // Guests are asked every 5 s.
         sets.push("load.window_s=12".to_owned());
     }
     let ran = match has_guests {
@@ -214,7 +216,7 @@ pub(crate) fn minimal_on(platform: &str) {
     assert_eq!(topology.platform, platform);
     let names: Vec<&str> = topology.parts.iter().map(|part| part.name.as_str()).collect();
     let mut expected = vec!["application-1", "relational-1"];
-    // Another test may have loaded the same already.
+    // Another test may have loaded the same stores already.
     if topology.snapshot.as_ref().is_none_or(|snapshot| !snapshot.reused) {
         expected.push("load-1");
     }
@@ -234,7 +236,7 @@ pub(crate) fn minimal_on(platform: &str) {
     assert!(fs::read_to_string(configuration).unwrap().contains("fsync"));
     assert!(run.dir.join("services/relational-1.log").metadata().unwrap().len() > 0);
     nothing_left(&place);
-    // An emulated guest beside other work may need longer for every answer than the harness waits.
+    // An emulated guest beside other work may need longer for each answer than the harness waits.
     match silence(&run).filter(|_| has_guests && asked(&run).any(|(_, rows)| rows < 3)) {
         Some(note) => skip(&format!("the machine is too busy: {note}")),
         None => watched(&run),
@@ -256,11 +258,11 @@ fn a_node_on_postgresql_runs_in_containers() {
     minimal_on("container");
 }
 
-/// So often it is tried at the most where other work on the machine can only make things worse.
+/// Largest number of tries where other work on the machine can only make things worse.
 const TRIES: usize = 3;
 
-/// Runs an application, which says these words while it starts, until no operation fails.
-/// `None` where this machine lacks something.
+/// Runs an application that prints these words while it starts, until no operation fails. `None` if this
+/// machine lacks a requirement.
 fn runs_without_failures(sets: &[String], words: &[&str]) -> Option<(Place, Run)> {
     let mut excuses = Vec::new();
     while excuses.len() < TRIES {
@@ -274,9 +276,9 @@ fn runs_without_failures(sets: &[String], words: &[&str]) -> Option<(Place, Run)
     panic!("operations failed in every try: {excuses:#?}");
 }
 
-/// Runs an application, which says these words while it starts. Operations that fail are such as a busy machine explains, and
-/// an emulated one is busy: a node that is held still for longer than its lease refuses bids until others have its auctions.
-/// Gives these in words, too; `None` where this machine lacks something.
+/// Runs an application that prints these words while it starts. Failed operations must be explained by a busy
+/// machine, as an emulated one is: a node held for longer than its lease refuses bids until others have its
+/// auctions. Returns the explanation, too; `None` if this machine lacks a requirement.
 fn runs(sets: &[String], words: &[&str]) -> Option<(Place, Run, Option<String>)> {
     let place = Place::new();
     if !possible(&place, sets) {
@@ -320,12 +322,13 @@ fn mariadb_nats_and_httpd_take_the_places_of_others() {
     nothing_left(&place);
 }
 
-/// Runs the application through many faults; gives those that came too late. `None` where this machine lacks something.
+/// Runs the application through many faults and returns those that came too late. `None` if this machine
+/// lacks a requirement.
 fn through_faults() -> Option<Vec<String>> {
     let place = Place::new();
     let mut sets = like("full", "namespace");
     sets.extend(["load.window_s=12".to_owned(), "deploy.bus=nats".to_owned()]);
-    // So that a machine where memory cannot be limited says so.
+    // Reports a machine that cannot limit memory.
     sets.push("deploy.bids_memory_mib=1024".to_owned());
     sets.push(
         "actions=[{at_s=3,unit=\"web-2\",act=\"kill\"},{at_s=4,unit=\"application-2\",act=\"pause\"},\
@@ -380,11 +383,12 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     let run = fine(&place, Going::start(place.run(None, &sets)));
     let faults: Vec<(f64, f64, bool)> =
         run.actions().map(|f| (f.at_s, f.took_s, f.failed.is_none())).collect();
-    // The delay is there when it was given, and may be gone when it begins to be taken away.
+    // The delay is in force when the fault is complete, and may be gone when its removal begins.
     let [(begun, took, true), (taken, _, true)] = faults[..] else { panic!("{faults:?}") };
     let given = begun + took;
     let log = run.response_log().unwrap();
-    // What ends so long after a change began after it, or took longer than any delay.
+    // Operations that end this long after the start of a change began after it, or took longer than any
+    // delay.
     let over = 1.5;
     let least = |from: f64, to: f64| -> Vec<u64> {
         let told = log.histograms().map(Result::unwrap);
@@ -393,7 +397,7 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     };
     let (before, during, after) =
         (least(0.0, begun), least(given + over, taken), least(taken + over, f64::INFINITY));
-    // Of few users, few end anything in these seconds: each operation asks the delayed host several times.
+    // Few users end few operations in these seconds: each operation asks the delayed host several times.
     assert!(!during.is_empty() && during.iter().all(|us| *us >= 195_000), "{during:?}");
     for quick in [before, after] {
         assert!(quick.iter().any(|us| *us < 150_000), "{quick:?}");
@@ -401,7 +405,7 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     nothing_left(&place);
 }
 
-/// The cores on which the kernel lets a process run.
+/// Cores on which the kernel lets a process run.
 pub(crate) fn cores_of(pid: u32) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
@@ -483,7 +487,7 @@ fn check_names_what_is_missing_with_the_command_that_installs_it() {
     assert!(checked.out.contains("  to do:   apt-get install"), "{}", checked.out);
 }
 
-/// The command in a file system in which the folder of administrators' programs is empty, where that can be had.
+/// The command in a file system without the programs of the administrator, if that is possible.
 fn hidden(command: &Command, place: &Place) -> Command {
     let mut inside = Command::new("unshare");
     let script = "mount -t tmpfs none /usr/sbin && exec \"$@\"";

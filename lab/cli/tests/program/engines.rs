@@ -1,6 +1,6 @@
-//! Container engines that run already: what they have, asked in the way that Docker and Podman share.
+//! Things in container engines that run already, over the API that Docker and Podman share.
 //!
-//! The engine that a run starts for itself is not among them: it is gone with everything in it.
+//! An engine that a run starts for itself is not among them: it is removed with its content.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,36 +11,36 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Where engines usually answer.
+/// Usual sockets of engines.
 const USUAL: [&str; 2] = ["/var/run/docker.sock", "/run/podman/podman.sock"];
 
-/// Where one of the user's answers, for Docker's own programs and for us.
+/// Variable for the socket of a user's engine, which Docker's programs and Barograph read.
 const HOST: &str = "DOCKER_HOST";
 
-/// Each piece of an answer comes within this.
+/// Longest wait for each piece of an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// What engines have: what it is called, where it is asked for, and under which key its names are.
+/// Lists of an engine: kind of thing, path of the request, and key of the names.
 const LISTS: [(&str, &str, &str); 3] = [
     ("container", "/containers/json?all=1", "Names"),
     ("network", "/networks", "Name"),
     ("image", "/images/json?all=1", "RepoTags"),
 ];
 
-/// So many digits of an identifier tell things apart, also for people.
+/// Digits of an identifier that distinguish things.
 const DIGITS: usize = 12;
 
-/// The socket in the value of [`HOST`]. An engine that answers elsewhere is not on this machine, as far as we know.
+/// Socket in the value of [`HOST`]. An engine at another address is assumed to be on another machine.
 fn socket_in(host: &str) -> Option<PathBuf> {
     host.strip_prefix("unix://").filter(|path| path.starts_with('/')).map(PathBuf::from)
 }
 
-/// The engines that answer, each once.
+/// Engines that answer, each once.
 #[expect(clippy::disallowed_methods, reason = "where the user's engine is, not a setting of the program")]
 fn answering() -> Vec<PathBuf> {
     let given = std::env::var(HOST).ok().and_then(|host| socket_in(&host));
     let places = USUAL.map(PathBuf::from).into_iter().chain(given);
-    // Often `/var/run` is `/run`.
+    // `/var/run` is often a link to `/run`.
     let sockets: BTreeSet<PathBuf> = places.filter_map(|place| fs::canonicalize(place).ok()).collect();
     sockets.into_iter().filter(|socket| ask(socket, "/version").is_ok()).collect()
 }
@@ -49,14 +49,14 @@ fn ask(socket: &Path, what: &str) -> Result<Value> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(ANSWER))?;
     stream.set_write_timeout(Some(ANSWER))?;
-    // In this version of HTTP an answer is in one piece and ends with the connection.
+    // In this version of HTTP an answer is a single piece and ends with the connection.
     write!(stream, "GET {what} HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
     body(&String::from_utf8_lossy(&answer))
 }
 
-/// What a good answer says.
+/// Body of a successful answer.
 fn body(answer: &str) -> Result<Value> {
     let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(|| Error::other("no answer of HTTP"))?;
     let status = head.lines().next().unwrap_or_default();
@@ -66,7 +66,7 @@ fn body(answer: &str) -> Result<Value> {
     }
 }
 
-/// What is in a list, each thing with its kind, the begin of its identifier and its names.
+/// Things in a list, each with its kind, the beginning of its identifier and its names.
 fn listed(kind: &str, key: &str, list: &Value) -> Result<Vec<String>> {
     let things = list.as_array().ok_or_else(|| Error::other(format!("no list, but {list}")))?;
     let told = things.iter().map(|thing| {
@@ -83,7 +83,7 @@ fn listed(kind: &str, key: &str, list: &Value) -> Result<Vec<String>> {
     told.collect()
 }
 
-/// Containers, networks and images of every engine that answers, with where it does.
+/// Containers, networks and images of every engine that answers, with the engine's socket.
 pub(crate) fn things() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for socket in answering() {
@@ -96,7 +96,7 @@ pub(crate) fn things() -> BTreeSet<String> {
     all
 }
 
-/// Whose things are compared, for people.
+/// Names of the compared engines, for messages.
 pub(crate) fn compared() -> String {
     told(&answering())
 }

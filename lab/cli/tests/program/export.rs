@@ -1,4 +1,4 @@
-//! Looking on while a run goes on, and taking its record elsewhere.
+//! Followers of a run while it goes on, and exports of its record.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use crate::going::{Going, PATIENCE};
 use crate::http::{http, site};
 use crate::place::{Place, fixed};
 
-/// Asks a server of this machine; what it answers is left to be read.
+/// Sends a request to a server of this machine; the answer is left to be read.
 fn ask(base: &str, path: &str) -> BufReader<TcpStream> {
     let address = base.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(address).unwrap();
@@ -22,13 +22,13 @@ fn ask(base: &str, path: &str) -> BufReader<TcpStream> {
     BufReader::new(stream)
 }
 
-/// What the live page at `base` shows, one state after the other until the program ends.
+/// States of the live page at `base`, one after another until the program ends.
 pub(crate) fn states(base: &str) -> impl Iterator<Item = Value> {
     let lines = ask(base, "/events").lines().map(Result::unwrap);
     lines.filter_map(|line| Some(serde_json::from_str(line.strip_prefix("data: ")?).unwrap()))
 }
 
-/// The last value of a metric, all series together; at this moment those of a run that is over have none.
+/// Latest value of a metric, summed over all series; the series of an ended run have none now.
 fn value(prometheus: &str, metric: &str) -> f64 {
     let mut text = String::new();
     let query = format!("/api/v1/query?query=last_over_time({metric}%5B1h%5D)");
@@ -115,8 +115,8 @@ fn figures_of_a_run_arrive_at_prometheus() {
     );
 }
 
-/// A whole run of the auction, with its phases, parts and all operations: on the page as it goes, at Prometheus as the record
-/// has it.
+/// A whole run of the auction, with its phases, parts and all operations: on the page as it goes on, at
+/// Prometheus as recorded.
 #[test]
 fn a_run_of_the_auction_is_seen_and_sent() {
     let Some(prometheus) = services::or_skip(services::prometheus()) else { return };
@@ -138,7 +138,7 @@ fn a_run_of_the_auction_is_seen_and_sent() {
     }
     let ended = going.end();
     assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
-    // Whoever comes late or reads slowly may miss short phases, and sees those left in their order.
+    // A late or slow reader may miss short phases, and sees the others in their order.
     let at = |phase: &str| phases.iter().position(|seen| seen == phase);
     assert!(at("hold").is_some() && at("hold") < at("remove").or(Some(usize::MAX)), "{phases:?}");
     assert!(last["parts"].to_string().contains("application"), "{last}");
@@ -197,7 +197,7 @@ fn a_record_becomes_tables() {
     let counted: u64 = lines.map(|line| line.split(',').nth(column).unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(counted, run.intervals().flat_map(|interval| &interval.ops).map(|op| op.count).sum::<u64>());
     assert!(!run.dir.join("csv/histograms.csv").exists());
-    // A table that a killed export was writing goes when nobody can be at it any more.
+    // The unfinished table of a killed export is removed once it cannot be in use.
     let half = run.dir.join("csv/.rules.csv.part");
     fs::write(&half, "run,oper").unwrap();
     let clean = || Going::start(place.program(&["clean", "--runs", "kept"])).end();

@@ -1,5 +1,5 @@
-//! Operations that failed: what of it a fault of the plan is meant to bring about, and what a machine that does other things
-//! too can explain, by the record alone.
+//! Failed operations: those that a fault of the plan is meant to cause, and those that a busy machine
+//! explains, from the record alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,16 +8,17 @@ use barograph_model::Outcome;
 use barograph_record::{IntervalRow, Run, StatisticRow};
 use serde_json::json;
 
-/// A driver that begins operations so much later than it should stands still, or all of the machine does. A node that beats
-/// twice a second and stands still for longer than this may lose its lease of two seconds.
+/// Start lag from which a driver, or its whole machine, has stood still. A node that beats twice a second may
+/// lose its lease of two seconds after such a stall.
 const STOOD_STILL_MS: f64 = 1e3;
 
-/// What the log of a node says of what is never the machine's doing; requests that met a bug are answered with 500.
+/// Lines in the log of a node that a busy machine never causes. A request that met a bug is answered
+/// with status 500.
 const BUGS: [&str; 2] = ["a request met a bug", "a bug ended a part of the node"];
 
-/// Nothing failed before the first fault of the plan, or what a busy machine can do; then in words what failed and what the
-/// record says of it. From the fault on operations may be refused, late or broken, as they are where a part is lost. Panics
-/// where something failed that nothing of this explains.
+/// Checks that before the first fault of the plan nothing failed, or only what a busy machine explains; then
+/// returns the failures and the evidence in the record. After the fault operations may be refused, late or
+/// broken, as when a part is lost. Panics on other failures.
 pub(crate) fn excused(run: &Run) -> Option<String> {
     assert_eq!(bugs(run), Vec::<String>::new(), "{}", run.dir.display());
     let (meant, failed) = meant_and_not(run);
@@ -31,13 +32,13 @@ pub(crate) fn excused(run: &Run) -> Option<String> {
     (!failed.is_empty()).then(|| format!("{failed:?}, {held_up:?}"))
 }
 
-/// What failed since the first fault that was brought about, and what failed before it: all, where there is none.
+/// Failures since the first fault that took place, and failures before it; without a fault, all are before.
 fn meant_and_not(run: &Run) -> (BTreeMap<Outcome, u64>, BTreeMap<Outcome, u64>) {
     let done = run.actions().filter(|fault| fault.failed.is_none());
     since_and_before(run.intervals(), done.map(|fault| fault.at_s).fold(f64::INFINITY, f64::min))
 }
 
-/// What failed in intervals that end after this moment, and what in those before.
+/// Failures in intervals that end after this moment, and in those before.
 fn since_and_before<'r>(
     intervals: impl Iterator<Item = &'r IntervalRow>,
     at_s: f64,
@@ -47,7 +48,7 @@ fn since_and_before<'r>(
     (failed(since.into_iter()), failed(before.into_iter()))
 }
 
-/// How often operations failed, by how they ended.
+/// Failed operations, by outcome.
 fn failed<'r>(intervals: impl Iterator<Item = &'r IntervalRow>) -> BTreeMap<Outcome, u64> {
     let mut failed: BTreeMap<Outcome, u64> = BTreeMap::new();
     for op in intervals.flat_map(|interval| &interval.ops) {
@@ -61,9 +62,10 @@ fn failed<'r>(intervals: impl Iterator<Item = &'r IntervalRow>) -> BTreeMap<Outc
     failed
 }
 
-/// Which of them a busy machine does not explain. Answers that do not come in time it always does. What says no, and
-/// connections that break, it does where something was held up: an auction that goes from one node to another has no owner
-/// for a moment, and a balancer cuts the connections to a node that it takes for dead. Wrong answers it never makes.
+/// Failures that a busy machine does not explain. It always explains late answers. It explains refusals and
+/// broken connections if something was held up: an auction that moves between nodes has no owner for a
+/// moment, and a balancer cuts the connections to a node that it takes for dead. It never explains wrong
+/// answers.
 fn unexplained(failed: &BTreeMap<Outcome, u64>, was_held_up: bool) -> Vec<Outcome> {
     let is_explained = |outcome: &Outcome| match outcome {
         Outcome::TimedOut => true,
@@ -73,7 +75,7 @@ fn unexplained(failed: &BTreeMap<Outcome, u64>, was_held_up: bool) -> Vec<Outcom
     failed.keys().copied().filter(|outcome| !is_explained(outcome)).collect()
 }
 
-/// What the record says of a driver, a node or a store that stood still under the load.
+/// Evidence in the record for a driver, a node or a store that stood still under the load.
 fn held_up(run: &Run) -> Vec<String> {
     let lag = run.intervals().map(|interval| interval.lag_p99_ms).fold(0.0, f64::max);
     let mut told = Vec::new();
@@ -88,32 +90,32 @@ fn held_up(run: &Run) -> Vec<String> {
     told
 }
 
-/// The note of a part that could be asked and did not answer in time.
+/// Note of a part with statistics that did not answer in time.
 pub(crate) fn silence(run: &Run) -> Option<&str> {
     run.notes().map(|(_, note)| note).find(|note| is_silence(note))
 }
 
-/// Does a note say that a part which could be asked did not answer in time?
+/// Whether a note reports a part with statistics that did not answer in time.
 fn is_silence(note: &str) -> bool {
     note.contains("has no statistics as long as this lasts") && note.contains("within 1 s")
 }
 
-/// What a statistic says of a node that others took for dead. Auctions that begin are taken, too; nothing tells the two
-/// apart.
+/// Evidence in a statistic for a node that others took for dead. It also counts auctions that begin; the two
+/// cannot be told apart.
 fn moved(row: &StatisticRow) -> Option<String> {
     let words = match row.statistic.as_str() {
         "claims" => "took auctions",
         "servers_down" => "held a server for dead",
-        // Also one that was back before anybody asked.
+        // Includes servers that were back before the question.
         "servers_lost" => "took a server for dead",
         _ => return None,
     };
     (row.value > 0.0).then(|| format!("{} {words} at {:.1} s", row.part, row.at_s))
 }
 
-/// Lines in which nodes tell of bugs.
+/// Lines in which nodes report bugs.
 fn bugs(run: &Run) -> Vec<String> {
-    // Those of a load among several are in the record of the run.
+    // Logs of one of several loads are in the record of the run.
     let record = if run.load.is_some() { run.dir.ancestors().nth(2).unwrap() } else { run.dir.as_path() };
     let logs = fs::read_dir(record.join("services")).unwrap().map(|file| file.unwrap().path());
     let logs = logs.filter(|path| path.extension().is_some_and(|kind| kind == "log"));

@@ -1,4 +1,4 @@
-//! The auction's users against a target that misbehaves as a script says, in this process.
+//! The auction's users against a target in this process that misbehaves as scripted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use barograph_workload::{
 use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
 use tokio::sync::watch;
 
-/// Says whether the target's process has ended.
+/// Sender that reports the end of the target's process.
 pub(crate) type Gone = watch::Sender<bool>;
 
 pub(crate) struct FakeWorkload;
@@ -233,8 +233,8 @@ impl Screen for Dark {
     fn say(&mut self, _: &str) {}
 }
 
-/// Runs a fixed load with these keys on a target that does as the script says. The script is given the means to end
-/// the target's process.
+/// Runs a fixed load with these keys on a scripted target. The script gets the means to end the target's
+/// process.
 pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Script) -> Finished {
     let (gone, is_gone) = watch::channel(false);
     let server = Server::start(script(gone.clone())).unwrap();
@@ -245,7 +245,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let loads = barograph_harness::check_all(&plan, vec![Arc::new(FakeWorkload)], machine).unwrap();
-    // The other end is kept, so nobody ever wants it to stop.
+    // The sender is kept, so that no stop is requested.
     let (_keep, stop) = Stop::new();
     let now = jiff::Timestamp::now();
     let platforms: [&dyn Platform; 1] = [&platform];

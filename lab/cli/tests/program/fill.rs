@@ -1,4 +1,4 @@
-//! Filled data: two runs at once do not disturb each other, and what is not ours is neither used nor removed.
+//! Filled data: simultaneous runs do not disturb each other, and foreign files are neither used nor removed.
 
 use std::fs;
 

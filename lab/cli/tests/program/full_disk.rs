@@ -1,4 +1,4 @@
-//! Full disks, real ones: small file systems in memory, mounted for the test.
+//! Full disks: small file systems in memory, mounted for the test.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -12,7 +12,7 @@ use crate::place::{Place, fixed};
 struct Small(PathBuf);
 
 impl Small {
-    /// None, with a word why, where mounting is not allowed.
+    /// Mounts one; `None`, with a message, if mounting is not allowed.
     #[expect(clippy::print_stdout, reason = "a skipped test says why")]
     fn mount(at: &Path, options: &str) -> Option<Self> {
         fs::create_dir(at).unwrap();
@@ -57,7 +57,7 @@ fn a_record_that_cannot_be_written_ends_the_run_and_names_the_file() {
     let named = format!("barograph: write the record\n  because: write to `{}/", record.display());
     assert!(ended.err.contains(&named), "{}", ended.err);
     assert!(ended.err.ends_with("\n  because: No space left on device (os error 28)\n"), "{}", ended.err);
-    // What was written before the disk was full can be read.
+    // Entries written before the disk was full can be read.
     assert!(place.record().intervals().count() >= 1);
     place.assert_nothing_left();
 }
@@ -92,7 +92,7 @@ fn too_little_room_for_the_data_is_refused_by_name() {
 #[test]
 fn a_disk_that_fills_up_in_the_fill_ends_it_and_names_the_file() {
     let place = Place::without_data();
-    // Room enough, but not for so many files: nothing that a look at the free bytes could know.
+    // Enough space, but not for that many files, which free bytes do not show.
     let Some(_small) = Small::mount(place.data(), "size=256m,nr_inodes=40") else { return };
     let ended = Going::start(place.run(None, &fixed(30, 5))).end();
     assert_eq!(ended.code, Some(3), "{ended:?}");

@@ -1,4 +1,4 @@
-//! The disk of one part is full while the load is on, and free again: every other disk of the machine goes on.
+//! The disk of one part is full during the load, and free again; other disks of the machine are not affected.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use crate::deployments::{like, nothing_left, possible};
 use crate::going::{Going, until};
 use crate::place::Place;
 
-/// When the disk is filled and freed, in seconds of the load.
+/// Times at which the disk is filled and freed, in seconds of the load.
 const FULL_FROM: f64 = 4.0;
 const FREE_FROM: f64 = 18.0;
 
-/// So often it is tried at the most.
+/// Largest number of tries.
 const TRIES: usize = 3;
 
 fn faults(part: &str) -> String {
@@ -29,15 +29,15 @@ fn faults(part: &str) -> String {
 /// Operations that write.
 const WRITING: [&str; 2] = ["Login", "JoinAuction"];
 
-/// Writing operations that ended in these seconds of the load: well, and failed.
+/// Writing operations that ended in these seconds of the load: successful and failed.
 fn ended(run: &Run, from: f64, to: f64) -> (u64, u64) {
     let within = run.intervals().filter(|interval| interval.from_s >= from && interval.to_s <= to);
     let ops = within.flat_map(|interval| &interval.ops).filter(|op| WRITING.contains(&op.op.as_str()));
     ops.fold((0, 0), |(well, failed), op| (well + op.count - op.failed, failed + op.failed))
 }
 
-/// PostgreSQL cannot write for some seconds. Whether it outlives that depends on what it had to write; if it does not, it
-/// is started again. Gives what did not come in time, in words; `None` where this machine lacks something.
+/// PostgreSQL cannot write for some seconds. It may end, depending on what it had to write, and is started
+/// again then. Returns what came too late, in words; `None` if this machine lacks a requirement.
 fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
     let place = Place::new();
     let mut sets = like("minimal", platform);
@@ -60,7 +60,8 @@ fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
     let (before, during) = (ended(&run, 0.0, FULL_FROM), ended(&run, FULL_FROM, FREE_FROM));
     assert_eq!(before.1, 0, "{before:?}");
     let last = run.intervals().map(|interval| interval.to_s).fold(0.0, f64::max);
-    // The first second may still see what began before the disk was free and its service ready.
+    // The first second may still contain operations that began before the disk was free and the service
+    // ready.
     let ready = kept[1..3].iter().map(|fault| fault.at_s + fault.took_s).fold(0.0, f64::max);
     let after = ended(&run, ready + 1.5, last);
     let in_time = [
@@ -77,7 +78,7 @@ fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
         nothing_left(&place);
         return Some(missed);
     }
-    // Failures count, so it did not pass; and what the data are after it was looked at and is told.
+    // Failures count, so it did not pass; the data checks afterwards were made and reported.
     let verdict = run.verdict().unwrap();
     assert!(!verdict.passed && ended_as.code != Some(0), "{verdict:?}");
     assert!(run.phases().iter().any(|phase| phase.phase == "verify" && phase.outcome.is_some()));
@@ -89,8 +90,8 @@ fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
     Some(missed)
 }
 
-/// Users write seldom, so what they do in these seconds, and how soon everything works again, is judged in one of several
-/// tries: a busy machine can only make it later.
+/// Users write rarely, so their operations in these seconds and the time to recovery are judged in one of
+/// several tries: a busy machine can only make them later.
 fn postgresql_fills_up_on(platform: &str) {
     one_of(TRIES, || match fills_up_and_is_freed(platform) {
         Some(missed) if !missed.is_empty() => Err(missed.join("; ")),
@@ -126,7 +127,7 @@ fn a_full_disk_of_a_killed_program_is_cleaned() {
     going.says("action: fill-disk: ");
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
-    // What still ends by itself may keep the broom from some things, and the next one finds only those.
+    // Things that still end by themselves may keep `clean` from some others, which the next one finds.
     let mut removed = String::new();
     until("a broom that finds everything", || {
         let cleaned = Going::start(place.program(&["clean"])).end();

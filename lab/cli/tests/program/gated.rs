@@ -1,4 +1,4 @@
-//! Studies with `--gate`: a version that fails does not pass, whichever way it fails.
+//! Studies with `--gate`: a version that fails does not pass, however it fails.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::place::Place;
 /// Tries of a study that one busy moment of the machine can spoil.
 const TRIES: usize = 3;
 
-/// A study of one block: a version that answers, and the one at this address. Gives what was concluded.
+/// Runs a study of one block: a version that answers, and the one at this address. Returns its conclusions.
 fn gated(place: &Place, new: std::net::SocketAddr) -> (Ended, Conclusions) {
     let old = Server::start(always(Answer::new(200, "ok").into())).unwrap();
     let root = place.root();
@@ -35,7 +35,7 @@ fn gated(place: &Place, new: std::net::SocketAddr) -> (Ended, Conclusions) {
     (ended, serde_json::from_str(&json).unwrap())
 }
 
-/// What is concluded of a version that treats requests as `script` says, from runs that are valid.
+/// Conclusions on a version with this script, from valid runs.
 fn of_a_version(script: impl Fn() -> Script) -> (Ended, Conclusions) {
     barograph_testkit::one_of(TRIES, || {
         let new = Server::start(script()).unwrap();
@@ -58,7 +58,7 @@ fn a_version_that_answers_500_to_everything_does_not_pass() {
 
 #[test]
 fn a_version_that_drops_every_second_request_does_not_pass() {
-    // A connection that breaks off before an answer may be tried again; one that breaks off within it may not.
+    // A connection that breaks before an answer may be retried; one that breaks within it may not.
     let half = |request: &barograph_testkit::Request| match request.n % 2 {
         0 => Answer::new(200, "ok").into(),
         _ => Act::CloseMid(Answer::new(200, vec![b' '; 4_000])),

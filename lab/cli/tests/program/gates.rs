@@ -1,4 +1,4 @@
-//! Faults that really happen to driver and host, and the checks that say so.
+//! Real faults of driver and host, and the checks that report them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,7 @@ fn checks<'r>(run: &'r Run, name: &str) -> Vec<&'r KeptCheck> {
     run.trials().map(of).collect()
 }
 
-/// Keeps every core busy from now until it is dropped. This process is no part of a run.
+/// Keeps every core busy until dropped. This process is not part of a run.
 struct Burning {
     stop: &'static AtomicBool,
     threads: Vec<std::thread::JoinHandle<()>>,
@@ -40,7 +40,7 @@ impl Drop for Burning {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that only counts does not panic.
+            // A counting thread does not panic.
             let _ = thread.join();
         }
     }
@@ -78,13 +78,13 @@ fn of_a_target_on_this_host_nobody_says_what_others_used() {
     for check in checks(&run, "CPU used by others") {
         assert!(check.ok && check.found.starts_with("not judged: the target is on this host"), "{ended:?}");
     }
-    // What the hypervisor took is known in any case.
+    // CPU time taken by the hypervisor is known in any case.
     assert_eq!(checks(&run, "stolen CPU").len(), 1);
     assert!(checks(&run, "driver's own failures").iter().all(|check| check.ok && check.found == "none"));
 }
 
-/// Every second user is to connect from an address that this host does not have, which fails in the driver as a lack of local
-/// ports does.
+/// Every second user connects from an address that this host does not have, which fails in the driver as a
+/// lack of local ports does.
 #[test]
 fn failures_of_the_driver_are_not_the_targets() {
     let place = Place::without_data();

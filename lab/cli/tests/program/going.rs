@@ -1,4 +1,4 @@
-//! The program while it runs: its words as they come, signals to it, its end. Every wait has a deadline.
+//! The running program: its output as it comes, signals, its end. Every wait has a deadline.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Far above what anything takes here, also on a busy machine: a small study makes every run twice where none can be believed,
-/// which takes two minutes. Only what hangs comes to it.
+/// Longest wait for anything, far above real durations even on a busy machine: a small study repeats every
+/// invalid run, which takes two minutes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The same for runs of containers in an emulated virtual machine: two minutes and a half by themselves on slow cores, and more
-/// than three beside other tests.
+/// Longest wait for runs of containers in an emulated virtual machine: two and a half minutes alone on slow
+/// cores, and more than three beside other tests.
 pub(crate) const PATIENCE_WITH_EMULATION: Duration = Duration::from_secs(1_200);
 
-/// How often a condition is looked at that nobody announces.
+/// Interval between polls of a condition without a notification.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Looks at `condition` until it gives something.
+/// Polls `condition` until it returns a value.
 pub(crate) fn until<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
     until_within(PATIENCE, what, condition)
 }
@@ -29,7 +29,7 @@ fn until_within<T>(patience: Duration, what: &str, condition: impl FnMut() -> Op
     seen.unwrap_or_else(|| panic!("{what} did not happen within {patience:?}"))
 }
 
-/// Looks at `condition` until it gives something, and no longer than this.
+/// Polls `condition` until it returns a value, for at most `patience`.
 pub(crate) fn seen_within<T>(patience: Duration, mut condition: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + patience;
     loop {
@@ -46,7 +46,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
 }
 
-/// Everything a program said, and with what code it ended; none when a signal ended it.
+/// Output and exit code of an ended program; no code if a signal ended it.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -54,7 +54,7 @@ pub(crate) struct Ended {
     pub(crate) err: String,
 }
 
-/// Words that grow.
+/// Output that grows.
 #[derive(Default)]
 struct Words {
     text: Mutex<String>,
@@ -75,7 +75,7 @@ impl Going {
         Self::start_quiet(command)
     }
 
-    /// Like [`Self::start`], with stdout where the command has it.
+    /// As [`Self::start`], without capturing standard output.
     pub(crate) fn start_quiet(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let err = BufReader::new(child.stderr.take().unwrap());
@@ -103,7 +103,7 @@ impl Going {
         self.child.id()
     }
 
-    /// Waits until a line on stderr contains `words`, and gives the line.
+    /// Waits until a line on stderr contains `words`, and returns the line.
     pub(crate) fn says(&self, words: &str) -> String {
         let line = |text: &str| text.lines().find(|l| l.contains(words)).map(str::to_owned);
         let deadline = Instant::now() + PATIENCE;
@@ -123,7 +123,7 @@ impl Going {
         self.says(&format!("  {phase:<8}  "));
     }
 
-    /// The process of the application, once it answers.
+    /// Returns the process of the application, once it answers.
     pub(crate) fn application(&self) -> u32 {
         let line = self.says("the application answers at");
         let number = line.rsplit_once("(process ").unwrap().1;
@@ -139,12 +139,12 @@ impl Going {
         self.end_within(PATIENCE)
     }
 
-    /// The same for one that may take longer, or shorter, than others.
+    /// As [`Self::end`], with another time limit.
     pub(crate) fn end_within(self, patience: Duration) -> Ended {
         self.end_of("the end of the program", patience)
     }
 
-    /// The same, with words for an end that does not come.
+    /// As [`Self::end_within`], with words for a missing end.
     pub(crate) fn end_of(mut self, what: &str, patience: Duration) -> Ended {
         let status = until_within(patience, what, || self.child.try_wait().unwrap());
         let out = self.out.take().map_or_else(String::new, |out| out.join().unwrap());

@@ -1,4 +1,4 @@
-//! `barograph http` against real servers: figures, verdicts, exit codes, and what it says when it cannot begin.
+//! `barograph http` against real servers: figures, verdicts, exit codes, and errors before the start.
 
 use std::fs;
 use std::process::Stdio;
@@ -10,24 +10,24 @@ use serde_json::Value;
 use crate::going::{Ended, Going};
 use crate::place::Place;
 
-/// How often it is searched where whatever else runs on the machine can only make answers later.
+/// Largest number of searches where other work on the machine can only make answers later.
 const TRIES: usize = 3;
 
-/// A server with known answers, in the clear.
+/// A server with known answers, without TLS.
 pub(crate) fn site() -> Site {
     Site::start(Door::v4(), Speaks::Http1).unwrap()
 }
 
-/// Runs `barograph http` with these words.
+/// Runs `barograph http` with these arguments.
 pub(crate) fn http(place: &Place, words: &[&str]) -> Ended {
     let words: Vec<&str> = ["http"].iter().chain(words).copied().collect();
     let mut command = place.program(&words);
-    // Its record goes here, so that what it leaves behind is seen.
+    // Its record goes here, so that leftovers are seen.
     command.env("TMPDIR", place.root());
     Going::start(command).end()
 }
 
-/// The result of a run that came to its end. A busy machine may make it unbelievable, which is no fault of the program.
+/// Result of a completed run. A busy machine may make it invalid, which is not a fault of the program.
 pub(crate) fn result(ended: &Ended, code: i32) -> Value {
     assert!(ended.code == Some(code) || ended.code == Some(9), "{ended:?}");
     let result: Value = serde_json::from_str(&ended.out).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
@@ -90,7 +90,7 @@ fn a_limit_that_does_not_hold_and_failures_end_with_four() {
     let failing = result(&failing, 4);
     assert_eq!((&failing["passed"], &failing["error_share"]), (&Value::from(false), &Value::from(1.0)));
     assert_eq!(failing["outcomes"]["refused"], failing["errors"]);
-    // Nothing but failures is no success, also where all failures are allowed.
+    // Only failures are not a success, even if all failures are allowed.
     let allowed = http(&place, &[&site.url("/status/500"), "-d", "4s", "--errors", "100%", "--json", "-q"]);
     let allowed = result(&allowed, 4);
     assert_eq!(
@@ -116,7 +116,7 @@ fn an_expected_status_is_no_failure_and_the_pause_after_failures_is_told() {
     let hasty = http(&place, &[&url, "-d", "4s", "-c", "5", "--failure-pause", "0s", "--json", "-q"]);
     let requests = |ended: &Value| ended["requests"].as_u64().unwrap();
     let hasty = result(&hasty, 4);
-    // Five users with pauses of a second begin at most 25 requests in the window.
+    // Five users with pauses of a second start at most 25 requests in the window.
     assert!(requests(&hasty) > 25 && hasty["failure_pause_s"] == 0.0, "{hasty}");
 }
 
@@ -208,7 +208,7 @@ fn a_signal_before_anything_was_measured_says_so() {
     assert!(ended.err.contains("stopped before"), "{}", ended.err);
 }
 
-/// How a program ends that writes its results there, and what it says.
+/// Exit code and messages of a program that writes its results to `out`.
 fn writing_to(place: &Place, words: &[&str], out: Stdio) -> (Option<i32>, String) {
     let mut command = place.program(words);
     command.env("TMPDIR", place.root()).stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
@@ -233,7 +233,7 @@ fn results_that_cannot_be_written_end_with_eight() {
             "{words:?}: {err}"
         );
     }
-    // A reader that has gone away has what it wanted.
+    // A closed pipe is not an error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     assert_eq!(writing_to(&place, &["list", "keys"], writer.into()), (Some(0), String::new()));

@@ -1,4 +1,4 @@
-//! The ways in which `barograph http` reaches a target: TLS, HTTP/2, sockets of files, bodies, pools; and a real nginx.
+//! Transports of `barograph http`: TLS, HTTP/2, Unix sockets, bodies, pools; and a real nginx.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::http::{http, result, site};
 use crate::place::Place;
 
-/// A short measurement of `url` with these words more. Its window is longer than a busy machine leaves a program without a
-/// processor.
+/// A short measurement of `url` with further arguments. Its window is longer than a busy machine leaves a
+/// program without a processor.
 fn measured(place: &Place, url: &str, words: &[&str]) -> Value {
     let all: Vec<&str> = [url, "-d", "4s", "-c", "4", "--json", "-q"].iter().chain(words).copied().collect();
     let ended = http(place, &all);
@@ -82,7 +82,7 @@ fn http2_sockets_of_files_and_pools_work() {
     measured(&place, &pooled.url("/hello"), &["--connections", "pool:2", "--workers", "1"]);
     assert!(pooled.connections() <= 3, "two, and one to see whether it is there: {}", pooled.connections());
     let new = site();
-    // Slowly, so that there are local ports for all of them.
+    // Slow answers, so that there are local ports for all connections.
     let result = measured(&place, &new.url("/delay/5"), &["--connections", "new"]);
     assert!(new.connections() >= result["requests"].as_u64().unwrap());
 }

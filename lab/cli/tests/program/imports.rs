@@ -1,4 +1,4 @@
-//! `barograph new scenario`: what it writes passes `barograph check`, and nothing is overwritten.
+//! `barograph new scenario`: its output passes `barograph check`, and nothing is overwritten.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn every_source_gives_a_scenario_that_can_be_checked() {
         assert_eq!((made.code, made.out.as_str()), (Some(0), ""), "{made:?}");
         assert!(made.err.starts_with(&file) && made.err.contains("read it, edit it"), "{}", made.err);
         let scenario = format!("scenario={file}");
-        // What the message says to run: the plan that is built in, with these two settings.
+        // The command in the message: the built-in plan with these two settings.
         let words = ["check", "--set", "workload=scenario", "--set", &scenario];
         assert!(made.err.contains(&format!("--set workload=scenario --set {scenario}")), "{}", made.err);
         let checked = Going::start(place.program(&words)).end();
@@ -80,7 +80,7 @@ fn files_are_read_with_their_marks_and_those_beside_them() {
     fs::write(place.root().join("more/a.yaml"), "get: {responses: {}}\n").unwrap();
     let made = new(&place, &["--from-openapi", "api.yaml", "-o", "made.toml"]);
     assert_eq!(made.code, Some(0), "{made:?}");
-    // What cannot be run is there all the same, to be corrected.
+    // A scenario that cannot run is written nevertheless, for correction.
     let refused = new(&place, &["--from-openapi", "api.yaml", "--target", "nowhere", "-o", "wrong.toml"]);
     let why = "barograph: pass the check of scenarios; correct what was written\n  because: wrong.toml:";
     assert!(refused.code == Some(2) && refused.err.starts_with(why), "{refused:?}");
@@ -88,8 +88,9 @@ fn files_are_read_with_their_marks_and_those_beside_them() {
     assert!(written.contains("path = \"/a\"") && written.contains("url = \"nowhere\""), "{written}");
 }
 
-/// The document without what no made-up user should do: stop the node, remove its own account, follow a stream as if it
-/// were an answer, send a picture as text; and without what needs an id that no answer names, or somebody's own item.
+/// Removes operations from the document that generated users must not do: stopping the node, removing their
+/// account, reading a stream as an answer, sending a picture as text; and those that need an id that no
+/// answer contains, or an item of another user.
 fn without_special(place: &Place, document: &str) -> String {
     let special = [
         ("/auction/live/auction/prepareForShutdown", "get"),
@@ -116,10 +117,10 @@ fn without_special(place: &Place, document: &str) -> String {
     file.display().to_string()
 }
 
-/// So often it is tried at the most.
+/// Largest number of tries.
 const TRIES: usize = 4;
 
-/// Runs the plan of this place, in which nothing may fail; gives the operations that were not done at all.
+/// Runs the plan of this place without failures, and returns the operations that never occurred.
 fn never_done(place: &Place) -> Vec<String> {
     let before = place.records();
     let ran = Going::start(place.program(&["run", "plan.toml"])).end();
@@ -132,8 +133,8 @@ fn never_done(place: &Place) -> Vec<String> {
     ops.iter().filter(|op| op.count == 0).map(|op| op.op.clone()).collect()
 }
 
-/// What the importer cannot know are accounts and names nobody has yet. With those put in, every call of the auction
-/// succeeds, on ids that come from its own answers.
+/// The importer cannot know accounts and unused names. With those filled in, every call of the auction
+/// succeeds, on ids from its own answers.
 #[test]
 fn the_auctions_document_runs_against_the_auction() {
     let place = Place::new();
@@ -165,7 +166,7 @@ fn the_auctions_document_runs_against_the_auction() {
     let plan = "workload = \"scenario\"\nscenario = \"edited.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 3\nramp_s = 0\n\
         warm_up_s = 0\nwindow_s = 6\ndrain_s = 2\n[driver]\ninterval_ms = 500\n";
     fs::write(place.root().join("plan.toml"), plan).unwrap();
-    // On a busy machine the window is over before everything was done that comes by chance.
+    // On a busy machine the window may end before every random operation has occurred.
     one_of(TRIES, || {
         let never = never_done(&place);
         if never.is_empty() { Ok(()) } else { Err(format!("never done: {never:?}")) }

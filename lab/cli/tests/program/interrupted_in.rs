@@ -1,8 +1,9 @@
-//! Ctrl-C in each phase on each platform: the program ends by itself, says so in its code and its record, and leaves nothing
-//! for `clean`.
+//! Ctrl-C in each phase on each platform: the program ends by itself, with the right exit code and record,
+//! and leaves nothing for `clean`.
 //!
-//! Most phases on processes are in `interrupts`; here are the rest of them, the deployment on every platform, and the window
-//! where it comes soon; virtual machines are in `emulated`. `cargo xtask kill-matrix --interrupt` tries every phase everywhere.
+//! Most phases on processes are in `interrupts`; here are the others, the deployment on every platform, and
+//! the window if it begins soon; virtual machines are in `emulated`. `cargo xtask kill-matrix --interrupt`
+//! covers every phase.
 
 use barograph_record::{ExitCode, PhaseOutcome, Run};
 use rustix::process::Signal;
@@ -13,12 +14,12 @@ use crate::place::Place;
 
 pub(crate) const INTERRUPTED: Way = Way { name: "interrupted", end: interrupted };
 
-/// Phases in which nothing is left to stop: the run has its answer, and comes to its end.
+/// Phases without anything left to stop: the run has its answer and completes.
 const ANSWERED: [&str; 2] = ["collect", "remove"];
 
 fn interrupted(going: Going, place: &Place, phase: &str) -> bool {
     going.signal(Signal::INT);
-    // Whoever was stopped to be met goes on, with the other signal before it.
+    // A program that was stopped to be met in its phase continues, with the other signal pending.
     going.signal(Signal::CONT);
     // Still open, so the signal came within it.
     let open = open_phase(place);
@@ -46,7 +47,7 @@ fn interrupted(going: Going, place: &Place, phase: &str) -> bool {
     open.as_deref() == Some(phase)
 }
 
-/// What `barograph show` says of a run.
+/// Output of `barograph show` for a run.
 fn shown(place: &Place, run: &Run) -> String {
     let shown = Going::start(place.program(&["show", run.dir.to_str().unwrap()])).end();
     assert_eq!(shown.code, Some(0), "{shown:?}");

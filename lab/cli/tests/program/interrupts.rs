@@ -1,4 +1,4 @@
-//! Ctrl-C in every phase: exit code 7, a record that says where it was stopped, and nothing left behind.
+//! Ctrl-C in every phase: exit code 7, a record that names the phase, and nothing left behind.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::going::{Going, send, until};
 use crate::place::{Place, fixed};
 
-/// The program ends, as a stopped one should, in one of these phases; gives its record.
+/// Checks that the program ends, as a stopped one should, in one of these phases. Returns its record.
 fn ends_stopped(going: Going, place: &Place, phases: &[&str]) -> Run {
     let ended = going.end();
     assert_eq!(ended.code, Some(7), "{ended:?}");
@@ -33,7 +33,7 @@ fn ends_stopped(going: Going, place: &Place, phases: &[&str]) -> Run {
 fn in_the_fill() {
     let place = Place::without_data();
     let mut sets = fixed(30, 5);
-    // Some GB of pictures if it were let: large enough to be met at work.
+    // Gigabytes of pictures in full: large enough to be interrupted in progress.
     sets.extend(["data.size=micro".to_owned(), "data.history=0.1".to_owned(), "data.images=0.3".to_owned()]);
     let going = Going::start(place.run(None, &sets));
     going.enters("fill");
@@ -49,12 +49,12 @@ fn in_the_fill() {
 fn in_the_deployment() {
     let place = Place::new();
     let mut sets = fixed(30, 5);
-    // However late the signal comes, the ramp still goes on.
+    // The ramp is long enough for a late signal.
     sets.push("load.ramp_s=60".to_owned());
     let going = Going::start(place.run(None, &sets));
     going.enters("deploy");
     going.signal(Signal::INT);
-    // The application is there within some milliseconds, and the ramp may have begun.
+    // The application starts within milliseconds, so the ramp may have begun.
     ends_stopped(going, &place, &["deploy", "ramp"]);
 }
 
@@ -92,8 +92,8 @@ fn in_the_measured_windows_which_keeps_those_that_ended() {
     assert!(run.trials().count() >= 1 && run.intervals().count() >= 2);
 }
 
-/// Starts a run, holds its application still in the window, and stops the run when it comes to `phase`. The window is long
-/// enough for the application to be held within it on a busy machine, and too short for it to be found silent.
+/// Starts a run, pauses its application in the window, and stops the run in `phase`. The window is long
+/// enough to pause the application within it on a busy machine, and too short for it to count as silent.
 fn with_a_held_application(phase: &str, drain_s: u32) {
     let place = Place::new();
     let mut sets = fixed(60, 12);

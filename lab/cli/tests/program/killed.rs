@@ -1,4 +1,4 @@
-//! Sudden death: of the application, and of the driver itself.
+//! Sudden death of the application, and of the driver itself.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -35,12 +35,12 @@ fn a_killed_application_ends_the_run_with_the_cause_named() {
 #[test]
 fn an_application_killed_after_the_windows_leaves_them_and_is_named() {
     let place = Place::new();
-    // Long enough for the application to be held within the window, and too short for it to be found silent.
+    // Long enough to pause the application within the window, and too short for it to count as silent.
     let mut sets = fixed(60, 12);
     sets.push("load.drain_s=60".to_owned());
     let going = Going::start(place.run(None, &sets));
     going.enters("hold");
-    // Held still, so that the drain lasts until it is killed.
+    // Paused, so that the drain lasts until it is killed.
     send(going.application(), Signal::STOP);
     going.enters("drain");
     send(going.application(), Signal::KILL);
@@ -71,7 +71,7 @@ fn a_killed_fill_ends_the_run_with_the_cause_named() {
     place.assert_nothing_left();
 }
 
-/// `clean` removes what there is, and finds nothing when asked again.
+/// Runs `clean`, which removes everything, so that a second run finds nothing.
 fn cleaned(place: &Place) -> String {
     let first = Going::start(place.program(&["clean"])).end();
     assert_eq!(first.code, Some(0), "{first:?}");
@@ -115,7 +115,7 @@ fn a_driver_killed_in_the_fill_leaves_half_a_data_set_to_clean() {
     assert_eq!(std::fs::read_dir(place.data()).unwrap().count(), 0);
 }
 
-/// What a test does that fails in the middle of a run; it tells the record, and what there is of the run by then.
+/// Fails in the middle of a run, as a test may; sends the record and the run's files at that time.
 fn fails(sets: &[String], tell: &SyncSender<(PathBuf, Vec<String>)>) {
     let place = Place::new();
     let going = Going::start(place.run(None, sets));
@@ -123,7 +123,7 @@ fn fails(sets: &[String], tell: &SyncSender<(PathBuf, Vec<String>)>) {
     let record = place.records().pop().unwrap();
     let traces = traces_of(&record);
     tell.send((record, traces)).unwrap();
-    // As a failed assertion does, without its words.
+    // As a failed assertion, without a message.
     std::panic::resume_unwind(Box::new("failed"));
 }
 

@@ -1,8 +1,9 @@
-//! Sudden death of the program in each phase on each platform: `clean` then removes everything, and finds nothing when it
-//! is asked again.
+//! Sudden death of the program in each phase on each platform: `clean` then removes everything, and a second
+//! one finds nothing.
 //!
-//! On processes all phases are tried, in namespaces all from the deployment on, elsewhere those in which there is something
-//! of the platform's own; virtual machines are in `emulated`. `cargo xtask kill-matrix` tries all of them everywhere.
+//! On processes all phases are tried, in namespaces all from the deployment on, elsewhere those in which the
+//! platform has things of its own; virtual machines are in `emulated`. `cargo xtask kill-matrix` covers every
+//! phase.
 
 use rustix::process::Signal;
 
@@ -15,11 +16,11 @@ pub(crate) const KILLED: Way = Way { name: "killed", end: killed };
 fn killed(going: Going, place: &Place, phase: &str) -> bool {
     going.signal(Signal::KILL);
     let ended = going.end();
-    // The removal is the last thing that the program does, and may be over before the signal comes.
+    // The removal is the last phase, and may be over before the signal comes.
     let is_over = phase == "remove" && matches!(ended.code, Some(0 | 9));
     assert!(ended.code.is_none() || is_over, "killed in {phase}: {ended:?}");
     let met = ended.code.is_none() && open_phase(place).as_deref() == Some(phase);
-    // Whatever still ends by itself may do so first or meet the broom.
+    // Things that still end by themselves may do so first, or be removed by `clean`.
     until("a broom that finds everything", || {
         let cleaned = Going::start(place.program(&["clean"])).end();
         (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(())
@@ -36,7 +37,7 @@ mod processes {
     }
 }
 
-/// Check and fill come before there is anything of a platform.
+/// Check and fill precede everything of a platform.
 mod namespaces {
     crate::phases::moments! {
         super::KILLED, "namespace",

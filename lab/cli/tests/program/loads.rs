@@ -12,7 +12,7 @@ use crate::place::Place;
 /// An interval of the loads, in seconds.
 const INTERVAL_S: f64 = 0.25;
 
-/// What all plans begin with.
+/// Common beginning of all plans.
 const OF_ALL: &str = "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 2\nwarm_up_s = 1\nwindow_s = 4\ndrain_s = 1\n\
                       [driver]\ninterval_ms = 250\n";
 
@@ -50,7 +50,7 @@ fn ran(place: &Place, plan: PathBuf, sets: &[&str]) -> (Ended, Run) {
     (ended, run)
 }
 
-/// The loads of a run: name, level, begin and end of the window.
+/// The loads of a run: name, level, start and end of the window.
 fn windows(run: &Run) -> Vec<(String, u32, f64, f64)> {
     let one = |load: &Run| {
         let trial = load.trials().next().unwrap();
@@ -94,7 +94,7 @@ fn a_load_with_a_limit_that_cannot_be_kept_fails_the_run_and_is_named() {
     place.assert_nothing_left();
 }
 
-/// Each load of the list deploys a store of its own, but for the last, which goes to that of the first.
+/// Each load of the list deploys a store of its own, except the last, which goes to that of the first.
 const STORES: &str = "[[loads]]\nname = \"red\"\nload.users = 3\n\
                       [[loads]]\nname = \"blue\"\nload.users = 2\ndeploy.stores = 2\n\
                       [[loads]]\nname = \"guests\"\nload.unit = \"rate\"\nload.rate = 50\ntarget.url = \"load:red\"\n";

@@ -1,4 +1,4 @@
-//! Tests of the whole program: what a person sees, with what code it ends, and that nothing stays behind.
+//! Tests of the whole program: its output, its exit codes, and complete removal.
 //!
 //! Every test has folders of its own; all share one small set of filled data, which runs only read.
 

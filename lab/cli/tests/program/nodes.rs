@@ -1,4 +1,4 @@
-//! Nodes of the application that share stores and a bus, as processes, and a bidder that talks to them.
+//! Nodes of the application in processes, on shared stores and a bus, and a client that bids.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::commands::filled;
 use crate::going::{Going, until};
 use crate::place::Place;
 
-/// Stores of a cluster that hold the shared data, and its bus.
+/// Stores and bus of a cluster, with the shared data.
 pub(crate) struct Shared {
     pub(crate) relational: Service,
     pub(crate) bus: Service,
@@ -67,12 +67,12 @@ impl Node {
         Node { name: name.to_owned(), address: line["address"].as_str().unwrap().parse().unwrap(), going }
     }
 
-    /// What the node knows of the cluster.
+    /// View of the cluster from this node.
     pub(crate) fn view(&self) -> ClusterView {
         get(self.address, &routes::cluster())
     }
 
-    /// What the data checks say.
+    /// Result of the data checks.
     pub(crate) fn check(&self) -> CheckReport {
         get(self.address, &routes::check())
     }
@@ -83,7 +83,7 @@ impl Node {
         assert_eq!(self.going.end().code, None);
     }
 
-    /// Asks the process to end, and waits until it has.
+    /// Asks the process to end, and waits for the end.
     pub(crate) fn end(self) {
         self.going.signal(Signal::TERM);
         let ended = self.going.end();
@@ -107,7 +107,7 @@ fn get<T: DeserializeOwned>(at: SocketAddr, path: &str) -> T {
         .unwrap_or_else(|why| panic!("{path}: {} {body}: {why}", answer.status))
 }
 
-/// One request on a connection of its own; `None` when there was no answer.
+/// Sends one request on a connection of its own; `None` without an answer.
 fn ask(
     at: SocketAddr,
     method: Method,
@@ -130,7 +130,7 @@ fn ask(
     .unwrap()
 }
 
-/// A user who bids, on whichever node it is told to.
+/// A user who bids on given nodes.
 pub(crate) struct Bidder {
     pub(crate) id: i64,
     token: String,
@@ -141,7 +141,7 @@ impl Bidder {
     pub(crate) fn login(at: SocketAddr, number: u32) -> Self {
         let name = barograph_data::names::user_name(number);
         let json = format!(r#"{{"name":"{name}","password":"{}"}}"#, barograph_data::names::PASSWORD);
-        // A node that has just seen another one die may refuse for a moment.
+        // A node that has just detected the death of another one may refuse for a moment.
         let login = || ask(at, Method::POST, &routes::login(), None, Some(&json)).filter(|a| a.status == 201);
         let answer = until("a login", login);
         let login: LoginResponse = serde_json::from_slice(answer.body()).unwrap();
@@ -161,14 +161,14 @@ impl Bidder {
         self.try_get::<Page<Auction>>(at, &routes::live_auctions(0, 100)).unwrap().items
     }
 
-    /// Where the bidding stands; `None` when the node does not say.
+    /// State of the bidding; `None` if the node does not report it.
     pub(crate) fn state(&self, at: SocketAddr, auction: &Auction) -> Option<BidUpdate> {
         let item: Item = self.try_get(at, &routes::current_item(auction.id))?;
         self.try_get(at, &routes::next_bid(auction.id, item.id, 0))
     }
 
-    /// Bids a little more than there is, and waits until everybody who asks this node sees it; `None` when the bid was
-    /// refused, outbid or lost.
+    /// Bids slightly more than the current bid, and waits until followers at this node see it; `None` if the
+    /// bid was refused, outbid or lost.
     pub(crate) fn bid(&self, at: SocketAddr, auction: &Auction) -> Option<BidUpdate> {
         let seen = self.state(at, auction)?;
         let amount = seen.amount_cents + 100;

@@ -1,4 +1,4 @@
-//! Too few open files for the users: a search looks no further than what fits, a fixed number is refused.
+//! Too few open files for the users: a search is bounded by what fits, a fixed number is refused.
 
 use barograph_harness::{Checked, Machine, check};
 use barograph_model::Strategy;
@@ -6,8 +6,8 @@ use barograph_spec::Refused;
 
 use crate::fake::FakeWorkload;
 
-/// Checks a plan on a machine where a process may open so many files. The fake's users need four connections each, and
-/// 500 files go to other things.
+/// Checks a plan on a machine with this limit of open files. The fake's users need four connections each, and
+/// 500 files are reserved.
 fn checked(open_files: u64, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();

@@ -1,4 +1,4 @@
-//! Loads that are over after a number of operations: all of them, and no more.
+//! Loads that end after a number of operations: exactly that number.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::going::{Ended, Going};
 use crate::http::{http, result, site};
 use crate::place::Place;
 
-/// Number, time, and whether the time was up, of the operations that were asked for.
+/// Number of operations asked for, their time, and whether the time ended before they did.
 fn asked(result: &Value) -> (Option<u64>, Option<f64>, bool) {
     let of = |key: &str| &result[key];
     (of("operations_asked").as_u64(), of("elapsed_s").as_f64(), of("ended_by_time").as_bool().unwrap())

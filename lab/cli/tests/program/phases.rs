@@ -1,8 +1,8 @@
-//! The program is ended in each phase on each platform, and then nothing of it may be there: how a phase is met, and what is
-//! compared.
+//! End of the program in each phase on each platform, after which nothing of it may remain: how a phase is
+//! met, and what is compared.
 //!
-//! No phase is held open by code of the program: a plan makes it long, the application is paused, a file that is to be
-//! written is a pipe that nobody reads, or a phase of milliseconds is tried until it is met.
+//! The program has no code to hold a phase open: a plan makes it long, the application is paused, a file to
+//! be written is a pipe without a reader, or a phase of milliseconds is tried until it is met.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,16 +22,16 @@ use crate::place::Place;
 const PHASES: [&str; 10] =
     ["check", "fill", "deploy", "ramp", "warm-up", "hold", "drain", "verify", "collect", "remove"];
 
-/// The deployment before there is anything of it: quick also where machines have to boot.
+/// The deployment before anything exists: quick even if machines have to boot.
 pub(crate) const DEPLOY_AT_ONCE: &str = "deploy, just begun";
 
-/// `cargo xtask kill-matrix` sets it: every phase on every platform, and no other test at the same time.
+/// Set by `cargo xtask kill-matrix`: every phase on every platform, and no other test at the same time.
 const ALL: &str = "BAROGRAPH_KILLS";
 
-/// A phase of milliseconds is met or not; so often it is tried.
+/// Largest number of tries to meet a phase of milliseconds.
 const TRIES: usize = 200;
 
-/// Files of a record, and what is left of them when the program is ended.
+/// Files of a record that may remain when the program has ended.
 const RECORD: [&str; 10] = [
     "run.jsonl",
     "plan.toml",
@@ -48,10 +48,10 @@ const RECORD: [&str; 10] = [
 /// A way to end the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Way {
-    /// What it does to the program, as the matrix has it.
+    /// Name of the way in the matrix.
     pub(crate) name: &'static str,
-    /// Ends the program, which is in the phase, and waits until it may be looked for what it left. False when the phase was
-    /// over before.
+    /// Ends the program in its phase, and waits until leftovers can be looked for. Returns false if the phase
+    /// was over before.
     pub(crate) end: fn(Going, &Place, &str) -> bool,
 }
 
@@ -60,7 +60,7 @@ fn is_matrix() -> bool {
     std::env::var_os(ALL).is_some()
 }
 
-/// The phase of a moment: most are called by it.
+/// Phase of a moment; most have the same name.
 fn phase_of(moment: &str) -> &str {
     moment.split(',').next().unwrap_or(moment)
 }
@@ -68,8 +68,8 @@ fn phase_of(moment: &str) -> &str {
 /// Platforms whose hosts boot.
 const WITH_GUESTS: [&str; 2] = ["vm", "container-in-vm"];
 
-/// The deployment that is ended. Each host of the larger one boots, and what stays behind is the same, so that is left to the
-/// matrix.
+/// Topology of the ended deployment. Each host of the larger one boots and leaves the same things behind, so
+/// it is left to the matrix.
 fn topology(platform: &str) -> &'static str {
     match WITH_GUESTS.contains(&platform) && !is_matrix() {
         true => "embedded",
@@ -80,8 +80,8 @@ fn topology(platform: &str) -> &'static str {
 /// Keys that make a phase long enough to be met.
 fn sets(phase: &str, platform: &str) -> Vec<String> {
     let mut sets = like(topology(platform), platform);
-    // The application stands still from the first half of the window on, so that operations and questions go unanswered. The
-    // rest of the window is there for a machine that brings it about late.
+    // The application is paused from the first half of the window on, so that operations and questions stay
+    // unanswered. The rest of the window allows for a machine that is late.
     let stalled = "actions=[{at_s=4,unit=\"application-1\",act=\"pause\"}]";
     let more: &[&str] = match phase {
         "fill" => &["data.size=micro", "data.images=0.3"],
@@ -90,7 +90,7 @@ fn sets(phase: &str, platform: &str) -> Vec<String> {
         "hold" => &["load.window_s=600"],
         "drain" => &[stalled, "load.window_s=12", "load.drain_s=600"],
         "verify" => &[stalled, "load.window_s=12", "load.drain_s=1"],
-        // A file is made while the window lasts.
+        // The file is replaced during the window.
         "collect" => &["load.window_s=15"],
         _ => &[],
     };
@@ -98,15 +98,15 @@ fn sets(phase: &str, platform: &str) -> Vec<String> {
     sets
 }
 
-/// The phase that a run is in, or was in when it was killed: begun, and not ended.
+/// Phase of a run, or of a killed run: begun, and not ended.
 pub(crate) fn open_phase(place: &Place) -> Option<String> {
     let run = Run::open(place.records().last()?).ok()?;
     let last = run.phases().pop()?;
     last.outcome.is_none().then_some(last.phase)
 }
 
-/// Stops the program as soon as its record says that the check has begun. It is over in a millisecond, so nobody may
-/// rest between two looks.
+/// Stops the program as soon as its record shows that the check has begun. The check takes a millisecond, so
+/// looks follow each other without a pause.
 fn stop_in_check(place: &Place, going: &Going) {
     let deadline = Instant::now() + crate::going::PATIENCE;
     let record =
@@ -123,27 +123,27 @@ fn stop_in_check(place: &Place, going: &Going) {
     }
 }
 
-/// Waits until the phase is in the record; its line on the screen comes a little earlier.
+/// Waits until the phase is in the record; its line on the screen comes slightly earlier.
 fn enters(phase: &str, place: &Place, going: &Going) {
     going.enters(phase);
     until("the phase in the record", || open_phase(place).filter(|open| open == phase));
 }
 
-/// A file of the record that is written in the collection.
+/// File of the record that the collection writes.
 fn collected(place: &Place) -> PathBuf {
     place.records().last().unwrap().join("services/marker.json")
 }
 
-/// Makes it a pipe that nobody reads.
+/// Replaces the file by a pipe without a reader.
 fn block_collection(place: &Place) {
     let made = std::process::Command::new("mkfifo").arg(collected(place)).status().unwrap();
     assert!(made.success());
 }
 
-/// Reads that pipe, so that the collection goes on.
+/// Reads the pipe, so that the collection continues.
 pub(crate) fn unblock_collection(place: &Place) {
     let path = collected(place);
-    // Opening it waits for the program, which may have died instead: then nobody waits for this thread.
+    // Opening waits for the program, which may have died; the thread is not joined.
     std::thread::spawn(move || {
         std::io::copy(&mut fs::File::open(path).unwrap(), &mut std::io::sink()).unwrap();
     });
@@ -155,7 +155,7 @@ fn meet(moment: &str, platform: &str, place: &Place, going: &Going) {
         "check" => stop_in_check(place, going),
         "fill" => {
             going.enters("fill");
-            // At work, with files of its own.
+            // In progress, with files of its own.
             until("the first picture", || {
                 let parts = fs::read_dir(place.data()).ok()?.flatten();
                 parts.map(|part| part.path().join("images")).find(|images| images.exists())
@@ -175,13 +175,13 @@ fn meet(moment: &str, platform: &str, place: &Place, going: &Going) {
             block_collection(place);
             enters("collect", place, going);
         }
-        // It is over soon on some platforms, and met or not.
+        // It is short on some platforms and may be missed.
         "remove" => going.enters("remove"),
         moment => enters(phase_of(moment), place, going),
     }
 }
 
-/// What is in the folders of a place, apart from records themselves.
+/// Files in the folders of a place, apart from records.
 fn files(place: &Place) -> BTreeSet<PathBuf> {
     let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     let mut all: BTreeSet<PathBuf> = list(place.root().to_owned()).collect();
@@ -193,7 +193,7 @@ fn files(place: &Place) -> BTreeSet<PathBuf> {
     all
 }
 
-/// Files outside of the place whose names have that of a run.
+/// Files outside of the place with the run's name.
 fn strays(place: &Place) -> Vec<PathBuf> {
     let snapshots = place.data().join("snapshots");
     let folders = ["/tmp", "/run", "/dev/shm", "/var/tmp", "/var/run"].map(PathBuf::from);
@@ -204,7 +204,7 @@ fn strays(place: &Place) -> Vec<PathBuf> {
     paths.filter(|path| names.iter().any(|name| path.to_string_lossy().contains(name.as_str()))).collect()
 }
 
-/// Ends the program in one moment, and compares. False when the phase was over before.
+/// Ends the program in one moment, and compares. Returns false if the phase was over before.
 fn ended(way: Way, moment: &str, platform: &str) -> bool {
     let phase = phase_of(moment);
     let place = if phase == "fill" { Place::without_data() } else { Place::new() };
@@ -218,7 +218,7 @@ fn ended(way: Way, moment: &str, platform: &str) -> bool {
     if phase == "fill" {
         expected.insert(place.data().to_owned());
     } else {
-        // The data that all tests share, to which others add at the same time.
+        // Other tests add to the shared data at the same time.
         found.retain(|path| !path.starts_with(place.data()));
     }
     assert_eq!(found, expected, "{} in {moment} on {platform}", way.name);
@@ -226,7 +226,7 @@ fn ended(way: Way, moment: &str, platform: &str) -> bool {
     for record in place.records() {
         assert_eq!(traces_of(&record), Vec::<String>::new());
     }
-    // Beside other tests only what has the name of the run is looked for, among the traces.
+    // Beside other tests, only traces with the name of the run are compared.
     if is_matrix() {
         let new: Vec<String> = engines::things().difference(&before).cloned().collect();
         assert_eq!(new, Vec::<String>::new(), "{} in {moment} on {platform}", way.name);
@@ -234,8 +234,8 @@ fn ended(way: Way, moment: &str, platform: &str) -> bool {
     met
 }
 
-/// A test for each moment in which the program is ended in a way on a platform: the way, the platform, and the moments with
-/// the names of their tests.
+/// Generates a test for each moment in which the program is ended in a way on a platform: the way, the
+/// platform, and the moments with the names of their tests.
 macro_rules! moments {
     ($way:expr, $platform:literal, $($name:ident = $moment:expr),+ $(,)?) => {
         const MOMENTS: &[&str] = &[$($moment),+];
@@ -250,8 +250,8 @@ macro_rules! moments {
 }
 pub(crate) use moments;
 
-/// Ends the program in one of these moments on a platform. Where the matrix wants every phase, the first of them brings along
-/// those that are not among them; one that goes wrong does not keep the others from being tried.
+/// Ends the program in one of these moments on a platform. If the matrix wants every phase, the first moment
+/// includes phases without a test of their own; a failure does not prevent the others.
 #[expect(clippy::print_stdout, reason = "the matrix is read by people")]
 pub(crate) fn try_on(platform: &str, way: Way, moments: &[&str], moment: &str) {
     let place = Place::new();

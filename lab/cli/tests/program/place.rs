@@ -1,4 +1,4 @@
-//! Folders of a test, and what is left of a run when it has ended.
+//! Folders of a test, and leftovers of its runs.
 
 use std::fs;
 use std::io::Write;
@@ -12,46 +12,46 @@ use tempfile::TempDir;
 use crate::data::shared_data;
 use crate::going::{Going, seen_within};
 
-/// The size all tests use.
+/// Size of the data in all tests.
 pub(crate) const SIZE: [&str; 3] = ["data.size=nano", "data.history=0.1", "data.images=0.02"];
 
-/// A fixed load that begins at once, holds for `window_s` and drains briefly.
+/// Keys for a fixed load without ramp that holds for `window_s` and drains briefly.
 pub(crate) fn fixed(users: u32, window_s: u32) -> Vec<String> {
     let load = ["load.strategy=fixed", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1"];
     let mut sets: Vec<String> = load.map(str::to_owned).to_vec();
     sets.push(format!("load.users={users}"));
     sets.push(format!("load.window_s={window_s}"));
-    // A window needs some intervals to be judged.
+    // A window needs several intervals to be judged.
     sets.push("driver.interval_ms=250".to_owned());
     sets
 }
 
-/// Folders of a place that records are in.
+/// Folders of a place that contain records.
 const RECORDS: [&str; 2] = ["runs", "kept"];
 
-/// Whatever a test leaves that panics is cleaned within this.
+/// Time in which the leftovers of a failed test must be removed.
 const CLEANED_WITHIN: Duration = Duration::from_secs(60);
 
-/// The folders of one test. When it panics, what its runs left on the machine is removed.
+/// Folders of one test. If it panics, the leftovers of its runs are removed.
 pub(crate) struct Place {
     root: TempDir,
     data: PathBuf,
 }
 
 impl Place {
-    /// With the shared data.
+    /// Creates a place with the shared data.
     pub(crate) fn new() -> Self {
         Place { root: TempDir::new().unwrap(), data: shared_data().to_owned() }
     }
 
-    /// With an empty data folder of its own.
+    /// Creates a place with an empty data folder.
     pub(crate) fn without_data() -> Self {
         let root = TempDir::new().unwrap();
         let data = root.path().join("data");
         Place { root, data }
     }
 
-    /// With a copy of the shared data in its own root, for a user who may not write to that of all tests.
+    /// Creates a place with a copy of the shared data, for a user who may not write to the original.
     pub(crate) fn with_data_of_its_own() -> Self {
         let place = Self::without_data();
         let copied = Command::new("cp").arg("-r").arg(shared_data()).arg(&place.data).status();
@@ -78,7 +78,7 @@ impl Place {
         command
     }
 
-    /// `barograph run` on the data and records of this place, with these keys set besides.
+    /// `barograph run` on the data and records of this place, with these further keys.
     pub(crate) fn run(&self, plan: Option<&Path>, sets: &[String]) -> Command {
         let mut command = self.program(&["run"]);
         command.args(plan);
@@ -104,7 +104,7 @@ impl Place {
         command
     }
 
-    /// The folders of all records, oldest first.
+    /// Folders of all records, oldest first.
     pub(crate) fn records(&self) -> Vec<PathBuf> {
         let ids = barograph_record::list(&self.runs()).unwrap();
         ids.iter().map(|id| self.runs().join(id.as_str())).collect()
@@ -117,13 +117,13 @@ impl Place {
         Run::open(&records[0]).unwrap()
     }
 
-    /// Nothing runs, no folder that goes with a run, no ledger, and `clean` agrees.
+    /// Checks that no process, temporary folder or ledger of a run remains, and that `clean` agrees.
     pub(crate) fn assert_nothing_left(&self) {
         self.assert_gone();
         self.assert_nothing_to_clean();
     }
 
-    /// What can be seen without `clean`, which would remove it.
+    /// Checks what can be seen without `clean`, which would remove it.
     pub(crate) fn assert_gone(&self) {
         assert_eq!(self.processes(), Vec::<String>::new());
         for record in self.records() {
@@ -135,7 +135,7 @@ impl Place {
         }
     }
 
-    /// `clean` finds nothing.
+    /// Checks that `clean` finds nothing.
     pub(crate) fn assert_nothing_to_clean(&self) {
         let cleaned = Going::start(self.program(&["clean"])).end();
         assert_eq!((cleaned.code, cleaned.out.as_str()), (Some(0), "nothing was left behind\n"));
@@ -146,7 +146,7 @@ impl Place {
         self.found().into_iter().map(|(_, line)| line).collect()
     }
 
-    /// The process of this place whose command line contains `words`.
+    /// Returns the process of this place whose command line contains `words`.
     pub(crate) fn process(&self, words: &str) -> Option<u32> {
         self.found().into_iter().find(|(_, line)| line.contains(words)).map(|(pid, _)| pid)
     }
@@ -156,15 +156,15 @@ impl Place {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let lines = processes.filter_map(|p| {
             let pid = p.file_name().to_str()?.parse().ok()?;
-            // A process may end between the two looks.
+            // A process may end between the two reads.
             let line = fs::read(p.path().join("cmdline")).ok()?;
             Some((pid, String::from_utf8_lossy(&line).replace('\0', " ")))
         });
         lines.filter(|(_, line)| line.contains(name)).collect()
     }
 
-    /// Runs `clean` on a folder of records until it leaves nothing, as long as there is time; gives what it said. Nothing
-    /// here may panic.
+    /// Runs `clean` on a folder of records until it leaves nothing or time is up. Returns its output. Must
+    /// not panic.
     fn clean_up(&self, records: &str) -> Option<String> {
         let said = self.root().join("cleaned");
         seen_within(CLEANED_WITHIN, || {
@@ -190,7 +190,7 @@ impl Drop for Place {
         for records in RECORDS.iter().filter(|folder| self.root().join(folder).is_dir()) {
             let said =
                 self.clean_up(records).unwrap_or_else(|| format!("not clean after {CLEANED_WITHIN:?}\n"));
-            // Whoever cannot be told misses little.
+            // A failure to print is ignored.
             let _ = write!(
                 std::io::stderr(),
                 "after a panic, in {}: {said}",

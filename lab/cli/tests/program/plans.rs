@@ -1,4 +1,5 @@
-//! Every plan in `plans/`, in small: it runs to its end, leaves a whole record and a report, and does not wear the data.
+//! Every plan in `plans/`, at small scale: it completes with a whole record and a report, and leaves the data
+//! unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +14,7 @@ use crate::going::{Ended, Going};
 use crate::place::Place;
 use crate::smoke::Smoke;
 
-/// How long after an action the application works again, on a busy machine.
+/// Time after an action within which the application works again, on a busy machine.
 const RECOVERED_S: f64 = 4.0;
 
 /// Every file under `dir` with its bytes.
@@ -31,7 +32,7 @@ fn contents(dir: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// As a page has it.
+/// As escaped on a page.
 fn escaped(text: &str) -> String {
     text.replace('&', "&#38;")
         .replace('<', "&#60;")
@@ -40,7 +41,7 @@ fn escaped(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// The actions of a plan, all of them at the moment that its smoke file gives.
+/// The actions of a plan, all at the moment given in its smoke file.
 fn actions(plan: &Path, smoke: &Smoke) -> Option<String> {
     let mut plan: toml::Table = toml::from_str(&fs::read_to_string(plan).unwrap()).unwrap();
     let mut actions = plan.remove("actions")?;
@@ -53,7 +54,7 @@ fn actions(plan: &Path, smoke: &Smoke) -> Option<String> {
     Some(format!("actions={actions}"))
 }
 
-/// Every action was done within a window, and operations ended well when the application was over it.
+/// Checks that every action took place within a window, and that operations succeeded after the recovery.
 fn went_wrong_and_on(run: &Run) {
     let actions: Vec<_> = run.actions().collect();
     assert!(!actions.is_empty());
@@ -71,16 +72,16 @@ fn failures(run: &Run) -> u64 {
     loads(run).into_iter().flat_map(Run::intervals).flat_map(|i| &i.ops).map(|op| op.failed).sum()
 }
 
-/// The record of a run that came to its end, and in which nothing failed.
+/// Checks the record of a completed run without failures.
 fn whole(run: &Run, ended: &Ended) {
     in_order(run, ended);
     assert_eq!(failures(run), 0, "an operation failed");
 }
 
-/// So often a plan is tried at the most.
+/// Largest number of tries of a plan.
 const TRIES: usize = 3;
 
-/// `barograph run` or `check` of a plan in the folders of this place, with these keys set.
+/// `barograph run` or `check` of a plan in the folders of this place, with these keys.
 pub(crate) fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -> Command {
     let mut command = place.program(&[what]);
     command.arg(plan).arg("--set").arg(format!("runs={}", place.runs().display()));
@@ -90,9 +91,9 @@ pub(crate) fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -
     command
 }
 
-/// Runs a plan with these keys on data that are there, until no operation fails but by its actions: from the first of them on
-/// some may be refused, late or broken. Those that fail else must be such as a busy machine explains: a node that is held
-/// still for longer than its lease refuses bids until others have its auctions.
+/// Runs a plan with these keys on existing data, until only its actions cause failures: from the first action
+/// on, operations may be refused, late or broken. Other failures must be explained by a busy machine: a node
+/// held for longer than its lease refuses bids until others have its auctions.
 fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
     let mut excuses = Vec::new();
     while excuses.len() < TRIES {
@@ -110,10 +111,10 @@ fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
     panic!("{}: operations failed in every try: {excuses:#?}", plan.display());
 }
 
-/// The record of a run that came to its end.
+/// Checks the record of a completed run.
 pub(crate) fn in_order(run: &Run, ended: &Ended) {
     let verdict = run.verdict().unwrap();
-    // Seconds are too short for the mix, so any verdict will do, as long as code and record agree.
+    // Seconds are too short for the mix, so any verdict is accepted if exit code and record agree.
     let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
     assert_eq!((ended.code, verdict.exit_code), (Some(code.into()), code), "{ended:?}");
     assert!(run.complete && run.damage.is_empty() && run.interrupted().is_none(), "{:?}", run.damage);
@@ -127,7 +128,7 @@ pub(crate) fn in_order(run: &Run, ended: &Ended) {
     for words in crate::report::as_shown(&verdict.sentence) {
         assert!(html.contains(&escaped(words)), "{words}");
     }
-    // Addresses of what was deployed are told; nothing is loaded from anywhere.
+    // Addresses of the deployment appear as text; nothing is loaded from elsewhere.
     assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("@import"));
 }
 
@@ -136,12 +137,12 @@ fn loads(run: &Run) -> Vec<&Run> {
     if run.loads.is_empty() { vec![run] } else { run.loads.iter().collect() }
 }
 
-/// What a run says of the disk that its stores are on.
+/// Figures of the disk that the run's stores are on.
 fn disk(run: &Run) -> &serde_json::Value {
     &run.disclosure.as_ref().unwrap()["disk"]
 }
 
-/// Says what this machine lacks for a plan, if anything.
+/// Whether this machine lacks requirements of a plan; prints them if so.
 pub(crate) fn lacks(place: &Place, plan: &Path, sets: &[String]) -> bool {
     let checked = Going::start(command(place, "check", plan, sets)).end();
     let missing = checked.out.lines().find(|line| line.starts_with("missing "));
@@ -158,7 +159,7 @@ mod smoke {
     include!(concat!(env!("OUT_DIR"), "/plans.rs"));
 }
 
-/// Runs a plan with what its smoke file sets.
+/// Runs a plan with the keys of its smoke file.
 fn runs_in_small(plan: &Path) {
     let smoke = Smoke::of(plan);
     match smoke.more.get("target").map(|target| target.as_str().unwrap()) {
@@ -205,7 +206,7 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
     place.assert_nothing_left();
 }
 
-/// Runs a plan whose application has no data set: it is filled through its address.
+/// Runs a plan whose application has no data set and is filled through its address.
 fn fills_through_the_address(plan: &Path, smoke: Smoke) {
     let place = Place::without_data();
     let actions = actions(plan, &smoke);

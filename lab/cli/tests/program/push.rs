@@ -1,11 +1,11 @@
-//! Users who hear of bids from event streams, against the real application.
+//! Users who receive bids from event streams, on the real application.
 
 use barograph_record::Run;
 
 use crate::going::Going;
 use crate::place::{Place, fixed};
 
-/// What the whole run counted of an operation, in all its intervals.
+/// Counts of an operation over all intervals of a run.
 #[derive(Debug, Default)]
 struct Counted {
     ended: u64,
@@ -37,7 +37,7 @@ fn followers_hear_of_bids_from_one_stream_each() {
     }
     let (joins, waits) = (counted(&run, "JoinAuction"), counted(&run, "GetNextBid"));
     assert!(joins.ended >= 60, "{joins:?}");
-    // One stream per join and nothing else, while news come from the first bids on.
+    // One stream per join and nothing else, while news arrive from the first bids on.
     assert!((60..=joins.ended).contains(&waits.requests), "{waits:?} after {joins:?}");
     assert!(waits.ended >= 10, "{waits:?}");
     let derived = run.expected().unwrap().derived.unwrap();

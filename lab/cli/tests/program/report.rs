@@ -1,4 +1,4 @@
-//! The report of a real run in a real browser: it opens from the disk and complains about nothing.
+//! The report of a real run in a real browser: it opens from the disk without errors.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ fn the_report_of_a_run_opens_in_a_browser() {
     opens_in_a_browser(&place, &run.dir.join("report.html"), &as_shown(&run.verdict().unwrap().sentence));
 }
 
-/// A sentence as a page shows it: the claim as the headline, and below it the rest, of which the first letter, a capital
-/// there, is left out.
+/// A sentence as a page shows it: the claim as the headline, and the rest below it, without its first letter,
+/// which is a capital there.
 pub(crate) fn as_shown(sentence: &str) -> Vec<&str> {
     let Some(end) = [". ", "; ", ": "].iter().filter_map(|mark| sentence.find(mark)).min() else {
         return vec![sentence];
@@ -26,7 +26,7 @@ pub(crate) fn as_shown(sentence: &str) -> Vec<&str> {
     vec![&sentence[..end], &rest[first..]]
 }
 
-/// Opens a page from the disk; it must show all `words` and at least two figures, and complain about nothing.
+/// Opens a page from the disk; it must show all `words` and at least two figures, without errors.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 pub(crate) fn opens_in_a_browser(place: &Place, page: &Path, words: &[&str]) {
     let starts = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
@@ -37,7 +37,7 @@ pub(crate) fn opens_in_a_browser(place: &Place, page: &Path, words: &[&str]) {
     let mut command = Command::new(browser);
     command
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"])
-        // Whatever the page asked for outside would fail, and show up in the log.
+        // Requests of the page to other hosts would fail and appear in the log.
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"])
         .arg(format!("--user-data-dir={}", place.root().join("profile").display()))
         .arg(format!("file://{}", page.display()));

@@ -1,4 +1,4 @@
-//! Namespaces for a user who is not root: the program starts itself again, and nobody else notices.
+//! Namespaces for a user without root: the program starts itself again, with no other visible difference.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,7 +13,7 @@ use crate::deployments::{like, nothing_left};
 use crate::going::{Going, until};
 use crate::place::Place;
 
-/// Nobody special.
+/// An unprivileged user.
 const USER: u32 = 65_534;
 
 /// A place that belongs to the user, with a copy of the shared data beside it.
@@ -23,7 +23,7 @@ fn place() -> Option<Place> {
         return None;
     }
     let place = Place::with_data_of_its_own();
-    // What users of a machine usually may: find their own folder, and the program.
+    // Users usually may reach their own folder and the program.
     for folder in
         [place.root(), Path::new(env!("CARGO_BIN_EXE_barograph"))].iter().flat_map(|p| p.ancestors())
     {
@@ -51,7 +51,7 @@ fn as_user(command: &Command) -> Command {
     other
 }
 
-/// What this user lacks is said, and the test goes no further.
+/// Whether this user can make the deployment; prints what is missing if not.
 fn possible(place: &Place, sets: &[String]) -> bool {
     let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/auction-minimal.toml");
     let mut command = place.checks(&plan.canonicalize().unwrap());
@@ -68,7 +68,7 @@ fn possible(place: &Place, sets: &[String]) -> bool {
     true
 }
 
-/// Everything of a run belongs to the user.
+/// Checks that every file of a run belongs to the user.
 fn belongs_to_the_user(run: &Run) {
     let mut folders = vec![run.dir.clone()];
     while let Some(folder) = folders.pop() {
@@ -92,7 +92,7 @@ fn runs(topology: &str) {
     let run = place.record();
     let verdict = run.verdict().unwrap_or_else(|| panic!("{ended:?}"));
     assert_eq!(ended.code, Some(verdict.exit_code.into()), "{ended:?}");
-    // A load of seconds has another mix than the plan's, so it did not pass.
+    // A load of seconds does not reach the plan's mix, so it did not pass.
     assert!(run.complete && run.interrupted().is_none(), "{ended:?}");
     assert_eq!(run.intervals().flat_map(|interval| &interval.ops).map(|op| op.failed).sum::<u64>(), 0);
     let facts = &run.topology().unwrap().facts;

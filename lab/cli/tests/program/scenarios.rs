@@ -1,5 +1,5 @@
-//! `workload = "scenario"`: the file is found beside its plan, told in words, refused with its line, and its failures
-//! come with their reasons.
+//! `workload = "scenario"`: the file is found beside its plan, described in words, refused with its line, and
+//! its failures have reasons.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The live screen on a real terminal: it is taken over, keys reach the load, and it is given back.
+//! The live screen on a real terminal: it is taken over, keys reach the load, and it is restored.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -44,7 +44,7 @@ fn keys_change_and_end_the_load_and_the_terminal_is_given_back() {
         String::from_utf8_lossy(&bytes).into_owned()
     });
     let mut keys = terminal.0.stdin.take().unwrap();
-    // The record says what happens; the screen writes only what changes.
+    // The record shows the events; the screen writes only changes.
     let says = |words: &str| {
         let record = || {
             let run = fs::read_dir(place.root().join("kept")).ok()?.next()?.ok()?.path();
@@ -59,7 +59,7 @@ fn keys_change_and_end_the_load_and_the_terminal_is_given_back() {
     keys.write_all(b"q").unwrap();
     let status = until("the end of the program", || terminal.0.try_wait().unwrap());
     let shown = reader.join().unwrap();
-    // The load was changed in its only window, so its figures are not of one load.
+    // The level changed in its only window, so its figures cover more than one load.
     assert_eq!(status.code(), Some(9), "{shown}");
     let run = fs::read_dir(place.root().join("kept")).unwrap().next().unwrap().unwrap().path();
     let run = barograph_record::Run::open(&run).unwrap();

@@ -1,4 +1,4 @@
-//! Records as one file: made, read by every command, and refused with what should stay on the machine.
+//! Records as one file: packed, read by every command, and refused if they contain private data.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Every file in `studies/`: in small, and as it is.
+//! Every file in `studies/`: at small scale, and unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use crate::place::Place;
 use crate::smoke::{Smoke, at};
 use crate::studies::{folder, whole};
 
-/// A test for each study of the repository, in small.
+/// A test for each study of the repository, at small scale.
 mod smoke {
     use super::runs_in_small as each;
 
     include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 }
 
-/// A test for each study of the repository, as it is.
+/// A test for each study of the repository, unchanged.
 mod as_it_is {
     use super::is_possible as each;
 
     include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 }
 
-/// The study as it is shipped, but for keys that its levels set: what a factor varies cannot be set beside it.
+/// The shipped study, without keys that its levels set: a key that a factor varies cannot be set beside it.
 fn with_small_levels(place: &Place, file: &Path, small: Option<&Table>) -> PathBuf {
     let mut study: Table = fs::read_to_string(file).unwrap().parse().unwrap();
     let plan = file.parent().unwrap().join(study["plan"].as_str().unwrap());
@@ -44,7 +44,7 @@ fn with_small_levels(place: &Place, file: &Path, small: Option<&Table>) -> PathB
     copy
 }
 
-/// `barograph study` of a file, one block of it, with what its smoke file sets.
+/// `barograph study` of a file, one block, with the keys of its smoke file.
 fn command(place: &Place, file: &Path, smoke: &Smoke) -> Command {
     let mut command = place.program(&["study"]);
     command.arg(file).args(["--repeats", "1"]);
@@ -87,8 +87,8 @@ fn runs_in_small(file: &Path) {
     place.assert_nothing_left();
 }
 
-/// The plan of every run has what its level sets, and its record says what a commit survives where the smoke file has words
-/// for that. Gives how many configurations there were.
+/// Checks that the plan of every run has the keys of its level, and that its record states what a commit
+/// survives, if the smoke file has words for it. Returns the number of configurations.
 fn runs_are_what_the_study_says(folder: &Path, study: &Table, smoke: &Smoke) -> usize {
     let mut seen = std::collections::BTreeSet::new();
     for entry in read_study(folder).unwrap().entries {
@@ -111,7 +111,7 @@ fn runs_are_what_the_study_says(folder: &Path, study: &Table, smoke: &Smoke) -> 
     seen.len()
 }
 
-/// Keys and values of the level that a configuration is named after.
+/// Keys and values of the level that gives a configuration its name.
 fn set_by_level(study: &Table, configuration: &str) -> Vec<(String, String)> {
     let mut sets = Vec::new();
     for factor in study.get("factor").into_iter().flat_map(|all| all.as_array().unwrap()) {
@@ -135,7 +135,7 @@ fn add(prefix: &str, table: &Table, sets: &mut Vec<(String, String)>) {
     }
 }
 
-/// All of a study, every platform included, can at least be read and checked here.
+/// Checks that the whole study, with every platform, can be read and checked here.
 fn is_possible(file: &Path) {
     let place = Place::without_data();
     let mut command = place.program(&["study"]);

@@ -1,21 +1,21 @@
-//! How a plan or a study is made small: the file `NAME.smoke.toml` beside it has keys of plans, and in its table `smoke` what
-//! a test needs besides.
+//! Smoke files: `NAME.smoke.toml` beside a plan or a study has keys that make it small and, in its table
+//! `smoke`, further needs of a test.
 
 use std::fs;
 use std::path::Path;
 
 use toml::{Table, Value};
 
-/// What makes one file small.
+/// A smoke file.
 pub(crate) struct Smoke {
-    /// Keys as `--set` takes them.
+    /// Keys in the form of `--set`.
     pub(crate) sets: Vec<String>,
     /// The table `smoke`.
     pub(crate) more: Table,
 }
 
 impl Smoke {
-    /// That of a plan or a study.
+    /// Reads the smoke file of a plan or a study.
     pub(crate) fn of(file: &Path) -> Self {
         let path = file.with_extension("smoke.toml");
         let text = fs::read_to_string(&path).unwrap_or_else(|why| {
@@ -38,7 +38,8 @@ impl Smoke {
         Smoke { sets, more }
     }
 
-    /// Whether the application of the plan is filled through its address instead of from a data set of this machine.
+    /// Whether the application of the plan is filled through its address instead of from a data set of this
+    /// machine.
     pub(crate) fn has_no_data_set(&self) -> bool {
         self.more.get("data").and_then(Value::as_str) == Some("none")
     }
@@ -54,7 +55,7 @@ fn flatten(prefix: &str, table: &Table, sets: &mut Vec<String>) {
     }
 }
 
-/// The value of a dotted key.
+/// Returns the value of a dotted key.
 pub(crate) fn at<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
     match key.split_once('.') {
         Some((first, rest)) => at(table.get(first)?.as_table()?, rest),
@@ -76,7 +77,7 @@ fn keys_of_a_smoke_file_are_set_one_by_one() {
     assert_eq!(at(&smoke.more, "actions_at_s"), Some(&Value::Integer(6)));
 }
 
-/// A file that belongs to nothing would be taken for one that is used.
+/// A stray smoke file would look like one that is used.
 #[test]
 fn every_smoke_file_has_what_it_makes_small() {
     for folder in ["plans", "studies"] {

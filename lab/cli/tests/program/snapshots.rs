@@ -1,4 +1,5 @@
-//! Loaded stores that are kept: every run begins with the same bytes, and half a snapshot is never used.
+//! Snapshots of loaded stores: every run begins with the same bytes, and an incomplete snapshot is never
+//! used.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +14,7 @@ use crate::deployments::{like, nothing_left, plan, possible, sound};
 use crate::going::{Going, until};
 use crate::place::Place;
 
-/// A place whose data are those that all tests share, and whose snapshots are its own.
+/// A place with the shared data and snapshots of its own.
 fn place() -> Place {
     let place = Place::without_data();
     fs::create_dir(place.data()).unwrap();
@@ -32,7 +33,7 @@ fn snapshots(place: &Place) -> Vec<PathBuf> {
     all
 }
 
-/// Every file below a folder with what is in it; when a snapshot was used last is no part of it.
+/// Every file below a folder with its content, without the time of a snapshot's last use.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -66,7 +67,7 @@ fn ended_well(place: &Place, going: Going) -> Run {
     run
 }
 
-/// What `check` says of the stores.
+/// Output of `check` on the stores.
 fn outlook(place: &Place, more: &[&str]) -> String {
     let mut command = place.checks(&plan("auction.toml"));
     for set in like("minimal", "process").iter().map(String::as_str).chain(more.iter().copied()) {
@@ -85,7 +86,7 @@ fn runs_begin_with_the_same_stores_whoever_loaded_them() {
         return;
     }
     assert!(outlook(&place, &[]).starts_with("loaded, and kept for later runs in "));
-    // Two at the same moment: both load, one of them is the first to be done.
+    // Two at the same time: both load, and one of them is done first.
     let both = [0, 1].map(|_| Going::start(place.run(None, &sets)));
     let ended = both.map(Going::end);
     let first: Vec<Run> = place.records().iter().map(|dir| Run::open(dir).unwrap()).collect();
@@ -133,7 +134,7 @@ fn half_a_snapshot_is_removed_and_the_next_run_makes_a_whole_one() {
     if !possible(&place, &sets) {
         return;
     }
-    // Whether it is met at work is a matter of milliseconds, so it is tried until it is.
+    // Meeting it in progress takes luck within milliseconds, so it is tried repeatedly.
     one_of(40, || {
         let going = Going::start(place.run(None, &sets));
         until("a snapshot that is being written", || (!snapshots(&place).is_empty()).then_some(()));

@@ -1,5 +1,4 @@
-//! Studies through the program: what a dry run says, an interrupt and a kill in the middle and the going on after, and what
-//! is refused.
+//! Studies through the program: dry runs, interrupts, kills and resuming, and refusals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use serde_json::Value;
 use crate::going::{Ended, Going, until};
 use crate::place::{Place, SIZE, fixed};
 
-/// `barograph study` on the data and in the records of this place, in small.
+/// `barograph study` on the data and records of this place, at small scale.
 fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
     let mut command = place.program(&["study"]);
     command.arg(file).args(args);
@@ -23,7 +22,7 @@ fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// A study of three short runs a block: two sizes of the load and the control.
+/// A study of three short runs per block: two levels of load and the control.
 fn short(place: &Place, repeats: u32) -> PathBuf {
     let plan = place.root().join("p.toml");
     fs::write(&plan, "workload = \"auction\"\n").unwrap();
@@ -47,14 +46,14 @@ fn short(place: &Place, repeats: u32) -> PathBuf {
     file
 }
 
-/// The only study's folder.
+/// Folder of the only study.
 pub(crate) fn folder(place: &Place) -> PathBuf {
     let names = barograph_record::list_studies(&place.runs()).unwrap();
     assert_eq!(names.len(), 1, "{names:?}");
     place.runs().join(&names[0])
 }
 
-/// A study that came to its end: seconds are too short for much to be valid, so 9 is as good as 0.
+/// Checks that a study completed: seconds are too short for many valid runs, so exit code 9 is as good as 0.
 pub(crate) fn whole(place: &Place, ended: &Ended) -> Conclusions {
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let folder = folder(place);
@@ -79,13 +78,13 @@ pub(crate) fn whole(place: &Place, ended: &Ended) -> Conclusions {
     conclusions
 }
 
-/// What a study keeps of response times is what the run was judged by.
+/// Checks that a study's response times are those by which the run was judged.
 fn times_are_those_of_the_record(ended: &RunEnded, record: &Path) {
     let run = Run::open(record).unwrap();
     let response = ended.figures.iter().filter(|figure| figure.name.starts_with("response_"));
     assert!(response.count() == 0 || !ended.times.is_empty(), "{ended:?}");
     for times in &ended.times {
-        // Of several loads, `LOAD/OPERATION`.
+        // `LOAD/OPERATION` if there are several loads.
         let (load, name) = match times.op.split_once('/').filter(|_| !run.loads.is_empty()) {
             Some((load, name)) => (Some(load), name),
             None => (None, times.op.as_str()),
@@ -115,7 +114,7 @@ fn a_study_answers_in_every_form() {
     assert_eq!(conclusions.configurations.len(), 3);
     let made: u32 = conclusions.configurations.iter().map(|c| c.valid + c.dropped).sum();
     assert!((3..=6).contains(&made), "one of each, and once more where it was not valid: {made}");
-    // A study that has ended is said again from its entries, without a run.
+    // A complete study is concluded again from its entries, without a run.
     let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
     for (format, begin) in [
         ("json", "{\n  \"v\": 1,"),
@@ -212,7 +211,7 @@ fn every_run_of_a_study_is_seen_at_one_address() {
     }
 }
 
-/// The port stays that of the study: whoever asks for it meanwhile is refused, and nothing of that study is made.
+/// The study keeps its port: another study with the same address is refused, and creates nothing.
 #[test]
 fn an_address_that_a_study_serves_is_refused_to_another() {
     let place = Place::new();
@@ -225,7 +224,7 @@ fn an_address_that_a_study_serves_is_refused_to_another() {
     assert!(!place.runs().exists(), "nothing is begun");
 }
 
-/// What a study came to is told and drawn again when its file and its plan are gone.
+/// Checks that the conclusions are printed and drawn again after file and plan are gone.
 fn told_from_its_folder_alone(place: &Place, id: &str, file: &Path, ended: &Ended) {
     fs::remove_file(file).unwrap();
     fs::remove_file(place.root().join("p.toml")).unwrap();
@@ -248,7 +247,7 @@ fn told_from_its_folder_alone(place: &Place, id: &str, file: &Path, ended: &Ende
     assert_eq!(of_study.each_ref().map(|path| fs::read_to_string(path).unwrap()), before);
 }
 
-/// Goes on with the study of this place, and it ends with what is not there yet.
+/// Resumes the study of this place, which ends with the missing runs.
 fn goes_on(place: &Place, before: usize) {
     let folder = folder(place);
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
@@ -256,7 +255,7 @@ fn goes_on(place: &Place, before: usize) {
     let conclusions = whole(place, &ended);
     assert_eq!(conclusions.blocks, 2);
     assert!(ended.err.contains(&format!("{id} goes on after {before} runs")), "{}", ended.err);
-    // Every place of every block was run to its end once, or was tried again because it was not valid.
+    // Every place of every block completed once, or was repeated because it was not valid.
     let entries = read_study(&folder).unwrap().entries;
     let mut slots = std::collections::BTreeMap::new();
     for entry in &entries {
@@ -317,7 +316,7 @@ fn what_changed_since_a_study_was_begun_is_refused() {
     assert!(again.err.contains("changed what is run since it was begun"), "{}", again.err);
 }
 
-/// Refused with this, and nothing is created.
+/// Checks that it is refused and creates nothing. Returns the refusal.
 fn refused(place: &Place, file: &Path, args: &[&str]) -> String {
     let mut command = place.program(&["study"]);
     command.arg(file).args(args);
@@ -327,7 +326,7 @@ fn refused(place: &Place, file: &Path, args: &[&str]) -> String {
     ended.err
 }
 
-/// Users who keep connections and users who close them are two things, whatever else is compared.
+/// Drivers that keep connections and drivers that close them are not comparable.
 #[test]
 fn a_driver_that_would_differ_by_itself_is_refused() {
     let place = Place::without_data();

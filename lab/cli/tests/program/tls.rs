@@ -1,5 +1,5 @@
-//! The auction over TLS: a node behind nginx as `services/nginx` has it, with a certificate that only those believe who
-//! are told whom to trust.
+//! The auction over TLS: a node behind nginx as configured in `services/nginx`, with a certificate that is
+//! trusted only if its authority is named.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::place::{Place, fixed};
 /// nginx in front of a node: first as it is without TLS, then with the file that adds it.
 fn nginx(node: &Node, authority: &Authority) -> Option<Service> {
     let template = include_str!("../../../../services/nginx/auction.conf");
-    // Comments name the words that are filled in; here they are in the way, and a port must be named once.
+    // Comments name the placeholders; they are removed here, as a port must be named once.
     let lines: String =
         template.lines().filter(|l| !l.trim().starts_with('#')).map(|l| format!("{l}\n")).collect();
     let server = format!("server {} max_fails=0;", node.address);
@@ -30,7 +30,7 @@ fn nginx(node: &Node, authority: &Authority) -> Option<Service> {
     Some(nginx)
 }
 
-/// A short load at `url` with this said about trust.
+/// A short load at `url` with these settings of trust.
 fn measured(place: &Place, url: &str, trust: &str) -> Ended {
     let mut sets = fixed(20, 4);
     sets.extend([format!("target.url={url}"), trust.to_owned()]);
@@ -50,12 +50,12 @@ fn the_auction_is_measured_through_the_tls_of_the_web_tier() {
     let ops = || run.intervals().flat_map(|interval| &interval.ops);
     assert!(run.complete && ops().map(|op| op.count).sum::<u64>() > 20, "{ended:?}");
     assert_eq!(ops().map(|op| op.failed).sum::<u64>(), 0, "{ended:?}");
-    // What the application stands on and whether its data are right were asked the same way.
+    // Tiers and data checks were requested in the same way.
     assert!(run.tiers().iter().any(|tier| tier.product.starts_with("SQLite")), "{:?}", run.tiers());
     let reasons = &run.verdict().unwrap().reasons;
     assert!(!reasons.iter().any(|why| why.contains("the data")), "{reasons:?}");
 
-    // Whoever asks for nobody's word is served too, also by a name that has an address where nobody listens.
+    // Without verification it is served, too, also by a name with an address at which nothing listens.
     let url = format!("https://localhost:{}", nginx.named_port("tls"));
     let ended = measured(&place, &url, "target.tls.verify=false");
     assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");

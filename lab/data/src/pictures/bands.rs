@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 /// Blocks are 8 x 8 pixels, and a band is one row of them.
 const BLOCK: u16 = 8;
-/// Scenes whose files are weighed to find quality and grain: the ends and the middle of the range of grain.
+/// Scenes encoded as samples to find quality and grain: the ends and the middle of the range of grain.
 const WEIGHED: [usize; 3] = [0, SCENES, 2 * SCENES - 2];
 
-/// How to encode one picture size so that its files have the wanted bytes on average.
+/// Settings for one picture size that give files of the wanted mean bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recipe {
     size: PictureSize,
@@ -20,14 +20,14 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    /// Finds the best quality for a usual grain, then the grain that meets the bytes more exactly, because
+    /// Finds the best quality for a usual grain, then the grain that gives the bytes more exactly, because
     /// quality comes in coarse steps.
     pub(super) fn find(seed: u64, size: PictureSize, factor: f64) -> Self {
         let (long, short, target) = size.shape(factor);
         let drawn: Vec<(Scene, Vec<u8>)> = WEIGHED
             .iter()
             .map(|&number| {
-                // Weighed scenes are even, so they are upright; the other orientation weighs the same.
+                // Samples are even, so they are upright; the other orientation gives the same bytes.
                 let scene = Scene::new(seed, number);
                 let (width, height) = scene.turned(long, short);
                 let pixels = scene.draw(width, height);
@@ -81,7 +81,7 @@ impl Recipe {
         let rows = usize::from(height.div_ceil(BLOCK));
         let drawn = scene.draw(width, height);
         let mut recipe = *self;
-        // Strong compression can wipe fine grain out, which would make variants equal: then it must be coarser.
+        // Strong compression can remove fine grain, which would make variants equal: then it must be coarser.
         for _ in 0..8 {
             let files: Vec<Vec<u8>> =
                 (0..VARIANTS).map(|variant| recipe.file(scene, &drawn, variant)).collect();
@@ -151,7 +151,7 @@ impl Bands {
         self.bands.extend(scene.bands);
     }
 
-    /// Puts a file together from the variants that `choose` names for the rows of a scene.
+    /// Composes a file of the variants chosen by `choose` for the rows of a scene.
     pub(super) fn compose(&self, scene: usize, file: &mut Vec<u8>, choose: impl Fn(u32) -> usize) {
         file.clear();
         file.extend_from_slice(&self.header);

@@ -34,13 +34,13 @@ const DIGITS: u32 = 10;
 /// Ids below this have pictures that differ from each other in every size.
 pub const DISTINCT_IDS: u64 = (2 * SCENES as u64) << (2 * DIGITS);
 
-/// Why a library of pictures cannot be made.
+/// Reason why a library of pictures cannot be made.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum PicturesError {
     /// The factor is outside (0, 1].
     #[error("image factor {0} is not above 0 and at most 1")]
     Factor(f64),
-    /// Two variants of a band came out equal however coarse their grain was made.
+    /// Two variants of a band were equal even with the coarsest grain.
     #[error("bands of scene {scene} stay alike at {size:?} size")]
     Alike {
         /// The scene's number.
@@ -50,14 +50,14 @@ pub enum PicturesError {
     },
 }
 
-/// The sizes every picture comes in.
+/// The sizes of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureSize {
     /// Fits in 100 x 100.
     Thumbnail,
     /// Fits in 350 x 350.
     Preview,
-    /// As taken.
+    /// Original size.
     Full,
 }
 

@@ -1,4 +1,4 @@
-//! What a picture shows: a sky of two colours, a few shapes before it, and grain.
+//! The subject of a picture: a sky of two colours, a few shapes before it, and grain.
 
 use crate::{Stream, Streams};
 use rand::{Rng, RngExt};
@@ -11,7 +11,7 @@ enum Edge {
 }
 
 impl Edge {
-    /// Whether a point, in units of the radius from the centre, lies within.
+    /// Whether the shape covers a point, in units of the radius from the centre.
     fn holds(self, dx: f32, dy: f32) -> bool {
         let (x2, y2) = (dx * dx, dy * dy);
         match self {
@@ -29,7 +29,7 @@ struct Shape {
     edge: Edge,
 }
 
-/// A scene in coordinates from 0 to 1, so that it can be drawn at every size.
+/// A scene in coordinates from 0 to 1, drawable at every size.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     /// The scene's number; even ones are upright.
@@ -37,7 +37,7 @@ pub(super) struct Scene {
     top: [f32; 3],
     bottom: [f32; 3],
     shapes: Vec<Shape>,
-    /// How strong this scene's grain is beside the usual one: it spreads the bytes of files.
+    /// Strength of this scene's grain relative to the usual one: it spreads the bytes of files.
     pub(super) grain: f32,
     seed: u64,
 }
@@ -64,7 +64,7 @@ impl Scene {
         Self { number, top, bottom, shapes, grain, seed: rng.next_u64() }
     }
 
-    /// Width and height from the longer and the shorter side.
+    /// Width and height by orientation, from the longer and the shorter side.
     pub(super) fn turned(&self, long: u16, short: u16) -> (u16, u16) {
         if self.number.is_multiple_of(2) { (short, long) } else { (long, short) }
     }

@@ -1,4 +1,4 @@
-//! The task of a group: begins operations that are due, records those that ended, and decides what is next for each member.
+//! The task of a group: begins due operations, records those that ended, and chooses each member's next one.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,36 +13,36 @@ use crate::core::{Core, Signal, Slot};
 use crate::recorder::Ended;
 use crate::worker::Worker;
 
-/// Rounds of a group, each with what one read brought, before other tasks go on.
+/// Rounds of a group, each for one read, before other tasks get a turn.
 const ROUNDS_IN_A_ROW: usize = 8;
 
-/// The place of the group itself in its inbox.
+/// Place of the group itself in its inbox.
 const THE_GROUP: u32 = u32::MAX;
 
-/// One user of a group.
+/// A user of a group.
 pub(crate) struct Member {
     seat: Rc<Seat<()>>,
     slot: Slot,
     place: u32,
     pub(crate) turn: Turn,
     state: State,
-    /// The operation in flight, or the next one.
+    /// Operation in flight, or the next one.
     op: OpId,
     intended: Nanos,
     started: Nanos,
-    /// Whether it waits for its intended start. Only then can the driver be late for it.
+    /// Whether it waits for its intended start. Only then can the driver be late.
     waits: bool,
-    /// Its next operation is the first of its behaviour.
+    /// Whether its next operation is the first of its behaviour.
     restarts: bool,
-    /// It leaves after its operation.
+    /// Whether it leaves after its operation.
     leaves: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Until the intended start of its next operation.
+    /// Waits for the intended start of its next operation.
     Waiting,
-    /// Until an arrival of an open loop calls it, or it is told to leave.
+    /// Waits for an arrival of an open loop, or to be told to leave.
     Free,
     /// Its operation begins in this round.
     Ready,
@@ -67,7 +67,7 @@ impl Member {
     }
 }
 
-/// A group, its members and the worker that they belong to.
+/// A group with its members and their worker.
 pub(crate) struct Crew<F: GroupFactory> {
     worker: Rc<Worker<Groups<F>>>,
     door: Rc<Door>,
@@ -75,9 +75,9 @@ pub(crate) struct Crew<F: GroupFactory> {
     members: Members,
     /// Members whose operations begin next.
     ready: Vec<usize>,
-    /// Gets a signal when an operation may have waited too long.
+    /// Slot for the deadline of operations.
     slot: Slot,
-    /// Whether the slot has a deadline: that of the first operation begun since the last look.
+    /// Whether the slot has a deadline: that of the first operation begun since the last check.
     has_deadline: bool,
     behaviours: Arc<Behaviours>,
 }
@@ -99,7 +99,7 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Goes on until nothing can; ready when the last member has left.
+    /// Makes all possible progress; ready when the last member has left.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.door.inbox.listen(cx);
         for _ in 0..ROUNDS_IN_A_ROW {
@@ -119,7 +119,7 @@ impl<F: GroupFactory> Crew<F> {
         Poll::Pending
     }
 
-    /// Takes in the members that have come.
+    /// Admits new members.
     fn admit(&mut self) {
         loop {
             let Some(mut member) = self.door.coming.borrow_mut().pop() else { return };
@@ -133,7 +133,7 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Acts on the signals that came to members and to the group.
+    /// Handles the signals of members and of the group.
     fn take_signals(&mut self) {
         while let Some(place) = self.door.inbox.take() {
             let now = self.worker.core.clock.now();
@@ -142,7 +142,7 @@ impl<F: GroupFactory> Crew<F> {
                 continue;
             }
             let place = place as usize;
-            // A signal may outlive the member that it was for.
+            // A signal may outlive its member.
             let Some(member) = &mut self.members.places[place] else { continue };
             match (member.slot.signal_of_member(), member.state) {
                 (Signal::Cancel, State::InFlight) => member.leaves = true,
@@ -159,7 +159,7 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Gives up the operations that wait too long.
+    /// Gives up operations beyond the time limit.
     fn expire(&mut self, now: Nanos) {
         self.slot.signal_of_member();
         let timeout = self.worker.settings.timeout;
@@ -180,7 +180,7 @@ impl<F: GroupFactory> Crew<F> {
         self.has_deadline = next < Nanos::MAX;
     }
 
-    /// Begins the operations that are due.
+    /// Begins due operations.
     fn begin(&mut self) {
         if self.ready.is_empty() {
             return;
@@ -197,7 +197,7 @@ impl<F: GroupFactory> Crew<F> {
                 continue;
             }
             if !self.worker.starts.take(&self.worker.core.clock) {
-                // It is told to leave when all of this worker have ended.
+                // It is told to leave when all users of this worker have ended.
                 member.state = State::Free;
                 continue;
             }
@@ -211,7 +211,7 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Records the operations that ended, and schedules those that follow.
+    /// Records the operations that ended, and schedules their successors.
     fn end(&mut self) {
         let ended = self.worker.core.clock.now();
         let mut ends = std::mem::take(&mut self.members.ends);
@@ -230,7 +230,7 @@ impl<F: GroupFactory> Crew<F> {
         let turn = &mut member.turn;
         let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
         let (op, intended, started) = (member.op, member.intended, member.started);
-        // An answer that comes after its time is late, also before the group looked for what waits too long.
+        // An answer beyond the time limit is late even if the check for expired operations has not run yet.
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
         let done = Ended { op, intended, started, ended, outcome, requests, counters };
@@ -242,7 +242,7 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Decides what a member does after an operation, and when.
+    /// Chooses a member's next operation and its time.
     fn go_on(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
         let behaviour = self.behaviours.get(BehaviourId(0));
         let member = self.members.places[place].as_mut().expect("it has just ended an operation");
@@ -270,7 +270,7 @@ impl<F: GroupFactory> Crew<F> {
         self.schedule(place, ended);
     }
 
-    /// Takes the arrival of an open loop that has waited longest, or waits for one.
+    /// Takes the longest waiting arrival of an open loop, or waits for one.
     fn call(&mut self, place: usize) {
         let member = self.members.places[place].as_mut().expect("it has just ended an operation");
         let Some(gate) = &self.worker.gate else { return };
@@ -286,7 +286,7 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Waits for the intended start of the next operation, if it lies ahead.
+    /// Waits for the intended start of the next operation, if it is in the future.
     fn schedule(&mut self, place: usize, now: Nanos) {
         let member = self.members.at(place);
         member.waits = member.intended > now;
@@ -310,7 +310,7 @@ impl<F: GroupFactory> Crew<F> {
     }
 }
 
-/// The state of one member, which the group keeps.
+/// State of one member, kept by the group.
 struct OfMember<'g, G> {
     group: &'g mut G,
     place: usize,

@@ -1,4 +1,5 @@
-//! A load in simulated time behind the same handle as a real one: intervals on the same grid, changes announced as early.
+//! A load in simulated time with the same handle as a real one: intervals on the same grid, the same notice
+//! of changes.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::quota::Quota;
 use crate::worker::Ramp;
 use crate::{Beginning, EngineError, EngineHandle, Runnable, Settings, Timer};
 
-/// A workload whose load is simulated. `make` is called once for each worker with a timer for its simulated target.
+/// Erases a workload's type for a simulated load. `make` is called once for each worker with a timer for its
+/// simulated target.
 pub fn runnable<W, F>(time: &Time, make: F) -> Box<dyn Runnable>
 where
     W: Population,
@@ -53,12 +55,12 @@ where
 pub(crate) struct Load {
     simulation: Box<dyn Simulated>,
     time: Time,
-    /// When it began.
+    /// Start of the load.
     origin: Nanos,
     interval: Nanos,
-    /// When it ends at the latest, once it was told to, or no operation of a quota is left.
+    /// Latest end, once it was stopped or no operation of a quota is left.
     ends: Option<Nanos>,
-    /// Looks whether it has ended.
+    /// Whether it checks for its end.
     looks: bool,
     ended: bool,
 }
@@ -88,10 +90,10 @@ impl Load {
         self.looks = true;
     }
 
-    /// The next interval; `None` after the last. May be dropped and asked again.
+    /// Waits for the next interval; `None` after the last. May be dropped and called again.
     pub(crate) async fn next(&mut self) -> Option<Interval> {
         let closes = Nanos((self.now().0 / self.interval.0 + 1) * self.interval.0);
-        // What waits for an instant beside says so first.
+        // Other waits for an instant register first.
         crate::core::breathe().await;
         while !self.ended {
             self.time.goes_on().await;
@@ -125,11 +127,11 @@ trait Simulated {
     fn ramp(&self, ramp: Ramp);
     /// Tells every user to stop.
     fn stop(&self);
-    /// How many workers it has.
+    /// Returns the number of workers.
     fn workers(&self) -> usize;
     /// Ends the load after the operations of a quota.
     fn limit(&self, quota: &Arc<Quota>);
-    /// The operations of a quota are not waited for.
+    /// Stops waiting for the operations of a quota.
     fn give_up(&self);
     /// Whether no worker has an operation of the quota left to begin.
     fn is_spent(&self) -> bool;
@@ -167,7 +169,7 @@ impl<W: Population> Simulated for Simulation<W> {
     }
 
     fn has_stopped(&self) -> bool {
-        // Each worker says what it has ended.
+        // Each worker reports its end.
         self.workers.iter().filter(|worker| !worker.has_stopped()).count() == 0
     }
 

@@ -1,4 +1,4 @@
-//! Simulated time outside the load: shared with the driver of the test, and stopped while something real is waited for.
+//! Simulated time outside the load: shared with the test, and stopped while real work is awaited.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,22 +8,22 @@ use std::task::{Poll, Waker};
 use barograph_model::Nanos;
 use futures::task::AtomicWaker;
 
-/// Simulated time. Clones show the same; it goes on when the next interval of a load is waited for.
+/// Simulated time. Clones share it; it advances when the next interval of a load is awaited.
 #[derive(Clone, Default)]
 pub struct Time(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     now: AtomicU64,
-    /// The number of [`Still`] that keep it where it is.
+    /// Number of [`Still`] values that stop it.
     held: AtomicUsize,
-    /// Wakes the load when it may go on.
+    /// Wakes the load when time may advance.
     goes_on: AtomicWaker,
-    /// Instants that are waited for.
+    /// Awaited instants.
     waits: Mutex<Vec<(Nanos, Waker)>>,
 }
 
-/// Keeps time where it is until it is dropped.
+/// Stops time until dropped.
 pub struct Still(Time);
 
 impl Drop for Still {
@@ -34,13 +34,13 @@ impl Drop for Still {
 }
 
 impl Time {
-    /// The simulated instant.
+    /// Returns the simulated time.
     #[must_use]
     pub fn now(&self) -> Nanos {
         Nanos(self.0.now.load(Ordering::SeqCst))
     }
 
-    /// Lets time stand still.
+    /// Stops time.
     #[must_use]
     pub fn hold(&self) -> Still {
         self.0.held.fetch_add(1, Ordering::SeqCst);
@@ -62,7 +62,7 @@ impl Time {
         })
     }
 
-    /// Waits until nothing keeps time where it is.
+    /// Waits until nothing stops time.
     pub(super) async fn goes_on(&self) {
         poll_fn(|cx| {
             self.0.goes_on.register(cx.waker());
@@ -74,12 +74,12 @@ impl Time {
         .await;
     }
 
-    /// The next instant that is waited for.
+    /// Returns the next awaited instant.
     pub(super) fn next(&self) -> Nanos {
         self.waits().iter().map(|(at, _)| *at).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Sets the clock and wakes what waits for it; says whether anything did.
+    /// Sets the clock and wakes the waits for it; returns whether there were any.
     pub(super) fn set(&self, now: Nanos) -> bool {
         self.0.now.store(now.0, Ordering::SeqCst);
         let due: Vec<Waker> =

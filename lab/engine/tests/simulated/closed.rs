@@ -34,7 +34,7 @@ fn constant_delay_gives_that_delay_and_no_lag() {
 
 #[test]
 fn one_stall_is_charged_to_every_operation_that_was_due_in_it() {
-    // Whatever begins between 2.0 s and 3.0 s is answered at 3.0 s; otherwise 1 ms.
+    // Operations begun between 2.0 s and 3.0 s are answered at 3.0 s; others after 1 ms.
     let stall = |now: Nanos, _| {
         let delay = if (ms(2_000)..ms(3_000)).contains(&now) { ms(3_000) - now } else { ms(1) };
         (delay, Outcome::Good)
@@ -43,8 +43,8 @@ fn one_stall_is_charged_to_every_operation_that_was_due_in_it() {
     sim.ramp(1, Nanos::ZERO);
     let got = sim.run(ms(10_000));
     let op = &got.ops[0];
-    // The operation due at 2.0 s is answered at 3.0 s: 1 s. A closed loop then starts the next at once, and the
-    // cycle goes on from there, so exactly one operation saw the stall.
+    // The operation due at 2.0 s is answered at 3.0 s: 1 s. A closed loop then starts the next at once, and
+    // the cycle continues from there, so exactly one operation saw the stall.
     close_to(op.response.max() as f64 / 1e3, 1_000.0);
     assert_eq!(op.over_limit, 1);
     assert_eq!(op.count(), 91);
@@ -53,7 +53,7 @@ fn one_stall_is_charged_to_every_operation_that_was_due_in_it() {
 
 #[test]
 fn counters_are_raised_when_an_operation_ends() {
-    // Begun at 0 and 2 s and so on; each takes 1.5 s and so ends in the second after the one it begins in.
+    // Begun at 0, 2 s and so on; each takes 1.5 s and so ends in the second after its start.
     let (mut sim, _) = simulate(&settings(plain(cycle(2_000)), 1), |_, _| (ms(1_500), Outcome::Refused));
     sim.ramp(3, Nanos::ZERO);
     let seconds: Vec<Interval> = (0..4).map(|_| sim.run(ms(1_000))).collect();
@@ -131,7 +131,7 @@ fn waits_are_those_after_one_operation_and_before_the_next() {
     });
     sim.ramp(1, Nanos::ZERO);
     sim.run(ms(400));
-    // Answers take 10 ms; 20 + 3 lie before the second operation, 50 + 100 before the first.
+    // Answers take 10 ms; 20 + 3 are before the second operation, 50 + 100 before the first.
     assert_eq!(*starts.borrow(), [0, 33, 193, 226, 386]);
 }
 
@@ -181,7 +181,7 @@ fn the_pause_after_a_failure_is_a_setting() {
     }
 }
 
-/// A main behaviour that starts a follower, which watches at once again and again.
+/// A main behaviour that starts a follower, which watches repeatedly without pause.
 fn with_follower() -> Vec<Behaviour> {
     let mut next = vec![Some(Next::Op(OTHER)), Some(Next::EndSession { first: WORK }), None];
     let main = Behaviour { name: "main", first: WORK, next: next.clone(), pace: cycle(1_000) };
@@ -207,8 +207,8 @@ fn a_follower_runs_beside_the_main_behaviour_until_the_user_stops() {
 
 #[test]
 fn an_expired_wait_starts_the_user_over_at_once() {
-    // Work, Other (starts the follower), Third, Work, ...; the follower's wait expires while the main behaviour waits
-    // for Third.
+    // Work, Other (starts the follower), Third, Work, ...; the follower's wait expires while the main
+    // behaviour waits for Third.
     let third = OpId(3);
     let mut next = vec![Some(Next::Op(OTHER)), Some(Next::Op(third)), None, Some(Next::Op(WORK))];
     let main = Behaviour { name: "main", first: WORK, next: next.clone(), pace: cycle(1_000) };
@@ -225,8 +225,8 @@ fn an_expired_wait_starts_the_user_over_at_once() {
         );
     sim.ramp(1, Nanos::ZERO);
     let got = sim.run(ms(3_500));
-    // The wait from 1.001 s to 1.301 s resets the user: at 2 s it begins again, the step it was about to take is not
-    // taken, and the follower that asked is gone.
+    // The wait from 1.001 s to 1.301 s resets the user: at 2 s it begins again, without the step that was
+    // next, and the follower that requested it is gone.
     let ops: Vec<u8> = log.borrow().iter().map(|(_, op)| *op).collect();
     assert_eq!(ops, [WORK.0, OTHER.0, WATCH.0, WORK.0, OTHER.0, WATCH.0]);
     assert_eq!(got.ops.iter().map(barograph_stats::OpStats::failed).sum::<u64>(), 0);
@@ -300,7 +300,7 @@ fn parts_of_a_run_add_up_to_the_whole() {
     assert!((all.in_flight_s - sum.in_flight_s).abs() < 1e-6);
 }
 
-/// Answers take up to three seconds, so that every piece has operations over both of its edges.
+/// Answers take up to three seconds, so that every piece has operations across both of its edges.
 #[test]
 fn littles_law_holds_in_every_piece_to_the_last_digit() {
     let answers = |now: Nanos, _| (Nanos(now.0 * 7 % 3_000_000_000), Outcome::Good);
@@ -316,7 +316,7 @@ fn littles_law_holds_in_every_piece_to_the_last_digit() {
     assert!(straddling > 10, "{straddling}");
 }
 
-/// A user asked once every 100 ms; the operation due at 1,000 ms takes 350 ms.
+/// A user that starts every 100 ms; the operation due at 1,000 ms takes 350 ms.
 fn one_long_answer(now: Nanos, _: OpId) -> (Nanos, Outcome) {
     (if now == ms(1_000) { ms(350) } else { ms(10) }, Outcome::Good)
 }

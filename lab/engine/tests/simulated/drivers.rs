@@ -1,4 +1,4 @@
-//! Several drivers: each with its share of the workers, together exactly one driver with all of them.
+//! Several drivers: each with its share of the workers, together equal to one driver with all of them.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use barograph_stats::Interval;
 use crate::closed::branching;
 use crate::target::*;
 
-/// Changes of the load: at which second, to which level, within how long.
+/// Changes of the load: second, level, and duration.
 type Changes<'c> = &'c [(u64, u32, Nanos)];
 
-/// What each user did, in order, and what was recorded in every second.
+/// Operations of each user, in order, and the interval of every second.
 type Did = (BTreeMap<u32, Vec<u8>>, Vec<Interval>);
 
-/// Answers that take between 0 and 40 ms as the instant of the start has it, some of them bad.
+/// Answers of 0 to 40 ms, depending on the start time, some of them bad.
 fn answer(now: Nanos, op: OpId) -> (Nanos, Outcome) {
     let word = (now.0 / 1_000_000).wrapping_mul(2_654_435_761) >> 7;
     let outcome = if word % 50 == u64::from(op.0) { Outcome::Refused } else { Outcome::Good };
-    // Never at the instant of an arrival: of two things that happen at once, either may come first.
+    // Never at the instant of an arrival: the order of simultaneous events is open.
     (Nanos(word % 40_000 * 1_000 + 137), outcome)
 }
 
@@ -44,7 +44,7 @@ fn driver(settings: &Settings, place: Option<Place>, changes: Changes<'_>, secon
     (did, intervals)
 }
 
-/// Four workers as so many drivers, merged.
+/// Four workers as `count` drivers, merged.
 fn drivers(count: usize, settings: &Settings, changes: Changes<'_>, seconds: u64) -> Did {
     let each = Settings { workers: settings.workers / count, ..settings.clone() };
     let (mut did, mut sums): (BTreeMap<u32, Vec<u8>>, Vec<Interval>) = (BTreeMap::new(), Vec::new());

@@ -97,13 +97,13 @@ impl Group for Asking {
 
 type Answers = fn(Nanos, OpId) -> (Nanos, Outcome);
 
-/// What both kinds of users did under the same settings: the log of operations started, and the intervals.
+/// Results of both kinds of users under the same settings: the log of operations started, and the intervals.
 struct Both {
     tasks: (Vec<(u32, u8)>, Vec<Interval>),
     groups: (Vec<(u32, u8)>, Vec<Interval>),
 }
 
-/// Steps of a load: the level from then on, how it is reached, and how long it stays.
+/// Steps of a load: level, duration of the change, and duration of the hold.
 type Steps = [(u32, Nanos, Nanos)];
 
 fn both(settings: &Settings, size: usize, answers: Answers, steps: &Steps) -> Both {
@@ -127,10 +127,10 @@ fn both(settings: &Settings, size: usize, answers: Answers, steps: &Steps) -> Bo
     Both { tasks, groups: (log.take(), groups) }
 }
 
-/// Holds that both kinds did the same. Operations of one instant may begin in another order.
+/// Checks that both kinds give the same results. Operations of one instant may begin in another order.
 fn same(settings: &Settings, answers: Answers, steps: &Steps) -> Vec<Interval> {
     let mut shown = Vec::new();
-    // Users of a group come together, those that are tasks one after the other.
+    // Users of a group start together, those that are tasks one after another.
     let at_once: Vec<_> = steps.iter().map(|(level, _, stay)| (*level, Nanos::ZERO, *stay)).collect();
     for (size, steps) in [(1, steps), (3, &at_once[..]), (64, &at_once[..])] {
         let Both { tasks, groups } = both(settings, size, answers, steps);
@@ -148,7 +148,7 @@ fn same(settings: &Settings, answers: Answers, steps: &Steps) -> Vec<Interval> {
     shown
 }
 
-/// Everything an interval has, but the rounding of sums of another order.
+/// All figures of an interval, without the rounding of sums in another order.
 fn figures(interval: &Interval) -> Vec<String> {
     let ops = interval.ops.iter().map(|op| {
         let sums = [op.response_sum_s, op.service_sum_s, op.cancelled_sum_s].map(|sum| (sum * 1e6).round());
@@ -168,7 +168,7 @@ fn good(now: Nanos, _: OpId) -> (Nanos, Outcome) {
     (ms(3 + now.0 / 1_000_000 % 17), Outcome::Good)
 }
 
-/// Sometimes fails, sometimes says that the session is over, and stalls between 2 s and 3.5 s.
+/// Sometimes fails, sometimes ends the session, and stalls between 2 s and 3.5 s.
 fn uneven(now: Nanos, _: OpId) -> (Nanos, Outcome) {
     let at = now.0 / 1_000_000;
     let outcome = match at % 13 {
@@ -247,7 +247,7 @@ fn users_of_a_group_begin_together() {
         |timer| Groups::new(Grouped { timer, script: Rc::clone(&script), log: Log::default(), size: 3 });
     let mut load = Simulation::new(&settings(plain(cycle(10_000)), 2), grouped);
     load.ramp(18, ms(1_800));
-    // Blocks of three users of each of the two workers, at 0, 0.6 and 1.2 s.
+    // Blocks of three users on each of the two workers, at 0, 0.6 and 1.2 s.
     let users: Vec<u32> = (0..9).map(|_| load.run(ms(200)).users).collect();
     assert_eq!(users, [6, 6, 12, 12, 12, 18, 18, 18, 18]);
 }

@@ -8,12 +8,12 @@ use barograph_model::{Nanos, Outcome};
 
 use crate::target::*;
 
-/// Not by `futures`: it refuses the executor of a simulation inside one of its own.
+/// Not by `futures`, which refuses the executor of a simulation inside one of its own.
 pub(crate) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
 }
 
-/// Users who ask every 100 ms, and a target that takes `delay` for each answer.
+/// Users that start every 100 ms, and a target that takes `delay` for each answer.
 fn load(time: &Time, delay: Nanos) -> EngineHandle {
     let make = move |timer| target(move |_, _| (delay, Outcome::Good), &Log::default())(timer);
     runnable(time, make).start(&settings(plain(cycle(100)), 1)).unwrap()

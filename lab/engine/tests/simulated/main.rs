@@ -1,4 +1,4 @@
-//! The engine in simulated time against a target whose answers are known: exact numbers are expected.
+//! The engine in simulated time against a target with known answers, with exact expected numbers.
 
 mod closed;
 mod drivers;

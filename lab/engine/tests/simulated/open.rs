@@ -1,4 +1,4 @@
-//! Open loops: starts come from outside, whatever answers take.
+//! Open loops: starts come from outside, independent of answers.
 
 use barograph_model::{
     Arrivals, Behaviour, Distribution, Nanos, Next, OpenLoop, Outcome, Pace, Share, StartOf, Vector,
@@ -17,7 +17,7 @@ fn opened(open: OpenLoop, workers: usize) -> barograph_engine::Settings {
     all
 }
 
-/// The exact quantile of what an interval should have recorded: the smallest value that a part `q` does not exceed.
+/// Exact quantile that an interval should record: the smallest value not exceeded by a share `q`.
 fn exact(sorted: &[f64], q: f64) -> f64 {
     let rank = (sorted.len() as f64 * q).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
@@ -30,13 +30,13 @@ fn a_constant_rate_starts_exactly_so_many_and_keeps_littles_law() {
     let got = sim.run(ms(10_000));
     assert_eq!((got.starts, got.late, got.dropped), (10_001, 0, 0));
     assert_eq!(got.lag.max(), 0);
-    // Twenty in flight on the average; the user of a millisecond is free again twenty milliseconds later.
+    // Twenty in flight on average; the user of a millisecond is free again twenty milliseconds later.
     close_to(got.in_flight_s / got.seconds(), 20.0);
     assert!((20..=21).contains(&got.users), "{} users became active", got.users);
     close_to(quantile_ms(&got.ops[0].response, 0.999), 20.0);
 }
 
-/// Answers take 10 ms; an answer due in the first second of every five goes out at its end.
+/// Answers take 10 ms; an answer due in the first second of every five is sent at its end.
 fn stalled(start: f64) -> f64 {
     let due = start + 10.0;
     let phase = due % 5_000.0;
@@ -69,16 +69,16 @@ fn every_arrival_in_a_stall_is_charged_with_what_it_waited() {
 
 #[test]
 fn a_bound_on_users_moves_the_wait_from_service_to_response_and_loses_nothing() {
-    // 40 users against a stall of a second at 2,000/s: nearly all of the stall's arrivals wait for a user.
+    // 40 users against a stall of a second at 2,000/s: nearly all arrivals of the stall wait for a user.
     let script = |now: Nanos, _| {
         let start = now.as_secs_f64() * 1e3;
         (Nanos::from_secs_f64((stalled(start) - start) / 1e3), Outcome::Good)
     };
     let (mut sim, _) = simulate(&opened(open(40, 100_000), 1), script);
     sim.ramp(2_000, Nanos::ZERO);
-    // Not on the grid of the arrivals, so that nobody ends just then.
+    // Not on the grid of the arrivals, so that no operation ends at that instant.
     let got = sim.run(Nanos(24_999_700_000));
-    // The same queue by hand: each arrival is taken by the user that is free first.
+    // The same queue by hand: each arrival goes to the user that is free first.
     let mut free = vec![0.0f64; 40];
     let mut responses = Vec::new();
     let mut services = Vec::new();
@@ -114,7 +114,7 @@ fn beyond_its_bounds_an_open_loop_drops_and_counts() {
     let got = sim.run(ms(999));
     assert_eq!((got.starts, got.late, got.dropped), (2, 3, 5));
     let later = sim.run(ms(1_000));
-    // Both users take who has waited; two more arrivals find room to wait.
+    // Both users take waiting arrivals; two more arrivals find room to wait.
     assert_eq!((later.starts, later.late, later.dropped), (2, 2, 8));
     close_to(later.ops[0].response.max() as f64 / 1e3, 1_000.0);
 }
@@ -147,7 +147,7 @@ fn a_rate_follows_its_ramp_and_a_change_on_the_way() {
     sim.ramp(0, Nanos::ZERO);
     assert_eq!(sim.run(ms(2_000)).starts, 0);
     sim.ramp(50, Nanos::ZERO);
-    // What was left of the need at the end of the ramp was a whole arrival: the first comes after 20 ms.
+    // The rest of the threshold at the end of the ramp was a whole arrival: the first comes after 20 ms.
     assert_eq!(sim.run(ms(1_999)).starts, 99);
 }
 
@@ -161,7 +161,7 @@ fn the_number_of_workers_does_not_change_the_arrivals() {
     };
     let (one, three) = (run(1), run(3));
     assert_eq!(one.starts, three.starts);
-    // Ten thousand, give or take four times their root.
+    // Ten thousand, plus or minus four times their square root.
     assert!(one.starts.abs_diff(10_000) < 400, "{}", one.starts);
     close_to(one.in_flight_s, three.in_flight_s);
 }

@@ -1,4 +1,4 @@
-//! Loads that are over after a number of operations: exactly this number starts and ends.
+//! Loads that end after a number of operations: exactly this number starts and ends.
 
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ fn users(delay: Nanos, size: Size) -> Box<dyn Runnable> {
     }
 }
 
-/// A load that came to its end, and from when until when operations were in progress.
+/// A load that has ended, with the first start and the last end.
 struct Whole {
     all: Interval,
     first: Nanos,
@@ -41,7 +41,7 @@ async fn rest(load: &mut EngineHandle) -> Whole {
     Whole { all, first: load.first_start().unwrap(), last: load.last_end().unwrap() }
 }
 
-/// Begins `operations` at a level, and goes on to their end.
+/// Begins `operations` at a level, and runs to their end.
 fn whole(settings: &Settings, (level, operations): (u32, u64), users: Box<dyn Runnable>) -> Whole {
     let mut found = None;
     block_on(async {
@@ -160,7 +160,7 @@ proptest! {
             2 => Pace::Cycle(uniform),
             _ => Pace::Beat { every: ms(20), missed: Missed::Skip },
         };
-        // Without any delay a user of the simulation would never let time go on.
+        // Without any delay a simulated user would never let time advance.
         let delay = ms(delay + u64::from(matches!(pace, Pace::AtOnce)));
         let closed = whole(&settings(plain(pace), workers), (level, operations), users(delay, size));
         prop_assert_eq!(ended(&closed), (operations, operations));

@@ -1,4 +1,4 @@
-//! A target in simulated time whose answers are known, and users that ask it.
+//! A target in simulated time with known answers, and its users.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,15 +16,15 @@ pub(crate) const WORK: OpId = OpId(0);
 pub(crate) const OTHER: OpId = OpId(1);
 pub(crate) const WATCH: OpId = OpId(2);
 
-/// Raised by one when an operation begins.
+/// Incremented when an operation begins.
 pub(crate) const ASKED: CounterId = CounterId(0);
-/// Raised by its milliseconds when the target has answered.
+/// Increased by the duration in milliseconds when the target has answered.
 pub(crate) const WAITED_MS: CounterId = CounterId(7);
 
-/// How long the target takes for an operation begun at an instant, and how it ends.
+/// Duration and outcome of an operation, by its start.
 pub(crate) type Script = Rc<dyn Fn(Nanos, OpId) -> (Nanos, Outcome)>;
 
-/// User and operation of everything started, in order.
+/// User and operation of every start, in order.
 pub(crate) type Log = Rc<RefCell<Vec<(u32, u8)>>>;
 
 pub(crate) struct Target {
@@ -76,7 +76,7 @@ pub(crate) fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// One operation over and over.
+/// One operation, repeated.
 pub(crate) fn plain(pace: Pace) -> Vec<Behaviour> {
     vec![Behaviour { name: "main", first: WORK, next: vec![Some(Next::Op(WORK))], pace }]
 }
@@ -113,7 +113,7 @@ where
     move |timer| Target { timer, script: Rc::clone(&script), log: Rc::clone(&log) }
 }
 
-/// The value of a quantile in milliseconds, as exact as the histogram keeps it.
+/// A quantile in milliseconds, with the precision of the histogram.
 pub(crate) fn quantile_ms(h: &Histogram, q: f64) -> f64 {
     h.value_at_quantile(q) as f64 / 1e3
 }

@@ -1,8 +1,8 @@
-//! The values that a table can hold.
+//! Values of tables.
 
 use std::borrow::Cow;
 
-/// What the cells of a column hold.
+/// Kind of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Whole numbers, 64 bits with sign.
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
-    /// Does not apply, or is not known.
+    /// Not applicable, or unknown.
     Nothing,
     Whole(i64),
     Float(f64),
@@ -25,7 +25,7 @@ pub(crate) enum Cell<'a> {
 }
 
 impl From<u64> for Cell<'_> {
-    /// A count too large for 63 bits is not one; then nothing is known.
+    /// A count too large for 63 bits is invalid; the cell is empty.
     fn from(n: u64) -> Self {
         i64::try_from(n).map_or(Cell::Nothing, Cell::Whole)
     }
@@ -44,7 +44,7 @@ impl From<u8> for Cell<'_> {
 }
 
 impl From<f64> for Cell<'_> {
-    /// What is not a number is not known.
+    /// NaN and infinities are unknown.
     fn from(x: f64) -> Self {
         if x.is_finite() { Cell::Float(x) } else { Cell::Nothing }
     }

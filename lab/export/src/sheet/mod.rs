@@ -11,7 +11,7 @@ pub(crate) use cell::{Cell, Kind};
 
 use crate::ExportError;
 
-/// How tables are written.
+/// Format of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated text with a header row; an absent value is an empty field.
@@ -42,14 +42,14 @@ type Wrong = Box<dyn std::error::Error + Send + Sync>;
 
 /// A table being written.
 trait Sheet {
-    /// A row; as many cells as there are heads, each of its kind or nothing.
+    /// Writes a row; as many cells as heads, each of its kind or empty.
     fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), Wrong>;
 
-    /// The last row was written.
+    /// Completes the file after the last row.
     fn finish(self: Box<Self>) -> Result<(), Wrong>;
 }
 
-/// A table being written, under a passing name, so that a file is either whole or absent.
+/// A table being written, under a temporary name, so that a file is either whole or absent.
 pub(crate) struct Open<'p> {
     path: &'p Path,
     passing: std::path::PathBuf,
@@ -76,7 +76,7 @@ impl<'p> Open<'p> {
         self.sheet.row(cells).map_err(|why| ExportError::write(self.path, why))
     }
 
-    /// Gives the number of rows.
+    /// Completes the table; returns the number of rows.
     pub(crate) fn finish(self) -> Result<u64, ExportError> {
         let Open { path, passing, sheet, rows } = self;
         sheet.finish().map_err(|why| ExportError::write(path, why))?;

@@ -11,7 +11,7 @@ use parquet::schema::types::Type;
 
 use super::{Cell, Head, Kind, Sheet, Wrong};
 
-/// Rows that are held in memory and written together.
+/// Rows buffered in memory and written together.
 const GROUP_ROWS: usize = 65_536;
 
 pub(super) struct ParquetSheet {
@@ -20,7 +20,7 @@ pub(super) struct ParquetSheet {
     rows: usize,
 }
 
-/// The values of a column that wait to be written. Absent ones have no value, and a definition level of 0.
+/// The buffered values of a column. Absent ones have no value, and a definition level of 0.
 struct Column {
     values: Values,
     levels: Vec<i16>,
@@ -46,7 +46,7 @@ impl ParquetSheet {
         Ok(ParquetSheet { writer, columns, rows: 0 })
     }
 
-    /// Writes the rows that wait.
+    /// Writes the buffered rows.
     fn group(&mut self) -> Result<(), Wrong> {
         if self.rows == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Times added up for other tools: one exponential histogram and one with stated bounds, from our whole histograms.
+//! Sums of times for other tools: an exponential histogram and one with fixed bounds, from whole histograms.
 
 use barograph_stats::Histogram;
 use barograph_stats::interval::HIGHEST_MICROS;
@@ -26,31 +26,32 @@ pub(super) const BOUNDS_US: [u64; 19] = [
     100_000_000,
 ];
 
-/// An exponential bucket is wider than the one before it by the factor 2^(1/16), 4.4 %. As OpenTelemetry counts it:
-/// bucket `i` holds seconds above `2^(i/16)` up to `2^((i+1)/16)`.
+/// Scale of the exponential buckets: each is wider than the previous one by the factor 2^(1/16), 4.4 %. In
+/// OpenTelemetry's numbering, bucket `i` holds seconds above `2^(i/16)` up to `2^((i+1)/16)`.
 pub(super) const SCALE: i32 = 4;
 
-/// The buckets of 1 microsecond, the shortest time told apart, and of 120 s, the longest.
+/// The bucket of 1 microsecond, the shortest time of a histogram.
 const LOWEST: i32 = -319;
+/// The bucket of 120 s, the longest time of a histogram.
 const HIGHEST: i32 = 110;
 
-/// How many there are in between.
+/// Number of exponential buckets.
 const EXPONENTIAL: usize = (HIGHEST - LOWEST + 1) as usize;
 
-/// Times of one kind, added up since the start of the load.
+/// Times of one kind, summed since the start of the load.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Times {
-    /// How many.
+    /// Number of times.
     pub(super) count: u64,
-    /// All together, in seconds; each within a thousandth.
+    /// Their sum in seconds; each is exact to a thousandth.
     pub(super) sum_s: f64,
-    /// How many were up to each bound and above the one before it; the last counts those above all bounds.
+    /// Number of times up to each bound and above the previous one; the last counts those above all bounds.
     pub(super) bounded: [u64; BOUNDS_US.len() + 1],
     exponential: Box<[u64; EXPONENTIAL]>,
 }
 
 impl Times {
-    /// None yet.
+    /// Without any times.
     pub(super) fn new() -> Self {
         Times {
             count: 0,
@@ -60,8 +61,8 @@ impl Times {
         }
     }
 
-    /// Adds what an interval recorded. A histogram tells times apart to a thousandth; each counts as the lowest that it
-    /// may have been, so that a time equal to a bound stays below it.
+    /// Adds the times of an interval. A histogram is exact to a thousandth; each time counts as the lowest of
+    /// its bucket, so that a time equal to a bound stays below it.
     pub(super) fn add(&mut self, histogram: &Histogram) {
         for at in histogram.iter_recorded() {
             let (value, count) = (at.value_iterated_to(), u64::from(at.count_at_value()));
@@ -73,7 +74,8 @@ impl Times {
         }
     }
 
-    /// The index of the first exponential bucket that holds anything, and the counts from there to the last that does.
+    /// The index of the first non-empty exponential bucket, and the counts from there to the last non-empty
+    /// one.
     pub(super) fn exponential(&self) -> (i32, &[u64]) {
         let Some(first) = self.exponential.iter().position(|count| *count > 0) else { return (0, &[]) };
         let last = self.exponential.iter().rposition(|count| *count > 0).unwrap_or(first);
@@ -82,7 +84,7 @@ impl Times {
     }
 }
 
-/// The place of a time in the table of exponential buckets.
+/// The index of a time in the table of exponential buckets.
 fn place(micros: u64) -> usize {
     let exact = (micros.min(HIGHEST_MICROS) as f64 / 1e6).log2() * f64::from(1 << SCALE);
     let index = (exact.ceil() as i32 - 1).clamp(LOWEST, HIGHEST);

@@ -1,4 +1,5 @@
-//! The thread that sends: one batch after the other, again while the receiver is down, until the sender leaves.
+//! The sending thread: one batch after the other, with retries while the receiver is down, until the sender
+//! leaves.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,22 +14,23 @@ use super::prometheus::Begun;
 use super::receiver::{Protocol, Receiver};
 use super::{otlp, prometheus};
 
-/// The pause after a failure doubles from the first to the longest.
+/// First pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// At the end so long is tried to bring over what still waits.
+/// Time limit at the end for sending the queued batches.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 
-/// As much of an answer's text as a note can bear.
+/// Most characters of an answer in a note.
 const MOST_WORDS: usize = 200;
 
-/// What became of the figures so far.
+/// Fate of the figures so far.
 #[derive(Debug, Default)]
 pub(super) struct Fate {
-    /// Taken by the receiver.
+    /// Accepted by the receiver.
     pub(super) arrived: AtomicU64,
-    /// Refused by it.
+    /// Refused by the receiver.
     pub(super) refused: AtomicU64,
     /// The latest failure, in words.
     failure: Mutex<Option<String>>,
@@ -44,18 +46,18 @@ impl Fate {
     }
 }
 
-/// What a try came to.
+/// Result of a try.
 enum Tried {
-    /// The receiver took the figures.
+    /// The receiver accepted the figures.
     Taken,
-    /// It never will.
+    /// The receiver refused them for good.
     Refused,
-    /// Nobody is there, or it is too busy.
+    /// The receiver is absent or too busy.
     Again,
 }
 
-/// May the same request be taken later, after such an answer? By remote-write after every fault of the receiver; by
-/// OpenTelemetry after four kinds of answer, and the others are final.
+/// Whether a request may be retried after such an answer. With remote-write, after every fault of the
+/// receiver; with OpenTelemetry, after four statuses, and the others are final.
 fn may_be_taken_later(protocol: Protocol, status: StatusCode) -> bool {
     match protocol {
         Protocol::Prometheus => status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS,
@@ -63,7 +65,7 @@ fn may_be_taken_later(protocol: Protocol, status: StatusCode) -> bool {
     }
 }
 
-/// Takes batches to a receiver.
+/// Sends batches to a receiver.
 pub(super) struct Carrier {
     pub(super) client: Client,
     pub(super) receiver: Receiver,
@@ -71,8 +73,8 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    /// Sends what comes out of the queue until it is closed and empty, and ends the series that the receiver has then.
-    /// Once `leaving` is true, nobody is waited for any longer than a few seconds.
+    /// Sends batches from the queue until it is closed and empty, and then ends the series of the receiver.
+    /// Once `leaving` is true, all waits are limited to a few seconds.
     pub(super) async fn work(self, mut queue: mpsc::Receiver<Batch>, mut leaving: watch::Receiver<bool>) {
         let mut left = leaving.clone();
         let all = async {
@@ -85,7 +87,7 @@ impl Carrier {
                 }
             }
             if let Some(body) = begun.end() {
-                // Nothing that was measured is lost with it.
+                // A failure loses no measurements.
                 let _ = self.post(body).await;
             }
         };
@@ -100,7 +102,7 @@ impl Carrier {
         }
     }
 
-    /// Tries until the receiver has decided. Undecided when it is down and the sender leaves.
+    /// Tries until the receiver has decided; undecided if it is down and the sender leaves.
     async fn bring(&self, batch: &Batch, leaving: &mut watch::Receiver<bool>) -> Tried {
         let body = match self.receiver.protocol {
             Protocol::Prometheus => prometheus::body(batch),
@@ -113,7 +115,7 @@ impl Carrier {
             if was_leaving || !matches!(tried, Tried::Again) {
                 return tried;
             }
-            // Leaving cuts the pause short: then there is one last try.
+            // Leaving ends the pause: one last try follows.
             let _ = tokio::time::timeout(pause, leaving.wait_for(|leaving| *leaving)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -154,7 +156,7 @@ impl Carrier {
         Tried::Refused
     }
 
-    /// An OpenTelemetry receiver may take a part and say so.
+    /// Records an accepted batch. An OpenTelemetry receiver may accept only a part and report that.
     fn taken(&self, points: u64, answer: &[u8]) {
         let rejected = match self.receiver.protocol {
             Protocol::Otlp => otlp::rejected(answer),

@@ -1,4 +1,4 @@
-//! What a record's entries, intervals and samples come to as figures for a receiver.
+//! Conversion of a record's entries, intervals and samples to figures for a receiver.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ const CAPACITY: Metric = Metric::answer(
 const PASSED: Metric = Metric::answer("barograph.passed", "{run}", "1 when the run passed.");
 const VALID: Metric = Metric::answer("barograph.valid", "{run}", "1 when the run is valid.");
 
-/// Everything counted so far.
+/// All sums so far.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     run: String,
@@ -69,7 +69,7 @@ pub(super) struct Figures {
     began_ns: u64,
     /// Seconds from there to the start of the load.
     load_start_s: f64,
-    /// Of the latest that was told, seconds since the run began.
+    /// Time of the latest item, in seconds since the run began.
     latest_s: f64,
     ops: Vec<Op>,
     lag: Option<Times>,
@@ -79,7 +79,7 @@ pub(super) struct Figures {
     skipped: u64,
     /// Phases so far, the present one last.
     phases: Vec<String>,
-    /// What waits to be sent with the next interval.
+    /// Points to be sent with the next interval.
     waiting: Vec<Point>,
 }
 
@@ -111,7 +111,7 @@ impl Op {
 }
 
 impl Figures {
-    /// An entry; what it comes to is sent with the next interval.
+    /// Takes an entry; its points are sent with the next interval.
     pub(super) fn entry(&mut self, entry: &Entry) {
         match entry {
             Entry::Header(header) => self.header(header),
@@ -171,7 +171,7 @@ impl Figures {
         self.wait(VALID, Vec::new(), at_ns, truth(verdict.valid));
     }
 
-    /// A sample; sent with the next interval.
+    /// Takes a sample; sent with the next interval.
     pub(super) fn probe(&mut self, row: &ProbeRow) {
         self.latest_s = self.latest_s.max(row.at_s);
         let at_ns = self.at(row.at_s);
@@ -187,7 +187,7 @@ impl Figures {
         }
     }
 
-    /// An interval: totals so far, and everything that waited.
+    /// Takes an interval; returns the totals so far, and all waiting points.
     pub(super) fn interval(&mut self, interval: &Interval, names: &[&str]) -> Batch {
         self.ops.resize_with(self.ops.len().max(interval.ops.len()), Op::new);
         for (mine, theirs) in self.ops.iter_mut().zip(&interval.ops) {
@@ -241,7 +241,7 @@ impl Figures {
         batch
     }
 
-    /// What still waits, at the end.
+    /// The remaining points, at the end.
     pub(super) fn rest(&mut self) -> Batch {
         Batch {
             run: self.run.clone(),

@@ -1,5 +1,5 @@
-//! OpenTelemetry metrics over HTTP: the official messages in protobuf. Sums and histograms are cumulative; histograms are
-//! exponential, made from our whole ones.
+//! OpenTelemetry metrics over HTTP: the official messages in protobuf. Sums and histograms are cumulative;
+//! histograms are exponential, made from whole ones.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,10 @@ use prost::Message as _;
 use super::buckets::{SCALE, Times};
 use super::point::{Batch, Metric, Point, Value};
 
-/// The header that says what the body is.
+/// Header of the content type.
 pub(super) const HEADERS: [(&str, &str); 1] = [("content-type", "application/x-protobuf")];
 
+/// Counts since the start, not since the last request.
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 /// The body of a request.
@@ -41,7 +42,7 @@ pub(super) fn body(batch: &Batch) -> Vec<u8> {
     ExportMetricsServiceRequest { resource_metrics }.encode_to_vec()
 }
 
-/// How many points a receiver that took the rest did not take, and why.
+/// Number of points refused by a receiver that accepted the rest, with the reason.
 pub(super) fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let answer = ExportMetricsServiceResponse::decode(answer).ok()?;
     let partial = answer.partial_success?;
@@ -68,7 +69,7 @@ fn metrics(batch: &Batch) -> Vec<Message> {
     by_name.into_values().filter_map(message).collect()
 }
 
-/// The points of one metric, which are all of the kind of the first.
+/// The points of one metric, all of the kind of the first.
 fn data(batch: &Batch, points: &[&Point]) -> Option<metric::Data> {
     Some(match &points.first()?.value {
         Value::Now(_) => {

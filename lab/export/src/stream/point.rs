@@ -1,19 +1,20 @@
-//! One figure at one moment, before any receiver's words are put to it.
+//! Figures at points in time, independent of the receiver.
 
 use std::borrow::Cow;
 
 use super::buckets::Times;
 
-/// What a figure is called, in the manner of OpenTelemetry; Prometheus names follow from it by that project's rule.
+/// Name and meaning of a figure, by the conventions of OpenTelemetry; Prometheus names follow from them by
+/// that project's rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Metric {
-    /// Such as `barograph.response`.
+    /// The name, such as `barograph.response`.
     pub(super) name: Cow<'static, str>,
-    /// `s`, `By`, `1` for a share, something in braces for counts of it, or empty where the name says it.
+    /// `s`, `By`, `1` for a share, a word in braces for counts of it, or empty if the name contains it.
     pub(super) unit: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub(super) about: &'static str,
-    /// Said once, as an answer is: it does not end with the run.
+    /// Whether it is final, like an answer: it does not end with the run.
     pub(super) is_answer: bool,
 }
 
@@ -22,30 +23,30 @@ impl Metric {
         Metric { name: Cow::Borrowed(name), unit, about, is_answer: false }
     }
 
-    /// One that is said once.
+    /// A final figure.
     pub(super) const fn answer(name: &'static str, unit: &'static str, about: &'static str) -> Self {
         Metric { name: Cow::Borrowed(name), unit, about, is_answer: true }
     }
 }
 
-/// A figure.
+/// Value of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// As it is at the moment.
+    /// The present value.
     Now(f64),
-    /// Counted since the start of the load.
+    /// A count since the start of the load.
     Total(u64),
     /// Times since the start of the load.
     Times(Box<Times>),
 }
 
-/// A figure at a moment.
+/// A figure at a point in time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) metric: Metric,
-    /// Such as the operation it is about.
+    /// Labels, such as the operation.
     pub(super) labels: Vec<(&'static str, String)>,
-    /// Nanoseconds since 1970, by the clock that the record began with.
+    /// Nanoseconds since 1970, by the clock at the begin of the record.
     pub(super) at_ns: u64,
     pub(super) value: Value,
 }

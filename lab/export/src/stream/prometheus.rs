@@ -1,6 +1,7 @@
 //! Prometheus remote-write 1.0: series with labels, compressed with Snappy.
 //!
-//! Histograms go as cumulative buckets with bounds (`_bucket`, `_sum`, `_count`), which every version of Prometheus takes.
+//! Histograms are sent as cumulative buckets with bounds (`_bucket`, `_sum`, `_count`), which every version
+//! of Prometheus accepts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,17 +11,17 @@ use prost::Message;
 use super::buckets::{BOUNDS_US, Times};
 use super::point::{Batch, Metric, Point, Value};
 
-/// The headers that say what the body is.
+/// Headers of the content type and the protocol's version.
 pub(super) const HEADERS: [(&str, &str); 3] = [
     ("content-type", "application/x-protobuf"),
     ("content-encoding", "snappy"),
     ("x-prometheus-remote-write-version", "0.1.0"),
 ];
 
-/// The bits of the value that ends a series: it is no number, and no other such value has them.
+/// The bits of the value that ends a series: a NaN of its own.
 const ENDED: u64 = 0x7ff0_0000_0000_0002;
 
-/// Messages of `prompb`, as far as they are needed. Their numbers are the protocol.
+/// Messages of `prompb`, as far as needed. Their numbers are those of the protocol.
 #[derive(Clone, PartialEq, Message)]
 struct WriteRequest {
     #[prost(message, repeated, tag = "1")]
@@ -85,18 +86,18 @@ fn compressed(request: &WriteRequest) -> Vec<u8> {
 /// A metric and its labels.
 type Which = (Cow<'static, str>, Vec<(&'static str, String)>);
 
-/// Series that a receiver has and that end with the run. Without being told it would go on to show their last values for
-/// minutes, and add up those of one run and of the next.
+/// Series known to a receiver that end with the run. Otherwise it would show their last values for minutes,
+/// and add up those of successive runs.
 #[derive(Debug, Default)]
 pub(super) struct Begun {
     run: String,
     points: BTreeMap<Which, Point>,
-    /// The latest moment at which a receiver has any of them, nanoseconds since 1970.
+    /// The time of their latest point, in nanoseconds since 1970.
     latest_ns: u64,
 }
 
 impl Begun {
-    /// A receiver took these figures. Answers stay what they are after the run.
+    /// Records figures accepted by a receiver. Answers stay valid after the run.
     pub(super) fn took(&mut self, batch: &Batch) {
         self.run.clone_from(&batch.run);
         for point in batch.points.iter().filter(|point| !point.metric.is_answer) {
@@ -106,7 +107,7 @@ impl Begun {
         }
     }
 
-    /// The body of a request that ends them all, a millisecond after the latest. `None` where there are none.
+    /// The body of a request that ends them all, a millisecond after the latest point. `None` without series.
     pub(super) fn end(&self) -> Option<Vec<u8>> {
         let mut request = WriteRequest { timeseries: Vec::new(), metadata: Vec::new() };
         for point in self.points.values() {
@@ -125,7 +126,7 @@ fn millis(at_ns: u64) -> i64 {
     (at_ns / 1_000_000) as i64
 }
 
-/// The name by the rule that Prometheus has for OpenTelemetry: dots become underscores, the unit and `total` follow.
+/// The name by Prometheus's rule for OpenTelemetry: dots become underscores, the unit and `total` follow.
 fn name(metric: &Metric, value: &Value) -> String {
     let mut name = metric.name.replace('.', "_");
     name.push_str(match (metric.unit, value) {
@@ -163,7 +164,7 @@ fn series(all: &mut Vec<TimeSeries>, run: &str, point: &Point) {
         labels.push(label("run", run));
         labels.extend(point.labels.iter().map(|(name, value)| label(name, value)));
         labels.extend(bound.map(|bound| label("le", &bound)));
-        // The protocol wants them in the order of their names.
+        // The protocol requires the order of their names.
         labels.sort_by(|a, b| a.name.cmp(&b.name));
         all.push(TimeSeries { labels, samples: vec![Sample { value, timestamp }] });
     };
@@ -192,7 +193,7 @@ mod tests {
     use barograph_stats::interval::histogram;
 
     fn point(metric: Metric, value: Value) -> Point {
-        Point { metric, labels: vec![("operation", "Bid".to_owned())], at_ns: 1_500_000_000, value }
+        Point { metric, labels: vec![("operation", "Buy".to_owned())], at_ns: 1_500_000_000, value }
     }
 
     #[test]
@@ -232,7 +233,7 @@ mod tests {
         let all: Vec<_> = request.timeseries.iter().map(text).collect();
         let bucket = |le: &str| {
             let labels = format!(
-                "__name__=barograph_response_seconds_bucket,job=barograph,le={le},operation=Bid,run=r1"
+                "__name__=barograph_response_seconds_bucket,job=barograph,le={le},operation=Buy,run=r1"
             );
             all.iter().find(|(found, ..)| *found == labels).unwrap_or_else(|| panic!("{le} in {all:?}")).1
         };
@@ -240,7 +241,7 @@ mod tests {
             ["0.0001", "0.0002", "0.002", "0.005", "100", "+Inf"].map(bucket),
             [0.0, 2.0, 2.0, 3.0, 3.0, 4.0]
         );
-        let users = "__name__=barograph_users,job=barograph,operation=Bid,run=r1".to_owned();
+        let users = "__name__=barograph_users,job=barograph,operation=Buy,run=r1".to_owned();
         assert!(all.contains(&(users, 7.0, 1_500)));
         assert_eq!(all.len(), BOUNDS_US.len() + 3 + 1);
     }

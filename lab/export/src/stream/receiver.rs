@@ -1,11 +1,11 @@
-//! Where figures are sent to, as a person writes it.
+//! Receivers of figures, in the notation of the command line.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::Url;
 
-/// How a receiver is spoken to.
+/// Protocol of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Prometheus remote-write 1.0.
@@ -24,7 +24,7 @@ impl Protocol {
         }
     }
 
-    /// The path that receivers use where the URL has none.
+    /// Default path of URLs.
     const fn usual_path(self) -> &'static str {
         match self {
             Protocol::Prometheus => "/api/v1/write",
@@ -33,24 +33,24 @@ impl Protocol {
     }
 }
 
-/// Where figures are sent to, written `prometheus=http://127.0.0.1:9090` or `otlp=http://127.0.0.1:4318`.
+/// A receiver of figures, written `prometheus=http://127.0.0.1:9090` or `otlp=http://127.0.0.1:4318`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receiver {
-    /// How it is spoken to.
+    /// Its protocol.
     pub protocol: Protocol,
     url: Url,
 }
 
-/// A text that names no receiver.
+/// An invalid receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAReceiver {
     /// Neither protocol is named.
     #[error("a receiver is written prometheus=URL or otlp=URL, as in prometheus=http://127.0.0.1:9090")]
     NoProtocol,
-    /// What follows is no URL.
+    /// The rest is not a URL.
     #[error("`{url}` is not a URL of a receiver; it is written as in http://127.0.0.1:9090")]
     NotAUrl {
-        /// What was written.
+        /// The text.
         url: String,
     },
     /// A secret would stay in the record.

@@ -1,4 +1,4 @@
-//! Follows a record and hands its figures to the thread that sends them.
+//! Follows a record and passes its figures to the sending thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,16 @@ use super::receiver::Receiver;
 use super::tls;
 use crate::ExportError;
 
-/// Batches that may wait, one per interval: a receiver may be away for a minute of intervals of a second. Each is some
-/// hundred kilobytes at the most.
+/// Most waiting batches, one per interval: a receiver may be away for a minute of intervals of a second. Each
+/// is some hundred kilobytes at the most.
 const QUEUE: usize = 64;
 
-/// Sends the figures of a run to one receiver while it goes on.
+/// Sends the figures of a run in progress to one receiver.
 #[derive(Debug)]
 pub struct Sender {
     receiver: Receiver,
     figures: Mutex<Figures>,
-    /// Figures handed to the queue, and those it had no room for.
+    /// Figures put into the queue, and those it had no room for.
     asked: AtomicU64,
     overflowed: AtomicU64,
     fate: Arc<Fate>,
@@ -33,20 +33,20 @@ pub struct Sender {
     way: Mutex<Way>,
 }
 
-/// The way to the thread that sends; closed when the sender leaves.
+/// Handle of the sending thread; closed when the sender leaves.
 #[derive(Debug)]
 struct Way {
     queue: Option<mpsc::Sender<Batch>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A lock of which nothing can be broken by a panic: what it guards is always whole.
+/// Locks a mutex whose contents stay valid after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sender {
-    /// Starts the thread that sends. The receiver need not be there yet.
+    /// Starts the sending thread. The receiver need not be up yet.
     pub fn start(receiver: Receiver) -> Result<Sender, ExportError> {
         let wrong = |why: Box<dyn std::error::Error + Send + Sync>| ExportError::Start {
             receiver: receiver.to_string(),
@@ -86,7 +86,7 @@ impl Sender {
         }
     }
 
-    /// What the record should say.
+    /// Summary for the record.
     fn words(&self) -> String {
         let asked = self.asked.load(Ordering::Relaxed);
         let arrived = self.fate.arrived.load(Ordering::Relaxed);
@@ -135,7 +135,7 @@ impl Follower for Sender {
         way.queue = None;
         self.leaving.send_replace(true);
         if let Some(thread) = way.thread.take() {
-            // It ends within seconds. A sender that died has not brought its figures over, and the count says so.
+            // It ends within seconds. A sender that died has lost its figures, as the count shows.
             let _ = thread.join();
         }
         drop(way);
@@ -145,7 +145,7 @@ impl Follower for Sender {
 
 impl Drop for Sender {
     fn drop(&mut self) {
-        // Of a run that never began: nothing waits, so the thread ends at once.
+        // Without a run nothing waits, so the thread ends at once.
         self.leaving.send_replace(true);
     }
 }

@@ -10,16 +10,16 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 type Wrong = Box<dyn std::error::Error + Send + Sync>;
 
-/// A receiver that takes longer for an answer is one that does not answer.
+/// Time limit of an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// A client that trusts whom this machine trusts. No proxy is taken from the environment: settings come from the plan and
-/// the arguments. No redirection is followed: most of them turn a request that brings something into one that asks for a
-/// page, whose answer would count as taken.
+/// A client with the system's trusted authorities. No proxy is taken from the environment: settings come from
+/// the plan and the arguments. No redirect is followed: most of them turn a request with a body into one for
+/// a page, whose answer would count as accepted.
 pub(super) fn client(is_encrypted: bool) -> Result<Client, Wrong> {
     let mut roots = RootCertStore::empty();
     if is_encrypted {
-        // What cannot be read there is missing later, when a certificate cannot be verified.
+        // An unreadable certificate shows when a peer cannot be verified.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

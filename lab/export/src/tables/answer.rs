@@ -1,4 +1,4 @@
-//! The run and its answer: one row each, why it is what it is, and the rules it was judged by.
+//! The run and its answer: one row each, reasons, and the rules.
 
 use barograph_record::{KeptReason, KeptRule, Rule, Run};
 
@@ -48,7 +48,7 @@ fn rule<T>(why: Option<&KeptReason>, pick: fn(&KeptRule) -> T) -> Option<T> {
     why?.rule().map(pick)
 }
 
-/// What was run, and whether its record is whole.
+/// The run, and the state of its record.
 fn runs(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Run>::new()
         .whole("record_version", |r| r.header.v.into())
@@ -76,7 +76,7 @@ fn derived(run: &Run, pick: fn(&barograph_record::KeptDerived) -> f64) -> Option
     run.expected()?.derived.as_ref().map(pick)
 }
 
-/// No row when the run came to no verdict.
+/// The verdict; no row if the run has none.
 fn verdict(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = &'a barograph_record::Verdict;
     let columns = Columns::<Row<'_>>::new()
@@ -89,7 +89,7 @@ fn verdict(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .whole("exit_code", |r| r.exit_code.into())
         .whole("highest_pass", |r| r.search.as_ref().and_then(|s| s.highest_pass).into())
         .whole("lowest_fail", |r| r.search.as_ref().and_then(|s| s.lowest_fail).into())
-        .text("bounded_by", |r| r.search.as_ref().map(|s| &s.bounded_by).into())
+        .text("bounded_by", |r| r.search.as_ref().map(|s| s.bounded_by.to_string()).into())
         .truth("at_least", |r| r.search.as_ref().map(|s| s.at_least).into())
         .whole("trials", |r| r.search.as_ref().map(|s| s.trials).into())
         .truth("confirmed", |r| r.search.as_ref().map(|s| s.confirmed).into())

@@ -1,4 +1,4 @@
-//! The course of the run: phases, notes, changes of the load from outside, actions.
+//! Events of the run: phases, notes, changes of the load from outside, actions.
 
 use barograph_record::{Control, Impact, KeptAction, PhaseOutcome, PhaseSpan, Run, Stretch, StretchOp};
 

@@ -1,4 +1,4 @@
-//! How sure a search by posterior is of its answer: what it believes besides the capacity, and the curve it believes in.
+//! Certainty of a search by posterior: its estimate besides the capacity, and the curve.
 
 use barograph_record::{KeptEstimate, KeptPassPoint, Run, Verdict};
 
@@ -42,7 +42,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("pass_curve", &columns, found.map_or(&[][..], |found| &found.curve))
 }
 
-/// The estimate of an answer that has one.
+/// The estimate of a verdict, if it has one.
 pub(super) fn of(verdict: &Verdict) -> Option<&KeptEstimate> {
     verdict.search.as_ref()?.estimate.as_deref()
 }

@@ -1,4 +1,4 @@
-//! The load, interval by interval: of all users, of each operation, and how operations ended.
+//! The load by interval: all users, each operation, and outcomes.
 
 use barograph_record::{Count, IntervalRow, OpRow, Run};
 
@@ -46,7 +46,7 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("interval_operations", &columns, rows)
 }
 
-/// What operations added to the workload's counters; no rows where it has none.
+/// Additions of operations to the workload's counters; no rows without counters.
 fn counters(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a IntervalRow, &'a String, u64);
     let columns = Columns::<Row<'_>>::new()

@@ -1,7 +1,7 @@
-//! Everything in a record as tables: long, one thing per row, units in the names of columns.
+//! Everything in a record as tables: long, one item per row, units in the names of columns.
 //!
-//! Every table begins with the name of the run, so that those of many runs can be laid one under the other. What does
-//! not apply or was not measured is absent, never zero.
+//! Every table begins with the name of the run, so that those of many runs can be joined. Values that do not
+//! apply or were not measured are absent, never zero.
 
 mod answer;
 mod course;
@@ -26,8 +26,8 @@ use barograph_record::Run;
 use crate::ExportError;
 use crate::sheet::{Cell, Format, Head, Kind, Open};
 
-/// Are the histograms of every interval written too? They are what quantiles can be computed from again, and by far the
-/// largest tables.
+/// Whether the histograms of every interval are written too. Quantiles can be computed from them, and they
+/// are by far the largest tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
     /// Left in the record.
@@ -43,12 +43,12 @@ pub struct Written {
     pub table: &'static str,
     /// Its file.
     pub path: PathBuf,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// Writes the record as one file per table into `folder`, which is made when it is not there. Files of an earlier export
-/// are replaced.
+/// Writes the record as one file per table into `folder`, which is made if missing. Files of an earlier
+/// export are replaced.
 pub fn export(
     run: &Run,
     format: Format,
@@ -73,7 +73,7 @@ pub fn export(
 
 /// The tables of one run, or of one study.
 struct Book<'r> {
-    /// The first column of every table, and what it says in every row: `run` or `study`, and which.
+    /// The first column of every table, and its constant value: `run` or `study`, and its name.
     of: (&'static str, &'r str),
     format: Format,
     folder: &'r Path,
@@ -81,7 +81,7 @@ struct Book<'r> {
 }
 
 impl<'r> Book<'r> {
-    /// An empty one; its folder is made when it is not there.
+    /// Begins an export; makes its folder if missing.
     fn open(of: (&'static str, &'r str), format: Format, folder: &'r Path) -> Result<Self, ExportError> {
         fs::create_dir_all(folder).map_err(|why| ExportError::Folder { path: folder.to_owned(), why })?;
         Ok(Book { of, format, folder, written: Vec::new() })
@@ -109,15 +109,15 @@ impl<'r> Book<'r> {
     }
 }
 
-/// A text that is empty where there is nothing to say.
+/// A text, or `None` if it is empty.
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// How a cell comes from a row.
+/// Function from a row to a cell.
 type Get<'c, R> = Box<dyn for<'a> Fn(&'a R) -> Cell<'a> + 'c>;
 
-/// The columns of a table of `R`, from the left to the right.
+/// The columns of a table of `R`, from left to right.
 struct Columns<'c, R>(Vec<(Head, Get<'c, R>)>);
 
 impl<'c, R> Columns<'c, R> {

@@ -14,13 +14,13 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("probes", &columns, &run.probes)
 }
 
-/// The name of a figure with its unit, where the record leaves it to the reader.
+/// The name of a figure with its unit, which some names in the record lack.
 pub(crate) fn stated(name: &str) -> String {
     if name.starts_with("psi_") {
         return format!("{name}_percent");
     }
     match name.strip_suffix("_s") {
-        // Seconds per second; everything else that ends like this counts something per second.
+        // Seconds per second; all others with this ending count per second.
         Some(waited @ ("throttled" | "run_delay")) => format!("{waited}_s_per_s"),
         Some(counted) => format!("{counted}_per_s"),
         None => name.to_owned(),

@@ -1,4 +1,4 @@
-//! The plan, the disclosure, and entries of a kind this program does not know: a row per value, named by its path.
+//! The plan, the disclosure, and entries of unknown kinds: a row per value, named by its path.
 
 use barograph_record::{Decisions, Entry, Run};
 use serde_json::Value;
@@ -11,7 +11,7 @@ type Row = (String, String);
 
 pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<Row>::new().text("key", |r| (&r.0).into()).text("value", |r| (&r.1).into());
-    // A plan that cannot be read any more is no reason to leave the rest out.
+    // Without a readable plan the rest is still exported.
     let plan = run.plan.as_deref().and_then(|plan| toml::from_str::<Value>(plan).ok());
     book.table("plan", &columns, plan.as_ref().map_or_else(Vec::new, flat))?;
     let decided = run.decisions().into_iter().flat_map(Decisions::rows);
@@ -29,7 +29,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("unknown", &columns, unknown)
 }
 
-/// Every value that holds no others, with its path.
+/// Every scalar value with its path.
 fn flat(value: &Value) -> Vec<Row> {
     fn walk(path: String, value: &Value, rows: &mut Vec<Row>) {
         let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };

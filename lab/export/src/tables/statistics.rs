@@ -1,4 +1,4 @@
-//! What services said of themselves: a row per answer and statistic.
+//! Services' own statistics: a row per answer and statistic.
 
 use barograph_record::{Run, StatisticRow};
 

@@ -1,4 +1,4 @@
-//! What a study measured and what follows from it, as tables: every run with its figures, every comparison.
+//! Results of a study as tables: every run with its figures, every comparison.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::{Book, Columns, Written, some};
 use crate::ExportError;
 use crate::sheet::Format;
 
-/// Writes a study as one file per table into `folder`, which is made when it is not there. Files of an earlier export are
-/// replaced. `entries` are those of the study, and `conclusions` what follows from them.
+/// Writes a study as one file per table into `folder`, which is made if missing. Files of an earlier export
+/// are replaced. `entries` are those of the study, and `conclusions` are drawn from them.
 pub fn export_study(
     conclusions: &Conclusions,
     entries: &[StudyEntry],
@@ -65,7 +65,7 @@ fn answers(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
     book.table("levels", &columns, levels)
 }
 
-/// A column per thing that says which run it was.
+/// The columns that identify a run.
 fn of_run<'c, R>(
     columns: Columns<'c, R>,
     run: impl for<'a> Fn(&'a R) -> &'a RunEnded + Copy + 'c,
@@ -90,7 +90,7 @@ fn runs(book: &mut Book<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> 
         .truth("valid", |r| r.valid.into())
         .truth("passed", |r| r.passed.into())
         .truth("interrupted", |r| r.interrupted.into())
-        .text("capacity_bounded_by", |r| r.at_least.as_ref().into())
+        .text("capacity_bounded_by", |r| r.at_least.as_ref().map(ToString::to_string).into())
         .float("stolen_share", |r| r.stolen.into());
     book.table("study_runs", &columns, runs())?;
     let columns = of_run(Columns::<(&RunEnded, &Figure)>::new(), |r| r.0)
@@ -165,7 +165,7 @@ fn percentiles(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
     book.table("percentiles", &columns, rows)
 }
 
-/// Columns that say which growth it is.
+/// The columns that identify a growth.
 fn of_growth<'c, R>(run: impl for<'a> Fn(&'a R) -> &'a KeptScaling + Copy + 'c) -> Columns<'c, R> {
     Columns::new()
         .text("factor", move |r| (&run(r).factor).into())

@@ -1,12 +1,12 @@
-//! Whole histograms: a row per interval, operation and recorded value. Sums of their counts give any quantile of any
-//! stretch of time.
+//! Whole histograms: a row per interval, operation and recorded value. Sums of their counts give any quantile
+//! of any stretch of time.
 
 use barograph_record::{LogHistogram, Run};
 
 use super::{Book, Columns};
 use crate::ExportError;
 
-/// One value of a histogram: everything between the two times counts as the same.
+/// One value of a histogram: all times between the two bounds count as equal.
 struct Row {
     time: &'static str,
     from_s: f64,
@@ -27,7 +27,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .whole("highest_us", |r| r.highest_us.into())
         .whole("count", |r| r.count.into());
     let logs = [("response", run.response_log()?), ("service", run.service_log()?)];
-    // The last line of a killed run may be cut; it is left out here as everywhere.
+    // The last line of a killed run may be cut; it is skipped here as everywhere.
     let rows = logs.iter().flat_map(|(time, log)| {
         let whole = log.histograms().filter_map(Result::ok);
         whole.flat_map(|histogram| values(time, &histogram))

@@ -1,4 +1,4 @@
-//! Trials: what was tried, what each operation did in it, what was checked, and what it used.
+//! Trials: level, operations, checks, and resources.
 
 use barograph_record::{Figure, KeptCheck, KeptMeasure, KeptOp, KeptRule, Resources, Run, Trial};
 
@@ -41,7 +41,7 @@ fn windows(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("trials", &columns, run.trials())
 }
 
-/// What a window used, as columns after others.
+/// Resources used in a window, as columns after others.
 pub(super) fn resources<'c, R: 'c>(columns: Columns<'c, R>, of: fn(&R) -> &Resources) -> Columns<'c, R> {
     columns
         .float("host_cores", move |r| of(r).host_cores.into())
@@ -96,7 +96,7 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("trial_operations", &columns, rows)
 }
 
-/// Every rule in each window; of older records, those that follow from the figures of operations.
+/// Every rule in each window; for older records, those implied by the figures of operations.
 fn rules(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a Trial, KeptRule);
     let columns = Columns::<Row<'_>>::new()

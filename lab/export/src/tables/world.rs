@@ -1,4 +1,4 @@
-//! What the load met: the parts that were deployed, what the application stood on, and its data.
+//! Surroundings of the load: deployed parts, stores of the application, data.
 
 use barograph_record::{KeptPart, KeptSnapshot, KeptTopology, Run, Tier};
 
@@ -39,7 +39,7 @@ fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("parts", &columns, rows)
 }
 
-/// What the platform says of itself, where the load went, and how long its site took.
+/// The platform's own description, the destination of the load, and the time to set up its site.
 fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row = (String, String);
     let said = run.topology().map_or_else(Vec::new, |t| {
@@ -54,7 +54,7 @@ fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("platform", &columns, said)
 }
 
-/// How loaded stores were kept, or found kept; no row where they are not.
+/// Treatment of snapshots of loaded stores; no row without snapshots.
 fn snapshot(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&KeptSnapshot>::new()
         .text("key", |r| (&r.key).into())
@@ -67,7 +67,7 @@ fn snapshot(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("snapshot", &columns, run.topology().and_then(|t| t.snapshot.as_ref()))
 }
 
-/// The data, a row per count; no row when the data are somebody else's.
+/// The data, a row per count; no row if they are not the run's.
 fn fill(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     struct Row<'a> {
         fill: &'a barograph_record::Fill,

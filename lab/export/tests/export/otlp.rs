@@ -1,5 +1,5 @@
-//! OpenTelemetry over HTTP: what is sent is decoded with the official messages. What a
-//! receiver of others makes of it is looked at beside Prometheus.
+//! OpenTelemetry over HTTP: sent messages are decoded with the official definitions. `service` tests a
+//! third-party receiver, beside Prometheus.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use prost::Message;
 use crate::receivers::Keeper;
 use crate::record::{BEGAN_S, LOAD_START_S, written};
 
-/// Writes the made-up record with a sender to `keeper`; gives its last note.
+/// Writes the made-up record with a sender to `keeper`; returns its last note.
 fn sent(keeper: &Keeper) -> String {
     let root = tempfile::tempdir().unwrap();
     let sender = Sender::start(format!("otlp={}", keeper.url).parse().unwrap()).unwrap();

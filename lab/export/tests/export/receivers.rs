@@ -1,5 +1,5 @@
-//! A receiver that keeps what it is sent, and receivers that are broken: no run waits for them, and the record says what
-//! did not arrive.
+//! A receiver that keeps its requests, and broken receivers: no run waits for them, and the record states the
+//! losses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use barograph_testkit::Closed;
 
 use crate::record::{NAMES, beginning, second, written};
 
-/// A sender leaves a receiver that does not answer after 5 s; far above that, for a busy machine.
+/// Longer than the time limit of a sender for an answer, 5 s, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One request: its path, its heads in small letters, its body.
@@ -23,7 +23,7 @@ pub(crate) struct Request {
     pub(crate) body: Vec<u8>,
 }
 
-/// Answers every request in the same way, and keeps them all. Its thread ends with the test's process.
+/// Answers every request alike, and keeps them all. Its thread ends with the test's process.
 pub(crate) struct Keeper {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -50,7 +50,7 @@ impl Keeper {
     }
 }
 
-/// Keeps and answers what comes over a connection until it is closed.
+/// Keeps and answers the requests of a connection until it is closed.
 fn keep(
     mut stream: BufReader<TcpStream>,
     requests: &Mutex<Vec<Request>>,
@@ -63,7 +63,7 @@ fn keep(
     }
 }
 
-/// The next request of a connection; none when it was closed.
+/// The next request of a connection; `None` when it was closed.
 fn read(stream: &mut BufReader<TcpStream>) -> Option<Request> {
     let mut line = || {
         let mut text = String::new();
@@ -116,7 +116,7 @@ fn a_receiver_that_refuses_is_a_note_with_its_words() {
     let note = note(sender(&format!("prometheus={}", keeper.url)));
     assert!(note.contains("figures did not arrive, ") && note.contains(" refused; "), "{note}");
     assert!(note.ends_with("the receiver answered 400 Bad Request: out of order sample"), "{note}");
-    // Each interval once, and what waited at the end: what is refused is not sent again.
+    // Each interval once, and the rest at the end: refused figures are not sent again.
     assert_eq!(keeper.requests().len(), 4);
 }
 
@@ -146,7 +146,7 @@ fn series_of_prometheus_end_with_the_run_and_are_no_figures() {
         assert!(note.ends_with(" figures arrived"), "{note}");
         keeper.requests().len()
     };
-    // Each of three intervals, what waited at the end, and the end itself.
+    // Each of three intervals, the rest, and the end itself.
     assert_eq!((count("prometheus"), count("otlp")), (5, 4));
 }
 
@@ -169,7 +169,7 @@ fn a_receiver_that_is_too_busy_is_asked_again() {
 
 #[test]
 fn nobody_waits_for_a_receiver_that_does_not_answer() {
-    // Connections are made by the kernel; nobody ever reads.
+    // The kernel accepts connections; nothing is ever read.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sender = sender(&format!("otlp=http://{}", listener.local_addr().unwrap()));
     beginning().iter().for_each(|entry| sender.entry(entry));

@@ -1,4 +1,5 @@
-//! A made-up record in which everything occurs, and no number twice in an entry but those of the load.
+//! A made-up record with every kind of entry, without a repeated number in an entry except for those of the
+//! load.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +11,23 @@ use barograph_record::{
     Control, Count, Decisions, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
     KeptAction, KeptBound, KeptCause, KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart,
     KeptPassPoint, KeptReason, KeptRepeats, KeptRule, KeptSnapshot, KeptSubject, KeptTopology, KeptUnit,
-    LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchSummary, StatisticRow,
-    Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+    LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchBound, SearchSummary,
+    StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
 pub(crate) const NAMES: [&str; 2] = ["Login", "GetNextBid"];
 
-/// When the run began, and seconds from there to the start of the load.
+/// Begin of the run, in seconds since 1970.
 pub(crate) const BEGAN_S: u64 = 1_900_000_000;
+/// Seconds from there to the start of the load.
 pub(crate) const LOAD_START_S: u64 = 4;
 
 pub(crate) fn id() -> RunId {
     "20300317-174640-04f2".parse().unwrap()
 }
 
-/// The first entries of a run, as a follower is told them.
+/// The first entries of a run, as for a follower.
 pub(crate) fn beginning() -> [Entry; 3] {
     let header = Header {
         v: VERSION,
@@ -156,7 +158,7 @@ pub(crate) fn trial() -> Trial {
     trial
 }
 
-/// What was used, with `connections` of the driver.
+/// Resources used, with `connections` of the driver.
 fn resources(connections: u64) -> Resources {
     Resources {
         host_cores: Some(2.0),
@@ -259,7 +261,7 @@ pub(crate) fn verdict() -> Verdict {
         search: Some(SearchSummary {
             highest_pass: Some(998),
             lowest_fail: None,
-            bounded_by: "the highest level".to_owned(),
+            bounded_by: SearchBound::Words { words: "the highest level".to_owned() },
             at_least: true,
             trials: 17,
             confirmed: false,
@@ -286,7 +288,7 @@ fn decisions() -> Decisions {
     }
 }
 
-/// What was deployed, and what happened to it.
+/// Deployed parts, and events during the run.
 fn world() -> [Entry; 7] {
     let part = KeptPart {
         name: "application-1".to_owned(),
@@ -361,7 +363,7 @@ fn world() -> [Entry; 7] {
     ]
 }
 
-/// What a service said of itself.
+/// A service's own statistic.
 fn statistic(at_s: f64, name: &str, value: f64) -> StatisticRow {
     StatisticRow {
         at_s,
@@ -373,7 +375,7 @@ fn statistic(at_s: f64, name: &str, value: f64) -> StatisticRow {
     }
 }
 
-/// Writes it below `root`; `follower` is told all of it.
+/// Writes it below `root`; each follower receives all of it.
 pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>) -> PathBuf {
     let mut writer = RunWriter::create(root, &id()).unwrap().followed_by(followers);
     writer.plan("seed = 1\n[load]\nusers = 5\n").unwrap();

@@ -1,4 +1,5 @@
-//! Receivers of others take what is sent, and are asked for it: Prometheus, and for OpenTelemetry VictoriaMetrics.
+//! Third-party receivers accept the figures and return them to queries: Prometheus, and for OpenTelemetry
+//! VictoriaMetrics.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ async fn get(url: &str) -> String {
     reqwest::Client::new().get(url).send().await.unwrap().text().await.unwrap()
 }
 
-/// The series that answer a query at this second.
+/// The series that a query gives at this second.
 async fn found(base: &str, at_s: u64, query: &str) -> Vec<Value> {
     let time = at_s.to_string();
     let url =
@@ -26,7 +27,8 @@ async fn found(base: &str, at_s: u64, query: &str) -> Vec<Value> {
     answer["data"]["result"].as_array().unwrap_or_else(|| panic!("{query}: {answer}")).clone()
 }
 
-/// The value of a query at the end of the load of a run that began at this second; one series must answer.
+/// The value of a query at the end of the load of a run that began at this second; exactly one series must
+/// match.
 async fn ask(base: &str, began_s: u64, query: &str) -> f64 {
     let found = found(base, began_s + LOAD_START_S + 3, query).await;
     assert_eq!(found.len(), 1, "{query}: {found:?}");
@@ -65,7 +67,7 @@ async fn prometheus_takes_the_figures_of_a_run() {
     }
     let sum = ask(server.url(), BEGAN_S, &format!("barograph_response_seconds_sum{{{labels}}}")).await;
     assert!((sum / 25.15 - 1.0).abs() < 1e-3, "{sum}");
-    // A second later the run is over: its answer is there, and its course has ended.
+    // A second later the run is over: its answer is there, and its other series have ended.
     for (name, series) in [
         ("barograph_capacity", 1),
         ("barograph_trial_level", 1),
@@ -80,7 +82,7 @@ async fn prometheus_takes_the_figures_of_a_run() {
     }
 }
 
-/// The made-up run, ten years earlier: VictoriaMetrics takes nothing that lies further ahead than two days.
+/// The made-up run, ten years earlier: VictoriaMetrics rejects times more than two days in the future.
 const EARLIER: (&str, u64) = ("2020-03-17T17:46:40Z", 1_584_467_200);
 
 #[tokio::test]
@@ -101,14 +103,14 @@ async fn victoria_metrics_takes_the_figures_of_a_run_over_opentelemetry() {
     }
     let notes = sender.leave();
     assert!(notes.len() == 1 && notes[0].ends_with(" figures arrived"), "{notes:?}\n{}", server.log());
-    // What arrived may be asked for.
+    // Makes received figures visible to queries.
     get(&format!("{}/internal/force_flush", server.url())).await;
     for (query, expected) in [
         ("sum({__name__=\"barograph.operations\"})", 300.0),
         ("{__name__=\"barograph.operations\",outcome=\"refused\",operation=\"Login\"}", 30.0),
         ("{__name__=\"barograph.requests\"}", 600.0),
         ("{__name__=\"barograph.response_count\"}", 300.0),
-        // It has each bucket by itself, and names it by its ends.
+        // It stores each bucket separately, and names it by its ends.
         ("sum({__name__=\"barograph.response_bucket\"})", 300.0),
         ("{__name__=\"barograph.starts\"}", 300.0),
         ("{__name__=\"barograph.late\"}", 9.0),

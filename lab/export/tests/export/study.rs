@@ -1,4 +1,4 @@
-//! Studies as tables: a shipped one, and one with everything that it has not.
+//! Studies as tables: a shipped one, and one with everything that it lacks.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ fn shipped() -> (Conclusions, Vec<StudyEntry>) {
     (serde_json::from_str(&conclusions).unwrap(), read_study(&folder).unwrap().entries)
 }
 
-/// All tables as CSV, after those in Parquet were found to hold the same.
+/// All tables as CSV, after a check that those in Parquet are equal.
 fn exported(conclusions: &Conclusions, entries: &[StudyEntry]) -> Tables {
     let root = tempfile::tempdir().unwrap();
     let to = |format: Format, folder: &Path| export_study(conclusions, entries, format, folder).unwrap();
@@ -70,11 +70,11 @@ fn every_run_and_every_comparison_of_a_study_is_a_row() {
     {
         assert_eq!(row[column].parse::<f64>().unwrap(), value, "{column}");
     }
-    // It asked for no warm-up.
+    // It has no warm-up.
     assert!(rows("study_runs").iter().all(|row| row["warm_up"] == "false"));
 }
 
-/// A run of block 1 of its kind, with a throughput and without what it is divided by.
+/// A run of block 1 of its kind, with a throughput and without its divisor.
 fn ended(warm_up: bool, throughput: f64) -> StudyEntry {
     let (configuration, run) = ("nodes 1".to_owned(), "20301120-184501-04f3".to_owned());
     StudyEntry::RunEnded(Box::new(RunEnded {
@@ -121,7 +121,7 @@ fn runs_of_warm_up_and_figures_that_are_missing_are_told_as_such() {
     are_told(tables);
 }
 
-/// A limit that no level reached.
+/// A limit not reached at any level.
 fn not_reached() -> KeptCrossing {
     KeptCrossing {
         factor: "delay".to_owned(),

@@ -1,4 +1,4 @@
-//! Tables in both formats, read back by the libraries that read other people's files.
+//! Tables in both formats, read back by general-purpose libraries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::record::{self, sample, written};
 
-/// Rows by column, as text; what is absent is not there.
+/// Rows by column, as text; absent values have no entry.
 pub(crate) type Row = BTreeMap<String, String>;
 
 pub(crate) fn read_csv(path: &Path) -> (Vec<String>, Vec<Row>) {
@@ -87,7 +87,7 @@ fn a_text_that_says_nothing_is_absent_in_both_formats() {
     for entry in record::beginning() {
         writer.append(&entry).unwrap();
     }
-    // A job: it answers nowhere, uses nothing that is named, and has no version.
+    // A job: it has no address, uses nothing, and has no version.
     let (name, tier, service) = ("load-1".to_owned(), "relational".to_owned(), "job".to_owned());
     let part = KeptPart { name, tier, service, ..KeptPart::default() };
     let platform = "process".to_owned();
@@ -170,7 +170,7 @@ fn any_quantile_follows_from_the_table_of_histograms() {
     assert!((median_ms / 100.0 - 1.0).abs() < 2e-3, "{median_ms}");
 }
 
-/// The values of a JSON value that hold no others and are there.
+/// The scalar values of a JSON value, without nulls.
 fn leaves<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
     match value {
         Value::Null => {}
@@ -180,7 +180,7 @@ fn leaves<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
     }
 }
 
-/// Such a value as it stands in a table.
+/// Such a value in its form in a table.
 fn told(leaf: &Value) -> String {
     match leaf {
         Value::String(text) => text.clone(),
@@ -188,7 +188,7 @@ fn told(leaf: &Value) -> String {
     }
 }
 
-/// The tables that have the values of an entry.
+/// The tables with the values of an entry.
 fn tables_of(entry: &Entry) -> &'static [&'static str] {
     match entry {
         Entry::Header(_) | Entry::LoadStarted(_) | Entry::Interrupted(_) => &["runs"],
@@ -212,7 +212,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
     }
 }
 
-/// All that stands in these tables.
+/// All cells of these tables.
 fn cells<'t>(tables: &'t Tables, names: &[&str]) -> BTreeSet<&'t str> {
     let rows = names.iter().flat_map(|name| &tables[*name].1);
     rows.flat_map(|row| row.values().map(String::as_str)).collect()
@@ -223,7 +223,7 @@ fn no_value_of_a_record_is_left_out() {
     let root = made();
     let (run, _) = exported(root.path(), Format::Csv);
     let tables = all_csv(root.path());
-    // Units have other words in tables, and lists of names stand in one cell.
+    // Units have other words in tables, and lists of names are in one cell.
     let known = ["starts_per_second", "sql", "bus"];
     for entry in &run.entries {
         if matches!(entry, Entry::Unknown(_)) {
@@ -236,7 +236,7 @@ fn no_value_of_a_record_is_left_out() {
         let numbers: Vec<String> =
             found.iter().filter(|leaf| leaf.is_number()).map(|leaf| told(leaf)).collect();
         let different: BTreeSet<&String> = numbers.iter().collect();
-        // The load is made of histograms, in which a number may well come twice.
+        // The load consists of histograms, in which a number may be repeated.
         let once = different.len() == numbers.len() || matches!(entry, Entry::Interval(_));
         assert!(once, "a number that is there twice may hide a column that is missing: {numbers:?}");
         let cells = cells(&tables, tables_of(entry));
@@ -271,13 +271,13 @@ fn the_page_on_exports_names_every_table_and_column() {
     are_told(all_csv(root.path()));
 }
 
-/// The page on exports has a row for each table with all of its columns.
+/// Asserts that the page on exports has a row for each table with all of its columns.
 pub(crate) fn are_told(tables: Tables) {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/export.md")).unwrap();
     for (table, (heads, _)) in tables {
         let line = page.lines().find(|line| line.starts_with(&format!("| `{table}` |")));
         let line = line.unwrap_or_else(|| panic!("docs/export.md has no row for the table `{table}`"));
-        // The columns of samples are those of `probe.csv`, whatever they are.
+        // The columns of samples are those of `probe.csv`.
         let most = if table == "probes" { 3 } else { heads.len() };
         for head in &heads[1..most] {
             assert!(

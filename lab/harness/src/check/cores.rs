@@ -1,19 +1,19 @@
-//! The cores that a plan names must be there.
+//! Whether the cores that a plan names exist.
 
 use barograph_model::Refusal;
 use barograph_spec::{Cores, Plan};
 
-/// Where the kernel says which cores work.
+/// Kernel file that lists the cores online.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// The cores of this machine; `None` when nobody can tell.
+/// Cores of this machine; `None` if the kernel does not list them.
 pub(super) fn of_machine() -> Option<Cores> {
     let text = std::fs::read_to_string(ONLINE).ok()?;
     Cores::read(text.trim()).filter(|cores| !cores.is_all())
 }
 
-/// Refuses every set with a core that is not among `there`. Also where the part has a virtual machine: that runs on the
-/// cores of this one.
+/// Refuses every core set with a core that is not in `there`. This includes parts in virtual machines, which
+/// run on the cores of this machine.
 pub(super) fn missing(plan: &Plan, there: &Cores) -> Vec<Refusal> {
     let lacks = |cores: &Cores| cores.numbers().iter().any(|core| !there.numbers().contains(core));
     let wrong = plan.deploy.limits.iter().filter(|limits| lacks(&limits.cores));

@@ -1,5 +1,5 @@
-//! What is told of keys and actions that depend on the platform. A study changes `platform` alone, so a key that matters
-//! only elsewhere is no mistake; but nobody should believe that it did something here.
+//! Notes on keys and actions that depend on the platform. A study may change `platform` alone, so a key that
+//! matters only on another platform is not refused; the note says that it has no effect here.
 
 use barograph_spec::{Ability, Act, DataPlan, Plan};
 use barograph_workload::topology::{Part, Work};
@@ -7,13 +7,13 @@ use barograph_workload::topology::{Part, Work};
 use super::{Checking, Wrong};
 use crate::deploy;
 
-/// Whether the application's port is one of this machine.
+/// Whether the application's port is a port of this machine.
 pub(super) fn shares_ports(plan: &Plan) -> bool {
     !plan.deploy.has(Ability::Hosts)
 }
 
 impl Checking<'_> {
-    /// Keys that were given and do nothing on this platform.
+    /// Notes keys that have no effect on this platform.
     pub(super) fn without_effect(&mut self) {
         let plan = &self.plan;
         let given = |key: &str| plan.places.contains_key(key);
@@ -45,8 +45,8 @@ impl Checking<'_> {
         self.notes.append(&mut notes);
     }
 
-    /// Refuses keys of data sets for an application that has none. A target that any workload may load lets them pass, so that
-    /// another workload can be set over a plan with data.
+    /// Refuses keys of data sets for an application without data sets. A target that any workload may load
+    /// accepts them, so that another workload can use a plan with data.
     pub(super) fn without_data_sets(&mut self) {
         if self.workload.application().is_none_or(|application| application.data_sets().is_some()) {
             return;
@@ -59,7 +59,7 @@ impl Checking<'_> {
             ("data.snapshots_gb", data.snapshots_gb != default.snapshots_gb, data.snapshots_gb.to_string()),
         ];
         for (key, asks, value) in keys {
-            // Of several loads, another may have data sets; only the size is a load's own.
+            // Another of several loads may have data sets; only the size belongs to one load.
             if asks && (self.plan.load.is_empty() || key == "data.size") {
                 self.refuse(Wrong {
                     key,
@@ -74,7 +74,7 @@ impl Checking<'_> {
         }
     }
 
-    /// Parts with file systems of their own.
+    /// Checks parts with file systems of their own.
     pub(super) fn disks(&mut self) {
         let Some(topology) = self.topology() else { return };
         let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
@@ -86,7 +86,7 @@ impl Checking<'_> {
     }
 }
 
-/// Size of the file system of its own that a part has.
+/// Size of the part's own file system in MiB; `None` if it has none.
 pub(crate) fn disk_mib(plan: &Plan, part: &Part) -> Option<u64> {
     let of_disk = |act: &Act| matches!(act, Act::FillDisk | Act::FreeDisk);
     let filled = plan.actions.iter().any(|action| of_disk(&action.act) && action.unit == part.name);

@@ -1,4 +1,4 @@
-//! What depends on the platform is told, and faults of disks are checked.
+//! Notes that depend on the platform, and checks of disk faults.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use crate::testing::{CATALOGUE, TestWorkload};
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
 
-/// Notes, or the refusal.
+/// Returns the notes, or the refusal as an error.
 fn told(sets: &[&str]) -> Result<Vec<String>, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
@@ -60,6 +60,26 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
 }
 
 #[test]
+fn only_several_nodes_behind_another_part_are_scaled() {
+    let refused = |behind: usize, unit: &str, count: u32| {
+        let sets = [format!("actions=[{{at_s=1,unit=\"{unit}\",act=\"scale\",count={count}}}]")];
+        let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
+        let workload = TestWorkload { behind, ..TestWorkload::default() };
+        check(&plan, &workload, ROOMY).err().map(|refused| refused.0[0].allowed.clone())
+    };
+    assert_eq!(refused(3, "application", 3), None);
+    let none = "no act \"scale\" where no tier has several nodes behind a balancer or web server";
+    assert_eq!(refused(0, "application", 1).as_deref(), Some(none));
+    assert_eq!(refused(1, "application", 1).as_deref(), Some(none));
+    let tiers = "a tier of several nodes behind a balancer or web server for act \"scale\": application";
+    for unit in ["web", "application-1", "moon"] {
+        assert_eq!(refused(3, unit, 1).as_deref(), Some(tiers), "{unit}");
+    }
+    let most = "1 to 2 nodes of application, all of which are deployed when the run begins";
+    assert_eq!(refused(2, "application", 3).as_deref(), Some(most));
+}
+
+#[test]
 fn an_action_after_the_load_is_noted() {
     let at = |at: &str| format!("actions=[{{at_s={at},unit=\"application-1\",act=\"kill\"}}]");
     let fixed =
@@ -85,7 +105,7 @@ fn machines_of_parts_that_share_files_are_not_moved() {
     assert!(told(&[&moves("act=\"clone\",name=\"b\""), unit[0], unit[1]]).is_ok());
 }
 
-/// What is refused of a plan for an application without data sets and with two addresses.
+/// Refusals for a plan whose application has two addresses and no data sets.
 fn refused_bare(sets: &[&str]) -> Vec<String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();

@@ -1,7 +1,7 @@
-//! Open files: how many connections there can be, and how many workers it takes to hold them.
+//! Limits of open files: the largest number of connections, and the workers needed to hold them.
 //!
-//! A limit of open files counts per table of them. Each worker of the driver has a table of its own, so the driver can hold
-//! more connections by having more workers. Of an application that is deployed its workload says how many it can have.
+//! The limit holds for a table of open files. Each worker of the driver has its own table, so more workers
+//! hold more connections. The workload states the number of tables of a deployed application.
 
 use barograph_model::words::{count, users};
 use barograph_model::{LoadUnit, Strategy};
@@ -9,19 +9,19 @@ use barograph_spec::Connections;
 
 use super::{Checking, Most, Target, Wrong};
 
-/// Files in a table beside the connections of users.
+/// Files in a table besides the users' connections.
 const OTHER_FILES: u64 = 500;
 
-/// Workers at the most; the key `driver.workers` allows no more either.
+/// Largest number of workers, as for the key `driver.workers`.
 const MOST_WORKERS: usize = 256;
 
 impl Checking<'_> {
-    /// Connections that fit into one table of open files.
+    /// Connections that fit in one table of open files.
     fn table(&self) -> u64 {
         self.machine.open_files.saturating_sub(OTHER_FILES).max(1)
     }
 
-    /// Connections that target and driver can hold.
+    /// Connections that both target and driver can hold.
     fn capacity(&self) -> u64 {
         self.capacity_of(match self.plan.driver.workers {
             0 => MOST_WORKERS,
@@ -34,18 +34,18 @@ impl Checking<'_> {
         self.table().saturating_mul(tables as u64)
     }
 
-    /// Tables of open files that an application of the run can have.
+    /// Tables of open files available to an application of the run.
     fn target_tables(&self) -> Option<usize> {
         let application = self.workload.application().filter(|_| self.target == Target::Deployed)?;
         Some(application.tables(&self.plan))
     }
 
-    /// The most users, up to `most`, whose connections fit.
+    /// Largest number of users, up to `most`, whose connections fit.
     fn fitting(&self, most: u32, kept: Connections) -> u32 {
         self.fitting_into(self.capacity(), most, kept)
     }
 
-    /// The same without more workers than there would be in any case, and with connections kept.
+    /// As `fitting`, with connections kept and no workers added.
     pub(super) fn fitting_as_asked(&self, most: u32) -> u32 {
         let workers = match self.plan.driver.workers {
             0 => self.half_the_cores(),
@@ -75,7 +75,7 @@ impl Checking<'_> {
         low
     }
 
-    /// Whose open files are too few.
+    /// Names the side whose limit of open files is too low.
     fn holder(&self) -> String {
         match self.capacity() / self.table() {
             0 | 1 => "a process here".to_owned(),
@@ -86,14 +86,14 @@ impl Checking<'_> {
         }
     }
 
-    /// Users there is room for, were the plan to ask for them.
+    /// Largest number of users that fit, whatever the plan asks for.
     pub(super) fn most_users(&self) -> u32 {
         let admitted = self.data.as_ref().map_or(u32::MAX, |data| data.max_users);
         self.fitting(admitted, self.plan.driver.connections)
     }
 
-    /// Chooses what users do with idle connections by what the limit of open files allows. Where even closing them does
-    /// not fit, a search looks no further than what fits, and a fixed number is refused.
+    /// Chooses how users treat idle connections, by the limit of open files. If even closing them is not
+    /// enough, a search is bounded by what fits, and a fixed number of users is refused.
     pub(super) fn connections(&mut self, most: u32) {
         if self.plan.driver.connections == Connections::Auto {
             let keep = self.fitting(most, Connections::Keep) >= most;
@@ -113,7 +113,7 @@ impl Checking<'_> {
         }
     }
 
-    /// The connections of `most` users need more files than there may be; those of `fits` users do not.
+    /// Handles `most` users whose connections exceed the limit of open files; those of `fits` users do not.
     fn fit(&mut self, most: u32, fits: u32) {
         let (open_files, holder) = (self.machine.open_files, self.holder());
         let per_table = self.capacity() / self.table();
@@ -125,7 +125,7 @@ impl Checking<'_> {
         let (key, wanted) = match &mut self.plan.strategy {
             _ if is_rate => ("load.most_users", most),
             Strategy::Search(bounds) if fits >= bounds.min.max(1) => {
-                // A round number, so that the search does not try to get the last dozen of users in.
+                // Rounded down, so that the search does not spend trials on the last few users.
                 let fits = if fits >= 1_000 { fits / 100 * 100 } else { fits }.max(bounds.min);
                 bounds.max = fits;
                 self.most = Most::OpenFiles { limit: self.machine.open_files };
@@ -144,9 +144,9 @@ impl Checking<'_> {
         self.refuse(Wrong { key, value: wanted.to_string(), allowed, remedy });
     }
 
-    /// How many workers drive the load, when the plan leaves it open: half the cores, since the other half is the
-    /// target's, and more where the connections of all users need more tables of open files. In an open loop each has a
-    /// user at least.
+    /// Sets the number of workers if the plan leaves it open: half of the cores, as the other half belongs to
+    /// the target, and more if the users' connections need more tables of open files. In an open loop every
+    /// worker has at least one user.
     pub(super) fn workers(&mut self) {
         if self.workload.operations_block() {
             return self.a_worker_for_each_user();
@@ -173,7 +173,7 @@ impl Checking<'_> {
         }
     }
 
-    /// A thread for each user, since its operations block.
+    /// Sets one worker for each user of a workload whose operations block.
     fn a_worker_for_each_user(&mut self) {
         let most = match &mut self.plan.strategy {
             Strategy::Fixed { level, .. } => level.whole(),
@@ -216,7 +216,8 @@ impl Checking<'_> {
         self.plan.driver.workers = threads.min(MOST_WORKERS);
     }
 
-    /// Arrivals of an open loop are dealt to all workers alike, and one without a user would have to drop its own.
+    /// Refuses an open loop with fewer users than workers. Arrivals are dealt evenly to all workers, and a
+    /// worker without users would drop its share.
     fn refuse_idle_workers(&mut self) {
         let (given, users) = match &self.open {
             Some(open) => (self.plan.driver.workers, open.most_users),

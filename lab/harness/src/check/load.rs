@@ -1,4 +1,4 @@
-//! The load of a plan: bounds that were left open, limits of the data, traces.
+//! Load of a plan: open bounds, limits of the data, traces.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,28 +11,31 @@ use barograph_spec::{ArrivalsPlan, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, FEWEST_I
 use super::{Checking, Most, Wrong};
 use crate::deploy;
 
-/// Users a search looks for at the most when neither plan nor data set a bound.
+/// Highest number of users in a search, if neither plan nor data set a bound.
 const MOST_USERS_LEFT_OPEN: u32 = 100_000;
 
-/// Starts per second a search looks for at the most when the plan sets no bound.
+/// Highest rate of a search in starts per second, if the plan sets no bound.
 const MOST_RATE_LEFT_OPEN: u32 = 1_000_000;
 
-/// Users of an open loop that leaves their number open: at least so many, and no more than that.
+/// Smallest number of users for an open loop that leaves the number open.
 const MOST_USERS_AT_LEAST: f64 = 1_000.0;
+/// Largest number of users for an open loop that leaves the number open.
 const MOST_USERS_NO_MORE: f64 = 100_000.0;
 
-/// So many times the tightest limit a target may take for each answer before users run out. Twice, so that it can be
-/// found too slow by service time alone; with fewer users nobody could tell whether it or the driver was the limit.
+/// Room for response times in an open loop that leaves its users open, in multiples of the tightest limit.
+/// Twice the limit lets a target fail by service time alone. With fewer users a limit of the target could not
+/// be told from a limit of the driver.
 const LIMITS_OF_ROOM: f64 = 2.0;
 
-/// Stands for the tightest limit where there is none: as long as a person waits without wondering.
+/// Used as the tightest limit if there is none: the usual patience of a person.
 const UNLIMITED: Nanos = Nanos::from_secs(1);
 
-/// Longest trace file, bytes.
+/// Longest trace file, in bytes.
 const LONGEST_TRACE: u64 = 256 << 20;
 
 impl Checking<'_> {
-    /// Makes the open loop of the plan, a trace read in. A window of no length becomes as long as the trace.
+    /// Builds the open loop of the plan and reads its trace. A window of length zero becomes as long as the
+    /// trace.
     pub(super) fn open_loop(&mut self) {
         let Some(open) = self.plan.open.clone() else { return };
         let arrivals = match &open.arrivals {
@@ -52,7 +55,7 @@ impl Checking<'_> {
         if let (Arrivals::Trace(instants), Nanos::ZERO) = (&arrivals, self.plan.durations.window) {
             let length = instants.last().map_or(0.0, |last| last.as_secs_f64());
             let least = self.plan.driver.interval.as_secs_f64() * f64::from(FEWEST_INTERVALS);
-            // A second more than the last instant, so that what it starts may end in the window.
+            // One second beyond the last arrival, so that its operations can end in the window.
             self.plan.durations.window = Nanos::from_secs_f64((length.ceil() + 1.0).max(least.ceil()));
         }
         if let Arrivals::Trace(instants) = &arrivals {
@@ -66,7 +69,7 @@ impl Checking<'_> {
         });
     }
 
-    /// A trace has no level; its mean rate stands for one wherever a load is named.
+    /// Sets the level of a trace to its mean rate, as traces have no level of their own.
     fn mean_of(&mut self, instants: &[Nanos]) {
         let length = instants.last().map_or(0.0, |last| last.as_secs_f64()).max(1.0);
         let mean = Level::from((instants.len() as f64 / length).round().max(1.0) as u32);
@@ -79,12 +82,12 @@ impl Checking<'_> {
         ));
     }
 
-    /// Resolves the most users of an open loop, when the highest rate is known: rate times response time are at work at
-    /// the same moment.
+    /// Sets the number of users of an open loop once the highest rate is known. By Little's law it is rate
+    /// times response time.
     pub(super) fn open_users(&mut self) {
         let Some(open) = self.open.as_ref().filter(|open| open.most_users == 0) else { return };
         let rate = match (&open.arrivals, &self.plan.strategy) {
-            // Nobody knows its peak without playing it.
+            // The peak of a trace is not known without playing it.
             (Arrivals::Trace(_), _) => Level::ZERO,
             (_, strategy) => strategy.most(),
         };
@@ -100,8 +103,8 @@ impl Checking<'_> {
         }
     }
 
-    /// Refuses a number of operations that cannot be counted: drivers elsewhere have no count in common, and an arrival begins
-    /// more operations than its own where users have several activities.
+    /// Refuses a number of operations where it cannot be counted: remote drivers share no counter, and with
+    /// several activities an arrival begins more than one operation.
     pub(super) fn operations(&mut self) {
         let Some(operations) = self.plan.operations else { return };
         let has_more = |behaviours: Behaviours| behaviours.all().len() > 1;
@@ -133,7 +136,7 @@ impl Checking<'_> {
         });
     }
 
-    /// Puts the highest level into the plan where it was left open; says how many users there can be at the most.
+    /// Fills in the highest level if the plan leaves it open. Returns the largest number of users.
     pub(super) fn most_load(&mut self) -> u32 {
         let unit = self.plan.unit;
         let admitted = self.data.as_ref().map(|data| data.max_users);
@@ -153,7 +156,7 @@ impl Checking<'_> {
             }
         };
         self.open_users();
-        // In an open loop the data admit so many users, whatever the rate.
+        // In an open loop the data limit the users, not the rate.
         let (key, users) = match (unit, &self.open) {
             (LoadUnit::PerSecond, Some(open)) => ("load.most_users", open.most_users),
             _ => (key, level),
@@ -169,7 +172,7 @@ impl Checking<'_> {
         users
     }
 
-    /// Resolves the lowest level worth a trial, when the highest is known.
+    /// Fills in the lowest level worth a trial, once the highest is known.
     pub(super) fn least_load(&mut self) {
         let unit = self.plan.unit;
         let admitted = self.data.as_ref().map(|data| data.max_users);

@@ -1,4 +1,4 @@
-//! All loads of a run, and how far they can be scaled together.
+//! All loads of a run, and the bounds of scaling them together.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use super::{Checked, Machine, Target, Wrong, check, search_of, unknown_units};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
-/// What begins the `target.url` of a load on the application that another one deploys, before the name of that one.
+/// Prefix of a `target.url` that names the load whose application is the target.
 pub(crate) const OF_LOAD: &str = "load:";
 
-/// How far a search scales loads by itself: from a tenth to ten times what each has of its own.
+/// Default bounds of a search over the scale: a tenth to ten times each load's own level.
 const LEFT_OPEN: (u32, u32) = (10, 1_000);
 
 /// Checks every load of a plan against its workload, in order, and this machine.
 ///
 /// # Errors
-/// What is wrong with any of them.
+/// If the plan of any load is impossible.
 pub fn check_all(
     plan: &Plan,
     workloads: Vec<Arc<dyn Workload>>,
@@ -49,7 +49,7 @@ pub fn check_all(
     Ok(loads)
 }
 
-/// What holds for several loads only.
+/// Checks that concern several loads only.
 fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
     distinct_notes(loads);
     let first = &loads[0].checked.plan;
@@ -101,7 +101,7 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Where ports are those of this machine, each load that deploys has its own.
+/// Refuses two deploying loads with the same ports, if ports are those of this machine.
 fn ports(loads: &[CheckedLoad]) -> Result<(), Refused> {
     let mut seen = Vec::new();
     for (at, CheckedLoad { checked: Checked { plan, target, .. }, .. }) in loads.iter().enumerate() {
@@ -124,7 +124,7 @@ fn ports(loads: &[CheckedLoad]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Where several loads deploy, an action must concern a part of any of them.
+/// Refuses actions on parts that no load deploys, if several loads deploy.
 fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
     let plan = &deploy::plan_of_all(loads).checked.plan;
     if plan.letter.is_none() {
@@ -139,7 +139,8 @@ fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
     }
 }
 
-/// The largest scale at which the data, the open files and the unit admit a load; `None` for a trace, which has none.
+/// Largest scale that the data, the open files and the unit of a load admit; `None` for a trace, which has no
+/// level.
 fn most_scale(load: &CheckedLoad) -> Option<u32> {
     let plan = &load.checked.plan;
     if plan.is_trace() {
@@ -152,7 +153,7 @@ fn most_scale(load: &CheckedLoad) -> Option<u32> {
     plan.whole().map(|whole| (f64::from(most) * 100.0 / f64::from(whole.level.max(Level::LEAST))) as u32)
 }
 
-/// Each note once: what is so of the machine is so of every load.
+/// Removes repeated notes: notes on the machine are the same for every load.
 fn distinct_notes(loads: &mut [CheckedLoad]) {
     let mut seen = std::collections::BTreeSet::new();
     for load in loads {
@@ -167,7 +168,7 @@ fn closed(bounds: SearchBounds, most: u32) -> SearchBounds {
     SearchBounds { min: min.min(max), max, ..bounds }
 }
 
-/// What was decided about all loads of a run of several together.
+/// Decisions about all loads of a run of several.
 pub(crate) fn decisions_of_run(plan: &Plan) -> Option<Decisions> {
     let bounds = plan.scale.as_ref().and_then(search_of)?;
     let (lowest, highest) = (Some(bounds.min), Some(bounds.max));

@@ -1,4 +1,4 @@
-//! What a check resolves, tells and refuses. The test's data admit 60 users with four connections each.
+//! Values that a check fills in, notes and refuses. The test data admit 60 users with four connections each.
 
 use barograph_model::Strategy;
 
@@ -14,7 +14,7 @@ fn checked(machine: Machine, sets: &[&str]) -> Result<Checked, Refused> {
     check(&plan, &TestWorkload::default(), machine)
 }
 
-/// Fewest and most users of the search, and why not more.
+/// Fewest and most users of the search, and the reason for the upper bound.
 fn bounds(machine: Machine, sets: &[&str]) -> (u32, u32, Most) {
     let checked = checked(machine, sets).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
@@ -61,7 +61,7 @@ fn a_window_needs_as_many_intervals_as_the_test_for_steadiness() {
     assert_eq!(barograph_spec::FEWEST_INTERVALS as usize, barograph_stats::steady::FEWEST_VALUES);
 }
 
-/// Workers and notes of a plan for users that load what is there already.
+/// Workers and notes of a plan for users of a target that exists already.
 fn driven(cores: usize, open_files: u64, sets: &[&str]) -> (usize, Vec<String>) {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read(
@@ -82,7 +82,7 @@ fn workers_are_half_the_cores_or_as_many_as_the_connections_need() {
     let users = ["load.strategy=fixed", "load.users=10000"];
     assert_eq!(driven(8, 50_000, &users), (4, vec![]));
     assert_eq!(driven(1, 50_000, &users), (1, vec![]));
-    // 40,000 connections, 9,500 to a table.
+    // 40,000 connections; a table holds 9,500.
     let note = "5 workers drive the load instead of 1: the connections of 10,000 users need 40,000 open files, and each \
         worker has a table of 10,000";
     assert_eq!(driven(2, 10_000, &users), (5, vec![note.to_owned()]));
@@ -165,7 +165,7 @@ fn an_application_holds_a_table_of_connections_for_each_of_its_tables() {
         let workload = TestWorkload { tables: Some(tables), ..TestWorkload::default() };
         check(&plan, &workload, few).map(|checked| (checked.most_users, checked.plan.driver.workers))
     };
-    // 20 connections fit into a table, four of a user each.
+    // 20 connections fit in a table; a user needs four.
     assert_eq!(most(1, &[]).unwrap(), (5, 1));
     assert_eq!(most(3, &[]).unwrap(), (15, 3));
     assert_eq!(most(20, &[]).unwrap(), (60, 12));
@@ -230,7 +230,7 @@ fn users_of_an_open_loop_follow_rate_limits_and_room() {
     assert_eq!(users(true, 1_000_000, &["load.strategy=fixed", "load.rate=2"]), 1_000);
     assert_eq!(users(true, 1_000_000, &[]), 100_000);
     assert_eq!(users(true, 1_000_000, &["load.most_users=7"]), 7);
-    // One table of open files, four connections for each.
+    // One table of open files, four connections for each user.
     assert_eq!(users(true, 10_500, &[]), 2_500);
     assert_eq!(users(true, 10_500, &["driver.workers=3"]), 7_500);
     assert_eq!(users(false, 1_000_000, &[]), 60, "the data admit no more");

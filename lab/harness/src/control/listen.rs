@@ -1,4 +1,4 @@
-//! The run's side of control: a socket, and commands handed to whoever drives the load.
+//! The run's side of control: a socket, and commands passed to the load.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Command, Folder, LONGEST_LINE, Reply};
 
-/// Commands that wait for the load to look at them.
+/// Bound of the queue of commands.
 const WAITING: usize = 8;
 
-/// Connections at the same time; more are closed at once.
+/// Largest number of connections; further ones are closed at once.
 const CONNECTIONS: usize = 16;
 
-/// A connection that says nothing for this long is closed.
+/// Time after which a silent connection is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A command, and where its answer goes.
+/// A command and the channel for its reply.
 pub(crate) struct Asked {
     pub(crate) command: Command,
     reply: oneshot::Sender<Reply>,
@@ -27,19 +27,19 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn answer(self, reply: Reply) {
-        // Whoever asked may have gone.
+        // The client may have left.
         let _ = self.reply.send(reply);
     }
 }
 
-/// Listens until it is dropped.
+/// Listens until dropped.
 pub(crate) struct Listening {
     commands: mpsc::Receiver<Asked>,
     task: JoinHandle<()>,
 }
 
 impl Listening {
-    /// Listens on the socket in `folder`, which exists.
+    /// Listens on the socket in the existing folder `folder`.
     pub(crate) fn start(folder: &Path) -> std::io::Result<Self> {
         let folder = Folder::open(folder)?;
         let listener = UnixListener::bind(folder.socket())?;
@@ -47,11 +47,11 @@ impl Listening {
         Ok(Listening { commands, task: tokio::spawn(accept(listener, send)) })
     }
 
-    /// The next command.
+    /// Waits for the next command.
     pub(crate) async fn next(&mut self) -> Asked {
         match self.commands.recv().await {
             Some(asked) => asked,
-            // The task has ended: nobody can ask any more.
+            // The task has ended, so no command can come.
             None => std::future::pending().await,
         }
     }
@@ -64,7 +64,7 @@ impl Drop for Listening {
 }
 
 async fn accept(listener: UnixListener, commands: mpsc::Sender<Asked>) {
-    // Dropped with this task, and with it every connection.
+    // Dropped with this task, which closes every connection.
     let mut open = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         while open.try_join_next().is_some() {}
@@ -74,7 +74,7 @@ async fn accept(listener: UnixListener, commands: mpsc::Sender<Asked>) {
     }
 }
 
-/// A line in, a line out, until the other side is done.
+/// Reads a line and writes a line, until the client closes the connection.
 async fn converse(stream: UnixStream, commands: mpsc::Sender<Asked>) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
@@ -94,7 +94,7 @@ async fn converse(stream: UnixStream, commands: mpsc::Sender<Asked>) {
         };
         let mut text = serde_json::to_string(&reply).expect("words and finite numbers are JSON");
         text.push('\n');
-        // A line that was cut has no end to go on from.
+        // After a truncated line there is no point to resume at.
         if write.write_all(text.as_bytes()).await.is_err() || !line.ends_with('\n') {
             return;
         }

@@ -1,4 +1,4 @@
-//! Commands as they are written, and a conversation over the socket.
+//! Text of commands, and a conversation over the socket.
 
 use super::*;
 
@@ -29,10 +29,10 @@ fn commands_read_back_and_others_are_refused() {
     );
 }
 
-/// Sends raw lines to a listener that knows one answer; gives what came back, line by line.
+/// Sends raw lines to a listener with a fixed reply and returns the lines received.
 fn conversation(lines: &[u8]) -> Vec<String> {
     let root = tempfile::tempdir().unwrap();
-    // Longer than a socket's path may be.
+    // Longer than the path of a socket may be.
     let folder = root.path().join("x".repeat(120));
     std::fs::create_dir(&folder).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -42,7 +42,7 @@ fn conversation(lines: &[u8]) -> Vec<String> {
         let other_side = tokio::task::spawn_blocking(move || {
             let opened = Folder::open(&folder).unwrap();
             let mut stream = UnixStream::connect(opened.socket()).unwrap();
-            // The listener may hang up on a line that is too long before all of it is written.
+            // The listener may close the connection before all of an overlong line is written.
             let _ = stream.write_all(&lines);
             let _ = stream.shutdown(std::net::Shutdown::Write);
             BufReader::new(stream).lines().map_while(Result::ok).collect::<Vec<String>>()
@@ -72,7 +72,7 @@ fn a_conversation_has_an_answer_per_line() {
 fn a_line_without_an_end_is_cut_and_refused() {
     let endless = vec![b'x'; 100_000];
     let answers = conversation(&endless);
-    // The rest may be lost with the connection; what matters is that nothing grows and nobody waits.
+    // The rest may be lost with the connection; the memory must stay bounded and the call must end.
     assert!(answers.len() <= 1, "{answers:?}");
     assert_eq!(conversation(b"{\"status\":true}"), ["{\"ok\":true}"]);
 }

@@ -1,4 +1,4 @@
-//! What was deployed: units that run, where they answer, and how they end.
+//! The deployment: running units, their addresses, and their end.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,19 +14,19 @@ use super::place::Urls;
 use super::planned::Planned;
 use crate::fleet::Token;
 
-/// What is done with a part that can be held.
+/// Action on a part that can be held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hold {
-    /// It is held.
+    /// Stops the part.
     Pause,
-    /// It goes on.
+    /// Lets the part continue.
     Resume,
 }
 
-/// A part that was started.
+/// A started part.
 pub(crate) struct Started {
     pub(crate) name: String,
-    /// Place of the load that deployed it; `None` for drivers.
+    /// Index of the load that deployed it; `None` for drivers.
     pub(crate) load: Option<usize>,
     pub(crate) tier: &'static str,
     pub(crate) node: bool,
@@ -35,12 +35,12 @@ pub(crate) struct Started {
     pub(super) needs: Vec<String>,
     pub(crate) unit: Unit,
     pub(crate) endpoint: Endpoint,
-    /// From the wish to its being ready.
+    /// Time from the request until it was ready.
     pub(crate) took: Duration,
     running: Mutex<Arc<dyn Running>>,
-    /// It ended, or is held, because the plan wanted it so.
+    /// Whether the plan ended or holds it.
     meant: AtomicBool,
-    /// Of whoever holds it or lets it go on, until that is done.
+    /// Held by the task that pauses or resumes the part, until that is done.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -64,29 +64,29 @@ impl Started {
         }
     }
 
-    /// The unit as it runs now.
+    /// Returns the running unit.
     pub(crate) fn running(&self) -> Arc<dyn Running> {
         Arc::clone(&self.running.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Its end is wanted, and no reason to end the run.
+    /// Sets whether the part's end is expected. An expected end does not end the run.
     pub(crate) fn expect_end(&self, expected: bool) {
         self.meant.store(expected, Ordering::Relaxed);
     }
 
-    /// It was killed or stopped, or its disk was filled, and it was not started again.
+    /// Whether an action killed or stopped the part, or filled its disk, and it was not started again.
     pub(crate) fn is_meant_to_be_down(&self) -> bool {
         self.meant.load(Ordering::Relaxed)
     }
 
-    /// Whether it does not run any more.
+    /// Whether the part has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.running().wait_exit().now_or_never().is_some()
     }
 
-    /// Holds it or lets it go on; `None` where its platform cannot. Not on this thread: the kernel or an engine may take
-    /// seconds. What was begun is done to its end also when this future is dropped, and whoever is next waits for that: so
-    /// the last one to ask has the last word.
+    /// Pauses or resumes the part; `None` if its platform cannot. Runs on another thread, because the kernel
+    /// or a container engine may take seconds. A started call completes even if this future is dropped, and
+    /// calls take effect in order, so the last one wins.
     pub(crate) async fn hold(&self, hold: Hold) -> Option<Result<(), Fault>> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let running = self.running();
@@ -102,13 +102,13 @@ impl Started {
         held.await.unwrap_or_default()
     }
 
-    /// Kills it on purpose.
+    /// Kills the part on purpose.
     pub(crate) async fn kill(&self) -> Result<(), Fault> {
         let running = self.running();
         self.end(async { running.kill().await }).await.map(drop)
     }
 
-    /// Asks it to end on purpose. It is killed when it takes longer than its service allows.
+    /// Stops the part on purpose. It is killed if it takes longer than its service allows.
     pub(crate) async fn stop(&self) -> Result<Ended, Fault> {
         let running = self.running();
         self.end(async { running.stop(self.grace()).await }).await
@@ -116,7 +116,7 @@ impl Started {
 
     async fn end(&self, end: impl Future<Output = Result<Ended, Fault>>) -> Result<Ended, Fault> {
         let was_down = self.is_meant_to_be_down();
-        // Before its end, so that its observers know by then.
+        // Set before the part ends, so that its observers see it in time.
         self.expect_end(true);
         let ended = end.await;
         if ended.is_err() {
@@ -125,7 +125,7 @@ impl Started {
         ended
     }
 
-    /// The time that its service asks for to end.
+    /// Time that its service needs to end.
     fn grace(&self) -> Duration {
         match self.work {
             Work::Service(service) => service.grace(),
@@ -133,7 +133,7 @@ impl Started {
         }
     }
 
-    /// Starts it again on the same place with what it left.
+    /// Starts the part again in the same place, with the files it left.
     pub(crate) async fn start_again(&self, site: &dyn Site) -> Result<(), Fault> {
         let mut unit = self.unit.clone();
         unit.prepare.clear();
@@ -143,20 +143,20 @@ impl Started {
         Ok(())
     }
 
-    /// Ends when the service ends by itself.
+    /// Waits until the service ends by itself.
     async fn ended(&self) -> Ended {
         loop {
             let ended = self.running().wait_exit().await;
             if !self.meant.load(Ordering::Relaxed) {
                 return ended;
             }
-            // Until it is started again: looked at as often as people could notice.
+            // Polls until the part is started again, often enough that the delay is not noticed.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }
 
-/// Everything that was deployed.
+/// Everything deployed for a run.
 pub(crate) struct Deployed {
     site: Box<dyn Site>,
     parts: Vec<Started>,
@@ -169,7 +169,7 @@ impl Deployed {
         Deployed { site, parts: Vec::new(), urls, token }
     }
 
-    /// The secret of drivers that are parts of it.
+    /// Token of drivers that are units.
     pub(super) fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
@@ -178,7 +178,7 @@ impl Deployed {
         self.parts.push(started);
     }
 
-    /// As they were planned, whichever was ready first.
+    /// Sorts the parts as planned; they are stored in the order in which they became ready.
     pub(super) fn put_in_order(&mut self, planned: &[Planned<'_>]) {
         let at = |name: &str| super::planned::parts(planned).position(|part| part.name == name);
         self.parts.sort_by_key(|started| at(&started.name));
@@ -192,18 +192,18 @@ impl Deployed {
         &self.parts
     }
 
-    /// Services, as they are ended: users first, stores last.
+    /// Services in the order of their end: users first, stores last.
     pub(crate) fn services(&self) -> impl DoubleEndedIterator<Item = &Started> {
         self.parts.iter().filter(|part| matches!(part.work, Work::Service(_)))
     }
 
-    /// Where the application of a load answers; empty where that deployed none.
+    /// URL of a load's application; empty if the load deployed none.
     pub(crate) fn url(&self, load: usize) -> String {
         self.urls.get(&load).cloned().unwrap_or_default()
     }
 
-    /// Ends everything, drivers first and stores last, and removes the hosts. Every step is tried; the first fault is given
-    /// back. Services have `grace` at the least, and as long as they ask for.
+    /// Ends everything, drivers first and stores last, and removes the hosts. Every step is tried; the first
+    /// fault is returned. A service has at least `grace`, or as long as it asks for.
     pub(crate) async fn stop(self, grace: Duration) -> Result<(), Fault> {
         let mut first = Ok(());
         let (drivers, others): (Vec<&Started>, Vec<&Started>) =
@@ -211,7 +211,7 @@ impl Deployed {
         for part in drivers.into_iter().chain(others) {
             let running = part.running();
             let grace = grace.max(part.grace());
-            // Held units take no notice of anything.
+            // Held units do not react to signals.
             let _ = part.hold(Hold::Resume).await;
             let ended = running.stop(grace).await.map(drop);
             first = first.and(ended);
@@ -221,7 +221,7 @@ impl Deployed {
         first.and(site.close().await)
     }
 
-    /// What people call a part: where the application is one service, its name says nothing.
+    /// Name of a part for users; the application's name if it is a single service.
     pub(crate) fn called(&self, part: &Started) -> String {
         let application = |part: &&Started| part.tier != super::drivers::TIER;
         match application(&part) && self.services().filter(application).count() == 1 {
@@ -230,7 +230,8 @@ impl Deployed {
         }
     }
 
-    /// The first service of the application that ends by itself: drivers end with the load.
+    /// Waits for the first service of the application that ends by itself. Drivers are excluded, as they end
+    /// with the load.
     pub(crate) async fn application_ends(&self) -> (&Started, Ended) {
         let parts = self.services().filter(|part| part.tier != super::drivers::TIER);
         let mut ends: FuturesUnordered<_> =
@@ -242,7 +243,7 @@ impl Deployed {
     }
 }
 
-/// The URL of several addresses, as libpq writes it.
+/// URL of several addresses in the syntax of libpq.
 pub(super) fn url(scheme: &str, at: &[SocketAddr]) -> String {
     let at: Vec<String> = at.iter().map(SocketAddr::to_string).collect();
     format!("{scheme}://{}", at.join(","))
@@ -262,10 +263,10 @@ mod tests {
     use crate::testing::There;
     use barograph_workload::topology::Part;
 
-    /// Only what hangs takes so long.
+    /// Longer than anything that does not hang.
     const LONG: Duration = Duration::from_secs(180);
 
-    /// Holds a unit as soon as somebody says so, and keeps what was done with it.
+    /// A unit that is held on request and records the calls.
     struct Slow {
         stands: Mutex<Receiver<()>>,
         done: Arc<Mutex<Vec<&'static str>>>,
@@ -289,7 +290,7 @@ mod tests {
         }
     }
 
-    /// A part that is slow to be held, who says that it stands still, and what was done.
+    /// Returns a part that is slow to be held, the sender that lets it continue, and the list of calls.
     fn slow() -> (Started, SyncSender<()>, Arc<Mutex<Vec<&'static str>>>) {
         let (say, stands) = sync_channel(1);
         let done = Arc::<Mutex<Vec<_>>>::default();
@@ -324,7 +325,7 @@ mod tests {
     #[tokio::test]
     async fn others_go_on_while_a_part_is_being_held() {
         let (part, say, done) = slow();
-        // The one thread of this runtime is free for the second while the first waits for it.
+        // The runtime's only thread is free for the second future while the first waits for it.
         let (held, ()) = tokio::join!(part.hold(Hold::Pause), async { say.send(()).unwrap() });
         assert!(matches!(held, Some(Ok(()))));
         assert_eq!(*done.lock().unwrap(), ["pause"]);
@@ -333,10 +334,10 @@ mod tests {
     #[tokio::test]
     async fn a_pause_that_nobody_waits_for_any_more_is_undone_behind_it() {
         let (part, say, done) = slow();
-        // Begun, and dropped.
+        // Started and dropped.
         assert!(part.hold(Hold::Pause).now_or_never().is_none());
         let (resumed, ()) = tokio::join!(part.hold(Hold::Resume), async {
-            // As long as a resumption that did not wait would need to be told.
+            // Long enough for a resumption that does not wait to show.
             for _ in 0..1_000 {
                 tokio::task::yield_now().await;
             }

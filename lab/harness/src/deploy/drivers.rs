@@ -1,4 +1,5 @@
-//! Drivers as parts of the deployment: one or more processes that run the engine, on hosts of their own where there are any.
+//! Drivers as parts of the deployment: processes that run the engine, on hosts of their own if the platform
+//! has hosts.
 
 use barograph_spec::{Ability, Plan};
 use barograph_workload::topology::{Part, Value, Work, limits_of};
@@ -7,25 +8,25 @@ use crate::fleet::{DriverAt, Token};
 
 use super::Deployed;
 
-/// The tier of drivers.
+/// Tier of drivers.
 pub(crate) const TIER: &str = "driver";
 
-/// The file that says the secret which drivers share with this process.
+/// File with the token that drivers share with this process.
 pub(super) const TOKEN: &str = "token";
 
-/// How many drivers are units of their own; none when this process is the driver.
+/// Number of drivers that are units; 0 if this process is the driver.
 pub(crate) fn count(plan: &Plan) -> u32 {
     let alone = plan.driver.count == 1;
     let own = match plan.driver.place.as_str() {
         "own" => true,
         "unit" => false,
-        // Where hosts have a network of their own, load of this process would come from outside of it.
+        // If hosts have their own network, load from this process would come from outside of it.
         _ => !plan.deploy.has(Ability::Drivers) || plan.target.url.is_some(),
     };
     if alone && own { 0 } else { plan.driver.count }
 }
 
-/// Drivers that load these parts.
+/// Driver parts that load these fronts.
 pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
     let Some(service) = barograph_services::find(TIER) else { return Vec::new() };
     let limits = limits_of(plan.deploy.limits_of(TIER));
@@ -43,7 +44,7 @@ pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
     (1..=count(plan)).map(one).collect()
 }
 
-/// Where they wait.
+/// Addresses at which drivers wait for the harness.
 pub(crate) fn waiting(deployed: &Deployed) -> Vec<DriverAt> {
     let Some(token) = deployed.token() else { return Vec::new() };
     let drivers = deployed.services().filter(|part| part.tier == TIER);

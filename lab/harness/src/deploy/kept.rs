@@ -1,4 +1,4 @@
-//! What was deployed, in the record.
+//! The deployment in the record.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::planned::{Planned, application_of};
 use crate::HarnessError;
 use crate::run::Run;
 
-/// Keeps what was deployed, with every configuration file. Of several loads, each that goes to a deployed application has the
-/// parts of that in its own record, too.
+/// Records the deployment with every configuration file. Each of several loads that goes to a deployed
+/// application also gets the parts of that application in its record.
 pub(super) async fn keep(
     run: &mut Run<'_>,
     (platform, facts): (&dyn Platform, Vec<(String, String)>),
@@ -68,7 +68,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// A part as the record has it.
+/// Returns a part in the form of the record.
 fn kept(started: &Started, planned: &Planned<'_>, versions: &BTreeMap<&str, String>) -> KeptPart {
     let version = match started.work {
         Work::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
@@ -86,13 +86,13 @@ fn kept(started: &Started, planned: &Planned<'_>, versions: &BTreeMap<&str, Stri
         uses: started.uses.clone(),
         start_s: started.took.as_secs_f64(),
         cpus: started.unit.limits.cpus,
-        // Not those of its unit: that has none where its whole machine runs on them.
+        // Not the cores of the unit: it has none if its whole machine is bound to them.
         cores: planned.plan.deploy.limits_of(started.tier).map_or_else(String::new, |l| l.cores.to_string()),
         memory_bytes: started.unit.limits.memory_bytes,
     }
 }
 
-/// What each service says of its version; one that does not say has none.
+/// Asks each service for its version; services that report none are left out.
 async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
     let services = deployed.services().filter_map(|part| match part.work {
         Work::Service(service) => Some((service.name(), service)),
@@ -106,10 +106,10 @@ async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
     futures::future::join_all(asked).await.into_iter().collect()
 }
 
-/// Configuration as it was given to the service.
+/// Records the configuration files of a service.
 fn keep_files(run: &Run<'_>, started: &Started) -> Result<(), HarnessError> {
     for file in &started.unit.files {
-        // Keys are no configuration, and are left out.
+        // Private keys are not configuration and are left out.
         if file.mode & 0o077 == 0 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Every part gets its place: address, ports, folder, words, and so becomes a unit.
+//! Places of parts: address, ports, folder and words, which make a part a unit.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,19 +18,20 @@ use super::planned::Planned;
 use crate::HarnessError;
 use crate::run::Run;
 
-/// Where the application of each load answers, by the place of the load.
+/// URL of each load's application, by the index of the load.
 pub(super) type Urls = BTreeMap<usize, String>;
 
-/// A part that can be started.
+/// A part ready to start.
 pub(super) struct Placed {
-    /// Place of the load that deploys it; `None` for drivers.
+    /// Index of the load that deploys it; `None` for drivers.
     pub(super) load: Option<usize>,
     pub(super) part: Part,
     pub(super) unit: Unit,
     pub(super) endpoint: Endpoint,
 }
 
-/// The site's short name: runs are named by their time and process, and only letters, digits and `-` are allowed.
+/// Short name of the site. Run names contain a time and a process; a site allows letters, digits and `-`
+/// only.
 pub(super) fn site_id(run: &RunId) -> String {
     let kept: String = run.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
     let kept = kept.to_ascii_lowercase();
@@ -45,18 +46,19 @@ pub(crate) fn link(link: &Link) -> LinkSpec {
     }
 }
 
-/// Gives the parts of a run their places.
+/// Assigns places to the parts of a run.
 pub(super) struct Placing<'r, 'w> {
     pub(super) run: &'r Run<'w>,
     pub(super) site: &'r dyn Site,
-    /// The folder of the site.
+    /// Folder of the site.
     pub(super) folder: &'r Path,
-    /// The folder that all hosts see.
+    /// Folder shared by all hosts.
     pub(super) common: &'r Path,
 }
 
 impl Placing<'_, '_> {
-    /// Addresses and ports for all, and with them the units of each deployment; and where the application of each load answers.
+    /// Assigns addresses and ports. Returns the units of each deployment and the URL of each load's
+    /// application.
     pub(super) fn place(&self, planned: &[Planned<'_>]) -> Result<(Vec<Vec<Placed>>, Urls), HarnessError> {
         let places = self.places(planned)?;
         let mut urls = Urls::new();
@@ -72,10 +74,10 @@ impl Placing<'_, '_> {
         Ok((parts, urls))
     }
 
-    /// Every part and every address that moves, by name.
+    /// Addresses of all parts and moving addresses, by name.
     fn places(&self, planned: &[Planned<'_>]) -> Result<BTreeMap<String, Endpoint>, HarnessError> {
         let all = planned.iter().flat_map(|each| each.topology.parts.iter().map(move |part| (each, part)));
-        // Fronts first: a plan may say the port of one, which then no other part may be given.
+        // Fronts first: a plan may name the port of a front, which no other part may get.
         let (fronts, others): (Vec<_>, Vec<_>) =
             all.partition(|(each, part)| each.topology.fronts.contains(&part.name));
         let all = fronts.into_iter().chain(others);
@@ -138,7 +140,7 @@ impl Placing<'_, '_> {
     }
 }
 
-/// The plan says how long the application may take to become ready; no service is given less than it asks for.
+/// Applies the plan's time for the application to become ready; a service never gets less than it asks for.
 fn patient(mut unit: Unit, start_timeout: Nanos) -> Unit {
     let allowed = Duration::from(start_timeout);
     match &mut unit.ready {

@@ -1,4 +1,4 @@
-//! What the loads of a run deploy: the application of each that has one to deploy, and drivers that are parts.
+//! Deployments of the loads of a run: an application for each load that has one, and drivers that are units.
 
 use std::path::{Path, PathBuf};
 
@@ -13,20 +13,20 @@ use crate::run::CheckedLoad;
 
 /// Parts that are deployed together.
 pub struct Planned<'l> {
-    /// Place of the load that deploys them; `None` for drivers.
+    /// Index of the load that deploys them; `None` for drivers.
     pub load: Option<usize>,
-    /// The plan of that load; of drivers, the one that has the keys of all loads.
+    /// Plan of that load; for drivers, the plan with the keys shared by all loads.
     pub plan: &'l Plan,
     /// The application; `None` for drivers.
     pub application: Option<&'l dyn Application>,
-    /// Its data set.
+    /// Data set of the application.
     pub data: Option<&'l DataSet>,
-    /// The parts, under the names that they have in the run.
+    /// The parts, under their names in the run.
     pub topology: Topology,
 }
 
 impl<'l> Planned<'l> {
-    /// The application of the load at this place; `None` where it deploys none.
+    /// The application of the load at this index; `None` if it deploys none.
     fn of((at, load): (usize, &'l CheckedLoad)) -> Option<Self> {
         let Checked { plan, data, target, .. } = &load.checked;
         let application = load.workload.application().filter(|_| *target == Target::Deployed)?;
@@ -35,33 +35,33 @@ impl<'l> Planned<'l> {
         Some(Planned { load: Some(at), plan, application: Some(application), data, topology })
     }
 
-    /// The load's name where several loads deploy, else nothing.
+    /// Name of the load if several loads deploy, else empty.
     pub(crate) fn name(&self) -> &str {
         self.plan.letter.filter(|_| self.application.is_some()).map_or("", |_| &self.plan.load)
     }
 
-    /// The name of a part within its application.
+    /// Name of a part within its application.
     pub(super) fn name_within<'p>(&self, part: &'p str) -> &'p str {
         let own = part.strip_prefix(self.name()).and_then(|rest| rest.strip_prefix('-'));
         own.filter(|_| !self.name().is_empty()).unwrap_or(part)
     }
 
-    /// Its folder in the one that all hosts see.
+    /// The application's folder within the shared folder.
     pub(super) fn common(&self, common: &Path) -> PathBuf {
         if self.name().is_empty() { common.to_owned() } else { common.join(self.name()) }
     }
 }
 
-/// The parts of an application, under the names that they have in the run.
+/// Parts of an application, under their names in the run.
 pub(crate) fn topology_of(application: &dyn Application, plan: &Plan, data: Option<&DataSet>) -> Topology {
     let topology = application.topology(plan, data);
     let Some(letter) = plan.letter else { return topology };
-    // All applications may be on one host.
+    // All applications may share one host.
     let prefix = (plan.deploy.hosts != "together").then(|| letter.to_string());
     topology.apart(&plan.load, prefix.as_deref())
 }
 
-/// Everything that loads deploy, drivers last.
+/// Deployments of all loads, drivers last.
 #[must_use]
 pub fn planned(loads: &[CheckedLoad]) -> Vec<Planned<'_>> {
     let mut all: Vec<Planned<'_>> = loads.iter().enumerate().filter_map(Planned::of).collect();
@@ -75,16 +75,17 @@ pub fn planned(loads: &[CheckedLoad]) -> Vec<Planned<'_>> {
     all
 }
 
-/// The load whose plan has the keys of all: the first that deploys its application, or the first.
+/// The load whose plan has the keys shared by all: the first that deploys its application, or the first.
 ///
 /// # Panics
-/// Without a load.
+/// If `loads` is empty.
 #[must_use]
 pub fn plan_of_all(loads: &[CheckedLoad]) -> &CheckedLoad {
     loads.iter().find(|load| load.checked.target == Target::Deployed).unwrap_or(&loads[0])
 }
 
-/// The load whose application is the target of a load; `None` where the target is there already.
+/// Index of the load whose application is the target of the load at `at`; `None` if the target exists
+/// already.
 pub(crate) fn application_of(loads: &[CheckedLoad], at: usize) -> Option<usize> {
     match &loads[at].checked.target {
         Target::Deployed => Some(at),
@@ -95,12 +96,12 @@ pub(crate) fn application_of(loads: &[CheckedLoad], at: usize) -> Option<usize> 
     }
 }
 
-/// Every part.
+/// All parts.
 pub(super) fn parts<'p>(planned: &'p [Planned<'_>]) -> impl Iterator<Item = &'p Part> + Clone {
     planned.iter().flat_map(|planned| &planned.topology.parts)
 }
 
-/// What would be deployed, as a record has it; where and how quickly is not known before.
+/// Topology in the form of the record, before deploying; addresses and start times are not known yet.
 #[must_use]
 pub fn outline(planned: &[Planned<'_>], platform: &str) -> KeptTopology {
     let mut whole = KeptTopology { platform: platform.to_owned(), ..KeptTopology::default() };

@@ -1,4 +1,4 @@
-//! What shapes the files of loaded stores, in lines: equal lines, equal files.
+//! Recipe of loaded stores: lines that determine their files. Equal lines mean equal files.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,13 +11,14 @@ use barograph_workload::topology::{self, Endpoint, Part, Stored, Topology, Work}
 use super::place::machine;
 use crate::snapshots::digest;
 
-/// It rises when snapshots are made or used in another way.
+/// Version of the format; raised when snapshots are made or used differently.
 const FORMAT: u32 = 1;
 
-/// Where every part would be if all were the same everywhere: addresses, ports and folders of a run shape nothing.
+/// Root of all parts in a recipe: addresses, ports and folders of a run do not affect the files.
 const NOWHERE: &str = "/barograph";
 
-/// The lines for the stores of a topology. `folders` is the platform's word for how folders lie on this machine.
+/// Lines for the stores of a topology. `folders` is the platform's description of its folders on this
+/// machine.
 pub(super) fn recipe(
     topology: &Topology,
     stored: &Stored,
@@ -43,7 +44,7 @@ pub(super) fn recipe(
     Ok(lines)
 }
 
-/// A digest of everything a store is started with: programs, steps, configuration, limits.
+/// Digest of everything a store is started with: programs, steps, configuration, limits.
 fn unit(
     topology: &Topology,
     part: &Part,

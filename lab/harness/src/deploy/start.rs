@@ -1,4 +1,4 @@
-//! Parts start side by side, each as soon as those it needs are ready.
+//! Start of parts, side by side, each as soon as the parts it needs are ready.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::place::Placed;
 use crate::HarnessError;
 use crate::clock::RunClock;
 
-/// How often the front is asked whether the application is behind it.
+/// Interval between requests to the front until the application answers.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// All parts were ready by themselves; the way through the front to them is there after this long, or never, unless the
-/// plan lets parts take longer than that.
+/// Longest wait for the front after all parts are ready, unless the plan lets parts take longer. A front
+/// without a working route by then does not get one.
 const FRONT_WAIT: Duration = Duration::from_secs(30);
 
-/// Starts parts, beside those that are ready already. Those that were started stay in `deployed` also when one fails.
+/// Starts parts in addition to those that are ready already. On failure, `deployed` keeps the started ones.
 pub(super) async fn start(
     deployed: &mut Deployed,
     parts: Vec<Placed>,
@@ -65,7 +65,8 @@ async fn one(site: &dyn Site, placed: Placed, clock: RunClock) -> Result<Started
     Ok(Started::new(placed, running, (clock.now() - begun).into()))
 }
 
-/// A balancer takes a moment to find the nodes behind it. Asked from here as users would ask.
+/// Waits until the front answers, as a balancer needs a moment to find its nodes. Requests are sent from this
+/// process, as users send them.
 pub(super) async fn until_front_answers(
     application: &dyn Application,
     url: &str,

@@ -1,9 +1,9 @@
-//! Stores that begin with what an earlier run loaded.
+//! Stores that start with the data loaded by an earlier run.
 //!
-//! After the job that loads them, and before the application starts, the stores are ended in order, their folders copied
-//! into a snapshot, and the stores started again. A later run with the same recipe copies the folders back and leaves
-//! the job out. Both runs so begin with stores that were just started on the same bytes, and neither changes them for
-//! the next.
+//! After the job that loads the stores and before the application starts, the stores are ended in order,
+//! their folders copied into a snapshot, and the stores started again. A later run with the same recipe
+//! copies the folders back and omits the job. Both runs begin with freshly started stores on the same bytes,
+//! and neither changes them for the next.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ use crate::HarnessError;
 use crate::run::Run;
 use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
 
-/// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
+/// Describes in a sentence how the stores will be loaded, before anything happens. `None` if nothing is
+/// loaded.
 #[must_use]
 pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String> {
     let Planned { plan, topology, .. } = planned;
@@ -50,8 +51,8 @@ pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String>
     })
 }
 
-/// Starts all parts: stores on a snapshot where there is one, else loaded by their job, and then a snapshot is made of
-/// them where the plan wants that.
+/// Starts all parts. Stores start on a snapshot if there is one; else their job loads them, and a snapshot is
+/// made if the plan asks for it.
 pub(super) async fn start_all(
     run: &mut Run<'_>,
     platform: &dyn Platform,
@@ -76,23 +77,23 @@ pub(super) async fn start_all(
     Ok(kept)
 }
 
-/// A store with a file system of its own, which is made empty when the store starts: no copy can be there before.
+/// A store with its own file system, which is empty at its start, so no copy can be placed there before.
 fn with_own_disk<'t>(topology: &'t Topology, stored: &Stored, plan: &Plan) -> Option<&'t str> {
     let mut kept = topology.parts.iter().filter(|part| stored.services.contains(&part.name));
     kept.find(|part| crate::check::disk_mib(plan, part).is_some()).map(|part| part.name.as_str())
 }
 
-/// The stores of a deployment that can be kept.
+/// Stores of a deployment that can be saved.
 struct Stores {
     stored: Stored,
     shelf: Shelf,
     recipe: Vec<String>,
     key: String,
-    /// The folder of the whole site.
+    /// Folder of the whole site.
     common: PathBuf,
 }
 
-/// A folder, in a snapshot and in its place, and how it is copied.
+/// A folder in a snapshot, its place in the site, and the way to copy it.
 type Way = (PathBuf, PathBuf, How);
 
 impl Stores {
@@ -113,7 +114,7 @@ impl Stores {
         }
         let (topology, of) = (topology.clone(), stored.clone());
         let size = data.size.clone();
-        // Programs are asked for their versions.
+        // Building the recipe asks programs for their versions.
         let asked = move || recipe::recipe(&topology, &of, folders, &data);
         let asked = tokio::task::spawn_blocking(asked).await.map_err(|why| why.to_string());
         match asked.and_then(|recipe| recipe.map_err(|why| why.to_string())) {
@@ -128,7 +129,7 @@ impl Stores {
         }
     }
 
-    /// Every folder that a snapshot has: below it, and in its place.
+    /// Every folder of a snapshot, with its place in the site.
     fn ways<'p>(&self, parts: impl Iterator<Item = (&'p str, Work, &'p Path)>) -> Vec<Way> {
         let of_unit = |(name, work, folder): (&str, Work, &Path)| match work {
             Work::Service(service) if self.has(name) => {
@@ -146,8 +147,8 @@ impl Stores {
         self.stored.services.iter().any(|name| name == part)
     }
 
-    /// Puts a snapshot in the place of the stores, where there is one. One that cannot be copied is told of and does no
-    /// harm: the stores are loaded then.
+    /// Copies a snapshot into the place of the stores, if there is one. A snapshot that cannot be copied is
+    /// noted, and the stores are loaded instead.
     async fn restore(
         &self,
         run: &mut Run<'_>,
@@ -164,7 +165,7 @@ impl Stores {
                 let copied = place.parent().map_or(Ok(()), std::fs::create_dir_all);
                 if let Err(why) = copied.and_then(|()| copy(&from.join(inside), place, *how, stop)) {
                     for (_, place, _) in &ways {
-                        // Most were not begun.
+                        // Most of them were not begun.
                         let _ = std::fs::remove_dir_all(place);
                     }
                     return Err(why);
@@ -192,8 +193,8 @@ impl Stores {
         Ok(Some(KeptSnapshot { key, reused: true, made_by, parts, bytes, load_s, copy_s }))
     }
 
-    /// Whoever waits for the job waits for what the job needed, and the steps of the stores were done when they were
-    /// loaded.
+    /// Removes the load job. Parts that need the job then need its own needs; the preparing steps of the
+    /// stores were done when they were loaded.
     fn leave_job_out(&self, parts: &mut Vec<Placed>) {
         let job = &self.stored.job;
         let Some(at) = parts.iter().position(|placed| placed.part.name == *job) else { return };
@@ -209,14 +210,14 @@ impl Stores {
         }
     }
 
-    /// What may start before the stores were kept, and what needs them loaded.
+    /// Parts that may start before the stores are saved, and parts that need them loaded.
     fn split(&self, parts: Vec<Placed>) -> (Vec<Placed>, Vec<Placed>) {
         let later = behind(&self.stored.job, &parts.iter().map(|placed| &placed.part).collect::<Vec<_>>());
         parts.into_iter().partition(|placed| !later.contains(&placed.part.name))
     }
 
-    /// Ends the loaded stores in order, copies their folders, and starts them again. That they cannot be kept is told of;
-    /// that they do not start again ends the run.
+    /// Ends the loaded stores in order, copies their folders, and starts them again. Failure to save is
+    /// noted; failure to start again ends the run.
     async fn keep(
         &self,
         run: &mut Run<'_>,
@@ -226,13 +227,13 @@ impl Stores {
         let named = |name: &String| deployed.parts().iter().find(|part| part.name == *name);
         let load_s = named(&self.stored.job).map_or(f64::NAN, |job| job.took.as_secs_f64());
         let stores: Vec<&Started> = self.stored.services.iter().filter_map(named).collect();
-        // A standby is made from its primary.
+        // A standby is created from its primary.
         let others = deployed.services().filter(|part| !self.has(&part.name));
         let followers: Vec<&Started> =
             others.filter(|part| self.stored.services.iter().any(|name| part.needs.contains(name))).collect();
         let mut orderly = Ok(());
         for part in &followers {
-            // How they end is in no copy.
+            // The copy does not show how they end.
             part.stop().await?;
         }
         for part in &stores {
@@ -275,7 +276,8 @@ impl Stores {
         }
     }
 
-    /// Copies the folders of stores that do not run; gives how many bytes they have. An error says why not, in words.
+    /// Copies the folders of ended stores. Returns the draft and its size in bytes; an error is the reason in
+    /// words.
     async fn draft(&self, run: &Run<'_>, stores: &[&Started]) -> Result<(Draft, u64), String> {
         let ways = stores.iter().map(|p| (p.name.as_str(), p.work, p.unit.workdir.as_path()));
         let ways = self.ways(ways);
@@ -303,7 +305,7 @@ impl Stores {
         copying.await.map_err(|why| in_one_line(&why))
     }
 
-    /// Makes a draft a snapshot; gives its bytes.
+    /// Turns a draft into a snapshot. Returns its size in bytes.
     async fn name(&self, draft: Draft, marker: Marker) -> Result<u64, String> {
         let (shelf, bytes) = (self.shelf.clone(), marker.bytes);
         let named = apart(move |_| shelf.finish(draft, &marker)).await;
@@ -315,7 +317,7 @@ impl Stores {
     }
 }
 
-/// Whether a store ended as it was asked to: by itself and well, or by the signal that asked it.
+/// Whether a store ended as asked: by itself with success, or by the signal sent.
 fn is_orderly(ended: &Ended, asked: StopSignal) -> bool {
     let signal = match asked {
         StopSignal::Int => 2,
@@ -325,7 +327,7 @@ fn is_orderly(ended: &Ended, asked: StopSignal) -> bool {
     ended.is_success() || *ended == Ended::Signal(signal)
 }
 
-/// The names of all parts that need this one, by themselves or through others.
+/// Names of all parts that need this one, directly or through others.
 fn behind(name: &str, parts: &[&Part]) -> Vec<String> {
     let mut found = vec![name.to_owned()];
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Control commands, done between intervals.
+//! Control commands, carried out between intervals.
 
 use barograph_model::{Level, LoadUnit, Nanos, Strategy};
 use barograph_record::{Control, Entry, KeptUnit};
@@ -12,7 +12,7 @@ use crate::control::{Asked, Command, Reply, Status};
 use crate::run::CheckedLoad;
 use crate::{HarnessError, Live};
 
-/// How things stand after an interval.
+/// Status after an interval.
 pub(super) fn status(interval: &Interval, live: &Live) -> Status {
     let seconds = interval.seconds().max(1e-9);
     let per_second = |n: u64| n as f64 / seconds;
@@ -43,7 +43,7 @@ pub(super) fn status(interval: &Interval, live: &Live) -> Status {
 }
 
 impl Drive<'_, '_> {
-    /// Does a command and answers it.
+    /// Carries out a command and replies to it.
     pub(super) async fn answer(&mut self, asked: Asked) -> Result<(), HarnessError> {
         let done = match asked.command {
             Command::Status => Ok(()),
@@ -61,7 +61,7 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
-    /// The figures of the latest interval under the level and phase of this moment.
+    /// Figures of the latest interval with the current level and phase.
     fn standing(&self) -> Status {
         Status {
             phase: self.run.phase.name().to_owned(),
@@ -71,7 +71,7 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Changes the load; the inner error says why not.
+    /// Changes the load. The inner error is the reason for a refusal.
     async fn change(
         &mut self,
         level: Level,
@@ -100,7 +100,7 @@ impl Drive<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// Why a level is more than this run may have; `None` where it is not.
+    /// Reason why a level is too high for this run; `None` if it is not.
     fn too_much(&self, level: Level) -> Option<String> {
         if self.run.plan.scale.is_some() && level > MOST_SCALE as u32 {
             return Some(format!(
@@ -115,7 +115,7 @@ impl Drive<'_, '_> {
     }
 }
 
-/// Why a load may not have this level; `None` where it may.
+/// Reason why a level is too high for a load; `None` if it is not.
 fn too_much(checked: &Checked, level: Level) -> Option<String> {
     let (most, room) = match checked.plan.unit {
         LoadUnit::Users => (MOST_USERS as u32, checked.most_users),

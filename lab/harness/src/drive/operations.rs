@@ -1,4 +1,4 @@
-//! Loads that are over after a number of operations.
+//! Loads that end after a number of operations.
 
 use barograph_model::words::count;
 use barograph_model::{Level, Nanos, Phase};
@@ -8,7 +8,7 @@ use super::{Collected, Drive};
 use crate::HarnessError;
 
 impl Drive<'_, '_> {
-    /// The part of the phase that is done.
+    /// Share of the phase that is complete.
     pub(super) fn done(&mut self, interval: &Interval) -> f64 {
         let (from, span) = self.phase_span;
         let of_time = if span.0 == 0 { 1.0 } else { (interval.to - from).as_secs_f64() / span.as_secs_f64() };
@@ -22,20 +22,20 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Whether the load has a longest time.
+    /// Whether the load has a longest duration.
     pub(super) fn is_bounded(&self) -> bool {
         self.run.plan.operations.is_none() || self.run.plan.durations.window > Nanos::ZERO
     }
 
-    /// Lets whole intervals pass until no operation is in flight.
+    /// Waits whole intervals until no operation is in flight.
     pub(crate) async fn idle(&mut self) -> Result<(), HarnessError> {
         let is_busy = |interval: &Interval| interval.starts > 0 || interval.in_flight_s > 0.0;
         while self.goes_on() && self.next().await?.iter().any(is_busy) {}
         Ok(())
     }
 
-    /// Begins a number of operations at a level, and collects what they do until they have ended, `span` is over, unless it has no
-    /// length, or the end is asked for: from the first start to the last end.
+    /// Begins a number of operations at a level and collects their intervals, from the first start to the
+    /// last end. Ends early after `span`, unless that is zero, or when the end is requested.
     pub(crate) async fn collect_to_the_end(
         &mut self,
         (level, operations): (Level, u64),
@@ -70,7 +70,7 @@ impl Drive<'_, '_> {
         joined.from = engine.first_start().unwrap_or(joined.from);
         joined.to = engine.last_end().unwrap_or(joined.to).max(joined.from);
         joined.users = match self.run.plan.open {
-            // They have left by the time that the last interval ends.
+            // Users have left by the end of the last interval.
             None => self.level.whole(),
             Some(_) => all.parts.iter().map(|part| part.users).max().unwrap_or_default(),
         };

@@ -1,4 +1,4 @@
-//! One load of a run, in progress.
+//! One load of a run in progress.
 
 use barograph_model::{Level, Nanos, Offered, Outcome, Profile};
 use barograph_record::Trial;
@@ -8,26 +8,26 @@ use crate::check::AFTER_WAIT;
 use crate::fleet::{DriverSample, Load};
 use crate::run::CheckedLoad;
 
-/// With operations in progress and not one answered for this long, the target is as good as gone.
+/// Longest time with operations in flight and no answer, after which the target counts as gone.
 const SILENCE: Nanos = Nanos::from_secs(30);
 
-/// One load of a run, in progress.
+/// One load of a run in progress.
 pub(crate) struct RunningLoad {
-    /// Its name; empty for the only one.
+    /// Name of the load; empty for the only one.
     pub(crate) name: String,
-    /// What makes it.
+    /// Engine that generates the load.
     pub(crate) engine: Load,
-    /// The rules that it is judged by.
+    /// Rules by which the load is judged.
     pub(crate) profile: Profile,
-    /// Its measured windows.
+    /// Measured windows.
     pub(crate) trials: Vec<Trial>,
-    /// What each driver did in the window that is, or was last, collected; empty when this process is the only one.
+    /// Figures of each driver in the current or latest window; empty if this process is the only driver.
     pub(crate) window: Vec<DriverSample>,
-    /// Names of its operations, by index.
+    /// Names of the operations, by index.
     pub(crate) names: Vec<&'static str>,
-    /// What it is where all loads are at 100 %; `None` for the only one, whose levels are those of the run.
+    /// Level at a scale of 100 %; `None` for a single load, whose levels are those of the run.
     whole: Option<Offered>,
-    /// It has that level at any scale.
+    /// Whether the load is a trace, which has the same level at any scale.
     is_trace: bool,
     silence: Nanos,
     silent_for: Nanos,
@@ -37,7 +37,8 @@ impl RunningLoad {
     pub(super) fn new(load: &CheckedLoad, engine: Load) -> Self {
         let CheckedLoad { checked, workload } = load;
         let profile = workload.profile(&checked.plan.profile).expect("the profile was checked");
-        // Where some response time is limited, users do things that are answered soon, beside all waiting on purpose.
+        // If some response time is limited, users also do operations that are answered soon, even when all
+        // others wait.
         let waits = workload.longest_wait().filter(|_| profile.response_limits().next().is_none());
         RunningLoad {
             name: checked.plan.load.clone(),
@@ -53,7 +54,7 @@ impl RunningLoad {
         }
     }
 
-    /// Its own level at a level of the run.
+    /// The load's own level at a level of the run.
     pub(crate) fn level_at(&self, level: Level) -> Level {
         match self.whole {
             Some(whole) if self.is_trace && level > Level::ZERO => whole.level,
@@ -61,7 +62,7 @@ impl RunningLoad {
         }
     }
 
-    /// The level of the run at which it would have this one of its own; a trace has its own at any.
+    /// Level of the run at which the load has its own level `own`; for a trace, any level.
     pub(crate) fn run_level(&self, own: u32) -> u32 {
         match self.whole {
             Some(_) if self.is_trace => u32::MAX,
@@ -69,8 +70,7 @@ impl RunningLoad {
         }
     }
 
-    /// For how long its target has answered nothing at all, where that is too long to go on: it is not worth waiting for. An
-    /// operation that timed out had no answer.
+    /// Time without any answer from the target, if it is too long to go on. A time-out is not an answer.
     pub(super) fn silent(&mut self, interval: &Interval) -> Option<Nanos> {
         let answered = |op: &OpStats| op.count() - op.outcomes[Outcome::TimedOut.index()];
         let asked = interval.users > 0 && (interval.in_flight_s > 0.0 || interval.starts > 0);

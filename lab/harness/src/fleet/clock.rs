@@ -1,4 +1,4 @@
-//! The clocks of drivers against ours: how far apart they are, and how sure that is.
+//! Clocks of drivers compared with the harness's: their offset and its uncertainty.
 
 use std::time::Instant;
 
@@ -11,25 +11,25 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Counts from now.
+    /// Starts at zero now.
     #[must_use]
     pub fn start() -> Self {
         Clock { base: Instant::now() }
     }
 
-    /// Counts from that instant.
+    /// Starts at zero at `base`.
     #[must_use]
     pub fn since(base: Instant) -> Self {
         Clock { base }
     }
 
-    /// What it shows.
+    /// Returns the time since its start.
     #[must_use]
     pub fn now(&self) -> Nanos {
         Nanos::from(self.base.elapsed())
     }
 
-    /// The instant at which it shows `at`; `None` beyond the end of time.
+    /// Returns the instant at which the clock shows `at`; `None` beyond the range of the system's clock.
     #[must_use]
     pub fn instant(&self, at: Nanos) -> Option<Instant> {
         self.base.checked_add(at.into())
@@ -39,44 +39,44 @@ impl Clock {
 /// Pings of one measurement.
 pub(super) const PINGS: u32 = 16;
 
-/// How far a driver's clock is ahead of ours.
+/// Offset of a driver's clock from the harness's.
 ///
-/// The driver read its clock at some instant between our question and its answer. Whichever it was, the middle between
-/// the two is wrong by half of their distance at the most, so the quickest of several pings says most.
+/// The driver reads its clock between question and answer. The middle between the two is wrong by at most
+/// half of their distance, so the quickest of several pings is the most exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offset {
-    /// Nanoseconds; below zero when the driver's clock shows less than ours.
+    /// Nanoseconds; negative if the driver's clock shows less.
     pub(super) ahead: i64,
-    /// It is wrong by so much at the most.
+    /// Largest error of `ahead`.
     pub(super) within: Nanos,
-    /// The longest way there and back among the pings.
+    /// Longest round trip among the pings.
     pub(super) longest: Nanos,
 }
 
 impl Offset {
-    /// What one ping says: asked and answered by our clock, and what the driver's showed between.
+    /// Offset from one ping: the times of question and answer, and the driver's clock between them.
     pub(super) fn of(asked: Nanos, theirs: Nanos, answered: Nanos) -> Self {
         let round = answered - asked;
         let middle = asked + Nanos(round.0 / 2);
         let ahead = i128::from(theirs.0) - i128::from(middle.0);
         let ahead = i64::try_from(ahead).unwrap_or(if ahead < 0 { i64::MIN } else { i64::MAX });
-        // Up: the middle was rounded down.
+        // Rounded up, as the middle was rounded down.
         Offset { ahead, within: Nanos(round.0.div_ceil(2)), longest: round }
     }
 
-    /// The better of two, with the longest way of both.
+    /// Returns the more exact of two offsets, with the longest round trip of both.
     pub(super) fn or(self, other: Offset) -> Self {
         let best = if other.within < self.within { other } else { self };
         Offset { longest: self.longest.max(other.longest), ..best }
     }
 
-    /// Our `at` as the driver's clock shows it; zero before it began to count.
+    /// Converts a time of the harness to the driver's clock; zero before that began.
     pub(super) fn theirs(&self, at: Nanos) -> Nanos {
         let shown = i128::from(at.0) + i128::from(self.ahead);
         Nanos(u64::try_from(shown.max(0)).unwrap_or(u64::MAX))
     }
 
-    /// By how much a clock went away from this one since, at least and at most, in nanoseconds.
+    /// Smallest and largest drift since this offset was measured, in nanoseconds.
     pub(super) fn drift_to(&self, later: &Offset) -> (u64, u64) {
         let moved = later.ahead.abs_diff(self.ahead);
         let unsure = self.within.0.saturating_add(later.within.0);
@@ -108,7 +108,7 @@ mod tests {
             }
             let offset = offset.unwrap();
             prop_assert!(offset.ahead.abs_diff(shift) <= offset.within.0);
-            // And so is every instant in the driver's time.
+            // Every instant in the driver's time is exact, too.
             let at = Nanos::from_secs(60);
             let exact = at.0.checked_add_signed(shift).unwrap();
             prop_assert!(offset.theirs(at).0.abs_diff(exact) <= offset.within.0);

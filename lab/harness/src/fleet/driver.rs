@@ -1,7 +1,8 @@
-//! A driver: waits for its harness, makes the load it is told to, and hands over whole intervals.
+//! A driver: waits for its harness, generates the ordered load, and sends whole intervals.
 //!
-//! It serves a control connection for each load of the run and ends with the last. Further connections, and those without the
-//! token, are refused. When the harness is gone all loads end at once: nothing would be known of them.
+//! It serves a control connection for each load of the run and ends with the last. Further connections, and
+//! those without the token, are refused. If the harness is gone, all loads end at once, as their results
+//! would be lost.
 
 mod session;
 
@@ -21,51 +22,51 @@ use super::{FleetError, Token};
 use barograph_record::ExitCode;
 use barograph_workload::Workloads;
 
-/// Whoever connects must have shown its token by then.
+/// Time in which a new connection must present the token.
 const GREETING: Duration = Duration::from_secs(5);
 
-/// Connections that may be greeted at the same time; more are closed at once.
+/// Largest number of connections in the greeting; further ones are closed at once.
 const GREETED: usize = 8;
 
-/// A harness may stand still while it writes to a slow disk, but not for longer.
+/// Longest silence of the harness, which may stand still while it writes to a slow disk.
 const HARNESS_SILENCE: Duration = Duration::from_secs(60);
 
 /// Most loads of a run, as in a plan.
 const MOST_LOADS: usize = 64;
 
-/// A driver and its harness, until a load is over.
+/// Serves one control connection until its load ends.
 type Leading = Pin<Box<dyn Future<Output = Result<(), FleetError>>>>;
 
-/// A driver as its program makes it.
+/// Parameters of a driver, set by its program.
 pub struct Driver {
-    /// Where the harness will connect.
+    /// Listens for the harness.
     pub listener: std::net::TcpListener,
-    /// The secret that it must know.
+    /// Token that the harness must present.
     pub token: Token,
-    /// This program's version; the harness must have the same.
+    /// Version of this program; the harness must have the same.
     pub tool: String,
-    /// Cores it may use.
+    /// Number of cores it may use.
     pub cores: usize,
-    /// Files each of its workers may have open.
+    /// Limit of open files of each worker.
     pub open_files: u64,
-    /// The clock that the harness aligns with its own.
+    /// Clock that the harness aligns with its own.
     pub clock: Clock,
-    /// Those that it can run.
+    /// Available workloads.
     pub workloads: Workloads,
 }
 
 impl Driver {
-    /// Serves until all loads are over.
+    /// Serves until all loads have ended.
     ///
     /// # Errors
-    /// When the harness is gone before the end, says something that makes no sense, or the engine breaks.
+    /// If the harness disappears early, breaks the protocol, or the engine fails.
     pub async fn serve(self) -> Result<(), FleetError> {
         let Driver { listener, token, tool, cores, open_files, clock, workloads } = self;
         listener.set_nonblocking(true).map_err(FleetError::Listen)?;
         let listener = TcpListener::from_std(listener).map_err(FleetError::Listen)?;
         let mut greetings = JoinSet::new();
         let mut sessions: FuturesUnordered<Leading> = FuturesUnordered::new();
-        // Connections that are still to come, once the first has said how many.
+        // Number of connections still expected, known from the first one.
         let mut to_come: Option<usize> = None;
         loop {
             tokio::select! {
@@ -79,7 +80,7 @@ impl Driver {
                     Ok((stream, _)) if greetings.len() < GREETED => {
                         greetings.spawn(greet(stream, token.clone(), tool.clone()));
                     }
-                    // One that is gone already, or one too many.
+                    // A connection that is closed already, or superfluous.
                     Ok(_) => {}
                     Err(why) if passes(&why) => {}
                     Err(why) => return Err(FleetError::Listen(why)),
@@ -103,13 +104,13 @@ impl Driver {
     }
 }
 
-/// Failures to accept that are the other end's, or pass.
+/// Whether a failed accept is temporary or caused by the other end.
 fn passes(why: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(why.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// A connection that has shown the token, and of how many loads it is one.
+/// Checks the token of a new connection. Returns it with the number of loads of the run.
 async fn greet(stream: TcpStream, token: Token, tool: String) -> Option<(Wire, usize)> {
     let mut wire = Wire::new(stream, frame::LONGEST_GREETING, GREETING).ok()?;
     match hello(&mut wire, &token, &tool).await {
@@ -122,12 +123,12 @@ async fn greet(stream: TcpStream, token: Token, tool: String) -> Option<(Wire, u
             wire.part().await;
             None
         }
-        // Whoever speaks another language is not answered.
+        // Connections that speak another protocol get no reply.
         Err(_) => None,
     }
 }
 
-/// Reads the greeting: the number of loads. The inner error says why it is not good enough.
+/// Reads the greeting, the number of loads. The inner error is the reason for a refusal.
 async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Result<usize, String>, Trouble> {
     let frame = wire.next().await?;
     if frame.kind != Kind::Message {
@@ -147,6 +148,6 @@ async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Result<usiz
 
 async fn refuse(wire: &mut Wire, why: &str) {
     let refused = Said::Refused { why: why.to_owned(), exit: ExitCode::Refused.code() };
-    // Whoever is refused need not hear it.
+    // Delivery of the refusal is not required.
     let _ = wire.say(&refused).await;
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with drivers that are processes of their own.
+//! Errors of remote drivers.
 
 use std::net::SocketAddr;
 
@@ -7,99 +7,99 @@ use barograph_record::ExitCode;
 use super::frame::FrameError;
 use super::wire::Trouble;
 
-/// A driver did not do its part. Every message names it.
+/// An error of a remote driver. Every message names the driver.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// Nobody answers at its address.
+    /// The driver cannot be reached at its address.
     #[error("connect to {driver} at {address}")]
     Connect {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
-        /// Where it should answer.
+        /// Address of the driver.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// It will not do what it is asked.
+    /// The driver refused the order.
     #[error("{driver} refused: {why}")]
     Refused {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
-        /// Its reasons.
+        /// Reasons given by the driver.
         why: String,
-        /// Whose side that is on.
+        /// Exit code, which names the side at fault.
         exit: ExitCode,
     },
-    /// It is gone, or as good as gone.
+    /// The connection to the driver is lost or silent.
     #[error("{driver} is gone")]
     Gone {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
-        /// How that was noticed.
+        /// The cause.
         #[source]
         why: Trouble,
     },
-    /// It ended before anybody asked for it.
+    /// The driver ended before it was stopped.
     #[error("{driver} ended its load by itself")]
     EndedEarly {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
     },
-    /// It lives, but records nothing.
+    /// The driver answers, but sends no intervals.
     #[error("{driver} has sent no interval for {seconds} s")]
     NoInterval {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
-        /// For so long.
+        /// Seconds without an interval.
         seconds: u64,
     },
-    /// Its engine broke.
+    /// The driver's engine failed.
     #[error("{driver} failed: {why}")]
     Failed {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
-        /// Its own words.
+        /// Message of the engine.
         why: String,
     },
-    /// Its clock and ours go at different speeds.
+    /// The driver's clock drifts from the harness's.
     #[error(
         "the clock of {driver} went away from this machine's by at least {micros} µs since the start, and intervals of \
          {interval_ms} ms would be taken for others; let a time service discipline both, or make driver.interval_ms larger"
     )]
     Clock {
-        /// Its name.
+        /// Name of the driver.
         driver: String,
-        /// By so much, in microseconds.
+        /// Drift in microseconds.
         micros: u64,
         /// Length of an interval, in milliseconds.
         interval_ms: u64,
     },
-    /// More than any load is made of.
+    /// The files of the load exceed the limit.
     #[error("send the files of the plan to the drivers: they have {bytes} bytes, at most {most} are allowed")]
     TooMuch {
-        /// So many they have.
+        /// Size in bytes.
         bytes: u64,
-        /// So many may be.
+        /// Limit in bytes.
         most: u64,
     },
     /// A driver cannot listen.
     #[error("listen for the harness")]
     Listen(#[source] std::io::Error),
-    /// The harness is gone; a load that nobody watches must not go on.
+    /// The harness is gone; the load ends, as its results would be lost.
     #[error("hear the harness")]
     Harness(#[source] Trouble),
-    /// What a driver samples of itself was refused.
+    /// The driver could not sample its own resources.
     #[error("read the driver's own figures")]
     Probe(#[source] barograph_probe::ProbeError),
-    /// There must be one at least.
+    /// A fleet needs at least one driver.
     #[error("drive a load with no driver at all")]
     NoDriver,
 }
 
 impl FleetError {
-    /// The exit code this error ends the program with.
+    /// Returns the exit code for this error.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -117,18 +117,18 @@ impl FleetError {
     }
 }
 
-/// The exit code with this number; a fault of the tool where there is none.
+/// Exit code with this number; that of a fault of the tool for an unknown number.
 pub(super) fn exit_code(number: u8) -> ExitCode {
     let known = [ExitCode::Refused, ExitCode::TargetNotReady, ExitCode::PlatformFault, ExitCode::CannotWrite];
     known.into_iter().find(|code| code.code() == number).unwrap_or(ExitCode::Bug)
 }
 
-/// Names the driver whose connection is in trouble.
+/// Adds the driver's name to a connection error.
 pub(super) fn of(driver: &str) -> impl Fn(Trouble) -> FleetError + '_ {
     move |why| FleetError::Gone { driver: driver.to_owned(), why }
 }
 
-/// What came does not belong here.
+/// Error for a message that is not allowed in this state.
 pub(super) fn out_of_place(what: &'static str) -> Trouble {
     Trouble::Nonsense(FrameError::OutOfPlace(what))
 }

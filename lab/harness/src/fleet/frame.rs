@@ -1,30 +1,31 @@
-//! Frames of the control connection: how long, what kind, and so many bytes.
+//! Frames of the control connection: length, kind, body.
 //!
-//! Four bytes of length, little-endian, a byte for the kind, the body. Bytes come from another machine: whatever is wrong
-//! with them is an error, and nothing is believed that would take memory before the bytes are there.
+//! The length has four bytes, little-endian, the kind one byte. The input comes from another machine, so
+//! every defect is an error, and no memory is reserved for bytes that have not arrived.
 
 use barograph_stats::Damaged;
 
-/// Longest frame once the two know each other: an interval of two hundred operations, all of whose counts differ.
+/// Longest frame after the greeting, in bytes: an interval of two hundred operations with no two counts in
+/// one bin.
 pub(super) const LONGEST: usize = 64 << 20;
 
-/// Longest frame of somebody who has not shown the token yet.
+/// Longest frame in bytes before the token was presented.
 pub(super) const LONGEST_GREETING: usize = 16 << 10;
 
-/// Bytes of a file that go into one frame.
+/// Bytes of a file in one frame.
 pub(super) const PIECE: usize = 256 << 10;
 
 /// Bytes before the body.
 const HEAD: usize = 5;
 
-/// What a body is.
+/// Kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A command or an answer, in JSON.
+    /// A command or reply in JSON.
     Message,
-    /// An interval with the driver's facts.
+    /// An interval with figures of the driver's process.
     Interval,
-    /// The next bytes of the files that were announced.
+    /// The next bytes of the announced files.
     Piece,
 }
 
@@ -40,44 +41,44 @@ impl Kind {
     }
 }
 
-/// A whole frame.
+/// A complete frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
     pub(super) body: Vec<u8>,
 }
 
-/// Bytes that are no frame, or a frame that says nothing.
+/// Invalid bytes, or a frame with an invalid body.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// It would be longer than any.
+    /// The frame exceeds the limit.
     #[error("a frame of {length} bytes, where at most {most} are allowed")]
     TooLong {
-        /// As it says.
+        /// Length in its head.
         length: usize,
-        /// As much as is taken.
+        /// Longest length allowed.
         most: usize,
     },
-    /// There is no such kind.
+    /// Unknown kind.
     #[error("a frame of the unknown kind {0}")]
     Kind(u8),
-    /// It is no message of this version.
+    /// Invalid message for this version.
     #[error("a message that cannot be read")]
     Message(#[source] serde_json::Error),
-    /// It is no interval.
+    /// Invalid interval.
     #[error("an interval that cannot be read")]
     Interval(#[source] Damaged),
-    /// It does not belong here.
+    /// A frame that is not allowed in this state.
     #[error("{0}")]
     OutOfPlace(&'static str),
 }
 
-/// Cuts bytes into frames as they come.
+/// Splits received bytes into frames.
 #[derive(Debug)]
 pub(super) struct Frames {
-    /// What has come and is not taken yet.
+    /// Received bytes that were not taken yet.
     pub(super) bytes: Vec<u8>,
-    /// Longest body that is taken.
+    /// Longest body allowed.
     pub(super) most: usize,
 }
 
@@ -86,7 +87,7 @@ impl Frames {
         Frames { bytes: Vec::new(), most }
     }
 
-    /// The next frame, if all of it is there.
+    /// Takes the next frame if it is complete.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, FrameError> {
         let Some((head, rest)) = self.bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
         let [a, b, c, d, kind] = *head;
@@ -102,9 +103,9 @@ impl Frames {
     }
 }
 
-/// The bytes of a frame.
+/// Encodes a frame.
 pub(super) fn framed(kind: Kind, body: &[u8]) -> Vec<u8> {
-    // A body is made by this program, which makes none of four gigabytes; the other end would refuse far less.
+    // Bodies come from this program and stay below four gigabytes; the receiver's limit is far lower.
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(HEAD + body.len());
     bytes.extend_from_slice(&length.to_le_bytes());

@@ -1,4 +1,5 @@
-//! Intervals of several drivers into one: whole histograms, on the grid that all of them count from the same instant.
+//! Merges the intervals of several drivers: whole histograms, on a grid that starts at the same instant for
+//! all.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +8,18 @@ use barograph_stats::Interval;
 
 use super::several::DriverSample;
 
-/// Intervals kept for a driver that is behind the others before they are handed out without it. One that sends none at
+/// Intervals kept for a slow driver before they are delivered without it. A driver that sends none ends the
+/// run long before.
 /// all ends the run long before.
 const PATIENCE: usize = 60;
 
-/// An interval of all drivers, and what each of them used in it.
+/// An interval merged over all drivers, with the figures of each.
 pub(super) struct Whole {
     pub(super) interval: Interval,
     pub(super) samples: Vec<DriverSample>,
 }
 
-/// Parts that wait for those of other drivers.
+/// Intervals that wait for other drivers.
 pub(super) struct Gather {
     interval: Nanos,
     drivers: Vec<Progress>,
@@ -29,10 +31,10 @@ struct Part {
     sample: DriverSample,
 }
 
-/// How far a driver is.
+/// Progress of a driver.
 #[derive(Clone, Copy, Default)]
 struct Progress {
-    /// The place after the latest it has delivered.
+    /// Index after the latest interval it delivered.
     next: u64,
     ended: bool,
 }
@@ -42,8 +44,8 @@ impl Gather {
         Gather { interval, drivers: vec![Progress::default(); drivers], pending: BTreeMap::new() }
     }
 
-    /// Parts belong together by the interval of the grid in which their middle lies, so that small differences between
-    /// clocks do not tear them apart.
+    /// Adds an interval of a driver. Intervals belong together if their middles lie in the same interval of
+    /// the grid, so small differences between clocks do not separate them.
     pub(super) fn put(&mut self, driver: usize, interval: Interval, sample: DriverSample) {
         let middle = interval.from.0 + (interval.to.0 - interval.from.0) / 2;
         let place = middle / self.interval.0.max(1);
@@ -52,7 +54,7 @@ impl Gather {
         let parts = self.pending.entry(place).or_default();
         match parts.get_mut(&driver) {
             Some(part) => {
-                // Two of one driver follow each other; its process figures are those of the later one.
+                // Two intervals of one driver are joined; process figures are those of the later one.
                 part.interval.append(&interval);
                 part.sample.follow(&sample);
             }
@@ -62,17 +64,17 @@ impl Gather {
         }
     }
 
-    /// This driver delivers no more.
+    /// Notes that this driver has ended.
     pub(super) fn end(&mut self, driver: usize) {
         self.drivers[driver].ended = true;
     }
 
-    /// All drivers have ended, and everything was handed out.
+    /// Whether all drivers have ended and everything was delivered.
     pub(super) fn is_over(&self) -> bool {
         self.pending.is_empty() && self.drivers.iter().all(|driver| driver.ended)
     }
 
-    /// The oldest interval, once no driver has anything more to say of it.
+    /// Takes the oldest interval once it is complete.
     pub(super) fn take(&mut self) -> Option<Whole> {
         let (place, _) = self.pending.first_key_value()?;
         let passed = self.drivers.iter().all(|driver| driver.ended || driver.next > *place);
@@ -105,7 +107,7 @@ mod tests {
     use crate::testing::TestWorkload;
 
     fn part(place: u64, users: u32, busiest: f64, times: &[u64]) -> Interval {
-        // A clock that is a little late, as they are.
+        // A clock that is slightly late, as real ones are.
         let late = u64::from(users) * 3;
         let mut part = Interval::new(1);
         part.from = Nanos::from_millis(place * 1_000 + late);
@@ -143,7 +145,7 @@ mod tests {
         let mut gather = Gather::new(2, Nanos::from_secs(1));
         put(&mut gather, 0, part(0, 1, 0.1, &[1]));
         put(&mut gather, 0, part(1, 1, 0.1, &[1]));
-        // Both seconds at once: their middle is in the later one.
+        // An interval of two seconds, whose middle is in the later one.
         let mut long = part(1, 1, 0.1, &[1, 1]);
         long.from = Nanos::ZERO;
         put(&mut gather, 1, long);
@@ -187,7 +189,7 @@ mod tests {
         assert!((whole.samples[0].busiest_worker_cpu_s - 0.3).abs() < 1e-12);
     }
 
-    /// A user in simulated time, whose answers take what its random stream says.
+    /// A user in simulated time; a random stream gives the response times.
     struct Simulated(Timer);
 
     impl UserFactory for Simulated {
@@ -210,7 +212,7 @@ mod tests {
         fn end_session(&self) {}
     }
 
-    /// A driver in simulated time: four seconds of a load, second by second.
+    /// Intervals of a driver in simulated time: four seconds of load, second by second.
     fn simulated(workers: usize, place: Option<Place>) -> Vec<Interval> {
         let settings = fleet::settings(&TestWorkload::default(), &plan(workers), None).unwrap();
         let mut simulation = Simulation::of_driver(&settings, place, Simulated);

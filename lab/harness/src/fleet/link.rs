@@ -1,4 +1,5 @@
-//! The harness's end of one driver: greeting, clock, order, and then a task that hears it until it ends.
+//! The harness's end of one driver: greeting, clock, order, and then a task that reads messages until the
+//! end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,24 +21,24 @@ use super::order::Order;
 use super::several::DriverAt;
 use super::wire::{Trouble, Wire};
 
-/// A driver that says nothing for this long is gone: it should say something every second.
+/// Time after which a silent driver counts as gone; it sends a message every second.
 pub(super) const SILENCE: Duration = Duration::from_secs(5);
 
-/// A driver may need so long to accept a connection; it was ready before.
+/// Time in which a driver must accept a connection; it was ready before.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Its clock is measured so often.
+/// Interval between clock measurements.
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
 
-/// Commands that wait to be sent.
+/// Bound of the queue of commands.
 const COMMANDS: usize = 64;
 
-/// A driver that is ready, and not begun.
+/// A driver that is prepared and has not begun.
 pub(super) struct Opened {
     pub(super) name: String,
     wire: Wire,
     pub(super) offset: Offset,
-    /// What it said of its host.
+    /// Cores of its host, as it reported.
     pub(super) cores: usize,
     pub(super) open_files: u64,
 }
@@ -51,28 +52,29 @@ pub(super) struct Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // The driver hears the end of its connection, and ends.
+        // The driver sees the closed connection and ends.
         self.task.abort();
     }
 }
 
-/// What a driver's task has to tell.
+/// Event of a driver's task.
 pub(super) enum Event {
-    /// Its workers run; what its process used so far.
+    /// Its workers run; figures of its process so far.
     Started(Facts),
-    /// An interval is closed.
+    /// An interval has ended.
     Interval(Box<Interval>, Facts),
     /// Its clock was measured.
     Clock(Offset),
-    /// It heard of a change too late.
+    /// It received a change too late, by this time.
     Late(Nanos),
-    /// Its last interval was before this.
+    /// It sent its last interval before.
     Ended(Vec<String>),
-    /// Nothing more comes of it.
+    /// The driver is lost.
     Lost(FleetError),
 }
 
-/// Connects and makes everything ready. Drivers are opened side by side, so that names are resolved everywhere at once.
+/// Connects to a driver and prepares it. Drivers are opened side by side, so that all resolve names at the
+/// same time.
 pub(super) async fn open(
     at: DriverAt,
     clock: Clock,
@@ -98,7 +100,7 @@ pub(super) async fn open(
         _ => return Err(opening.nonsense("an answer that is no welcome")),
     };
     opening.order(order, &bytes).await?;
-    // Last, so that it is fresh when the load begins.
+    // Last, so that the measurement is recent when the load begins.
     let offset = opening.measure(clock).await?;
     Ok(Opened { name: opening.name, wire: opening.wire, offset, cores, open_files })
 }
@@ -121,7 +123,7 @@ impl Opening {
         self.wire.say(command).await.map_err(of(&self.name))
     }
 
-    /// The next answer. That it still lives is none.
+    /// Waits for the next reply; heartbeats are skipped.
     async fn hear(&mut self) -> Result<Said, FleetError> {
         loop {
             let frame = self.wire.next().await.map_err(of(&self.name))?;
@@ -181,7 +183,7 @@ impl Round {
         Command::Ping { n: self.n }
     }
 
-    /// Takes an answer; the best of all when it was the last, or the round is not over.
+    /// Takes an answer. Returns the best offset after the last one, `None` before.
     fn pong(&mut self, n: u64, theirs: Nanos) -> Option<Offset> {
         let answered = self.clock.now();
         if n != self.n {
@@ -201,19 +203,19 @@ fn said(frame: &Frame) -> Result<Said, Trouble> {
     }
 }
 
-/// What a driver's task must know.
+/// Parameters of a driver's task.
 #[derive(Clone, Copy)]
 pub(super) struct Hearing {
     pub(super) driver: usize,
     pub(super) clock: Clock,
-    /// Operations of the workload.
+    /// Number of operations of the workload.
     pub(super) ops: usize,
     /// Length of an interval.
     pub(super) interval: Nanos,
 }
 
 impl Opened {
-    /// Goes on in a task of its own, which tells `events` what it hears.
+    /// Starts the task, which sends its events to `events`.
     pub(super) fn hear(self, hearing: Hearing, events: mpsc::Sender<(usize, Event)>) -> Link {
         let (commands, orders) = mpsc::channel(COMMANDS);
         let ear = Ear { name: self.name.clone(), wire: self.wire, hearing, events };
@@ -222,7 +224,7 @@ impl Opened {
 }
 
 impl Link {
-    /// Sends a command soon. A driver for which so many wait takes none any more.
+    /// Queues a command. Fails if the queue is full.
     pub(super) fn say(&self, command: Command) -> Result<(), FleetError> {
         self.commands.try_send(command).map_err(|_| of(&self.name)(Trouble::Silent(SILENCE)))
     }
@@ -235,12 +237,12 @@ struct Ear {
     events: mpsc::Sender<(usize, Event)>,
 }
 
-/// What to do after something was heard.
+/// Action after a message.
 enum Then {
     GoOn,
-    /// An interval came.
+    /// An interval was received.
     Interval,
-    /// It took its leave.
+    /// The driver said that it ends.
     Ended,
 }
 
@@ -249,11 +251,11 @@ impl Ear {
         if let Err(why) = self.hear_all(orders).await {
             self.tell(Event::Lost(why)).await;
         }
-        // Takes the connection with it.
+        // Closes the connection, too.
     }
 
     async fn tell(&self, event: Event) {
-        // Nobody listens when the run is over.
+        // The receiver is gone once the run has ended.
         let _ = self.events.send((self.hearing.driver, event)).await;
     }
 

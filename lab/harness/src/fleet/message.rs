@@ -1,4 +1,4 @@
-//! What harness and driver say to each other, and an interval on its way.
+//! Messages between harness and driver, and the encoding of intervals.
 
 use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessSample;
@@ -8,63 +8,63 @@ use serde::{Deserialize, Serialize};
 use super::frame::FrameError;
 use super::order::Order;
 
-/// Version of all of this. Both ends must have the same; the program's own version must be the same too.
+/// Version of the protocol. Both ends must have the same protocol and program version.
 pub(super) const PROTOCOL: u32 = 2;
 
-/// From the harness to a driver. Times are nanoseconds.
+/// Message from the harness to a driver. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum Command {
-    /// The first message. There is a connection for each load.
+    /// First message of the connection. Each load has its own connection.
     Hello { protocol: u32, tool: String, token: String, loads: usize },
-    /// What does your clock show?
+    /// Asks for the time of the driver's clock.
     Ping { n: u64 },
-    /// Get ready for this load. The bytes of its files follow.
+    /// Orders the preparation of a load. The bytes of its files follow.
     Prepare { order: Box<Order> },
-    /// Begin to count when your clock shows this.
+    /// Sets the instant of the driver's clock at which the load begins.
     Start { origin: u64 },
-    /// Change the level, beginning at this instant of the load.
+    /// Changes the level, beginning at an instant of the load.
     Ramp {
         #[serde(with = "barograph_record::level")]
         level: Level,
         over: u64,
         at: u64,
     },
-    /// No new operations.
+    /// Stops new operations.
     Stop { drain: u64 },
-    /// How are you?
+    /// Asks for the status.
     Status,
 }
 
-/// From a driver to the harness.
+/// Message from a driver to the harness.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "said", rename_all = "snake_case")]
 pub(super) enum Said {
-    /// The token was right.
+    /// The token was correct.
     Welcome { protocol: u32, tool: String, cores: usize, open_files: u64 },
-    /// It will not: why, and the exit code that says whose side that is on.
+    /// A refusal: reason, and exit code that names the side at fault.
     Refused { why: String, exit: u8 },
-    /// What the clock shows.
+    /// Time of the driver's clock.
     Pong { n: u64, at: u64 },
-    /// Names are resolved, files are read.
+    /// Names are resolved and files are read.
     Prepared,
-    /// Workers run, and wait for the beginning.
+    /// Workers run and wait for the start.
     Started { facts: Facts },
-    /// Comes every second, asked for or not: level asked for, and the load's time.
+    /// Status, sent every second and on request: level asked for, and the load's time.
     Status {
         #[serde(with = "barograph_record::level")]
         level: Level,
         at: u64,
     },
-    /// A change came so much later than it was to begin.
+    /// Delay of a change that was received too late.
     Late { by: u64 },
-    /// The last interval is sent. What failed operations saw, in lines for people.
+    /// The last interval was sent. `told` describes failed operations for users.
     Ended { told: Vec<String> },
-    /// The engine broke.
+    /// The engine failed.
     Failed { why: String },
 }
 
-/// What the driver's process used so far. Times are nanoseconds.
+/// Resource use of the driver's process so far. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Facts {
     /// By the driver's clock.
@@ -76,7 +76,7 @@ pub(super) struct Facts {
     open_files: Option<u64>,
     voluntary_switches: u64,
     involuntary_switches: u64,
-    /// Sockets; counted every now and then, since counting many takes long.
+    /// Open sockets; counted rarely, as counting many takes long.
     pub(super) connections: Option<u64>,
 }
 
@@ -109,17 +109,17 @@ impl Facts {
     }
 }
 
-/// Reads a message.
+/// Decodes a message.
 pub(super) fn read<'m, T: Deserialize<'m>>(body: &'m [u8]) -> Result<T, FrameError> {
     serde_json::from_slice(body).map_err(FrameError::Message)
 }
 
-/// The body of a message.
+/// Encodes a message.
 pub(super) fn body<T: Serialize>(message: &T) -> Vec<u8> {
     serde_json::to_vec(message).expect("numbers, words and lists have a form in JSON")
 }
 
-/// The body of an interval with its facts: how long these are, these, the interval.
+/// Encodes an interval with its facts: length of the facts, the facts, the interval.
 pub(super) fn interval_body(interval: &Interval, facts: &Facts) -> Vec<u8> {
     let facts = body(facts);
     let length = u16::try_from(facts.len()).expect("nine numbers take a few hundred bytes");
@@ -129,7 +129,7 @@ pub(super) fn interval_body(interval: &Interval, facts: &Facts) -> Vec<u8> {
     bytes
 }
 
-/// Reads an interval of `ops` operations with its facts.
+/// Decodes an interval of `ops` operations with its facts.
 pub(super) fn read_interval(body: &[u8], ops: usize) -> Result<(Interval, Facts), FrameError> {
     let short = FrameError::OutOfPlace("an interval without its facts");
     let Some((length, rest)) = body.split_first_chunk::<2>() else { return Err(short) };

@@ -1,14 +1,16 @@
-//! Several drivers: the engine in processes of their own, anywhere, as one load.
+//! Several drivers as one load: the engine in processes of their own, on any hosts.
 //!
-//! Every driver is a unit that runs `barograph drive` and takes one control connection, from the harness. Over it goes the
-//! plan with the files it needs, then the commands; back come whole intervals, never averages. A driver makes the choices
-//! of its share of the workers ([`barograph_engine::Place`]), so that any number of drivers does what one would do.
+//! Every driver is a unit that runs `barograph drive` and accepts a control connection from the harness. The
+//! harness sends the plan with the files it needs, then commands; the driver sends whole intervals, never
+//! averages. A driver makes the choices of its share of the workers ([`barograph_engine::Place`]), so any
+//! number of drivers makes the choices of one.
 //!
-//! Drivers have clocks of their own. [`Fleet::connect`] measures how far each is from ours and gives all of them the same
-//! instant to begin at, each in its own time; from there on all count alike. What clocks drift afterwards is measured
-//! and told, and ends the run before intervals could be taken for their neighbours.
+//! Drivers have clocks of their own. [`Fleet::connect`] measures the offset of each from the harness's clock
+//! and gives all drivers the same start, each in its own time. Later drift is measured and reported, and ends
+//! the run before intervals could be assigned to the wrong place.
 //!
-//! The control connection is not encrypted: its token keeps strangers from using a driver, not from listening.
+//! The control connection is not encrypted: the token protects a driver from use by others, not from
+//! eavesdropping.
 
 mod clock;
 pub mod driver;

@@ -1,6 +1,6 @@
-//! What a driver must know of a load: the plan, what was decided about it, and the bytes of the files it names.
+//! Order of a load for a driver: the plan, the decisions about it, and the bytes of the files it names.
 //!
-//! A driver's host may see none of our folders, so files travel as bytes.
+//! A driver's host need not share folders with the harness, so files are sent as bytes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use serde::{Deserialize, Serialize};
 use super::FleetError;
 use crate::HarnessError;
 
-/// Most bytes of all files together: as many as a scenario may name, and a long trace.
+/// Limit for the bytes of all files together: the limit of a scenario and of a trace.
 pub(super) const MOST_BYTES: u64 = (1 << 30) + (256 << 20);
 
-/// Most files.
+/// Largest number of files.
 const MOST_FILES: usize = 1_024;
 
 /// A load for several drivers.
 pub struct FleetJob<'j> {
     /// The workload.
     pub workload: &'j dyn Workload,
-    /// The plan with nothing left open. Its `driver.workers` are those of each driver.
+    /// The plan with nothing left open. `driver.workers` is the number of workers of each driver.
     pub plan: &'j Plan,
-    /// Where the target answers, as drivers reach it.
+    /// URL of the target as seen by the drivers.
     pub url: &'j str,
-    /// The data under the application, where the run deploys it.
+    /// Data set of the application, if the run deploys it.
     pub data: Option<&'j DataSet>,
-    /// Starts that come from outside.
+    /// Arrivals from outside.
     pub open: Option<&'j OpenLoop>,
-    /// Files the workload is made of, in the order in which the driver's program expects them.
+    /// Files of the workload, in the order that the driver's program expects.
     pub files: Vec<SentFile>,
-    /// This program's version; drivers must have the same.
+    /// Version of this program; drivers must have the same.
     pub tool: &'j str,
 }
 
-/// One driver's part of a load, without the bytes of its files.
+/// Share of one driver in a load, without the bytes of its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Order {
     name: String,
@@ -49,11 +49,11 @@ pub(super) struct Order {
     workers: usize,
     first_worker: usize,
     total_workers: usize,
-    /// What the data are called; a driver that comes to another name has other data in mind.
+    /// Stamp of the data set. A driver that computes another one uses other data.
     stamp: Option<String>,
     open: Option<Opened>,
     files: Vec<Named>,
-    /// Bytes of the instants of a trace, behind those of the files.
+    /// Bytes of the arrivals of a trace, which follow those of the files.
     trace_bytes: u64,
 }
 
@@ -79,14 +79,14 @@ enum Coming {
     Trace,
 }
 
-/// Everything that goes to the drivers of a load: the order of each, and the bytes they share.
+/// Orders for the drivers of a load: one for each, and the bytes they share.
 pub(super) struct Orders {
     pub(super) each: Vec<Order>,
     pub(super) bytes: Vec<Arc<[u8]>>,
 }
 
 impl Orders {
-    /// Deals out the workers.
+    /// Divides the workers among the drivers.
     pub(super) fn new(job: &FleetJob<'_>, drivers: usize) -> Result<Self, FleetError> {
         let named = |file: &SentFile| Named { path: file.0.clone(), bytes: file.1.len() as u64 };
         let files: Vec<Named> = job.files.iter().map(named).collect();
@@ -116,7 +116,7 @@ impl Orders {
     }
 }
 
-/// What a driver decides as the harness did.
+/// Decisions of the harness that a driver must follow.
 fn decided(plan: &Plan) -> Vec<(String, String)> {
     let driver = &plan.driver;
     let size = &plan.data.size;
@@ -142,7 +142,7 @@ fn opened(open: &OpenLoop) -> Opened {
     }
 }
 
-/// The instants of a trace, eight bytes each.
+/// Arrivals of a trace, eight bytes each.
 fn trace(open: &OpenLoop) -> Vec<u8> {
     match &open.arrivals {
         Arrivals::Trace(instants) => instants.iter().flat_map(|at| at.0.to_le_bytes()).collect(),
@@ -150,19 +150,19 @@ fn trace(open: &OpenLoop) -> Vec<u8> {
     }
 }
 
-/// An order whose bytes come piece by piece.
+/// An order whose bytes arrive in pieces.
 pub(super) struct Receipt {
     order: Box<Order>,
     got: Vec<Vec<u8>>,
 }
 
 impl Receipt {
-    /// `None` when it announces more than any load has.
+    /// Starts a receipt; `None` if the announced size exceeds the limit.
     pub(super) fn new(order: Box<Order>) -> Option<Self> {
         let sum = order.files.iter().try_fold(order.trace_bytes, |sum, file| sum.checked_add(file.bytes))?;
         let fits =
             sum <= MOST_BYTES && order.files.len() <= MOST_FILES && order.trace_bytes.is_multiple_of(8);
-        // Workers are threads.
+        // Each worker is a thread.
         let sensible = (1..=256).contains(&order.workers)
             && order.first_worker.checked_add(order.workers).is_some_and(|end| end <= order.total_workers);
         (fits && sensible).then(|| Receipt { order, got: vec![Vec::new()] })
@@ -172,7 +172,8 @@ impl Receipt {
         self.order.files.get(nth).map_or(self.order.trace_bytes, |file| file.bytes)
     }
 
-    /// Takes the next bytes; false when there are more than were announced. Files follow each other without gaps.
+    /// Takes the next bytes; returns false if they exceed the announced size. Files follow each other without
+    /// gaps.
     pub(super) fn take(&mut self, mut piece: &[u8]) -> bool {
         loop {
             let nth = self.got.len() - 1;
@@ -191,14 +192,14 @@ impl Receipt {
         }
     }
 
-    /// Has everything come?
+    /// Whether all announced bytes have arrived.
     pub(super) fn is_whole(&self) -> bool {
         let announced: u64 = (0..=self.order.files.len()).map(|nth| self.announced(nth)).sum();
         self.got.iter().map(|bytes| bytes.len() as u64).sum::<u64>() == announced
     }
 
-    /// Makes the load ready. Takes as long as names take to resolve and targets to answer. The plan's target is there already,
-    /// at the URL of the harness.
+    /// Prepares the load, which blocks while names are resolved and the target is reached. The plan's target
+    /// is one that exists already, at the URL sent by the harness.
     pub(super) fn ready(self, workloads: Workloads) -> Result<Ready, HarnessError> {
         let Receipt { order, mut got } = self;
         got.resize_with(order.files.len() + 1, Vec::new);
@@ -214,7 +215,7 @@ impl Receipt {
         let files: Vec<SentFile> =
             order.files.iter().map(|file| file.path.clone()).zip(got.into_iter().map(Arc::from)).collect();
         let workload = workloads.of_files(&plan, &files)?;
-        // They can be large.
+        // Files can be large.
         drop(files);
         let data =
             order.stamp.as_ref().map(|stamp| data_called(stamp, workload.as_ref(), &plan)).transpose()?;
@@ -242,7 +243,7 @@ impl Opened {
     }
 }
 
-/// A load that can begin.
+/// A prepared load.
 pub(super) struct Ready {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) load: Box<dyn Runnable>,
@@ -250,7 +251,7 @@ pub(super) struct Ready {
     pub(super) place: Place,
 }
 
-/// The data set of the plan, which must be the one the harness means.
+/// Data set of the plan; an error if its stamp differs from the harness's.
 fn data_called(stamp: &str, workload: &dyn Workload, plan: &Plan) -> Result<DataSet, HarnessError> {
     let refused = |wrong: Refusal| HarnessError::Refused(Refused(vec![wrong]));
     let sets = workload.application().and_then(Application::data_sets).ok_or(HarnessError::NoData)?;
@@ -277,7 +278,7 @@ fn unknown_profile(plan: &Plan) -> HarnessError {
     }]))
 }
 
-/// What the engine is told of a plan; `None` when the workload has no such profile.
+/// Settings of the engine for a plan; `None` if the workload has no such profile.
 pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLoop>) -> Option<Settings> {
     let profile = workload.profile(&plan.profile)?;
     Some(Settings {

@@ -1,4 +1,4 @@
-//! Drivers in threads of this process: who may lead them, what they are told, and how their clocks are read.
+//! Drivers in threads of this process: authentication, orders and clocks.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -33,7 +33,7 @@ struct Running {
     thread: JoinHandle<Result<(), FleetError>>,
 }
 
-/// Makes test workloads, and shows the files that they come from.
+/// Makes test workloads, and shows the files it is given.
 struct Made(fn() -> TestWorkload, Option<SyncSender<Vec<SentFile>>>);
 
 impl WorkloadKeys for Made {
@@ -55,7 +55,7 @@ impl WorkloadFactory for Made {
     }
 }
 
-/// A list of one, for as long as this process.
+/// A list of one workload, leaked for the life of this process.
 fn listed(made: Made) -> Workloads {
     let made: &'static dyn WorkloadFactory = Box::leak(Box::new(made));
     Workloads { all: Box::leak(Box::new([made])), platforms: &[] }
@@ -116,8 +116,8 @@ fn refusal(why: Result<Vec<Fleet>, HarnessError>) -> (String, ExitCode) {
     }
 }
 
-/// The next interval in which both drivers have a part. One that the machine holds up joins two intervals, and then one comes
-/// without it.
+/// Waits for the next interval with figures of both drivers. A delayed driver joins two intervals, and the
+/// next one then comes without it.
 async fn of_both(fleet: &mut Fleet) -> Interval {
     loop {
         let interval = fleet.next().await.unwrap().unwrap();
@@ -145,8 +145,8 @@ fn drivers_make_one_load_and_end_with_it() {
         let there = fleet.ramp(3, Nanos::ZERO).await.unwrap();
         assert!(there >= asked + EngineHandle::SOONEST, "a change is announced before it begins");
         while of_both(&mut fleet).await.users < 3 {}
-        // The instants at which each closed it, on one grid: late by what the machine takes, and not a grid apart as soon
-        // as that is little.
+        // Instants at which each driver closed it, on one grid: late by delays of the machine, and never a
+        // grid apart once those are small.
         let mut is_on_the_grid = false;
         while !is_on_the_grid {
             let interval = of_both(&mut fleet).await;
@@ -167,7 +167,7 @@ fn drivers_make_one_load_and_end_with_it() {
     }
 }
 
-/// One load ends before the other: drivers stay until the last.
+/// Drivers stay until the last load, though one load ends before the other.
 #[test]
 fn drivers_share_each_of_several_loads_on_one_clock() {
     let (workload, few, mut many) = (TestWorkload::default(), plan(), plan());
@@ -210,7 +210,7 @@ fn a_shifted_clock_is_found_within_its_stated_uncertainty() {
         let running = driver_with("shifted", Clock::since(theirs), workloads());
         let orders = Orders::new(&job(&workload, &plan), 1).unwrap();
         let order = (orders.each[0].clone(), Arc::new(orders.bytes), 1);
-        // A clock that does not run yet shows zero.
+        // A clock that has not started shows zero.
         while ours.elapsed() < Duration::from_millis(200) {
             std::hint::spin_loop();
         }
@@ -288,7 +288,7 @@ fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out(
             "{why}"
         );
         assert_eq!(exit, ExitCode::Refused);
-        // Somebody who says nothing takes nobody's place.
+        // A silent connection does not take a place.
         let _silent = TcpStream::connect(at.address).unwrap();
         drop(Fleet::connect(&[at], &[job(&workload, &plan)]).await.unwrap());
     });
@@ -338,7 +338,7 @@ fn files_reach_the_driver_byte_by_byte() {
     assert!(running.thread.join().unwrap().is_err());
 }
 
-/// Says something to a driver and gives all it answers until it hangs up.
+/// Sends bytes to a driver and returns all it answers until it closes the connection.
 fn say(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -346,7 +346,7 @@ fn say(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
         Ok(_) => {}
-        // It hung up with bytes unread.
+        // It closed the connection with unread bytes.
         Err(why) => assert_eq!(why.kind(), std::io::ErrorKind::ConnectionReset),
     }
     answer
@@ -363,7 +363,7 @@ fn nonsense_before_the_greeting_is_hung_up_on() {
         framed(Of::Piece, b"x"),
         message(&Command::Ping { n: 1 }),
         message(&Command::Stop { drain: 0 }),
-        // A greeting of a gigabyte is not waited for.
+        // A greeting that announces a gigabyte is refused at once.
         [0, 0, 0, 64, b'm'].to_vec(),
     ] {
         assert_eq!(say(at.address, &nonsense), b"", "{nonsense:?}");

@@ -1,4 +1,4 @@
-//! The secret that a driver and its harness share.
+//! Secret shared by a driver and its harness.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -6,13 +6,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Bytes of chance in a token: nobody guesses them.
+/// Random bytes in a token, too many to guess.
 const CHANCE: usize = 32;
 
-/// Longest token that is read from a file.
+/// Longest token file in bytes.
 const LONGEST: u64 = 4_096;
 
-/// A secret word. It goes over the control connection as it is, which whoever can listen there can read.
+/// A secret word. It is sent unencrypted over the control connection, so anyone who can read the traffic can
+/// read it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -23,20 +24,20 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// A new one, made of the system's chance.
+    /// Makes a new token of the system's random bytes.
     ///
     /// # Errors
-    /// When the system gives none.
+    /// If the system provides none.
     pub fn fresh() -> io::Result<Self> {
         let mut chance = [0; CHANCE];
         File::open("/dev/urandom")?.read_exact(&mut chance)?;
         Ok(Token(chance.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Reads one from a file; white space around it does not count.
+    /// Reads a token from a file; white space around it is ignored.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds no word of at most 4,096 bytes.
+    /// If the file cannot be read, or does not hold a word of at most 4,096 bytes.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut text = String::new();
         File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
@@ -48,16 +49,16 @@ impl Token {
         Ok(Token(word.to_owned()))
     }
 
-    /// Writes it into a new file that only its owner reads.
+    /// Writes the token to a new file that only its owner can read.
     ///
     /// # Errors
-    /// When there is such a file already, or it cannot be written.
+    /// If the file exists already or cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(self.0.as_bytes())
     }
 
-    /// Is it this word? Takes as long for a wrong one of the same length as for the right one.
+    /// Whether the token is this word. The comparison takes the same time for all words of the same length.
     pub(super) fn is(&self, word: &str) -> bool {
         let differ = |(a, b): (u8, u8)| a ^ b;
         let all = self.0.bytes().zip(word.bytes()).map(differ).fold(0, |all, one| all | one);

@@ -1,4 +1,4 @@
-//! What each driver did in a measured window: which of them was the limit, when the drivers were.
+//! Figures of each driver in a measured window, to name the driver that was the limit.
 
 use barograph_model::{Check, CheckId};
 
@@ -14,7 +14,7 @@ pub(crate) fn follow(window: &mut Vec<DriverSample>, next: &[DriverSample]) {
     }
 }
 
-/// Names the driver with the largest figure in checks that the drivers broke.
+/// Names the driver with the largest figure in each check that the drivers failed.
 pub(crate) fn name_the_limit(checks: &mut [Check], window: &[DriverSample], seconds: f64) {
     let lag_ms = |sample: &DriverSample| sample.lag.value_at_quantile(0.99) as f64 / 1e3;
     let busy = |sample: &DriverSample| sample.busiest_worker_cpu_s / seconds.max(1e-9);
@@ -68,7 +68,7 @@ mod tests {
             none.to_owned(),
         ];
         assert_eq!(found, expected);
-        // The only driver is this process, and needs no name.
+        // A single driver is this process and needs no name.
         let mut alone = [check(lag, false)];
         name_the_limit(&mut alone, &[], 2.0);
         assert_eq!(alone[0].driver, None);

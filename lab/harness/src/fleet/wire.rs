@@ -1,4 +1,4 @@
-//! One end of a control connection: frames in and out, and patience that ends.
+//! One end of a control connection: frames in both directions, with a time limit.
 
 use std::io;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::frame::{Frame, FrameError, Frames, Kind, framed};
 use super::message;
 
-/// Room that is made for what comes next.
+/// Bytes reserved for each read.
 const ROOM: usize = 64 << 10;
 
-/// Why nothing more comes over a connection.
+/// Reason for the end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// The other end closed it, or its process ended.
     #[error("the connection was closed")]
     Closed,
-    /// Nothing came, or nothing was taken, for too long.
+    /// Nothing was received or accepted for this long.
     #[error("nothing was heard for {} s", .0.as_secs())]
     Silent(Duration),
-    /// The system says so.
+    /// The system reported an error.
     #[error("the connection broke")]
     Broken(#[source] io::Error),
-    /// What came makes no sense.
+    /// Invalid data were received.
     #[error("what it said cannot be understood")]
     Nonsense(#[source] FrameError),
 }
@@ -36,7 +36,7 @@ impl From<FrameError> for Trouble {
     }
 }
 
-/// A connection.
+/// A control connection.
 pub(super) struct Wire {
     stream: TcpStream,
     frames: Frames,
@@ -45,27 +45,28 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// `most` is the longest frame taken, `patience` how long the other end may be silent.
+    /// Wraps a stream. `most` is the longest frame allowed, `patience` the longest silence of the other end.
     pub(super) fn new(stream: TcpStream, most: usize, patience: Duration) -> io::Result<Self> {
-        // Commands are small and must not wait for more of them.
+        // Commands are small and must not wait for further data.
         stream.set_nodelay(true)?;
         Ok(Wire { stream, frames: Frames::new(most), heard: tokio::time::Instant::now(), patience })
     }
 
-    /// Both ends know each other now.
+    /// Sets the limits after the greeting.
     pub(super) fn trust(&mut self, most: usize, patience: Duration) {
         self.frames.most = most;
         self.patience = patience;
     }
 
-    /// The next frame. May be dropped and asked again: nothing gets lost.
+    /// Waits for the next frame. May be dropped and called again without losing data.
     pub(super) async fn next(&mut self) -> Result<Frame, Trouble> {
         loop {
             if let Some(frame) = self.frames.next()? {
                 return Ok(frame);
             }
             self.frames.bytes.reserve(ROOM);
-            // What is there already is read first, however late that is: our own process may have stood still.
+            // Data that have arrived are read first, however late, as this process may have been held up
+            // itself.
             let read = timeout_at(self.heard + self.patience, self.stream.read_buf(&mut self.frames.bytes));
             match read.await {
                 Ok(Ok(0)) => return Err(Trouble::Closed),
@@ -90,10 +91,10 @@ impl Wire {
         }
     }
 
-    /// Nothing more will be said. Waits until the other end has gone too: a connection that is closed with unread bytes
-    /// takes the last answers with it.
+    /// Ends the conversation. Waits until the other end has closed, too: closing a connection with unread
+    /// bytes discards the last replies.
     pub(super) async fn part(mut self) {
-        // It may be gone already.
+        // It may be closed already.
         let _ = self.stream.shutdown().await;
         while self.next().await.is_ok() {}
     }

@@ -1,20 +1,20 @@
-//! Can a window that is being measured still pass? One that cannot need not be measured to its end.
+//! Early end of a window that can no longer pass.
 
 use barograph_model::{Bound, Nanos, Profile, Rule, Subject, TimeLimits};
 use barograph_stats::{Interval, OpStats, Part};
 
-/// No window ends before this part of it, so that what is measured of it is more than its first moment.
+/// Smallest share of a window before it may end early, so that more than its first moment is measured.
 const LEAST_PART: f64 = 1.0 / 3.0;
 
-/// No window ends with fewer intervals: the tests for steadiness need some more than the fewest they accept.
+/// Fewest intervals of a window that ends early; the tests for steadiness require nearly as many.
 const LEAST_INTERVALS: usize = 5;
 
-/// In the rest of the window an operation may happen this many times as often as in its busiest interval so far.
+/// Assumed rate of an operation in the rest of the window, in multiples of its busiest interval so far.
 const MORE_OFTEN: f64 = 1.5;
 
-/// Is it certain that the window will not pass? It is when an operation has been over a limit, or has failed, more often
-/// than a whole window of it may, even if from now on it happens far more often than until now and every one is in time.
-/// Rules about means, rates, shares and measures give no window up.
+/// Whether the window is certain to fail. It is if an operation has exceeded a limit or failed more often
+/// than a whole window allows, assuming a far higher rate from now on with all operations in time. Rules
+/// about means, rates, shares and measures never end a window early.
 pub(super) fn hopeless(joined: &Interval, parts: &[Part], (profile, span): (&Profile, Nanos)) -> bool {
     let (seconds, whole) = (joined.seconds(), span.as_secs_f64());
     if parts.len() < LEAST_INTERVALS || seconds < whole * LEAST_PART || seconds >= whole {
@@ -33,7 +33,8 @@ pub(super) fn hopeless(joined: &Interval, parts: &[Part], (profile, span): (&Pro
     })
 }
 
-/// Operations that speak against a rule, and which part of all may; `None` where none does by itself.
+/// Operations that break a rule, and the share of all that may; `None` if no single operation counts against
+/// it.
 fn bad(rule: &Rule, stats: &OpStats, limits: &TimeLimits) -> Option<(u64, f64)> {
     match (rule.subject, rule.bound) {
         (Subject::Response { quantile, .. } | Subject::Service { quantile, .. }, Bound::AtMost(_)) => {
@@ -67,7 +68,7 @@ mod tests {
         Profile::usual("test", &[rule()], None)
     }
 
-    /// Intervals of a second with 1,000 operations each, so many of them late or failed.
+    /// Intervals of one second with 1,000 operations each, of which `late` are late and `failed` fail.
     fn window(seconds: u64, late: u64, failed: u64) -> (Interval, Vec<Part>) {
         let mut joined: Option<Interval> = None;
         let mut parts = Vec::new();
@@ -93,12 +94,13 @@ mod tests {
 
     #[test]
     fn a_window_that_cannot_pass_is_given_up_and_no_sooner() {
-        // After 10 of 30 s a whole window has at most 10,000 x (1 + 1.5 x 20 / 10) = 40,000 operations; 400 may be late.
+        // After 10 of 30 s, a whole window has at most 10,000 x (1 + 1.5 x 20 / 10) = 40,000 operations; 400
+        // may be late.
         assert!(!given_up(10, 40, 0) && given_up(10, 41, 0));
         assert!(!given_up(10, 0, 40) && given_up(10, 0, 41));
         assert!(!given_up(9, 1_000, 0), "not before a third of it");
         assert!(!given_up(30, 1_000, 0), "a whole window is judged as it is");
-        // Late in the window little can still mend it.
+        // Near the end of the window, little can make up for it.
         assert!(!given_up(28, 11, 0) && given_up(28, 12, 0));
     }
 

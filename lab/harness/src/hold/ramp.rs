@@ -1,4 +1,4 @@
-//! The first ramp of a search: load comes until all of it is there or the target gives way.
+//! The first ramp of a search: load grows to the highest level or until the target gives way.
 
 use std::collections::VecDeque;
 
@@ -10,24 +10,24 @@ use super::words;
 use crate::HarnessError;
 use crate::drive::{Drive, Each};
 
-/// The ramp has failed when in so many intervals running …
+/// Bad intervals in a row after which the ramp has failed.
 pub(super) const BAD_INTERVALS: usize = 3;
-/// … more than this part of the operations were over their limit or failed, …
+/// Share of late or failed operations above which an interval is bad.
 const BAD_SHARE: f64 = 0.05;
-/// … or fewer than this part of the operations that should have been done came to an end. Below so many users and so few
-/// operations chance alone can do that.
+/// Share of the expected operations below which an interval is bad.
 const CARRIED_SHARE: f64 = 0.5;
-/// A target keeps up while no more than this part of the operations, or what the loosest rule allows, is over its limit or
-/// failed.
+/// Share of late or failed operations up to which a target keeps up, unless the loosest rule allows more.
 const WELL_SHARE: f64 = 0.01;
+/// Number of users from which an interval of the ramp can be bad; with fewer, chance alone could make it so.
 const JUDGED_FROM_USERS: u32 = 100;
+/// Number of operations from which an interval of the ramp can be bad, with any number of users.
 const JUDGED_FROM_OPS: u64 = 100;
 
-/// A piece of a growing ramp lasts so many intervals at least.
+/// Fewest intervals in a piece of a growing ramp.
 const LEG_INTERVALS: u64 = 2;
 
-/// Load comes until all of it is there or the target gives way. Says how much there was, and which of the two it was: where
-/// the target gave way, at most as much as it carried.
+/// Raises the load to the highest level or until the target gives way. Returns the level reached and which of
+/// the two happened; if the target gave way, at most the level it carried.
 pub(super) async fn first_ramp(
     drive: &mut Drive<'_, '_>,
     bounds: SearchBounds,
@@ -75,13 +75,13 @@ pub(super) async fn first_ramp(
     Ok((most, RampEnd::GaveWay))
 }
 
-/// The highest level whose operations came to an end in time, over some intervals running.
+/// The highest level whose operations ended in time over several intervals in a row.
 ///
-/// It is what the end of a ramp says of the capacity. How high the level itself was says little when a target gives way long
-/// before that shows in response times, and users who just came do less than they will.
+/// This is the ramp's estimate of the capacity. The level itself says little: a target may give way long
+/// before response times show it, and new users do less than they will later.
 #[derive(Default)]
 struct MostCarried {
-    /// Of the last intervals, the operations in time and how many of them one user, or one arrival per second, makes.
+    /// For recent intervals: operations in time, and operations of one user or one arrival per second.
     last: VecDeque<(f64, f64)>,
     most: Option<f64>,
 }
@@ -101,8 +101,8 @@ impl MostCarried {
     }
 }
 
-/// Operations of an interval that ended in time, and how many of them one user, or one arrival per second, makes in it: 0
-/// where that is not known.
+/// Operations of an interval that ended in time, and operations of one user or one arrival per second in it;
+/// the latter is 0 if unknown.
 fn in_time(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
     let (ended, bad) = carried(each, interval, part);
     let of_one = match each.of.checked.plan.unit {
@@ -112,7 +112,7 @@ fn in_time(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
     (ended - bad, of_one)
 }
 
-/// How many operations with a limit a user makes in an interval, where the profile says so.
+/// Operations with a limit that a user starts in an interval, if the profile states it.
 fn of_a_user(each: Each<'_>, part: &Part) -> Option<f64> {
     let profile = &each.load.profile;
     let ops = (0..each.load.names.len()).map(|op| OpId(op as u8));
@@ -121,7 +121,8 @@ fn of_a_user(each: Each<'_>, part: &Part) -> Option<f64> {
     profile.derived.map(|derived| derived.ops_per_user_s * mix * part.seconds)
 }
 
-/// The first ramp in straight pieces: levels, and how long it takes to each. Where the data set the most users, one piece.
+/// Pieces of the first ramp: level and duration of each. One piece if the data set the largest number of
+/// users.
 fn legs(drive: &Drive<'_, '_>, bounds: SearchBounds, span: Nanos) -> Vec<(u32, Nanos)> {
     let is_known = |each: Each<'_>| {
         each.of.checked.plan.unit_of_all() == LoadUnit::Users && each.of.checked.data.is_some()
@@ -132,9 +133,9 @@ fn legs(drive: &Drive<'_, '_>, bounds: SearchBounds, span: Nanos) -> Vec<(u32, N
     growing(bounds, span, drive.run.plan.driver.interval)
 }
 
-/// Elsewhere the highest level is often no more than a guess far above the answer, so the level is doubled again and
-/// again in equal times: then as much time goes to every order of magnitude. A piece is long enough for some intervals;
-/// in a short ramp levels grow by more than twice.
+/// Pieces of a ramp that doubles the level in equal times. The highest level is often a guess far above the
+/// answer; doubling gives every order of magnitude the same time. A piece lasts several intervals; in a short
+/// ramp levels grow by more than twice.
 fn growing(bounds: SearchBounds, span: Nanos, interval: Nanos) -> Vec<(u32, Nanos)> {
     let (min, max) = (f64::from(bounds.min.max(1)), f64::from(bounds.max.max(1)));
     let doublings = (max / min).log2().ceil().max(0.0) as u64;
@@ -148,7 +149,7 @@ fn growing(bounds: SearchBounds, span: Nanos, interval: Nanos) -> Vec<(u32, Nano
     (0..legs).map(|leg| (level(leg), over)).collect()
 }
 
-/// The level in an interval of the ramp.
+/// Level of the load in an interval of the ramp.
 fn level_of(each: Each<'_>, interval: &Interval) -> u32 {
     match each.of.checked.plan.unit {
         LoadUnit::Users => interval.users,
@@ -158,7 +159,7 @@ fn level_of(each: Each<'_>, interval: &Interval) -> u32 {
     }
 }
 
-/// Does this interval of the ramp look like too much load?
+/// Whether an interval of the ramp shows too much load.
 fn gives_way(each: Each<'_>, interval: &Interval, part: &Part) -> bool {
     if interval.dropped > 0 {
         return true;
@@ -170,7 +171,7 @@ fn gives_way(each: Each<'_>, interval: &Interval, part: &Part) -> bool {
     carried < expected(each, interval, part) * CARRIED_SHARE || bad > carried * BAD_SHARE
 }
 
-/// Has the target done what waited in it, and does what comes in time?
+/// Whether the target has finished its queue and answers in time.
 pub(super) fn keeps_up(each: Each<'_>, interval: &Interval) -> bool {
     let part = Part::of(interval, &each.load.profile);
     let (carried, bad) = carried(each, interval, &part);
@@ -180,8 +181,8 @@ pub(super) fn keeps_up(each: Each<'_>, interval: &Interval) -> bool {
     carried > 0.0 && carried >= enough && bad <= carried * allowed
 }
 
-/// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures
-/// of all that are judged.
+/// Operations that ended, and bad ones among them. Counts operations with a limit; if none has a limit, all
+/// judged operations, of which failed ones are bad.
 fn carried(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
     let profile = &each.load.profile;
     if profile.response_limits().next().is_some() {
@@ -194,11 +195,11 @@ fn carried(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
     (ended as f64, failed as f64)
 }
 
-/// How many operations should have come to an end in this interval, as far as anything is known of it.
+/// Operations that should have ended in this interval, as far as known.
 fn expected(each: Each<'_>, interval: &Interval, part: &Part) -> f64 {
     match each.of.checked.plan.unit {
         LoadUnit::Users => f64::from(interval.users) * of_a_user(each, part).unwrap_or(0.0),
-        // Of all that started, those that are looked at are the same part as of all that ended.
+        // The counted operations are assumed to have the same share of starts as of ends.
         LoadUnit::PerSecond | LoadUnit::Scale => {
             let share = part.timed.max(1) as f64 / part.ended.max(1) as f64;
             interval.starts as f64 * share.min(1.0)
@@ -227,14 +228,14 @@ mod tests {
     fn a_growing_ramp_gives_every_order_of_magnitude_the_same_time() {
         assert_eq!(levels(100, 800, 60), (vec![100, 200, 400, 800], 60.0));
         assert_eq!(levels(10, 1_000_000, 90).0.len(), 18);
-        // Too short for so many pieces.
+        // Too short for that many pieces.
         assert_eq!(levels(10, 1_000_000, 12), (vec![10, 100, 1_000, 10_000, 100_000, 1_000_000], 12.0));
         assert_eq!(levels(10, 1_000, 1), (vec![1_000], 1.0));
         assert_eq!(levels(5, 5, 60), (vec![5], 60.0));
         assert_eq!(levels(0, 1, 0), (vec![1], 0.0));
     }
 
-    /// What a ramp's intervals of a second carried, for users of two operations a second.
+    /// Result of a ramp with these intervals of a second, for users of two operations a second.
     fn most(in_time: &[u32]) -> Option<f64> {
         let mut carried = MostCarried::default();
         in_time.iter().for_each(|ended| carried.add((f64::from(*ended), 2.0)));
@@ -245,9 +246,9 @@ mod tests {
     fn what_a_ramp_carried_is_the_best_of_three_intervals_running() {
         assert_eq!(most(&[100, 200]), None, "too short to tell");
         assert_eq!(most(&[100, 200, 300, 330, 270, 90, 0]), Some(150.0));
-        // A target that holds up keeps what it carries, whatever load comes on top.
+        // A target that holds up keeps its throughput under any further load.
         assert_eq!(most(&[100, 200, 300, 300, 300]), Some(150.0));
-        // One busy interval says little.
+        // A single busy interval is not enough.
         assert_eq!(most(&[90, 600, 90, 90]), Some(130.0));
         let mut unknown = MostCarried::default();
         (0..5).for_each(|_| unknown.add((100.0, 0.0)));

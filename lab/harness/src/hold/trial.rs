@@ -1,4 +1,4 @@
-//! One measured window of each load: collected, judged, recorded, told.
+//! Trials: one measured window of each load, collected, judged, recorded and shown.
 
 use barograph_model::words::{count, figure, offered};
 use barograph_model::{Level, Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
@@ -10,7 +10,7 @@ use super::hopeless::hopeless;
 use crate::drive::{Collected, Drive};
 use crate::{HarnessError, fleet};
 
-/// One measured window of each load, judged and recorded.
+/// Measures, judges and records a window of each load.
 pub(super) async fn trial(
     drive: &mut Drive<'_, '_>,
     (level, purpose): (Level, Purpose),
@@ -19,7 +19,7 @@ pub(super) async fn trial(
     drive.phase(Phase::Hold, span, &format!("{}, measured", super::words(drive, level)))?;
     let before = drive.probes.mark();
     let wall_before = drive.run.clock.wall_ahead_s();
-    // A change that is still going on counts in this window too.
+    // A change that is still in progress affects this window too.
     let (changes_before, changing_until) = drive.changes;
     let going_on = u32::from(changing_until > drive.reached);
     let searching = matches!(purpose, Purpose::Ramp | Purpose::Search | Purpose::Confirm | Purpose::Repeat);
@@ -47,7 +47,7 @@ pub(super) async fn trial(
             clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
         })
     };
-    // A search learns nothing more from windows one of which has failed for certain.
+    // If one window is certain to fail, a search learns nothing more from the others.
     let failed_for_certain = |drive: &Drive<'_, '_>, at: usize, window: &Collected| {
         searching
             && hopeless(&window.joined, &window.parts, (&drive.loads[at].profile, span))
@@ -67,7 +67,7 @@ pub(super) async fn trial(
     let users = windows.iter().map(|window| window.joined.users).sum();
     let used = drive.probes.resources(&before, users, requests);
     drive.used.push(used);
-    // What the application used for one of several loads can be told where no other goes to it.
+    // Resource use by one of several loads is known only if no other load goes to its application.
     let targets: Vec<_> = (0..drive.loads.len()).map(|at| drive.run.application_of(at)).collect();
     let mut judged = Vec::new();
     for ((at, mut verdict), window) in verdicts.into_iter().enumerate().zip(&windows) {
@@ -101,14 +101,14 @@ fn show(drive: &mut Drive<'_, '_>, verdicts: &[WindowVerdict]) {
     }
 }
 
-/// The limits of a driver. What operations that block use of a core is their own.
+/// Limits of a driver. The CPU time of blocking operations belongs to the operations, so it is not limited.
 fn limits(operations_block: bool) -> DriverLimits {
     let usual = DriverLimits::default();
     DriverLimits { busiest_worker: usual.busiest_worker.filter(|_| !operations_block), ..usual }
 }
 
-/// What was used for one of several loads: its application, whose users are its own if it is `alone` with it, and nothing of
-/// the driver for each user or request.
+/// Resources of one of several loads: those of its application, per user if the load is `alone` with it;
+/// figures of the driver per user or request are left out.
 fn of_a_load(
     used: Resources,
     (app_cores, app_rss_bytes): (Option<f64>, Option<u64>),
@@ -127,7 +127,7 @@ fn of_a_load(
     }
 }
 
-/// What a trial shows to a search: the worst of its loads.
+/// Result of a trial for a search: that of the worst load.
 pub(super) fn observed(drive: &Drive<'_, '_>, verdicts: &[WindowVerdict]) -> Observed {
     let used = &drive.loads[0].trials.last().expect("a trial that was judged is kept").resources;
     let each = || verdicts.iter().map(of_load);
@@ -140,7 +140,7 @@ pub(super) fn observed(drive: &Drive<'_, '_>, verdicts: &[WindowVerdict]) -> Obs
     }
 }
 
-/// Of two loads at once: a failure that is believed decides, and what cannot be believed leaves a pass open.
+/// Combines two loads: a valid failure decides, and an invalid window leaves a pass open.
 fn worse(a: TrialResult, b: TrialResult) -> TrialResult {
     match (a, b) {
         (TrialResult::Fail, _) | (_, TrialResult::Fail) => TrialResult::Fail,
@@ -149,7 +149,7 @@ fn worse(a: TrialResult, b: TrialResult) -> TrialResult {
     }
 }
 
-/// How near a load came to its limits, and which part of its operations ended in time.
+/// Distance of a load from its limits, and share of its operations that ended in time.
 fn of_load(verdict: &WindowVerdict) -> (Option<f64>, Option<f64>) {
     let limited = || verdict.ops.iter().filter(|op| op.judged && op.count > 0 && op.limit_ms.is_some());
     let margin = |op: &OpVerdict| op.limit_ms.map(|limit| (op.judged_ms / limit).ln());
@@ -159,7 +159,7 @@ fn of_load(verdict: &WindowVerdict) -> (Option<f64>, Option<f64>) {
     (margin, (count > 0.0).then(|| 1.0 - late / count))
 }
 
-/// A trial in a line.
+/// A trial in one line.
 fn line(trial: &Trial, verdict: &WindowVerdict) -> String {
     let worst = verdict
         .ops

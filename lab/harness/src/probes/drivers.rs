@@ -1,4 +1,4 @@
-//! What the drivers use: this process, or several beside it, each over its own time by its own clock.
+//! Resource use of the drivers: this process, or remote drivers, each over its own time by its own clock.
 
 use barograph_probe::{ProcessRates, ProcessSample};
 use barograph_record::ProbeRow;
@@ -6,12 +6,12 @@ use barograph_record::ProbeRow;
 use crate::connections;
 use crate::fleet::DriverSample;
 
-/// The drivers of a load at one instant.
+/// Sample of the drivers of a load.
 #[derive(Clone)]
 pub(super) struct Drivers {
-    /// This process: the driver, or the one that only leads the others.
+    /// This process: the driver, or the leader of remote drivers.
     own: ProcessSample,
-    /// Drivers that are processes of their own, always in the same order.
+    /// Remote drivers, always in the same order.
     each: Vec<Named>,
 }
 
@@ -22,17 +22,17 @@ struct Named {
     connections: Option<u64>,
 }
 
-/// CPU of all drivers together.
+/// CPU use of all drivers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Used {
-    /// Cores that were busy.
+    /// Busy cores.
     pub(super) cores: f64,
-    /// Seconds of CPU.
+    /// CPU seconds.
     pub(super) cpu_s: f64,
 }
 
 impl Drivers {
-    /// This process's own sample, and those of the drivers beside it. One that has nothing new to say is as it was
+    /// Builds a sample from this process and the remote drivers. A driver without new figures keeps those of
     /// `before`.
     pub(super) fn now(own: ProcessSample, drivers: &[DriverSample], before: Option<&Drivers>) -> Self {
         let mut each = before.map_or_else(Vec::new, |before| before.each.clone());
@@ -47,8 +47,8 @@ impl Drivers {
         Drivers { own, each }
     }
 
-    /// What each driver did since `from`, over its own time: their samples are not of one instant, and one that told
-    /// nothing in an interval tells of two in the next.
+    /// Use of each driver since `from`, over its own time: samples are not simultaneous, and a driver that
+    /// skips an interval reports two in the next.
     fn since<'a>(&'a self, from: &Drivers) -> Vec<(&'a str, ProcessRates)> {
         if self.each.is_empty() {
             return vec![("driver", self.own.since(&from.own))];
@@ -57,7 +57,7 @@ impl Drivers {
         each.map(|(now, then)| (now.name.as_str(), now.process.since(&then.process))).collect()
     }
 
-    /// What all drivers used since `from`.
+    /// Use of all drivers since `from`.
     pub(super) fn used(&self, from: &Drivers) -> Used {
         let mut used = Used::default();
         for (_, rates) in self.since(from) {
@@ -67,7 +67,7 @@ impl Drivers {
         used
     }
 
-    /// Cores that the drivers, and whoever only leads them, kept busy since `from`.
+    /// Busy cores of the drivers and of the leading process since `from`.
     pub(super) fn all_cores(&self, from: &Drivers) -> f64 {
         let leading = if self.each.is_empty() { 0.0 } else { cores(&self.own.since(&from.own)) };
         self.used(from).cores + leading
@@ -81,7 +81,7 @@ impl Drivers {
         }
     }
 
-    /// Open connections of all drivers; `None` when one of them does not tell.
+    /// Open connections of all drivers; `None` if one is unknown.
     pub(super) fn connections(&self) -> Option<u64> {
         match self.each.as_slice() {
             [] => connections::open(),
@@ -89,12 +89,12 @@ impl Drivers {
         }
     }
 
-    /// A row for all drivers together; of several, also one for this process, and one for each of them.
+    /// A row for all drivers together; with several, also one for this process and one for each.
     pub(super) fn rows(&self, at_s: f64, before: &Drivers) -> Vec<ProbeRow> {
         let each = self.since(before);
         let all = process_row("driver", at_s, &together(&each));
         if self.each.is_empty() {
-            // The process alone would show the table of its first thread.
+            // A sample of the process shows only the table of its first thread.
             return vec![ProbeRow { fds: connections::files(), ..all }];
         }
         let mut rows = vec![all, process_row("harness", at_s, &self.own.since(&before.own))];
@@ -107,7 +107,7 @@ fn cores(rates: &ProcessRates) -> f64 {
     rates.cpu_user_cores + rates.cpu_system_cores
 }
 
-/// The sum of all; open files are not known when those of one are not.
+/// Sum of all; open files are unknown if those of one are.
 fn together(each: &[(&str, ProcessRates)]) -> ProcessRates {
     let mut all = ProcessRates::default();
     for (_, rates) in each {
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// A driver whose clock shows `at_s`, and which has used `cpu_ms` so far.
+    /// Sample of a driver whose clock shows `at_s` and which has used `cpu_ms` so far.
     fn driver(driver: usize, at_s: u64, cpu_ms: u64) -> DriverSample {
         let process = ProcessSample {
             at: Nanos::from_secs(at_s),
@@ -167,7 +167,7 @@ mod tests {
     fn each_driver_is_counted_over_its_own_time() {
         let own = ProcessSample::default();
         let first = Drivers::now(own, &[driver(1, 0, 0), driver(2, 100, 0)], None);
-        // The first one tells nothing in the first interval, and of two in the second.
+        // The first driver reports nothing in the first interval, and two intervals in the second.
         let second = Drivers::now(own, &[driver(2, 101, 500)], Some(&first));
         let third = Drivers::now(own, &[driver(1, 2, 2_000), driver(2, 102, 1_000)], Some(&second));
         assert_eq!(second.used(&first), Used { cores: 0.5, cpu_s: 0.5 });

@@ -1,7 +1,7 @@
-//! What guests say of themselves: their kernels count what this machine's kernel cannot see.
+//! Reports of guests: their kernels count what this machine's kernel cannot see.
 //!
-//! A guest answers when it can, so it is asked beside the intervals and its rows come when its answer does. One that does not
-//! answer is asked again and holds nothing up.
+//! Guests are asked beside the intervals, and rows follow when an answer arrives. A guest that does not
+//! answer delays nothing and is asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,25 +15,26 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use super::host_row;
 use crate::parts;
 
-/// A guest has one core or two, often emulated ones, and is to do its work and not to count: its answer takes milliseconds.
+/// Interval between questions. A guest has one or two cores, often emulated, and an answer takes it
+/// milliseconds.
 const EVERY: Nanos = Nanos::from_secs(5);
 
-/// A guest's answer: its name, when it was asked, and what it said.
+/// Answer of a guest: its name, the time of the question, and its counters.
 type Told = (String, Nanos, Result<GuestCounters, Fault>);
 
 /// All guests of a deployment.
 pub(crate) struct Guests<'d> {
     seam: Option<&'d dyn barograph_platform::Guests>,
     asking: FuturesUnordered<Later<'d, Told>>,
-    /// Those that have not answered yet.
+    /// Guests that have not answered yet.
     asked: BTreeSet<String>,
     next: Nanos,
     before: BTreeMap<String, Sample>,
-    /// Those of which it was told that they do not answer.
+    /// Guests whose silence was reported.
     silent: BTreeSet<String>,
 }
 
-/// A guest and its units at one instant.
+/// Sample of a guest and its units.
 struct Sample {
     host: HostSample,
     agent: Nanos,
@@ -41,7 +42,7 @@ struct Sample {
 }
 
 impl<'d> Guests<'d> {
-    /// Of a site; nobody is asked where hosts have no kernels of their own.
+    /// Guests of a site; none if its hosts have no kernels of their own.
     pub(crate) fn new(site: Option<&'d dyn Site>) -> Self {
         Guests {
             seam: site.and_then(|site| site.guests()),
@@ -53,7 +54,7 @@ impl<'d> Guests<'d> {
         }
     }
 
-    /// Asks all guests that owe no answer, where it is time for that.
+    /// Asks every guest that is due and has no question open.
     pub(crate) fn ask(&mut self, now: Nanos) {
         let Some(seam) = self.seam.filter(|_| now >= self.next) else { return };
         self.next = now + EVERY;
@@ -67,7 +68,7 @@ impl<'d> Guests<'d> {
         }
     }
 
-    /// The next answer; for ever when nobody was asked. May be dropped and asked again.
+    /// Waits for the next answer; never returns if no question is open. May be dropped and called again.
     pub(crate) async fn answer(&mut self) -> Told {
         match self.asking.next().await {
             Some(told) => {
@@ -78,8 +79,8 @@ impl<'d> Guests<'d> {
         }
     }
 
-    /// Rows since the answer before, of the guest and of its units; and a note when the guest says nothing for the first
-    /// time.
+    /// Rows of the guest and its units since its last answer; and a note when the guest fails to answer for
+    /// the first time.
     pub(crate) fn rows(&mut self, (guest, asked, told): Told, now: Nanos) -> (Vec<ProbeRow>, Option<String>) {
         let sample = told.map_err(|fault| fault.to_string()).and_then(|counters| {
             Sample::of(&counters).ok_or_else(|| "its counters cannot be read".to_owned())
@@ -94,7 +95,7 @@ impl<'d> Guests<'d> {
                 );
             }
         };
-        // Somewhere on its way there and back.
+        // The counters were read between question and answer.
         let at_s = (asked.as_secs_f64() + now.as_secs_f64()) / 2.0;
         let rows =
             self.before.get(&guest).map_or_else(Vec::new, |before| between(&guest, at_s, before, &sample));
@@ -124,7 +125,8 @@ fn between(guest: &str, at_s: f64, then: &Sample, now: &Sample) -> Vec<ProbeRow>
         ..host_row(at_s, &now.host, &then.host)
     }];
     let span = now.host.at - then.host.at;
-    // What looking at it costs the guest, and what else the agent does; nobody tells the kernel's part of it apart.
+    // Cost of the probe in the guest, with all other work of the agent; its time in the kernel cannot be
+    // separated.
     let agent = now.agent.since(then.agent).as_secs_f64() / span.as_secs_f64().max(1e-9);
     rows.push(ProbeRow {
         at_s,
@@ -132,7 +134,7 @@ fn between(guest: &str, at_s: f64, then: &Sample, now: &Sample) -> Vec<ProbeRow>
         cpu_user_cores: Some(agent),
         ..ProbeRow::default()
     });
-    // A unit that was not there before has no rates yet.
+    // A unit seen for the first time has no rates yet.
     let unit = |(name, usage): (&String, &Usage)| ProbeRow {
         at_s,
         subject: format!("guest-{guest}/{name}"),

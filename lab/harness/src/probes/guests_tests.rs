@@ -1,4 +1,4 @@
-//! Guests that say what they are told to say, and the rows that come of it.
+//! Guests with given answers, and the resulting rows.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use barograph_platform::UnitCounters;
 
 use super::*;
 
-/// A site with one guest that says what it is told to say.
+/// A site with one guest that gives the set answers.
 struct One {
     says: std::sync::Mutex<Vec<Option<GuestCounters>>>,
 }
@@ -24,7 +24,7 @@ impl barograph_platform::Guests for One {
     }
 }
 
-/// A guest of one core, so long after it began: it was busy a quarter of the time, and its unit half of that.
+/// Counters of a guest with one core: busy a quarter of the time, its unit half of that.
 fn after(seconds: u64) -> GuestCounters {
     let pair = |(name, text): (&str, String)| (name.to_owned(), text);
     let ticks = seconds * 100;
@@ -58,7 +58,7 @@ async fn what_a_guest_counts_becomes_rows_of_it_and_its_units() {
     let one = One { says: vec![Some(after(10)), Some(after(14))].into() };
     let mut guests = guests(&one);
     guests.ask(Nanos::from_secs(1));
-    // Not yet again: it owes an answer.
+    // Its question is still open, so no new one is sent.
     guests.ask(Nanos::from_secs(8));
     assert_eq!(guests.asking.len(), 1);
     let first = guests.answer().await;

@@ -1,4 +1,5 @@
-//! How a run ends: nothing left behind, one exit code in record and program, and every failure with its phase.
+//! The end of a run: nothing left behind, one exit code in record and program, and every failure with its
+//! phase.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -18,7 +19,7 @@ mod verdicts;
 use crate::check::{Machine, check_all};
 use crate::testing::{Dark, Here, Moment, Simulated, TestWorkload};
 
-/// A target that is there already.
+/// A target that exists already.
 const URL: &str = "target.url=http://127.0.0.1:9/";
 
 /// One user for a second, judged in ten intervals.
@@ -41,7 +42,7 @@ fn run_here(root: &Path, platform: &Here, workload: TestWorkload) -> Result<Fini
     run_with(root, platform, workload, (&[], &mut Dark::default()))
 }
 
-/// With further keys, and a screen, in simulated time.
+/// Runs with further keys and a screen, in simulated time.
 fn run_with(
     root: &Path,
     platform: &Here,
@@ -53,7 +54,7 @@ fn run_with(
     run_until(stop, root, platform, workload, (more, screen))
 }
 
-/// On any platform, in the time of its load, unless it is stopped.
+/// Runs on any platform, in the time of its load, until it ends or is stopped.
 fn run_until(
     stop: Stop,
     root: &Path,
@@ -73,7 +74,7 @@ fn run_until(
     run_checked(clock, loads, (stop, platform), screen)
 }
 
-/// Runs what was checked, on one platform.
+/// Runs a checked plan on one platform.
 fn run_checked(
     clock: RunClock,
     loads: Vec<CheckedLoad>,
@@ -95,8 +96,8 @@ fn run_checked(
     runtime.block_on(run_on(clock, loads, &world, screen))
 }
 
-/// Runs on a target that is there already while `watching` does what it wants in a thread of its own. Time stands still while
-/// that holds the end of an interval.
+/// Runs on a target that exists already, with `watching` on a thread of its own. Time stands still while that
+/// holds the end of an interval.
 fn watched<T: Send>(
     root: &Path,
     stop: Stop,
@@ -126,7 +127,7 @@ fn last_phase(kept: &Kept) -> (String, Option<PhaseOutcome>, Option<String>) {
     (last.phase, last.outcome, last.error)
 }
 
-/// With worker threads, by the clocks of this machine.
+/// With worker threads and real clocks.
 #[test]
 fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
@@ -140,7 +141,7 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     assert!(kept.complete && kept.interrupted().is_none());
     assert_eq!(last_phase(&kept), ("remove".to_owned(), Some(PhaseOutcome::Done), None));
     assert!(!finished.dir.join("common").exists() && !finished.dir.join("ledger.jsonl").exists());
-    // That its folders went is no news.
+    // Removed folders are not reported.
     assert_eq!(kept.notes().filter(|(_, text)| text.contains("removed")).count(), 0);
 }
 
@@ -156,7 +157,7 @@ fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
     assert!(matches!(&error, HarnessError::LeftBehind { things } if *things == [named.clone()]), "{error}");
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(kept.verdict().unwrap().exit_code, 6);
-    // The record names no folder of the machine.
+    // The record does not name folders of the machine.
     let named = named.replace(&format!("{}/", root.path().parent().unwrap().display()), "");
     let stop = kept.interrupted().unwrap();
     assert!(stop.phase == "remove" && stop.cause.ends_with(&named), "{stop:?}");
@@ -190,14 +191,14 @@ fn an_earlier_failure_stays_the_error_of_the_run() {
     assert!(kept.notes().any(|(_, text)| text.ends_with("somebody sits in it")), "what is left is told, too");
 }
 
-/// A platform that is asked for one of the two sites of a run, says stop, and goes on with the site on a thread when
-/// nobody waits any more.
+/// A platform that requests the end of the run while it opens one of the two sites, and completes the site on
+/// a thread after its caller has given up.
 struct Slow {
     here: Here,
-    /// It is the site of the fill, not that of the deployment.
+    /// Whether it is the site of the fill, not of the deployment.
     at_home: bool,
     stop: crate::StopHandle,
-    /// Whether the ledger was there when the thread was done with it.
+    /// Whether the ledger still existed when the thread ended.
     kept: Arc<std::sync::Mutex<Option<bool>>>,
 }
 
@@ -216,7 +217,7 @@ impl Platform for Slow {
             let (ledger, kept) = (ledger.clone(), Arc::clone(&self.kept));
             let (waited_for, given_up) = std::sync::mpsc::sync_channel::<()>(1);
             tokio::task::spawn_blocking(move || {
-                // Nothing is ever sent: it ends when the future around it is dropped.
+                // Nothing is ever sent: this ends when the surrounding future is dropped.
                 assert!(given_up.recv().is_err());
                 let path = ledger.path().with_file_name("late");
                 let entry = ledger.make_directory(&path).unwrap();
@@ -289,4 +290,15 @@ fn without_a_record_there_is_only_an_error() {
     let error = run_here(root.path(), &here(), TestWorkload::default()).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::CannotWrite);
     assert_eq!(std::fs::read_dir(root.path().join(id().as_str())).unwrap().count(), 0);
+}
+
+#[test]
+fn a_record_has_paths_of_this_machine_only_where_they_are_asked_for() {
+    for (keys, absolute) in [(&[][..], false), (&["record_paths=absolute"], true)] {
+        let root = tempfile::tempdir().unwrap();
+        let screen = &mut Dark::default();
+        let finished = run_with(root.path(), &here(), TestWorkload::default(), (keys, screen)).unwrap();
+        let plan = std::fs::read_to_string(finished.dir.join("plan.toml")).unwrap();
+        assert_eq!(plan.contains(root.path().to_str().unwrap()), absolute, "{plan}");
+    }
 }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-/// A thread that is told to stop and waited for when nobody wants its work any more: it must not write into a folder
+/// A thread that is stopped and joined when its result is no longer needed: it must not write into a folder
 /// that is being removed.
 struct Worker {
     stop: Arc<AtomicBool>,
@@ -18,13 +18,13 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic there shows as a missing answer.
+            // A panic shows as a missing answer.
             let _ = thread.join();
         }
     }
 }
 
-/// Does work that blocks. When this is dropped, the flag the work was given becomes true, and its end is waited for.
+/// Runs blocking work on a thread. If this future is dropped, the work's flag is set and its end awaited.
 pub(crate) async fn apart<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -32,7 +32,7 @@ pub(crate) async fn apart<T: Send + 'static>(
     let (tell, told) = oneshot::channel();
     let heard = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name("files".to_owned()).spawn(move || {
-        // Nobody listens any more when the run was stopped.
+        // The receiver is gone if the run was stopped.
         let _ = tell.send(work(&heard));
     })?;
     let _worker = Worker { stop, thread: Some(thread) };

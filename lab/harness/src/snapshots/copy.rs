@@ -1,5 +1,5 @@
-//! Whole folders, copied. Where the file system can share blocks between files, a copy shares them until one is written
-//! to. Links would not do for databases, which write into their files.
+//! Copies of whole folders. If the file system can share blocks between files, a copy shares them until they
+//! are written. Hard links do not suit databases, which write into their files.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek};
@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
-/// Bytes in a block, as the system counts blocks.
+/// Bytes in a block, as counted by the system.
 const BLOCK: u64 = 512;
 
-/// How files come to their new place.
+/// Method of copying files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// With bytes of their own.
+    /// Copies the content, sharing blocks if possible.
     Copy,
-    /// Under a second name, where that can be had: for files that are only ever replaced, never written into.
+    /// Creates a hard link if possible: for files that are only ever replaced, never written into.
     Link,
 }
 
-/// Bytes that all files below a folder take from the disk, roughly: holes take nothing.
+/// Approximate bytes on disk of all files below a folder; holes take none.
 pub(crate) fn bytes_of(folder: &Path) -> io::Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
@@ -34,8 +34,8 @@ pub(crate) fn bytes_of(folder: &Path) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// Copies a folder with all that is in it to a place where nothing is. Permissions go along, owners do not. Ends early,
-/// with an error, soon after `stop` becomes true.
+/// Copies a folder with its content to a path that does not exist. Permissions are kept, owners are not. Ends
+/// with an error soon after `stop` becomes true.
 pub(crate) fn copy(from: &Path, to: &Path, how: How, stop: &AtomicBool) -> io::Result<()> {
     let mode = fs::metadata(from)?.permissions().mode() & 0o7777;
     DirBuilder::new().mode(0o700).create(to)?;
@@ -50,20 +50,20 @@ pub(crate) fn copy(from: &Path, to: &Path, how: How, stop: &AtomicBool) -> io::R
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() {
-            // Another disk, or somebody else's file, cannot be linked.
+            // A file on another disk or of another owner cannot be linked.
             let linked = how == How::Link && fs::hard_link(&source, &target).is_ok();
             if !linked {
                 copy_file(&source, &target)?;
             }
         }
-        // A socket or a pipe belongs to a process that has ended; whoever needs one makes it anew.
+        // A socket or pipe belongs to a process that has ended, and is created again when needed.
     }
-    // Last: a folder may be closed to writing.
+    // Last, as the folder may be read-only.
     fs::set_permissions(to, Permissions::from_mode(mode))
 }
 
-/// A file of which nothing was written yet where space was set aside (MariaDB's log) is one again: no less and no more is
-/// on the disk.
+/// Copies a file. Preallocated space that was not written yet (as in MariaDB's log) is preallocated in the
+/// copy, so both take the same space on disk.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let source = File::open(from)?;
     let about = source.metadata()?;
@@ -71,23 +71,23 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     if ioctl_ficlone(&target, &source).is_err() {
         copy_data(&source, &target, about.len())?;
         if about.blocks() * BLOCK >= about.len() && about.len() > 0 {
-            // Where the file system cannot set space aside, it could not for the original either.
+            // A file system without preallocation did not have it in the original either.
             let _ = fallocate(&target, FallocateFlags::empty(), 0, about.len());
         }
     }
     target.set_permissions(about.permissions())
 }
 
-/// Copies what is data in a file, and leaves holes where there are some.
+/// Copies the data of a file and leaves its holes.
 fn copy_data(source: &File, target: &File, length: u64) -> io::Result<()> {
     target.set_len(length)?;
     let mut at = 0;
     while at < length {
         let begin = match seek(source, SeekFrom::Data(at)) {
             Ok(begin) => begin,
-            // Nothing but a hole is left.
+            // Only a hole is left.
             Err(Errno::NXIO) => break,
-            // This file system does not tell: everything is data.
+            // The file system does not report holes: everything is data.
             Err(_) => at,
         };
         let end = seek(source, SeekFrom::Hole(begin)).unwrap_or(length);
@@ -122,7 +122,7 @@ mod tests {
         assert!(to.join("empty").is_dir() && !to.join("socket").exists());
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&to), mode(&to.join("PG_VERSION"))), (0o700, 0o400));
-        // Writing into the copy does not reach the original.
+        // Writing to the copy does not change the original.
         fs::write(to.join("base/1/rows"), "worn").unwrap();
         assert_eq!(fs::read(from.join("base/1/rows")).unwrap(), vec![7; 100_000]);
     }

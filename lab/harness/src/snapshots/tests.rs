@@ -1,4 +1,4 @@
-//! The shelf: what is whole is found, what is not is removed, and there are never too many.
+//! The shelf: complete snapshots are found, others are removed, and the bounds hold.
 
 use super::*;
 
@@ -30,7 +30,7 @@ impl Place {
         shelf.begin(&key_of(name), &RUNS[run].parse().unwrap(), &self.ledger).unwrap()
     }
 
-    /// A whole one of so many bytes, used `age` seconds ago.
+    /// Makes a complete snapshot of `bytes` bytes, last used `age` seconds ago.
     fn made(&self, shelf: &Shelf, name: &str, bytes: u64, age: u64) {
         let draft = self.begin(shelf, name, 0);
         fs::write(draft.dir.join("rows"), name).unwrap();
@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-/// What keys of tests end with.
+/// End of every key in tests.
 const TAIL: &str = "-0123456789abcdef";
 
 fn key_of(name: &str) -> String {
@@ -82,11 +82,11 @@ fn half_a_snapshot_is_never_found_and_goes_when_its_maker_has() {
     let shelf = place.shelf(4, 1.0);
     let draft = place.begin(&shelf, "a", 0);
     assert!(found(&shelf, "a").is_none());
-    // Somebody at work is left alone.
+    // A draft in progress is left alone.
     let other = place.begin(&shelf, "a", 1);
     assert_eq!(place.names().len(), 2);
     assert_eq!(place.ledger.left().len(), 2);
-    // The lock goes with its holder, as it does when a process is killed; the folder stays.
+    // The lock ends with its holder, as when a process is killed; the folder stays.
     drop(draft);
     let third = place.begin(&shelf, "b", 2);
     assert_eq!(place.names(), [format!("a.{}.part", RUNS[1]), format!("b.{}.part", RUNS[2])]);
@@ -149,7 +149,7 @@ fn what_was_not_used_for_longest_goes_first_unless_somebody_uses_it() {
     place.made(&shelf, "new", 1, 10);
     place.made(&shelf, "third", 1, 5);
     assert_eq!(place.names(), ["new", "third"]);
-    // Using one makes it the newest.
+    // Use makes it the most recent.
     found(&shelf, "new").unwrap().used();
     place.made(&shelf, "fourth", 1, 1);
     assert_eq!(place.names(), ["fourth", "new"]);

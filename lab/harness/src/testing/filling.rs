@@ -1,4 +1,4 @@
-//! Fills a target that is not there through its address, on a thread of its own.
+//! Fill of a target that does not exist, on a thread of its own.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -9,21 +9,21 @@ use barograph_workload::{FillProgress, LoadError, OnProgress};
 
 use crate::StopHandle;
 
-/// A fill through an address, and how often one was begun.
+/// A fill through an address, with the number of fills begun.
 #[derive(Clone)]
 pub(crate) struct Filling {
     pub(crate) course: Course,
     pub(crate) begun: Arc<AtomicU32>,
 }
 
-/// How it goes.
+/// Course of the fill.
 #[derive(Clone)]
 pub(crate) enum Course {
     /// All keys are written.
     Whole,
     /// The target has no room.
     Full,
-    /// The run is stopped in the middle; the thread says that it has noticed.
+    /// The run is stopped in the middle; the thread reports that it has noticed.
     Stopped(StopHandle, mpsc::SyncSender<()>),
 }
 
@@ -32,7 +32,7 @@ impl Filling {
         Filling { course, begun: Arc::default() }
     }
 
-    /// The stamp of what it fills is the URL.
+    /// Fills the target; the stamp is its URL.
     pub(crate) fn fill<'a>(
         &'a self,
         url: &'a str,
@@ -49,7 +49,7 @@ impl Filling {
                     Course::Full => Err("no room"),
                     Course::Stopped(stop, noticed) => {
                         stop.stop();
-                        // Nothing is ever sent: it ends when the future is dropped.
+                        // Nothing is ever sent: this ends when the future is dropped.
                         assert!(given_up.recv().is_err());
                         noticed.send(()).unwrap();
                         Ok(())

@@ -1,4 +1,4 @@
-//! A machine in simulated time: its clocks, and what it uses.
+//! A machine in simulated time: clocks and accounts.
 
 use barograph_engine::sim::Time;
 use barograph_model::Nanos;
@@ -13,7 +13,7 @@ use crate::probes::Accounts;
 #[derive(Clone, Default)]
 pub(crate) struct Simulated {
     pub(crate) time: Time,
-    /// When its wall clock is set, and how many seconds ahead.
+    /// Time at which its wall clock is set, and seconds it is set ahead.
     pub(crate) wall_is_set: Option<(Nanos, f64)>,
     /// Percent of one core that its hypervisor gives to others.
     pub(crate) stolen: u64,
@@ -37,7 +37,7 @@ impl Ground for Simulated {
     }
 }
 
-/// Accounts of a machine that does the same all the time: the driver uses a tenth of a core, the rest as much.
+/// Accounts of a machine with constant use: a tenth of a core for the driver, as much for the rest.
 struct Steady {
     stolen: u64,
 }

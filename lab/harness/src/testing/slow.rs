@@ -6,22 +6,22 @@ use barograph_engine::sim::Time;
 use barograph_model::Nanos;
 use barograph_platform::{Fault, Later, Machines, Moved};
 
-/// What actions on a unit and on its machine take.
+/// Durations of actions on a unit and on its machine.
 #[derive(Clone)]
 pub(crate) struct Slow {
     pub(crate) time: Time,
-    /// From the wish to stop until the end.
+    /// From the request to stop until the end.
     pub(crate) stop: Nanos,
-    /// From the start until the unit is ready, once the load is on.
+    /// From the start until the unit is ready, while the load is on.
     pub(crate) start: Nanos,
     /// Duration of a move.
     pub(crate) move_: Nanos,
 }
 
-/// The window of the tests is over.
+/// End of the window in tests.
 const LOAD_ENDS: Nanos = Nanos::from_secs(4);
 
-/// The guest does nothing for this long while it is moved.
+/// Time for which a guest does nothing while it is moved.
 pub(crate) const STANDSTILL: Duration = Duration::from_millis(30);
 
 impl Slow {
@@ -32,7 +32,7 @@ impl Slow {
         }
     }
 
-    /// Time stands still before the load.
+    /// Waits for the start; time stands still before the load.
     pub(crate) async fn start(&self) {
         if self.time.now() > Nanos::ZERO {
             self.time.until(self.time.now() + self.start).await;

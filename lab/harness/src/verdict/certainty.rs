@@ -1,18 +1,18 @@
-//! How sure a search by posterior is of its answer, in words.
+//! Certainty of a search by posterior, in words.
 
 use barograph_record::{KeptCause, KeptEstimate};
 use barograph_stats::search::{Answer, BoundedBy, Estimate, OPEN};
 
 use super::sentence::Case;
 
-/// How the answer of a search is said to be sure, as the beginning of a sentence: the interval, and what it took.
+/// Certainty of a search's answer, as the beginning of a sentence: the interval, and the effort.
 pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> String {
     let capacity = answer.capacity.unwrap_or(0);
     let level = |x: f64| case.load(x.round().max(0.0) as u32);
     let least = level(estimate.low.min(f64::from(capacity)));
     let interval = match answer.bounded_by {
         BoundedBy::Maximum => format!("The capacity is at least {least} with 97.5 % certainty"),
-        // Where the interval ends up there is a matter of what was believed before the first trial.
+        // Here the upper end of the interval depends on the prior.
         _ if estimate.beyond > OPEN => format!(
             "The capacity is at least {least} with 97.5 % certainty, and it may be above all that was allowed (probability \
              {:.0} %)",
@@ -26,7 +26,7 @@ pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> Strin
     format!("{interval}, from {}", effort(case, answer, estimate.invalid))
 }
 
-/// Trials, those of them that were not valid, and time.
+/// Number of trials, of invalid ones among them, and time.
 pub(super) fn effort(case: &Case<'_>, answer: &Answer, invalid: u32) -> String {
     let trials = if answer.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", answer.trials) };
     let invalid = match invalid {
@@ -39,7 +39,7 @@ pub(super) fn effort(case: &Case<'_>, answer: &Answer, invalid: u32) -> String {
     format!("{trials}{invalid}{time}")
 }
 
-/// The guarantee: what is known of single levels whatever one believes about the rest.
+/// The guarantee: a statement about single levels that does not depend on the prior.
 pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
     let Some(c) = estimate.confirmation else {
         return ". No trial was left to confirm it".to_owned();
@@ -49,7 +49,7 @@ pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
         case.load(c.level),
         c.passed,
         c.trials,
-        // Rounding must not promise more.
+        // Rounded down, so as not to promise more.
         (c.at_least * 100.0).floor() / 100.0
     );
     if !c.complete {
@@ -65,7 +65,7 @@ pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
     text
 }
 
-/// What should make the reader doubt the answer.
+/// Reasons to doubt the answer.
 pub(super) fn warnings(case: &Case<'_>, estimate: &KeptEstimate) -> Vec<KeptCause> {
     let disagrees = estimate.cross_check.filter(|found| found.disagrees).map(|by_times| {
         KeptCause::CrossCheck { unit: case.unit.into(), by_times, low: estimate.low, high: estimate.high }

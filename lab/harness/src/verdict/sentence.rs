@@ -1,32 +1,34 @@
-//! The answer: its claim as data, and what follows it in its sentence, which must not say more than was measured.
+//! The answer: its claim as data, and the rest of its sentence, which must not claim more than was measured.
 
 use barograph_model::words::{count, figure, listed, offered};
 use barograph_model::{Level, LoadUnit, Offered};
-use barograph_record::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, Trial};
+use barograph_record::{
+    KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, SearchBound, Trial,
+};
 use barograph_stats::search::{Answer, BoundedBy};
 
 use super::certainty;
 use super::reasons::{broken_checks, lowest_failure, reasons_of};
 use crate::check::Most;
 
-/// Broken rules that a sentence names; the verdict lists all of them.
+/// Largest number of broken rules in a sentence; the verdict lists all.
 const NAMED: usize = 2;
 
-/// What an answer is about.
+/// Facts for an answer.
 pub(super) struct Case<'a> {
-    /// What holds the load, or where it goes.
+    /// Target or holder of the load.
     pub(super) about: &'a KeptAbout,
     pub(super) unit: LoadUnit,
     pub(super) trials: &'a [&'a Trial],
-    /// What is wrong with the data after the run.
+    /// Defects of the data after the run.
     pub(super) data: Option<KeptData>,
     pub(super) most: Most,
-    /// Seconds of load until a search was over.
+    /// Seconds of load until a search ended.
     pub(super) searched_s: Option<f64>,
 }
 
 impl Case<'_> {
-    /// A level without its unit.
+    /// Formats a level without its unit.
     pub(super) fn number(&self, level: f64) -> String {
         count(level.round().max(0.0) as u64)
     }
@@ -40,7 +42,7 @@ impl Case<'_> {
     }
 }
 
-/// The answer on the windows of a fixed load or of a path, which rests on `trial`.
+/// Answer on the windows of a fixed load or of a path, decided by `trial`.
 pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> KeptAnswer {
     let is_path = trial.purpose == Purpose::Path;
     let passed = trial.result == KeptResult::Pass;
@@ -62,7 +64,7 @@ pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> KeptAnswer {
     case.answer(claim, ends.join("; "), String::new())
 }
 
-/// How long the operations of a load took that is over with them, as the end of the sentence.
+/// Duration of a load that ends with its operations, as the end of the sentence.
 fn operations(trial: &Trial) -> String {
     let Some(asked) = trial.operations.map(count) else { return String::new() };
     match trial.elapsed_s() {
@@ -74,7 +76,7 @@ fn operations(trial: &Trial) -> String {
     }
 }
 
-/// The first of the reasons, which come worst first, and how many there are besides.
+/// The first of the reasons, which are sorted worst first, and the number of others.
 fn worst(mut reasons: Vec<String>) -> String {
     let more = reasons.len().saturating_sub(NAMED);
     reasons.truncate(NAMED);
@@ -82,7 +84,7 @@ fn worst(mut reasons: Vec<String>) -> String {
     if more == 0 { named } else { format!("{named}; and {more} more") }
 }
 
-/// The answer of a search.
+/// Answer of a search.
 pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
     if case.data.is_some() {
         let kept = answer.capacity.map_or_else(String::new, |n| format!("{} kept every rule", case.load(n)));
@@ -93,16 +95,16 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
             let level = level.into();
             let claim = match answer.bounded_by {
                 BoundedBy::Maximum => KeptClaim::Holds { level, confirmed: false },
-                // A level that passed below one that could not be judged is no estimate of the capacity.
+                // A level that passed below an invalid one is not an estimate of the capacity.
                 BoundedBy::Disbelief => KeptClaim::Held { level, once: false },
-                // At its capacity half of the trials fail, so that it is held would be too much said.
+                // At the capacity half of the trials fail, so it cannot be called held.
                 _ => KeptClaim::Capacity { level },
             };
             let limit = limit(case, answer);
             let limit = if limit.is_empty() { limit } else { format!("; {limit}") };
             let (interval, guarantee) =
                 (certainty::of(case, answer, estimate), certainty::guarantee(case, estimate));
-            // The interval tells the effort.
+            // The interval includes the effort.
             case.answer(claim, String::new(), format!("{interval}{limit}{guarantee}."))
         }
         (Some(level), None) => {
@@ -146,10 +148,10 @@ fn without_a_pass(case: &Case<'_>, answer: &Answer) -> (KeptClaim, String) {
     }
 }
 
-/// What kept the capacity from being higher, as the end of the sentence.
+/// Reason why the capacity is not higher, as the end of the sentence.
 fn limit(case: &Case<'_>, answer: &Answer) -> String {
     match answer.bounded_by {
-        BoundedBy::Maximum => format!("more was not tried, because {}", case.most.because()),
+        BoundedBy::Maximum => format!("more was not tried, because {}", case.most),
         BoundedBy::Disbelief => lowest_disbelieved(case, answer.capacity.unwrap_or(0)),
         BoundedBy::Budget => {
             let gave_way = gave_way(case, answer);
@@ -164,7 +166,7 @@ fn limit(case: &Case<'_>, answer: &Answer) -> String {
     }
 }
 
-/// What failed in the lowest trial that failed, above the capacity where one did. The report lists all of it.
+/// Failure of the lowest failed trial, above the capacity if there is one. The report lists all failures.
 fn gave_way(case: &Case<'_>, answer: &Answer) -> String {
     let above: Vec<&Trial> = case
         .trials
@@ -179,7 +181,7 @@ fn gave_way(case: &Case<'_>, answer: &Answer) -> String {
     })
 }
 
-/// That the CPU of the host was at its limit, as the end of a clause; empty where it was not.
+/// Clause for a CPU of the host at its limit; empty if it was not.
 fn busy(trial: &Trial) -> String {
     let used = &trial.resources;
     let (true, Some(busy), Some(cores)) = (used.cpu_at_limit(), used.host_busy_cores, used.host_cores) else {
@@ -192,7 +194,7 @@ fn busy(trial: &Trial) -> String {
     format!(", with {busy:.2} of {cores:.0} cores busy{parts}")
 }
 
-/// The lowest level above `above` that could not be believed.
+/// Lowest invalid level above `above`.
 fn lowest_disbelieved(case: &Case<'_>, above: u32) -> String {
     let invalid = case.trials.iter().filter(|t| t.result == KeptResult::Invalid && t.level > above);
     invalid.min_by_key(|t| t.level).map_or_else(String::new, |trial| disbelief(trial))
@@ -209,14 +211,14 @@ fn disbelief(trial: &Trial) -> String {
 }
 
 /// What bounds the answer, for the summary of a search.
-pub(super) fn bound_words(case: &Case<'_>, bound: BoundedBy) -> String {
+pub(super) fn bound(case: &Case<'_>, bound: BoundedBy) -> SearchBound {
     match bound {
-        BoundedBy::Maximum => format!("the most {} allowed: {}", case.unit.name(), case.most.because()),
-        BoundedBy::Fail => "a higher level that failed".to_owned(),
-        BoundedBy::Disbelief => "a level that could not be believed".to_owned(),
-        BoundedBy::Budget => "the number of trials".to_owned(),
-        BoundedBy::Minimum => format!("the fewest {} worth a trial", case.unit.name()),
-        BoundedBy::Gain => "a step that brought no more throughput".to_owned(),
-        BoundedBy::Cpu => "the CPU of the host".to_owned(),
+        BoundedBy::Maximum => SearchBound::Maximum { unit: case.unit.into(), because: Some(case.most) },
+        BoundedBy::Fail => SearchBound::Fail,
+        BoundedBy::Disbelief => SearchBound::Disbelief,
+        BoundedBy::Budget => SearchBound::Budget,
+        BoundedBy::Minimum => SearchBound::Minimum { unit: case.unit.into() },
+        BoundedBy::Gain => SearchBound::Gain,
+        BoundedBy::Cpu => SearchBound::Cpu,
     }
 }

@@ -1,9 +1,9 @@
-//! The headline sentence of every way a search or a fixed load can end.
+//! Headline sentences for every end of a search or a fixed load.
 
 use std::sync::LazyLock;
 
 use barograph_model::LoadUnit;
-use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose};
+use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose, SearchBound};
 
 use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, Repeats};
 
@@ -54,7 +54,7 @@ fn op(judged_ms: f64) -> KeptOp {
     }
 }
 
-/// A trial at a level; `broken` are the names of checks that did not hold.
+/// A trial at a level; `broken` are the names of failed checks.
 fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
     let check = |name: &&str| KeptCheck {
         name: (*name).to_owned(),
@@ -150,7 +150,7 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
         (Some(11_818), Some(11_818), true, true)
     );
     let search = verdict.search.unwrap();
-    assert_eq!((search.bounded_by.as_str(), search.at_least), ("a higher level that failed", false));
+    assert_eq!((search.bounded_by, search.at_least), (SearchBound::Fail, false));
     for bound in [BoundedBy::Maximum, BoundedBy::Disbelief] {
         let verdict = verdict_on(&trials, &answer(Some(11_818), bound), None);
         assert!(verdict.search.unwrap().at_least, "{bound:?}");
@@ -198,7 +198,7 @@ fn without_a_pass_the_lowest_failure_decides() {
         "No number of users of the auction application (official2) that was tried passed; at 3,000 users, Login took \
          3,000 ms at the judged quantile, allowed are 2,000 ms. It took 4 trials."
     );
-    // Below the failure it is open, because nothing there could be believed.
+    // The range below the failure is open, because no window there was valid.
     let open = verdict_on(&[trials[0].clone(), trials[2].clone()], &answer(None, BoundedBy::Disbelief), None);
     assert!(
         open.sentence.ends_with(
@@ -255,14 +255,14 @@ fn a_fixed_load_rests_on_its_worst_window() {
     assert!(unknown.passed && !unknown.valid);
     let clock = "not valid: clock was much, allowed is little";
     assert_eq!(unknown.doubts, [clock]);
-    // A broken rule is a reason and no doubt; a check is one wherever it did not hold.
+    // A broken rule is a reason and not a doubt; a failed check is a doubt anywhere.
     let both = verdict(&[trial(1_000, 2_001.0, &[]), trial(1_000, 5.0, &["clock"])]);
     assert!(both.reasons[0].starts_with("Login took") && both.reasons.len() == 1, "{:?}", both.reasons);
     assert_eq!((both.valid, both.doubts), (false, vec![clock.to_owned()]));
     assert!(bad.doubts.is_empty());
 }
 
-/// With trials at rates, on a target that was there already.
+/// Trials at rates, on a target that existed already.
 fn at_rates(trials: &[Trial], purpose: Purpose, answer: Option<Answer>) -> String {
     let trials: Vec<Trial> =
         trials.iter().map(|t| Trial { unit: KeptUnit::StartsPerSecond, purpose, ..t.clone() }).collect();
@@ -506,7 +506,7 @@ fn what_passed_below_a_level_that_could_not_be_judged_is_not_called_the_capacity
     );
 }
 
-/// An upper end that lies where nothing could be tried would be that of the first belief.
+/// An upper end beyond the levels tried would be that of the prior.
 #[test]
 fn a_capacity_that_may_be_above_all_that_was_allowed_has_no_upper_end() {
     let trials = [trial(11_500, 900.0, &[]), trial(12_000, 2_345.0, &[])];

@@ -1,16 +1,16 @@
-//! The verdict on several loads at once.
+//! Verdict on several loads at once.
 
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Strategy};
 use barograph_record::{
-    KeptAbout, KeptAnswer, KeptClaim, KeptReason, KeptResult, SearchSummary, Trial, Verdict,
+    KeptAbout, KeptAnswer, KeptClaim, KeptReason, KeptResult, SearchBound, SearchSummary, Trial, Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
 
 use crate::drive::Held;
 
-/// The trials that the verdict on a load rests on: all of them, or, where a search scaled several loads, those at the scale
-/// that was found.
+/// Trials for the verdict on a load: all of them or, if a search scaled several loads, those at the scale it
+/// found.
 pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
     let trials = &held.trials[at];
     let Some(answer) = held.answer.as_ref().filter(|_| held.trials.len() > 1) else {
@@ -23,15 +23,15 @@ pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
             .filter(|trial| trial.n == n)
             .all(|trial| trial.result == KeptResult::Pass)
     };
-    // A search ends by confirming what it found, so the last window in which all passed is the one that decides.
+    // A search ends by confirming its answer, so the last window in which all loads passed decides.
     let decides = trials.iter().rev().find(|trial| answer.capacity.is_some() && passed(trial.n));
     decides.or(trials.last()).into_iter().collect()
 }
 
-/// The verdict of a run, from those of its loads. The exit code is put in where it is known.
+/// Verdict on a run, from those of its loads. Its exit code is filled in by `conclude`.
 pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts: &[Verdict]) -> Verdict {
     let (passed, valid) = (verdicts.iter().all(|v| v.passed), verdicts.iter().all(|v| v.valid));
-    // What is so of all, as the host is, is said once.
+    // Reasons shared by all loads, such as the host, are named once.
     let named = |of: fn(&Verdict) -> &Vec<KeptReason>| -> Vec<KeptReason> {
         let is_of_all = |one: &&KeptReason| verdicts.iter().all(|v| of(v).iter().any(|of| of.is_as(one)));
         let common = verdicts.first().into_iter().flat_map(|v| of(v).iter().filter(is_of_all));
@@ -53,9 +53,9 @@ pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts:
         highest_pass: answer.highest_pass,
         lowest_fail: answer.lowest_fail,
         bounded_by: match answer.bounded_by {
-            BoundedBy::Maximum => "the highest scale that was allowed".to_owned(),
-            BoundedBy::Disbelief => "windows that could not be believed".to_owned(),
-            _ => "a load that did not pass".to_owned(),
+            BoundedBy::Maximum => SearchBound::Maximum { unit: LoadUnit::Scale.into(), because: None },
+            BoundedBy::Disbelief => SearchBound::Windows,
+            _ => SearchBound::OtherLoad,
         },
         at_least: matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief),
         trials: answer.trials,

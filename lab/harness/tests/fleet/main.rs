@@ -1,4 +1,4 @@
-//! Drivers as processes of their own, against a server whose answers are known.
+//! Drivers in processes of their own, against a server with known answers.
 
 mod rig;
 
@@ -12,7 +12,7 @@ use barograph_testkit::{Delay, TimedServer, Timing, one_of};
 
 use rig::{Process, Web, job, plan, runtime};
 
-/// Not a test of its own: how the test program becomes a driver when one of the others starts it as one.
+/// Runs as a driver when another test starts this program as one. Not a test of its own.
 #[test]
 fn as_a_driver() {
     if let Some(token) = std::env::args().find_map(|word| word.strip_prefix("token=").map(str::to_owned)) {
@@ -20,7 +20,7 @@ fn as_a_driver() {
     }
 }
 
-/// Answers of 20 to 320 ms: long beside what a busy machine adds to each.
+/// A server with answers of 20 to 320 ms, long compared with the delays of a busy machine.
 fn server() -> TimedServer {
     let (least, most) = (Duration::from_millis(20), Duration::from_millis(320));
     TimedServer::start(Timing::of(Delay::Pareto { least, most, shape: 1.1 }, 5)).unwrap()
@@ -29,16 +29,17 @@ fn server() -> TimedServer {
 /// Starts per second.
 const RATE: u32 = 150;
 
-/// How many starts are missing of those that were due by the latest end of these intervals, of a load that began at that
-/// instant; below zero when there were too many. What was dropped was started as far as the rate goes.
+/// Starts that are missing of those due by the latest end of these intervals, for a load that began at
+/// `began`; negative if there were too many. Dropped arrivals count as started.
 fn behind(all: &[Interval], began: Nanos) -> f64 {
     let to = all.iter().map(|interval| interval.to).max().unwrap_or(began);
     let came: u64 = all.iter().map(|interval| interval.starts + interval.dropped).sum();
     f64::from(RATE) * (to - began).as_secs_f64() - came as f64
 }
 
-/// A load at that rate by so many drivers, each with so many workers, for 8 s and until as many have started as were due: a
-/// machine that stands still delays some, which a constant rate makes up for. Everything it recorded.
+/// Runs a load at `RATE` by `drivers` drivers with `workers` workers each, for 8 s and until as many have
+/// started as were due: a stalled machine delays starts, which a constant rate makes up for. Returns the
+/// whole recording.
 fn load(drivers: usize, workers: usize) -> (Interval, TimedServer) {
     let server = server();
     let (workload, plan) = (Web::new(), plan(workers));
@@ -72,12 +73,12 @@ fn two_drivers_give_the_quantiles_of_one_within_the_histograms_error() {
     for (joined, server) in &loads {
         let (response, answered) = (&joined.ops[0].response, server.answered());
         assert_eq!(joined.ops[0].failed(), 0);
-        // The drain is longer than any answer takes, so that the histogram holds just what the server answered.
+        // The drain is longer than any answer takes, so the histogram holds exactly the server's answers.
         assert_eq!((response.len(), joined.starts), (answered, answered));
         assert!(answered > 1_000, "{answered}");
         for q in [0.5, 0.9, 0.99] {
             let exact = server.exact(q).unwrap().as_secs_f64() * 1e3;
-            // The machine adds what the server's answers and the driver's starts were late, and the way between.
+            // The machine adds delays of the server's answers, of the driver's starts, and of the network.
             let late = server.lateness(0.999).unwrap().as_secs_f64() * 1e3;
             let added = late + ms(joined.lag.value_at_quantile(0.999)) + 2.0;
             let found = ms(response.value_at_quantile(q));
@@ -87,7 +88,7 @@ fn two_drivers_give_the_quantiles_of_one_within_the_histograms_error() {
     }
 }
 
-/// A load by two drivers, until something that happens to the second ends it; how long that took, and the error.
+/// Runs a load by two drivers until an incident on the second ends it. Returns the duration and the error.
 fn broken_by(happens: impl FnOnce(&mut Process)) -> (Duration, FleetError) {
     let server = server();
     let (workload, plan) = (Web::new(), plan(1));
@@ -110,14 +111,14 @@ fn broken_by(happens: impl FnOnce(&mut Process)) -> (Duration, FleetError) {
         };
         (began.elapsed(), why)
     });
-    // The other hears that its harness is gone, and does not go on alone.
+    // The other driver notices the end of its harness and does not continue alone.
     one.ended_alone();
     ended
 }
 
 #[test]
 fn a_driver_that_is_killed_ends_the_run_at_once_with_its_name() {
-    // A machine that stands still holds up whoever is to notice, but not every time.
+    // A stalled machine delays the detection, but not in every try.
     one_of(5, || {
         let (took, why) = broken_by(Process::kill);
         assert_eq!(why.to_string(), "driver-2 is gone");
@@ -130,11 +131,11 @@ fn a_driver_that_is_killed_ends_the_run_at_once_with_its_name() {
 
 #[test]
 fn a_driver_that_stands_still_is_given_five_seconds() {
-    // Whoever is to notice may be held up too, but not every time.
+    // The detection may be delayed, too, but not in every try.
     one_of(4, || {
         let (took, why) = broken_by(Process::freeze);
         if let FleetError::NoInterval { driver, .. } = &why {
-            // Its workers were held up before the rest of it was, so that their intervals were missed first.
+            // Its workers were delayed before the rest, so their intervals were missed first.
             assert_eq!(driver, "driver-2");
             return Err(format!("its intervals were missed first, after {took:?}"));
         }

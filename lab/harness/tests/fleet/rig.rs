@@ -1,4 +1,4 @@
-//! A workload that asks a server over HTTP, and processes that drive it.
+//! A workload that sends HTTP requests to a server, and processes that drive it.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ use barograph_workload::{LoadError, LoadJob, SentFile, Workload, WorkloadFactory
 const TOOL: &str = "barograph under test";
 const OPS: [OpSpec; 1] = [OpSpec { name: "Get", about: "Gets a page." }];
 
-/// One operation: a GET.
+/// A workload with one operation: a GET.
 pub(crate) struct Web {
     open: OpenLoop,
 }
@@ -75,7 +75,7 @@ impl Workload for Web {
     }
 }
 
-/// Makes it.
+/// Factory of the workload.
 struct Webs;
 
 const WORKLOADS: Workloads = Workloads { all: &[&Webs], platforms: &[] };
@@ -143,7 +143,7 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// What a driver's process does.
+/// Main function of a driver's process.
 pub(crate) fn drive(token: &Path) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let ready = format!("\nready {}\n", listener.local_addr().unwrap());
@@ -192,7 +192,7 @@ impl Process {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = lines.find_map(|line| line.unwrap().strip_prefix("ready ").map(str::to_owned));
-        // What it says later is of no interest, but must find room.
+        // Later output is ignored, but must not block the process.
         std::thread::spawn(move || lines.for_each(drop));
         let at = DriverAt { name: name.to_owned(), address: ready.unwrap().parse().unwrap(), token };
         let stdin = child.stdin.take();
@@ -203,13 +203,13 @@ impl Process {
         self.child.kill().unwrap();
     }
 
-    /// It is still there, and does nothing.
+    /// Stops the process without ending it.
     pub(crate) fn freeze(&mut self) {
         let stopped = Command::new("kill").args(["-STOP", &self.child.id().to_string()]).status().unwrap();
         assert!(stopped.success());
     }
 
-    /// Its standard input ends.
+    /// Closes its standard input.
     pub(crate) fn leave(&mut self) {
         self.stdin = None;
     }
@@ -229,7 +229,7 @@ impl Process {
         assert!(self.ended().success(), "{}", self.at.name);
     }
 
-    /// It ended by itself, and said that something was wrong.
+    /// Checks that it ended by itself with an error.
     pub(crate) fn ended_alone(mut self) {
         assert!(!self.ended().success(), "{}", self.at.name);
     }

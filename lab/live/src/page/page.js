@@ -1,5 +1,5 @@
 'use strict';
-// Draws the whole page from each piece of news; all text goes in as text, never as markup.
+// Draws the whole page for every event; all text is inserted as text, never as markup.
 const at = (id) => document.getElementById(id);
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -76,7 +76,7 @@ function tiles(now) {
       make('dd', bad ? { class: 'bad' } : {}, value, make('small', {}, under)))));
 }
 
-// A table from heads and rows of cells; a cell is text, or a node, or [text, class].
+// A table of heads and rows of cells; a cell is a text, a node, or [text, class].
 function table(id, heads, rows) {
   const cell = (inside, i) => {
     const [what, name] = Array.isArray(inside) ? inside : [inside, ''];
@@ -113,7 +113,7 @@ function operations(now) {
   table('ops', heads, rows.length ? rows : [heads.map((_, i) => i ? '' : 'none has ended yet')]);
 }
 
-// Steps of 1, 2 or 5 that make about four lines.
+// Grid steps of 1, 2 or 5 times a power of ten, for about four lines.
 function ticks(most) {
   const rough = most / 4 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -122,7 +122,7 @@ function ticks(most) {
   return Array.from({ length: count + 1 }, (_, i) => i * step);
 }
 
-// Curves over time. Each has a name, a class and its values; what is absent leaves a gap.
+// Curves over time. Each has a name, a class and its values; a missing value leaves a gap.
 function curves(id, times, list, label) {
   const box = at(id);
   const [width, height, left, right, low] = [Math.max(box.clientWidth, 240), 170, 46, 52, 20];
@@ -154,7 +154,7 @@ function curves(id, times, list, label) {
     const last = curve.values.findLast((value) => !none(value));
     if (!none(last)) ends.push([y(last) + 4, curve]);
   }
-  // Names stand at the ends of their curves, and not over each other.
+  // Names are at the ends of their curves, without overlap.
   ends.sort((a, b) => a[0] - b[0]);
   ends.forEach((end, i) => { if (i > 0) end[0] = Math.max(end[0], ends[i - 1][0] + 14); });
   for (const [where, curve] of ends) {
@@ -186,7 +186,7 @@ function trials(now) {
     none(pass) ? '' : `highest that passed ${figure(pass)}`, none(fail) ? '' : `lowest that failed ${figure(fail)}`,
   ].filter(Boolean).join(', ');
   say(at('bracket'), bracket && `${bracket} ${now.unit}`);
-  // The answer, once it is there, says it better.
+  // Replaced by the answer, once there is one.
   at('sofar').hidden = none(now.so_far) || !none(now.verdict);
   say(at('sofar'), none(now.so_far) ? '' : now.so_far.words);
   levels(now);
@@ -200,8 +200,8 @@ function trials(now) {
     ['of its limit', 'n']], rows);
 }
 
-// What is shaded on the line of levels: where the capacity lies with 95 %, or between what passed and what failed. An interval
-// that is open above goes on to the end of the line.
+// Shaded part of the line of levels: the 95 % interval of the capacity, or the range between the highest pass and the
+// lowest failure. An interval that is open above extends to the end of the line.
 function shaded(now, top) {
   if (!none(now.so_far?.low)) return [Math.min(now.so_far.low, top), Math.min(now.so_far.high ?? top, top)];
   const both = !none(now.highest_pass) && !none(now.lowest_fail) && now.lowest_fail > now.highest_pass;
@@ -268,7 +268,7 @@ function lines(now) {
 function end(now) {
   at('ended').hidden = !now.ended;
   if (!now.ended) return;
-  // The answer is that of the last run where there were several.
+  // Of several runs, the answer is that of the last.
   const verdict = now.verdict && now.turn ? `${now.turn}: ${now.verdict}` : now.verdict;
   const words = [verdict, ...now.ended].filter(Boolean);
   at('ended').replaceChildren(...words.map((word) => make('p', {}, word)));
@@ -283,7 +283,7 @@ function show(now) {
 const news = new EventSource('events');
 news.onopen = () => { at('link').hidden = true; };
 news.onerror = () => {
-  // The browser tries again by itself, unless it was refused, until the run is known to have ended.
+  // The browser reconnects by itself, unless it was refused, until the run has ended.
   at('link').hidden = !!latest?.ended;
   if (news.readyState === EventSource.CLOSED) {
     say(at('link'), 'As many browsers follow this run as may. Close one of them and load this page again.');

@@ -1,4 +1,4 @@
-//! The page as bytes: what is answered, to how many, and how it ends.
+//! The page over plain HTTP: answers, number of viewers, and the end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use crate::run::{begun, second};
 
-/// The longest wait for anything; a machine may be busy.
+/// Longest wait for anything, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where a page is served, with its port.
+/// Host and port of a page.
 fn address(page: &Page) -> String {
     page.url().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned()
 }
 
-/// Asks for a path, and leaves the answer to be read.
+/// Requests a path, and leaves the answer to be read.
 fn ask(page: &Page, path: &str) -> BufReader<TcpStream> {
     ask_by(page, &format!("host: {}\r\n", address(page)), path)
 }
 
-/// The same with a host of another name, or none.
+/// As `ask`, with another host name, or none.
 fn ask_by(page: &Page, host: &str, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(address(page)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -38,7 +38,7 @@ fn whole(page: &Page, path: &str) -> String {
     text
 }
 
-/// The next news of an event stream; none when it has ended.
+/// Next news of an event stream; `None` when it has ended.
 fn news(stream: &mut BufReader<TcpStream>) -> Option<Value> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -49,7 +49,7 @@ fn news(stream: &mut BufReader<TcpStream>) -> Option<Value> {
         if let Some(json) = line.strip_prefix("data: ") {
             return Some(serde_json::from_str(json).unwrap());
         }
-        // A stream without news shows that it lives again and again.
+        // A stream without news sends keep-alive lines.
         assert!(Instant::now() < deadline, "no news within {PATIENCE:?}");
     }
 }
@@ -63,14 +63,14 @@ fn the_page_needs_nothing_else() {
         "{text}"
     );
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    // The name of the language of drawings is no place.
+    // The XML namespace of SVG is a name and not a resource.
     let elsewhere = body.replace("http://www.w3.org/2000/svg", "");
     assert!(!elsewhere.contains("://") && !body.contains("/*S"), "{elsewhere}");
     assert!(body.contains("<title>Barograph</title>") && body.contains("new EventSource('events')"));
     assert!(whole(&page, "/else").starts_with("HTTP/1.1 404"));
 }
 
-/// A page from elsewhere whose name was made to lead here cannot read this one.
+/// A page from elsewhere whose name is redirected here cannot read this one.
 #[test]
 fn whoever_asks_by_a_name_from_elsewhere_is_refused() {
     let page = begun();
@@ -114,7 +114,7 @@ fn an_event_stream_tells_everything_at_once_and_then_what_is_new_until_the_end()
     assert!(gone.is_err(), "nobody listens after the end");
 }
 
-/// The first news in which something is as it should be.
+/// First news for which `is` returns true.
 fn news_in_which(stream: &mut BufReader<TcpStream>, is: impl Fn(&Value) -> bool) -> Value {
     loop {
         let next = news(stream).expect("the stream goes on");
@@ -168,7 +168,7 @@ fn so_many_may_look_and_no_more() {
         "{refused}"
     );
     drop(streams.pop());
-    // The seat is free when the server has noticed; it does when it has news for it.
+    // The server frees the seat once it notices the closed connection, when it sends the next news.
     let mut count = 0;
     while whole_or_stream(&page) {
         count += 1;
@@ -178,7 +178,7 @@ fn so_many_may_look_and_no_more() {
     }
 }
 
-/// Is one more browser refused?
+/// Whether one more browser is refused.
 fn whole_or_stream(page: &Page) -> bool {
     let mut first = String::new();
     ask(page, "/events").read_line(&mut first).unwrap();

@@ -1,4 +1,4 @@
-//! The live page: over bare HTTP, and in a real browser that loses its connection and sees the end.
+//! The live page: over plain HTTP, and in a real browser that loses its connection and sees the end.
 
 mod bare;
 mod run;

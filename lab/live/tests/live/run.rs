@@ -1,4 +1,4 @@
-//! A made-up run that goes on as the test says.
+//! A simulated run under the control of the test.
 
 use std::net::SocketAddr;
 
@@ -29,7 +29,7 @@ fn rule(op: &str, limit_ms: Option<f64>) -> Rule {
     }
 }
 
-/// Everything up to the first interval. The title is one that markup would be made of.
+/// Begins a run up to its first interval. The title contains markup.
 pub(crate) fn begun() -> Page {
     let page = Page::serve(ANYWHERE, "plans/<b>bold</b> & more").unwrap();
     page.entry(&Entry::Header(Header {

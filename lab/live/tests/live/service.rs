@@ -1,4 +1,4 @@
-//! The page in Chromium: numbers change as the run goes on, a lost connection heals, the end is said.
+//! The page in Chromium: numbers change during the run, a lost connection recovers, the end is shown.
 
 use std::path::Path;
 
@@ -29,14 +29,14 @@ async fn figures_change_and_the_end_is_said() {
     let page = begun();
     second(&page, 0, 200, 20);
     let viewer = Browser::open(&browsers, &page.url()).await;
-    // Text stays text.
+    // Text is shown as text.
     viewer.shows("h1", "plans/<b>bold</b> & more").await;
     viewer.shows("#phase", "hold").await;
     let throughput = "#tiles > div:nth-child(2) dd";
     viewer.shows(throughput, "200operations/s").await;
     viewer.shows("#ops tbody tr td:nth-child(6) span", "40\u{a0}%").await;
     viewer.until("at('#ops tbody tr td:nth-child(4)').textContent.startsWith('p99 ')").await;
-    // As everywhere else, and never rounded up to all.
+    // As everywhere else, and never rounded up to 100 %.
     let names = viewer.run("return [0.5, 0.999, 0.9999, 0.99999].map(quantile).join(' ')").await;
     assert_eq!(names, "p50 p99.9 p99.99 p99.999");
     assert_eq!(viewer.run("return document.querySelector('#s-trials').hidden").await, true);
@@ -56,7 +56,7 @@ async fn figures_change_and_the_end_is_said() {
     viewer.until("document.querySelectorAll('#parts tbody tr').length === 2").await;
     viewer.until("document.querySelectorAll('#uses tbody tr').length === 3").await;
     viewer.shows("#lines li:last-child", "trial 4 (search): 5500 users").await;
-    // A curve of sixty points, and a limit that does not hold any more.
+    // A curve of sixty points, and a rule that no longer holds.
     viewer.until("at('#rate path').getAttribute('d').split('L').length === 60").await;
     viewer.until("at('#ops .over .bad')").await;
     viewer.screenshot(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("live.png")).await;

@@ -4,7 +4,7 @@ use super::{Check, CheckFacts, CheckId, Excuse};
 use crate::words::{count, figure, millis};
 
 impl CheckId {
-    /// The name in sentences and tables.
+    /// Returns the name in sentences and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl CheckId {
 }
 
 impl Check {
-    /// What was found, with its unit.
+    /// Returns the value with its unit.
     #[must_use]
     pub fn found(&self) -> String {
         let excuse = match self.excuse {
@@ -49,7 +49,7 @@ impl Check {
         format!("{}{excuse}{driver}", found(self.id, &self.facts))
     }
 
-    /// What is allowed, with its unit.
+    /// Returns the limit with its unit.
     #[must_use]
     pub fn allowed(&self) -> String {
         let whole = |share: f64| format!("{:.0} %", share * 100.0);

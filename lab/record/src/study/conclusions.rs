@@ -1,4 +1,4 @@
-//! What a study says, as data: everything a table, a figure or another program needs.
+//! Conclusions of a study as data, for tables, figures and other programs.
 
 use barograph_stats::compare::{Comparison, Finding, SIGNIFICANCE};
 use serde::{Deserialize, Serialize};
@@ -16,73 +16,73 @@ pub struct Conclusions {
     pub v: u32,
     /// Name of the study.
     pub id: String,
-    /// Its file.
+    /// File of the study.
     pub file: String,
     /// The question.
     pub question: String,
-    /// When it began, as RFC 3339 in UTC.
+    /// Start of the study, as RFC 3339 in UTC.
     pub started_at: String,
     /// Version of the program.
     pub tool: String,
-    /// Start of the order of runs and of resampling.
+    /// Seed of the order of runs and of resampling.
     pub seed: u64,
     /// Blocks in which every configuration was run.
     pub blocks: u32,
-    /// Every run that was wanted has been made.
+    /// Whether all planned runs have been made.
     pub complete: bool,
-    /// The answers, one sentence each.
+    /// Answers, one sentence each.
     pub sentences: Vec<String>,
-    /// Those of them that say what is better or worse; older files do not say.
+    /// Answers that state something better or worse; empty in older files.
     #[serde(default)]
     pub found: Vec<String>,
-    /// What makes them weaker than they look, one sentence each.
+    /// Warnings that weaken the answers, one sentence each.
     pub warnings: Vec<String>,
-    /// What was run.
+    /// Configurations that were run.
     pub configurations: Vec<KeptConfiguration>,
-    /// What was compared.
+    /// Metrics that were compared.
     pub metrics: Vec<KeptMetric>,
-    /// "How many at limit L".
+    /// Answers to "how many at limit L".
     pub crossings: Vec<KeptCrossing>,
     /// Speed by size.
     pub scaling: Vec<KeptScaling>,
-    /// Response times by percentile of the operations that metrics are of; older files do not say.
+    /// Response times by percentile of the operations in metrics; empty in older files.
     #[serde(default)]
     pub percentiles: Vec<KeptPercentiles>,
-    /// Runs whose figures are used, in the order in which they were made; older files do not say.
+    /// Runs whose figures are used, in the order made; empty in older files.
     #[serde(default)]
     pub runs: Vec<KeptRun>,
     /// Runs whose figures were not used.
     pub excluded: Vec<Excluded>,
-    /// The command that does it again.
+    /// Command that repeats the study.
     pub repeat: String,
 }
 
 /// One configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptConfiguration {
-    /// Its name.
+    /// Name of the configuration.
     pub name: String,
-    /// Factor and level.
+    /// Factors with their levels.
     pub levels: Vec<(String, String)>,
-    /// The name of the one it is held against; its own when it is a baseline.
+    /// Name of its baseline; a baseline names itself.
     pub baseline: String,
-    /// It is a baseline under another name: whatever differs is noise.
+    /// Whether it is a baseline under another name, so that any difference is noise.
     pub control: bool,
     /// Runs whose figures are used.
     pub valid: u32,
-    /// Those among them that broke a rule.
+    /// Valid runs that broke a rule.
     pub missed: u32,
-    /// It broke a rule where its baseline kept all: in some run, if the baseline broke none, or in more blocks than chance
-    /// explains. Older files do not say.
+    /// Whether it broke a rule where its baseline kept all: in any run if the baseline broke none, else in
+    /// more blocks than chance explains. False in older files.
     #[serde(default)]
     pub breaks_rules: bool,
-    /// Runs that were dropped.
+    /// Dropped runs.
     pub dropped: u32,
-    /// Runs of warm-up, which are not judged and not among the others.
+    /// Runs of warm-up, which are not judged and not counted among the others.
     #[serde(default)]
     pub warm_up: u32,
-    /// CPU time that a hypervisor took away in the window of a valid run, relative: the median run and the one that lost
-    /// most. `None` where nobody looked.
+    /// Share of CPU time that a hypervisor took in the window of a valid run: the median run and the worst.
+    /// `None` if it was not measured.
     #[serde(default)]
     pub stolen: Option<(f64, f64)>,
 }
@@ -90,15 +90,15 @@ pub struct KeptConfiguration {
 /// One run whose figures are used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptRun {
-    /// Its name, which is that of its folder.
+    /// Name of the run and of its folder.
     pub run: String,
-    /// The configuration.
+    /// Name of the configuration.
     pub configuration: String,
-    /// The block.
+    /// Number of the block.
     pub block: u32,
-    /// Every rule held.
+    /// Whether every rule held.
     pub passed: bool,
-    /// Figures by the label of the metric; those that were not measured are left out.
+    /// Figures by the label of the metric; metrics that were not measured are omitted.
     pub figures: Vec<Figure>,
     /// Labels of the metrics whose figure is only a lower bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -108,21 +108,21 @@ pub struct KeptRun {
 /// One metric over all configurations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptMetric {
-    /// Its key, as in the study's file.
+    /// Key in the study's file.
     pub label: String,
-    /// What sentences call it; empty in older files.
+    /// Name in sentences; empty in older files.
     #[serde(default)]
     pub name: String,
     /// The unit of its figures.
     pub unit: String,
-    /// Is more of it better?
+    /// Whether higher is better.
     pub more_is_better: bool,
-    /// How far the control may be from itself, relative: differences within it are not told from noise. Unknown without
-    /// enough pairs of it.
+    /// Relative distance of the control from its baseline: differences within it are not told from noise.
+    /// Absent without enough pairs.
     pub noise_floor: Option<f64>,
-    /// Difference that counts as none, relative.
+    /// Relative difference that counts as none.
     pub margin: f64,
-    /// What the answers of the study say of it.
+    /// Answers of the study on this metric.
     #[serde(default)]
     pub sentences: Vec<String>,
     /// One row per configuration.
@@ -130,18 +130,18 @@ pub struct KeptMetric {
 }
 
 impl KeptMetric {
-    /// What people read: its name, or its key where it has none.
+    /// Returns the name for readers: its name, or its key if it has none.
     #[must_use]
     pub fn called(&self) -> &str {
         if self.name.is_empty() { &self.label } else { &self.name }
     }
 }
 
-/// What was found.
+/// Finding on a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptFinding {
-    /// It is what the others are held against.
+    /// The reference of the others.
     #[default]
     Baseline,
     /// Better than the baseline.
@@ -150,7 +150,7 @@ pub enum KeptFinding {
     Worse,
     /// No difference of practical interest.
     Equivalent,
-    /// Nothing is shown either way.
+    /// No difference is shown, and none excluded.
     Undecided,
 }
 
@@ -166,7 +166,7 @@ impl From<Finding> for KeptFinding {
 }
 
 impl KeptFinding {
-    /// The name in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -179,66 +179,66 @@ impl KeptFinding {
     }
 }
 
-/// One metric of one configuration. Numbers that are not known are not numbers.
+/// One metric of one configuration. Unknown numbers are NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptRow {
-    /// The configuration.
+    /// Name of the configuration.
     pub configuration: String,
-    /// What it is held against.
+    /// Name of its baseline.
     pub baseline: String,
-    /// It is the control.
+    /// Whether it is the control.
     pub control: bool,
     /// Runs with a figure.
     pub runs: u32,
-    /// Their median.
+    /// Median of the runs.
     #[serde(deserialize_with = "nan")]
     pub median: f64,
-    /// Their lowest.
+    /// Lowest of the runs.
     #[serde(deserialize_with = "nan")]
     pub lowest: f64,
-    /// Their highest.
+    /// Highest of the runs.
     #[serde(deserialize_with = "nan")]
     pub highest: f64,
     /// Pairs with the baseline.
     pub pairs: u32,
-    /// Pairs left out because a figure was missing; older files do not say.
+    /// Pairs left out for lack of a figure; 0 in older files.
     #[serde(default)]
     pub excluded: u32,
-    /// Over the baseline.
+    /// Ratio to the baseline.
     #[serde(deserialize_with = "nan")]
     pub ratio: f64,
-    /// The plain median of the pairs' ratios; older files do not say.
+    /// Plain median of the pairs' ratios; NaN in older files.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub median_ratio: f64,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the ratio's 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub low: f64,
-    /// Upper end of its 95 % interval.
+    /// Upper end of the ratio's 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub high: f64,
-    /// Lower end of its 90 % interval, by which equivalence is judged; older files do not say.
+    /// Lower end of the ratio's 90 % interval, by which equivalence is judged; NaN in older files.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub low_90: f64,
-    /// Upper end of its 90 % interval.
+    /// Upper end of the ratio's 90 % interval.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub high_90: f64,
-    /// How likely such a difference is by chance alone.
+    /// Probability of such a difference by chance alone.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
-    /// The same after Holm's correction for all comparisons of the study.
+    /// `p` after Holm's correction for all comparisons of the study.
     #[serde(deserialize_with = "nan")]
     pub p_holm: f64,
-    /// What that means.
+    /// Finding from these figures.
     pub finding: KeptFinding,
-    /// Pairs that would decide, about.
+    /// Approximate number of pairs that would decide.
     pub pairs_needed: Option<u32>,
-    /// Over the baseline, of each pair whose baseline is above zero, in the order of blocks; older files do not say.
+    /// Ratio of each pair whose baseline is above zero, in the order of blocks; empty in older files.
     #[serde(default)]
     pub ratios: Vec<f64>,
 }
 
 impl KeptRow {
-    /// The same with what was found of its pairs.
+    /// Adds the result of the pairs.
     #[must_use]
     pub fn with(self, found: &Comparison) -> Self {
         KeptRow {
@@ -258,26 +258,26 @@ impl KeptRow {
         }
     }
 
-    /// Is this held against a baseline with which it has no figure in common?
+    /// Whether this is compared with a baseline with which it shares no pair.
     #[must_use]
     pub fn is_without_pairs(&self) -> bool {
         self.finding != KeptFinding::Baseline && !self.control && self.pairs == 0
     }
 
-    /// Is this a control that differs from itself? Then something besides the factors changes with the order of runs. A
-    /// difference that is shown to lie within the margin is none, however surely it is there.
+    /// Whether this is a control that differs from itself. Then something besides the factors changes with
+    /// the order of runs. A difference shown to lie within the margin does not count, however certain.
     #[must_use]
     pub fn differs_from_itself(&self) -> bool {
         self.control && self.p_holm < SIGNIFICANCE && self.finding != KeptFinding::Equivalent
     }
 }
 
-/// At which number of a factor a metric reaches a limit.
+/// Number of a factor at which a metric reaches a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptCrossing {
     /// The factor.
     pub factor: String,
-    /// Levels of all other factors, in words; empty where there are none.
+    /// Levels of all other factors, in words; empty if there are none.
     pub among: String,
     /// The metric.
     pub metric: String,
@@ -286,47 +286,47 @@ pub struct KeptCrossing {
     /// The limit.
     #[serde(deserialize_with = "nan")]
     pub limit: f64,
-    /// The number; none when it is not reached between the levels that were run.
+    /// The number; absent if the limit is not reached between the levels that were run.
     pub at: Option<f64>,
     /// Lower end of the 95 % interval, by resampling blocks.
     #[serde(deserialize_with = "nan")]
     pub low: f64,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub high: f64,
-    /// Share of resamplings that reached the limit.
+    /// Share of resamplings that reach the limit.
     #[serde(deserialize_with = "nan")]
     pub reached: f64,
 }
 
-/// The speed of a system by its size.
+/// Speed of a system by its size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptScaling {
-    /// The factor that is the size.
+    /// Factor that is the size.
     pub factor: String,
-    /// Levels of all other factors, in words; empty where there are none.
+    /// Levels of all other factors, in words; empty if there are none.
     pub among: String,
-    /// The metric that is the speed.
+    /// Metric that is the speed.
     pub metric: String,
-    /// Its unit.
+    /// Unit of the speed.
     pub unit: String,
-    /// From the smallest size to the largest.
+    /// Points from the smallest size to the largest.
     pub points: Vec<KeptPoint>,
-    /// Sizes whose median is only a lower bound, since searches of theirs could not look further.
+    /// Sizes whose median is only a lower bound, because searches could not look further.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounded: Vec<f64>,
-    /// The universal scalability law through them, where there are enough.
+    /// Universal scalability law fitted to the points, if there are enough.
     pub fit: Option<KeptFit>,
-    /// Why there is no fit, as a sentence; empty where there is one.
+    /// Reason why there is no fit, as a sentence; empty if there is one.
     #[serde(default)]
     pub no_fit: String,
-    /// Amdahl's law through them, where there are too few for the other.
+    /// Amdahl's law fitted to the points, if there are too few for the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amdahl: Option<KeptAmdahl>,
-    /// Between which speeds the fitted curve lies, from the smallest size to a little beyond the largest.
+    /// Band of the fitted curve, from the smallest size to slightly beyond the largest.
     #[serde(default)]
     pub band: Vec<KeptBand>,
-    /// Where growth bends, if it does.
+    /// Bend of the growth, if there is one.
     #[serde(default)]
     pub knee: Option<KeptKnee>,
 }
@@ -341,38 +341,38 @@ pub struct KeptPoint {
     /// Lower end of its 95 % interval, by resampling blocks.
     #[serde(deserialize_with = "nan")]
     pub low: f64,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub high: f64,
-    /// Speed over that of the smallest size.
+    /// Ratio of the speed to that of the smallest size.
     #[serde(deserialize_with = "nan")]
     pub speedup: f64,
-    /// Its 95 % interval, by resampling blocks, which share what raises or lowers a whole block.
+    /// Its 95 % interval, by resampling blocks; what affects a whole block cancels out.
     #[serde(default)]
     pub speedup_within: KeptInterval,
-    /// Speed-up over what linear growth would give.
+    /// Speed-up divided by that of linear growth.
     #[serde(deserialize_with = "nan")]
     pub efficiency: f64,
-    /// The serial part of the work that would explain the speed-up alone (Karp and Flatt); none at the smallest size.
+    /// Serial fraction that alone would explain the speed-up (Karp and Flatt); absent at the smallest size.
     #[serde(default)]
     pub serial: Option<f64>,
 }
 
-/// How far a figure that rests on lower bounds is known.
+/// Certainty of a figure derived from lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownAs {
-    /// It rests on none.
+    /// Derived from no lower bound.
     Exact,
-    /// It may be higher.
+    /// The true value may be higher.
     AtLeast,
-    /// It may be lower.
+    /// The true value may be lower.
     AtMost,
-    /// It may be either.
+    /// The true value may be either.
     Unknown,
 }
 
 impl KeptScaling {
-    /// What the growth from the smallest size to this one is, where speeds may be only lower bounds.
+    /// Returns the certainty of the growth from the smallest size to this one, as speeds may be lower bounds.
     #[must_use]
     pub fn growth_to(&self, n: f64) -> KnownAs {
         let Some(first) = self.points.first().filter(|first| first.n != n) else { return KnownAs::Exact };
@@ -388,13 +388,13 @@ impl KeptScaling {
 /// The universal scalability law: `X(N) = gamma N / (1 + contention (N - 1) + coherency N (N - 1))`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptFit {
-    /// Share of work that is done one at a time.
+    /// Share of work that is serialised.
     pub contention: f64,
-    /// Cost of keeping each with each in agreement.
+    /// Cost of keeping each pair consistent.
     pub coherency: f64,
-    /// Speed of one.
+    /// Speed of a single one.
     pub gamma: f64,
-    /// The size beyond which it gets slower.
+    /// Size of the highest speed.
     pub peak_n: Option<f64>,
     /// 95 % interval of the contention.
     #[serde(default)]
@@ -410,25 +410,25 @@ pub struct KeptFit {
 /// Amdahl's law, fitted: the speed of `n` is gamma n / (1 + serial (n - 1)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptAmdahl {
-    /// Share of work that is done one at a time, 0 to 1.
+    /// Serial fraction, 0 to 1.
     pub serial: f64,
     /// Its 95 % interval, by resampling blocks.
     #[serde(default)]
     pub within: KeptInterval,
-    /// Speed of one.
+    /// Speed of a single one.
     pub gamma: f64,
 }
 
 impl KeptAmdahl {
-    /// How many times one any number gives at the most. `None` where that is more than a thousand, which no measurement of
-    /// few sizes tells from no limit at all.
+    /// Returns the limit of the speed-up for any size. `None` if it exceeds a thousand, which few sizes
+    /// cannot tell from no limit.
     #[must_use]
     pub fn limit(&self) -> Option<f64> {
         (self.serial > 0.001).then(|| 1.0 / self.serial)
     }
 }
 
-/// The ends of an interval; not numbers where they are not known.
+/// Ends of an interval; NaN if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptInterval {
     /// Lower end.
@@ -440,7 +440,7 @@ pub struct KeptInterval {
 }
 
 impl Default for KeptInterval {
-    /// Not known.
+    /// Both ends unknown.
     fn default() -> Self {
         KeptInterval { low: f64::NAN, high: f64::NAN }
     }
@@ -459,18 +459,18 @@ pub struct KeptBand {
     pub high: f64,
 }
 
-/// Where two straight lines meet that explain the speeds better than one.
+/// Intersection of two straight lines that explain the speeds better than one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptKnee {
     /// The size.
     pub n: f64,
-    /// 95 % interval of it.
+    /// 95 % interval of the size.
     #[serde(default)]
     pub within: KeptInterval,
-    /// Speed gained for each more, before it.
+    /// Speed gained per unit of size, before it.
     #[serde(deserialize_with = "nan")]
     pub before: f64,
-    /// Speed gained for each more, after it.
+    /// Speed gained per unit of size, after it.
     #[serde(deserialize_with = "nan")]
     pub after: f64,
 }
@@ -480,7 +480,7 @@ pub struct KeptKnee {
 pub struct KeptPercentiles {
     /// The operation.
     pub op: String,
-    /// Configurations with times of it, baselines first and the control last.
+    /// Configurations with times of the operation, baselines first and the control last.
     pub lines: Vec<KeptLine>,
 }
 
@@ -489,11 +489,11 @@ pub struct KeptPercentiles {
 pub struct KeptLine {
     /// The configuration.
     pub configuration: String,
-    /// Valid runs that have times.
+    /// Valid runs with times.
     pub runs: u32,
-    /// The quantile that is judged, and its limit in milliseconds; none where the time is not judged.
+    /// Judged quantile, and its limit in milliseconds; absent if the time is not judged.
     pub limit: Option<(f64, f64)>,
-    /// From the shortest time to that which all runs reach.
+    /// Points from the shortest time to the last quantile that all runs reach.
     pub points: Vec<KeptQuantile>,
 }
 
@@ -502,12 +502,12 @@ pub struct KeptLine {
 pub struct KeptQuantile {
     /// Share of the operations that took longer.
     pub longer: f64,
-    /// Median of the runs.
+    /// Median over the runs.
     pub ms: f64,
-    /// Lower end of the 95 % interval of the median; not a number below six runs.
+    /// Lower end of the median's 95 % interval; NaN below six runs.
     #[serde(deserialize_with = "nan")]
     pub low: f64,
-    /// Upper end of it.
+    /// Upper end of the interval.
     #[serde(deserialize_with = "nan")]
     pub high: f64,
 }
@@ -521,6 +521,6 @@ pub struct Excluded {
     pub configuration: String,
     /// Number of the block, from 1.
     pub block: u32,
-    /// Why.
+    /// Reasons for the exclusion.
     pub reasons: Vec<String>,
 }

@@ -1,13 +1,18 @@
-//! What every chart over time has in common: its paper, the clock along the bottom, the measured windows, and the phases
-//! named along the top.
+//! Common parts of every chart over time: its size, the clock along the bottom, the measured windows, and the
+//! phases named along the top.
 
 use super::{Anchor, Scale, Svg};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 pub(super) const WIDTH: f64 = 560.0;
+/// Height of the drawing, in pixels.
 pub(super) const HEIGHT: f64 = 250.0;
+/// Left end of the plot, in pixels.
 pub(super) const LEFT: f64 = 62.0;
+/// Upper end of the plot, in pixels.
 pub(super) const TOP: f64 = 38.0;
+/// Lower end of the plot, in pixels.
 pub(super) const BOTTOM: f64 = HEIGHT - 26.0;
 
 /// A stretch of time with a name.
@@ -19,7 +24,7 @@ pub(crate) struct Band {
     pub(crate) class: &'static str,
 }
 
-/// The time that a chart shows.
+/// The time range of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course<'a> {
     /// First and last second shown.
@@ -30,7 +35,7 @@ pub(crate) struct Course<'a> {
     pub(crate) phases: &'a [Band],
 }
 
-/// How measured windows are marked.
+/// Style of measured windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Marks {
     /// As shades below the lines of a chart.
@@ -40,7 +45,7 @@ pub(super) enum Marks {
 }
 
 impl Course<'_> {
-    /// From seconds to pixels, up to `right`.
+    /// Maps seconds to pixels, up to `right`.
     pub(super) fn scale(&self, right: f64) -> Scale {
         Scale::linear(self.span, (LEFT, right))
     }
@@ -79,7 +84,7 @@ impl Course<'_> {
             }
             svg.begin_group(&band.label);
             svg.rect("phase", (from + 0.5, TOP - 24.0), (to - from - 1.0, 15.0));
-            // About six pixels a letter: a name that does not fit is left to the pointer.
+            // About six pixels a letter: a name that does not fit appears only under the pointer.
             if (band.label.chars().count() as f64) * 6.0 + 4.0 < to - from {
                 svg.text("phase-name", (f64::midpoint(from, to), TOP - 13.0), Anchor::Middle, &band.label);
             }

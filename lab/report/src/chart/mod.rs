@@ -1,7 +1,7 @@
-//! Figures as inline SVG: a small drawing kit with scales, a chart over time, and nothing else.
+//! Figures as inline SVG: a small drawing kit with scales and charts.
 //!
-//! Colours are classes, defined in the page's style sheet, so a figure follows light and dark by itself. What a
-//! colour says is always said by a shape, a dash pattern or a word as well.
+//! Colours are classes, defined in the page's style sheet, so a figure follows light and dark by itself. A
+//! colour always has a shape, a dash pattern or a word with the same meaning.
 
 mod course;
 mod over_time;

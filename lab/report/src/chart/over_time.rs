@@ -5,14 +5,14 @@ use super::scale::round_up;
 use super::{Anchor, Course, Scale, Svg};
 use crate::words;
 
-/// How a line is dashed, besides its colour.
+/// Dash pattern of a line, besides its colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Dash {
-    /// One piece.
+    /// Without gaps.
     Solid,
-    /// Long pieces.
+    /// Long dashes.
     Dashed,
-    /// Short pieces.
+    /// Dots.
     Dotted,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// How the values are laid out and worded.
+/// Scale and wording of the values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum YAxis {
     /// Evenly from zero, as plain figures.
@@ -66,9 +66,9 @@ impl YAxis {
     }
 }
 
-/// How many decimals a round figure has.
+/// Number of decimals of a round figure.
 fn decimals(figure: f64) -> usize {
-    /// Smaller steps are between no two ticks of any scale here.
+    /// Most decimals: smaller steps do not occur between ticks of any scale here.
     const MOST: usize = 6;
     let is_whole = |digits: &usize| {
         let scaled = figure * 10f64.powi(*digits as i32);
@@ -88,6 +88,7 @@ pub(crate) struct OverTime<'a> {
     pub(crate) series: &'a [Series],
 }
 
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 20.0;
 
 impl OverTime<'_> {

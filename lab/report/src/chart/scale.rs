@@ -1,4 +1,4 @@
-//! From values to places on the paper, and the round values worth a tick.
+//! Scales from values to places on the paper, with ticks at round values.
 
 /// Maps values to pixels, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl Scale {
         Scale { low, high, from_px: px.0, to_px: px.1, log: true }
     }
 
-    /// The place of `value`, held inside the scale; `None` of what is not a number.
+    /// The place of `value`, clamped to the scale; `None` for NaN.
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
             return None;
@@ -45,12 +45,12 @@ impl Scale {
         if self.log { self.log_ticks(wanted) } else { self.linear_ticks(wanted) }
     }
 
-    /// The same for what is only there as a whole: no tick stands between two whole numbers.
+    /// The same for quantities in whole numbers: no tick stands between two of them.
     pub(crate) fn whole_ticks(&self, wanted: usize) -> Vec<f64> {
         self.ticks(wanted).into_iter().filter(|tick| (tick - tick.round()).abs() < 1e-9).collect()
     }
 
-    /// Ticks at multiples of a step fit for minutes and seconds.
+    /// Ticks at round steps of minutes and seconds.
     pub(crate) fn clock_ticks(&self, wanted: usize) -> Vec<f64> {
         const STEPS: [f64; 14] =
             [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0];

@@ -1,7 +1,7 @@
-//! Keeps labels that stand below each other apart.
+//! Placement of labels one below the other without overlap.
 
-/// Places for labels that would like to stand at `wanted`, at least `gap` apart, within `range` while there is room, in
-/// the order given.
+/// Places for labels with wanted places `wanted`, at least `gap` apart, within `range` while there is room,
+/// in the given order.
 pub(crate) fn spread(wanted: &[f64], gap: f64, range: (f64, f64)) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -11,7 +11,7 @@ pub(crate) fn spread(wanted: &[f64], gap: f64, range: (f64, f64)) -> Vec<f64> {
         places[*at] = places[*at].max(least);
         least = places[*at] + gap;
     }
-    // What was pushed out at the far end pushes the others back.
+    // Labels pushed out at the far end push the others back.
     let mut most = range.1;
     for at in order.iter().rev() {
         places[*at] = places[*at].min(most);

@@ -1,4 +1,4 @@
-//! A chart over time in which areas lie on each other, named at their right end.
+//! A chart over time of stacked areas, named at their right end.
 
 use super::course::{BOTTOM, HEIGHT, LEFT, Marks, TOP, WIDTH};
 use super::{Anchor, Course, Scale, Svg, YAxis, spread};
@@ -13,7 +13,7 @@ const LINE: f64 = 13.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
     pub(crate) name: String,
-    /// The class of its area.
+    /// The CSS class of its area.
     pub(crate) class: &'static str,
     pub(crate) values: Vec<f64>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Stacked<'a> {
     /// Instants of the values, seconds.
     pub(crate) times: &'a [f64],
     pub(crate) layers: &'a [Layer],
-    /// The upper end of the scale; where the layers are more, their highest sum.
+    /// The upper end of the scale; if the layers exceed it, their highest sum.
     pub(crate) top: f64,
 }
 
@@ -78,7 +78,7 @@ impl Stacked<'_> {
             let ends = pair[0].last().zip(pair[1].last());
             ends.and_then(|(below, above)| y.at(f64::midpoint(*below, *above))).unwrap_or(BOTTOM)
         };
-        // From the top down, so that names of layers without any height come in the order of the layers.
+        // From the top down, so that names of empty layers come in the order of the layers.
         let middles: Vec<f64> = edges.windows(2).rev().map(middle).collect();
         let places = spread(&middles, LINE, (TOP + LINE / 2.0, BOTTOM - LINE / 2.0));
         for ((layer, middle), place) in self.layers.iter().rev().zip(middles).zip(places) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::escape::xml;
 
-/// Which point of a text stands at its place.
+/// Anchor point of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Anchor {
     /// Its beginning.
@@ -15,14 +15,14 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// An SVG element being drawn. Every one has a title and a description, for those who hear the page.
+/// An SVG element being drawn. Each has a title and a description, for screen readers.
 #[derive(Debug)]
 pub(crate) struct Svg {
     text: String,
 }
 
 impl Svg {
-    /// A drawing of this size in pixels; it shrinks and grows with the page. `id` must be unique on the page.
+    /// A drawing of this size in pixels, scaled with the page. `id` must be unique on the page.
     pub(crate) fn new(id: &str, size: (f64, f64), title: &str, about: &str) -> Self {
         let (width, height) = size;
         let (title, about) = (xml(title), xml(about));
@@ -55,7 +55,7 @@ impl Svg {
         ));
     }
 
-    /// A word or two.
+    /// A short text.
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, words: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -93,8 +93,8 @@ impl Svg {
         }
     }
 
-    /// Many rectangles of one class as one shape, each by its upper left corner and its size: a fraction of the text that
-    /// as many elements would need.
+    /// Many rectangles of one class as one shape, each by its upper left corner and its size: a fraction of
+    /// the text of that many elements.
     pub(crate) fn tiles(&mut self, class: &str, tiles: impl IntoIterator<Item = ((f64, f64), (f64, f64))>) {
         let mut d = String::new();
         for ((x, y), (width, height)) in tiles {
@@ -115,7 +115,7 @@ impl Svg {
         self.put(format_args!("<polygon class=\"{class}\" points=\"{}\"/>", list.trim_end()));
     }
 
-    /// Begins a group that shows `words` when pointed at; ended by [`Self::end_group`].
+    /// Begins a group that shows `words` under the pointer; ended by [`Self::end_group`].
     pub(crate) fn begin_group(&mut self, words: &str) {
         let words = xml(words);
         self.put(format_args!("<g><title>{words}</title>"));

@@ -4,7 +4,7 @@ use barograph_record::{Compared, KeptMetric, KeptRow};
 use barograph_stats::compare::{Believed, Finding};
 use serde_json::{Value, json};
 
-/// The comparison as JSON. What is not known is `null`.
+/// The comparison as JSON. Unknown values are `null`.
 #[must_use]
 pub fn json(compared: &Compared) -> Value {
     let metrics: Vec<Value> =
@@ -55,7 +55,7 @@ fn of_metric(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Value {
     })
 }
 
-/// A figure with its interval, of which an open end is `null`.
+/// A figure with its interval; an open end is `null`.
 fn of_believed(figure: &Believed) -> Value {
     json!({ "value": figure.value, "low": figure.low, "high": figure.high })
 }
@@ -69,11 +69,11 @@ mod tests {
     fn figures_come_through_whole_and_unknown_ones_are_null() {
         let all = json(&compared());
         assert_eq!(all["counts"], json!({ "worse": 1, "undecided": 1, "equivalent": 1, "better": 0 }));
-        let login = &all["metrics"][1];
-        assert_eq!((&login["finding"], &login["better"]), (&json!("worse"), &json!("lower")));
-        assert_eq!(login["ratio"], compared().metrics[1].rows[1].ratio);
-        assert!(login["pairs_needed"].is_null() && all["metrics"][2]["pairs_needed"].is_u64());
-        assert!(login["believed"].is_null());
+        let order = &all["metrics"][1];
+        assert_eq!((&order["finding"], &order["better"]), (&json!("worse"), &json!("lower")));
+        assert_eq!(order["ratio"], compared().metrics[1].rows[1].ratio);
+        assert!(order["pairs_needed"].is_null() && all["metrics"][2]["pairs_needed"].is_u64());
+        assert!(order["believed"].is_null());
         let open = json(&searched((12_900.0, 12_500.0, f64::INFINITY)));
         let metric = &open["metrics"][0];
         assert_eq!((&metric["finding"], &metric["high"]), (&json!("undecided"), &Value::Null));

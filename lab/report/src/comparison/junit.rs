@@ -6,8 +6,8 @@ use barograph_record::{Compared, KeptFinding, KeptMetric, KeptRow};
 use super::{figures, p_value};
 use crate::junit::{BEGIN, Case, Ending, Suite};
 
-/// The comparison as JUnit XML. A metric that is worse, or has no pair, has failed; one that is undecided was skipped, which it
-/// says. Rules that the baseline kept and the candidate broke are a case that failed.
+/// The comparison as JUnit XML. A metric that is worse, or has no pair, counts as failed; an undecided one
+/// counts as skipped, with a message. Rules that the baseline kept and the candidate broke are a failed case.
 #[must_use]
 pub fn junit(compared: &Compared) -> String {
     let cases = compared.found().map(|(metric, row)| case(compared, metric, row));

@@ -6,7 +6,7 @@ use super::{MEANING_OF_P, table};
 use crate::escape::markdown as safe;
 use crate::markdown::{list, table as rows};
 
-/// The comparison as Markdown: a sentence, a table, what to take note of.
+/// The comparison as Markdown: a sentence, a table, notes.
 #[must_use]
 pub fn markdown(compared: &Compared) -> String {
     let mut text = format!(

@@ -20,7 +20,7 @@ fn metric((name, unit): (&str, &str), direction: Direction, baseline: f64, found
     }
 }
 
-/// One search a side: 11,100 (10,800 to 11,400) against a candidate with this capacity and interval.
+/// One search per side: 11,100 (10,800 to 11,400) against a candidate with this capacity and interval.
 pub(super) fn searched((value, low, high): (f64, f64, f64)) -> Compared {
     let baseline = Believed::new(11_100.0, 10_800.0, 11_400.0).unwrap();
     let candidate = Believed::new(value, low, high).unwrap();
@@ -39,11 +39,11 @@ pub(super) fn searched((value, low, high): (f64, f64, f64)) -> Compared {
     }
 }
 
-/// One worse, one equivalent, one undecided.
+/// One metric worse, one equivalent, one undecided.
 pub(super) fn compared() -> Compared {
     let all = [
         (("throughput", "op/s"), Direction::Higher, (432.0, 1.001), 0.01),
-        (("Login p99", "ms"), Direction::Lower, (120.0, 1.25), 0.05),
+        (("Order p99", "ms"), Direction::Lower, (120.0, 1.25), 0.05),
         (("a \"<b>\" | p99", "ms"), Direction::Lower, (8.0, 1.05), 0.4),
     ];
     let mut family =
@@ -63,7 +63,7 @@ pub(super) fn compared() -> Compared {
     }
 }
 
-/// One run a side.
+/// One run per side.
 pub(super) fn single() -> Compared {
     let found = compare(&[Pair::new(100.0, 130.0)], Direction::Lower, 0.02);
     Compared {
@@ -73,8 +73,8 @@ pub(super) fn single() -> Compared {
                    study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares runs that are \
                    there already, pair by pair."
             .to_owned(),
-        metrics: vec![metric(("Login p99", "ms"), Direction::Lower, 100.0, &found)],
-        within_run: vec![WithinRun { metric: "Login p99".to_owned(), low: 1.2, high: 1.4, blocks: 30 }],
+        metrics: vec![metric(("Order p99", "ms"), Direction::Lower, 100.0, &found)],
+        within_run: vec![WithinRun { metric: "Order p99".to_owned(), low: 1.2, high: 1.4, blocks: 30 }],
         ..Compared::default()
     }
 }

@@ -5,7 +5,7 @@ use barograph_record::Compared;
 use super::{MEANING_OF_P, P, PAIRS, WORDS, table};
 use crate::table::plain;
 
-/// The comparison as text that stands on its own.
+/// The comparison as a complete text.
 #[must_use]
 pub fn text(compared: &Compared) -> String {
     let mut parts = vec![format!("baseline   {}\ncandidate  {}", compared.baseline, compared.candidate)];

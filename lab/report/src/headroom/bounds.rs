@@ -1,5 +1,5 @@
-//! Bounds: what an operation needs of each resource that works, how many operations per second that admits at most, and
-//! how many users bring the resource there.
+//! Bounds: the demand of an operation on each resource that works, the highest throughput by that, and the
+//! number of users that reaches it.
 
 use barograph_record::{KeptUnit, Run, Trial};
 use barograph_stats::bounds::Closed;
@@ -9,7 +9,7 @@ use crate::answer::{capitalised, mean};
 use crate::html::Grid;
 use crate::words;
 
-/// What there is to say.
+/// The section of the report.
 pub(crate) struct Bounds {
     pub(crate) points: Vec<String>,
     pub(crate) table: Grid,
@@ -18,15 +18,16 @@ pub(crate) struct Bounds {
 /// One resource at the throughput of the window.
 struct Bound<'r> {
     resource: &'r Resource,
-    /// As it is said.
+    /// The demand in words.
     demand: String,
-    /// Seconds for which an operation keeps all of it busy.
+    /// Seconds per operation for which all of it is busy.
     busy_s: f64,
-    /// The most operations per second.
+    /// Highest throughput, in operations per second.
     throughput: f64,
 }
 
-/// `None` where no resource that works has a limit. `resources` come by the level at which they are used up.
+/// The bounds; `None` if no resource that works has a limit. `resources` are ordered by the level at which
+/// they are used up.
 pub(super) fn bounds(run: &Run, trial: &Trial, resources: &[Resource]) -> Option<Bounds> {
     let throughput = trial.window.throughput;
     let found = resources.iter().filter_map(|resource| Bound::of(resource, throughput));
@@ -65,7 +66,7 @@ impl<'r> Bound<'r> {
             Work::Cores => format!("{} of a core", words::time(each * 1e3)),
             Work::Link => words::bytes(each * 1e6 / 8.0),
         };
-        // Several cores count as a single one that is so many times as fast.
+        // Several cores count as a single one of their joint speed.
         let busy_s = each / of.limit;
         let throughput = Closed::new(&[busy_s], 0.0)?.saturation();
         Some(Bound { resource, demand, busy_s, throughput })
@@ -75,8 +76,8 @@ impl<'r> Bound<'r> {
         vec![capitalised(&self.resource.name), self.demand.clone(), rate(self.throughput)]
     }
 
-    /// From where users who think so long would fill it when all of the response time was waiting, to where they do when none
-    /// of it was and they therefore go on as they went.
+    /// Range of users that fill it, given their think time: from the number if all of the response time was
+    /// waiting, to the number if none of it was.
     fn knee(&self, think_s: Option<f64>) -> String {
         let most = three_digits(self.resource.used_up_at);
         let closed = think_s.and_then(|think| Closed::new(&[self.busy_s], think));
@@ -91,8 +92,9 @@ impl<'r> Bound<'r> {
     }
 }
 
-/// Mean time of a user between an answer and the next operation, seconds, by Little's law: the users that were not in flight,
-/// over the throughput. `None` where users had several operations in flight at once, or nobody counted them.
+/// Mean time of a user between an answer and the next operation, in seconds, by Little's law: the users not
+/// in flight, over the throughput. `None` if users had several operations in flight at once, or were not
+/// counted.
 fn think_s(run: &Run, trial: &Trial) -> Option<f64> {
     let in_flight = mean(rows(run, &trial.window).map(|row| row.in_flight))?;
     let thinking = f64::from(trial.level) - in_flight;
@@ -108,7 +110,7 @@ fn of_knees(think_s: Option<f64>) -> &'static str {
     }
 }
 
-/// Operations per second with three digits that count.
+/// Operations per second with three significant digits.
 fn rate(x: f64) -> String {
     if x < 100.0 { words::figure(x) } else { words::count(three_digits(x).into()) }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// What `run.jsonl` has of a window of 20 s with 1,000 users, and of the verdict on it.
+/// Entries of `run.jsonl` for a window of 20 s with 1,000 users, and for the verdict on it.
 fn entries(verdict: &Value, result: &str) -> Vec<Value> {
     let window = json!({
         "users": 1000, "from_s": 20.0, "to_s": 40.0, "throughput": 300.0, "goodput": 300.0, "requests_s": 600.0,
@@ -37,7 +37,7 @@ fn entries(verdict: &Value, result: &str) -> Vec<Value> {
     ]
 }
 
-/// One sample; what is not a number is unknown.
+/// One sample; NaN stands for unknown.
 fn sample(at_s: f64, subject: &str, bytes: u64, files: u64) -> ProbeRow {
     let subject = subject.to_owned();
     ProbeRow { at_s, subject, rss_bytes: Some(bytes), fds: Some(files), ..ProbeRow::default() }
@@ -64,7 +64,7 @@ fn run(verdict: &Value, result: &str) -> Run {
             json!({ "host": { "memory bytes": (8 * GIB).to_string(), "open files limit, soft": "20000" } }),
         ),
         probes: vec![
-            // Before the load, which is nobody's business.
+            // Before the load, hence ignored.
             sample(5.0, "host", 7 * GIB, 0),
             sample(11.0, "host", 2 * GIB, 0),
             sample(11.0, "driver", GIB, 100),
@@ -180,7 +180,7 @@ fn what_operations_need_bounds_the_throughput_and_the_users() {
     assert_eq!(bounds.points, points);
     let head = ["Resource", "Demand per operation", "Operations/s, at most", "Users at the knee"];
     assert_eq!(bounds.table.head, head);
-    // With one operation in flight, hardly anything was waiting. Memory and files have no operations one after the other.
+    // With one operation in flight, hardly any waited. Memory and files have no bounds.
     let rows = [
         ["The CPU of the host", "5.33 ms of a core", "375", "1,250"],
         ["The busiest worker of the driver", "833 µs of a core", "1,200", "4,000"],
@@ -195,7 +195,7 @@ fn a_knee_is_as_open_as_response_times_leave_it() {
     };
     // 900 users think, so each for 3 s: 3 s / (0.8 / 300) + 1 is 1,126, and 3 s / (0.25 / 300) + 1 is 3,601.
     assert_eq!(knees(100.0), ["1,130 to 1,250", "3,600 to 4,000"]);
-    // Users of the auction wait for bids while they do other things.
+    // Users of the auction wait for bids in parallel with other operations.
     assert_eq!(knees(1_300.0), ["at most 1,250", "at most 4,000"]);
     assert_eq!(knees(f64::NAN), ["at most 1,250", "at most 4,000"]);
 }

@@ -5,19 +5,26 @@ use barograph_record::{KeptFinding, KeptMetric, KeptRow};
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 860.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 230.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = 640.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 34.0;
+/// Height of a row, in pixels.
 const ROW: f64 = 30.0;
+/// Height of a bar, in pixels.
 const BAR: f64 = 14.0;
-/// How far the dots of single pairs lie below the middle of their bar.
+/// Distance of the dots of single pairs below the middle of their bar, in pixels.
 const DOTS: f64 = 11.0;
 
-/// Letters of a name that fit beside a bar.
+/// Most letters of a name beside a bar.
 const LONGEST_NAME: usize = 34;
 
-/// From such a ratio on, or its inverse, the axis is logarithmic: on an even one, small bars beside the large would be lost.
+/// Largest ratio, or its inverse, on an even axis; beyond it the axis is logarithmic, since small bars beside
+/// the large would be lost.
 const WIDE: f64 = 5.0;
 
 /// The figure of a metric.
@@ -59,12 +66,12 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     svg.finish()
 }
 
-/// The larger of margin and noise floor: beyond it a difference counts.
+/// The larger of margin and noise floor: larger differences count.
 fn widest(metric: &KeptMetric) -> f64 {
     metric.noise_floor.map_or(metric.margin, |floor| floor.max(metric.margin))
 }
 
-/// The axis, and the ratio at which bars begin: at nothing, and on a logarithmic axis, which has no such place, at the
+/// The axis, and the ratio at which bars begin: zero, or on a logarithmic axis, which has no zero, the
 /// baseline.
 fn axis(metric: &KeptMetric) -> (Scale, f64) {
     let of_row = |row: &KeptRow| [row.ratio, row.low, row.high].into_iter().chain(row.ratios.clone());
@@ -78,7 +85,7 @@ fn axis(metric: &KeptMetric) -> (Scale, f64) {
     (Scale::log((low / 1.2, high * 1.2), (LEFT, RIGHT)), 1.0)
 }
 
-/// How a bar looks, besides the mark and the word at its end.
+/// CSS class of a bar, besides the mark and the word at its end.
 fn class(finding: KeptFinding) -> &'static str {
     match finding {
         KeptFinding::Baseline => "bar baseline",
@@ -117,7 +124,7 @@ fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &KeptRow, middle: f64) {
     svg.text("bar-word", (RIGHT + 14.0, middle + 4.0), Anchor::Start, &words);
 }
 
-/// The name, cut where it has more letters than that.
+/// The name, cut to at most `longest` letters.
 pub(super) fn shortened(name: &str, longest: usize) -> String {
     if name.chars().count() <= longest {
         return name.to_owned();

@@ -6,14 +6,20 @@ use super::tables::sign;
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 640.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 340.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 74.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 30.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 24.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 52.0;
 
-/// Room that the name of a bend needs.
+/// Width of the name of a knee, in pixels.
 const NAME: f64 = 90.0;
 
 /// Pieces of the fitted curve.
@@ -49,7 +55,7 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     }
     svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
     let place = |n: f64, v: f64| Some((x.at(n)?, y.at(v)?));
-    // First, so that everything else lies on it.
+    // First, so that everything else is drawn over it.
     let (above, below) = (scaling.band.iter(), scaling.band.iter().rev());
     let edge = above.map(|at| place(at.n, at.high)).chain(below.map(|at| place(at.n, at.low)));
     let edge: Vec<(f64, f64)> = edge.flatten().collect();
@@ -108,7 +114,7 @@ impl Law {
     }
 }
 
-/// The law that was fitted, if one was.
+/// The fitted law, if any.
 fn law_of(scaling: &KeptScaling) -> Option<Law> {
     let universal =
         scaling.fit.map(|fit| Law { gamma: fit.gamma, contention: fit.contention, coherency: fit.coherency });

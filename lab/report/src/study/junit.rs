@@ -6,12 +6,12 @@ use crate::escape::xml;
 use crate::junit::{BEGIN, Case, Ending, Suite};
 use crate::words;
 
-/// Name of the suite of configurations that broke rules which their baselines kept. No metric is called so.
+/// Name of the suite of configurations that broke rules which their baselines kept. No metric has this name.
 const RULES: &str = "rules";
 
-/// The study as JUnit's XML. Worse than the baseline is a failure, and so are a comparison without a pair and a configuration
-/// that broke rules which its baseline kept. Undecided is skipped. A control that differs from itself is a failure too: then
-/// no other case can be believed.
+/// The study as JUnit's XML. Failures are metrics worse than the baseline, comparisons without a pair, and
+/// configurations that broke rules which their baseline kept. Undecided counts as skipped. A control that
+/// differs from itself is a failure too: no other case is valid then.
 #[must_use]
 pub fn junit(study: &Conclusions) -> String {
     let suite = |name: &str, cases: Vec<Case>| {

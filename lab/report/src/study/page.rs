@@ -12,17 +12,17 @@ use crate::html::Grid;
 struct Shown {
     id: String,
     title: String,
-    /// The class of its place on the page.
+    /// The CSS class of its place on the page.
     class: &'static str,
     svg: String,
     table: Grid,
-    /// What counts, or how it is read.
+    /// A line on what counts, or on how to read it.
     lede: String,
-    /// What the answers say of it, where that is not at the top of the page.
+    /// Sentences of the answers about it, unless they are at the top of the page.
     sentences: Vec<String>,
 }
 
-/// How a figure of growth is read.
+/// Explanation of a figure of growth.
 const GROWTH: &str = "Points are medians over blocks, with 95 % intervals by drawing whole blocks again. The dotted line is \
                       linear growth from the smallest size, the dashed one, where there is one, the universal scalability law \
                       fitted to the points, with its 95 % interval shaded, or below four sizes Amdahl's law; an upright line \
@@ -32,8 +32,8 @@ const GROWTH: &str = "Points are medians over blocks, with 95 % intervals by dra
 #[template(path = "study.html")]
 struct Page<'a> {
     study: &'a Conclusions,
-    /// What is said at the top: of the first metric, which the study is about, what is better or worse by another, and of
-    /// limits and growth.
+    /// Sentences at the top: on the first metric, the subject of the study, on metrics that are better or
+    /// worse, and on limits and growth.
     headline: Vec<String>,
     warnings: Vec<String>,
     figures: Vec<Shown>,
@@ -41,13 +41,13 @@ struct Page<'a> {
     runs_title: String,
     runs: Grid,
     every_run: EveryRun,
-    /// Reports of runs lie beside the page.
+    /// Whether reports of runs lie beside the page.
     is_linked: bool,
     excluded: Option<Grid>,
 }
 
-/// Renders the page of a study: no script, no request to anywhere. `is_linked` where the reports of its runs lie in `runs/`
-/// beside it.
+/// Renders the page of a study: no script, no external requests. `is_linked` if the reports of its runs lie
+/// in `runs/` beside it.
 pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError> {
     let metrics = study.metrics.iter().enumerate().map(|(at, metric)| {
         let id = format!("m{at}");
@@ -87,7 +87,7 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
     page.render().map_err(|why| ReportError::Render { run: study.id.clone(), why })
 }
 
-/// Sentences in which no line ends between a number and its percent sign.
+/// Joins sentences, without a line break between a number and its percent sign.
 fn unbroken<'a>(sentences: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     sentences.into_iter().map(|sentence| together(sentence)).collect()
 }

@@ -8,13 +8,14 @@ use crate::html::Grid;
 use crate::nines::{BOTTOM, HEIGHT, LEFT, LOOKS, RIGHT, TOP, WIDTH, axes, nines};
 use crate::words;
 
-/// A limit further from all times than this is told in words: drawn, it would press all lines together.
+/// Largest ratio of a limit to all times with which it is drawn; one further away is given in words, as it
+/// would press all lines together.
 const NEAR: f64 = 10.0;
 
 /// Shares of longer operations in the table: p50 to p99.99.
 const LONGER: [f64; 6] = [0.5, 0.1, 0.05, 0.01, 0.001, 0.0001];
 
-/// How it is read.
+/// Explanation of the figure.
 pub(super) fn lede(of: &KeptPercentiles) -> String {
     let mut text = "Lines are medians of the valid runs, shaded is the 95 % interval of that median, which six runs have at \
                     the least. Each nine to the right is ten times rarer, and a line ends where the run with the fewest \
@@ -85,7 +86,7 @@ pub(super) fn draw(id: &str, of: &KeptPercentiles) -> String {
     svg.finish()
 }
 
-/// Letters of a name that fit at the end of a line.
+/// Most letters of a name at the end of a line.
 const LONGEST_NAME: usize = 26;
 
 pub(super) fn title(of: &KeptPercentiles) -> String {
@@ -118,7 +119,7 @@ fn in_words(point: KeptQuantile) -> String {
     format!("{} ({} – {})", words::time(point.ms), words::time(point.low), words::time(point.high))
 }
 
-/// Of more, the lines would hide each other.
+/// The drawn lines: more would hide each other.
 fn drawn(of: &KeptPercentiles) -> &[KeptLine] {
     &of.lines[..of.lines.len().min(LOOKS.len())]
 }
@@ -127,7 +128,7 @@ fn points(lines: &[KeptLine]) -> impl Iterator<Item = &KeptQuantile> {
     lines.iter().flat_map(|line| &line.points)
 }
 
-/// The shortest and the longest time of all.
+/// The shortest and the longest time of all lines.
 fn ends(lines: &[KeptLine]) -> (f64, f64) {
     let times = || points(lines).flat_map(|point| [point.low, point.ms, point.high]);
     let known = || times().filter(|ms| ms.is_finite() && *ms > 0.0);

@@ -10,7 +10,7 @@ use crate::words;
 pub(super) const METRIC_WORDS: &[&str] =
     &["verdict", "compared with", "why", "run", "metric", "other factors"];
 
-/// What a metric is, in a line.
+/// Description of a metric in a line.
 pub(super) fn about(metric: &KeptMetric) -> String {
     format!("{} ({})", title(metric), bounds(metric))
 }
@@ -20,7 +20,7 @@ pub(super) fn title(metric: &KeptMetric) -> String {
     format!("{}, {}", metric.called(), metric.unit)
 }
 
-/// What is good, what counts as the same, and what may be noise.
+/// Direction, margin of equivalence and noise floor in words.
 pub(super) fn bounds(metric: &KeptMetric) -> String {
     let better = if metric.more_is_better { "more is better" } else { "less is better" };
     let margin = words::percent(metric.margin);
@@ -74,7 +74,7 @@ fn verdict(row: &KeptRow) -> String {
     format!("{} {name}{needed}", words::mark(row.finding))
 }
 
-/// The title above the table of runs, with those that are not in it.
+/// The title above the table of runs, with the number of runs left out of it.
 pub(super) fn runs_title(study: &Conclusions) -> String {
     match study.configurations.iter().map(|configuration| configuration.warm_up).sum::<u32>() {
         0 => "Runs".to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn runs_title(study: &Conclusions) -> String {
     }
 }
 
-/// How many runs there were of each configuration.
+/// Number of runs of each configuration.
 pub(super) fn runs(study: &Conclusions) -> Grid {
     let rows = study.configurations.iter().map(|c| {
         let against = if c.baseline == c.name { words::NONE } else { &c.baseline };
@@ -109,24 +109,24 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
 }
 
-/// Each run whose figures are used.
+/// Every used run.
 pub(super) struct EveryRun {
     /// The metrics, with their units.
     pub(super) metrics: Vec<String>,
     pub(super) rows: Vec<UsedRun>,
 }
 
-/// One run whose figures are used.
+/// A used run.
 pub(super) struct UsedRun {
     pub(super) run: String,
     pub(super) block: u32,
     pub(super) configuration: String,
     pub(super) rules: &'static str,
-    /// As many as there are metrics.
+    /// One figure per metric.
     pub(super) figures: Vec<String>,
 }
 
-/// All runs, so that whoever doubts a median sees what it is of.
+/// All runs, to show the figures behind each median.
 pub(super) fn every_run(study: &Conclusions) -> EveryRun {
     let told = |run: &KeptRun, label: &String| {
         let Some(figure) = run.figures.iter().find(|figure| figure.name == *label) else {
@@ -148,7 +148,7 @@ pub(super) fn every_run(study: &Conclusions) -> EveryRun {
     }
 }
 
-/// What was dropped, and why.
+/// Excluded runs with the reasons.
 pub(super) fn excluded(study: &Conclusions) -> Option<Grid> {
     let rows = study.excluded.iter().map(|run| {
         vec![run.configuration.clone(), run.block.to_string(), run.run.clone(), run.reasons.join("; ")]
@@ -157,7 +157,7 @@ pub(super) fn excluded(study: &Conclusions) -> Option<Grid> {
     (!study.excluded.is_empty()).then(|| grid.with_words(METRIC_WORDS))
 }
 
-/// Where limits are reached.
+/// Crossings of limits.
 pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
     let rows = study.crossings.iter().map(|crossing| {
         vec![
@@ -176,7 +176,7 @@ pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
     (!study.crossings.is_empty()).then(|| grid.with_words(METRIC_WORDS))
 }
 
-/// What stands before a figure that rests on lower bounds.
+/// Sign before a figure that rests on lower bounds.
 pub(super) fn sign(known: KnownAs) -> &'static str {
     match known {
         KnownAs::Exact => "",

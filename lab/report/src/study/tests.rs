@@ -196,7 +196,7 @@ fn response_times_by_percentile_have_a_line_a_band_and_a_row_each() {
         "<g><title>nodes 1</title><path class=\"series c1\"",
         "<g><title>nodes 2 &amp; &lt;more&gt;</title><path class=\"series c2 dashed\"",
         ">limit 250 ms at p99</text>",
-        // Medians with their interval, and one that has none.
+        // Medians with their interval, and one without.
         "<td>42.0 ms (37.8 ms – 46.2 ms)</td>",
         "<td>21.0 ms</td>",
         ">p95</th>",

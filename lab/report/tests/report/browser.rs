@@ -1,4 +1,4 @@
-//! The report in a real browser: it opens from the disk, builds the whole page and complains about nothing.
+//! The report in a real browser: it opens from the disk, builds the whole page and logs no errors.
 
 use std::fs;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ use crate::synthetic::{self, Extent};
 use barograph_record::Run;
 use barograph_report::render_html;
 
-/// Far above the second or two a browser needs, also on a busy machine.
+/// Far above the second or two that a browser needs, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Chromium by any of its names, if it is installed.
@@ -20,12 +20,12 @@ fn chromium() -> Option<&'static str> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find(starts)
 }
 
-/// The page as the browser built it, and what the browser logged.
+/// The page as built by the browser, and the browser's log.
 fn open(browser: &str, page: &Path, scratch: &Path) -> (String, String) {
     let log = scratch.join("browser.log");
     let mut child = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"])
-        // Whatever the page asked for outside would fail, and show up in the log.
+        // External requests of the page would fail and appear in the log.
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"])
         .arg(format!("--user-data-dir={}", scratch.join("profile").display()))
         .arg(format!("file://{}", page.display()))
@@ -67,7 +67,7 @@ fn the_report_opens_in_a_browser_without_complaint() {
         let (built, log) = open(browser, &page, root.path());
         let complaints: Vec<&str> = log.lines().filter(|l| l.contains("CONSOLE")).collect();
         assert_eq!(complaints, Vec::<&str>::new());
-        // A browser that mends broken markup would add or drop elements.
+        // A browser that corrects broken markup would add or drop elements.
         for tag in ["<svg", "<table", "<section", "<details", "<tr", "<td", "<path", "<dd"] {
             assert_eq!(built.matches(tag).count(), html.matches(tag).count(), "{tag} {extent:?}");
         }

@@ -1,4 +1,5 @@
-//! Figures from whole histograms and from samples of the host, with exact numbers; and records that lack what they show.
+//! Figures from whole histograms and from samples of the host, with exact numbers; and records without their
+//! data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,12 @@ use barograph_record::{
 use barograph_report::render_html;
 use barograph_stats::Interval;
 
-/// Judged by time, and not.
+/// Operations: one judged by time, and one not.
 const OPS: [&str; 2] = ["Search", "Wait"];
 
-/// Seconds of load, and the window among them.
+/// Seconds of load.
 const SECONDS: u64 = 20;
+/// The measured window, in seconds of the load.
 const WINDOW: (f64, f64) = (5.0, 15.0);
 
 /// The load begins half a second after the run.
@@ -205,7 +207,7 @@ fn written_with(root: &Path, samples: fn(f64) -> Vec<ProbeRow>) -> Result<PathBu
     Ok(writer.dir().to_owned())
 }
 
-/// The report of the record in `dir`, whose form is right.
+/// The report of the record in `dir`, with its form checked.
 fn rendered(dir: &Path) -> String {
     let html = render_html(&Run::open(dir).unwrap()).unwrap();
     crate::check_form(&html);
@@ -249,7 +251,7 @@ fn the_tail_has_a_line_for_what_is_judged_and_a_row_for_everything() {
             "100 ms at p99",
         ]),
     );
-    // A hundred waits say nothing of p99.9.
+    // A hundred waits do not determine p99.9.
     has(nines, &row(&["Wait", "100", "9.00 s", "9.00 s", "9.00 s", "–", "–", "9.00 s", "–"]));
     // Four nines on 884 pixels; the limit ends at the second, where the circle is on the line.
     has(nines, "<line class=\"limit\" x1=\"66.0\" y1=\"41.1\" x2=\"508.0\" y2=\"41.1\"/>");
@@ -292,7 +294,7 @@ fn the_cores_of_the_host_are_told_by_use_and_by_part() {
     let root = tempfile::tempdir().unwrap();
     let html = rendered(&written(root.path()).unwrap());
     let by_use = figure(&html, "cpu-use").unwrap();
-    // Nothing was stolen, and nobody waited for a disk.
+    // No stolen time, and no waits for a disk.
     let head = |names: &[&str]| -> String {
         names.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect()
     };
@@ -304,7 +306,7 @@ fn the_cores_of_the_host_are_told_by_use_and_by_part() {
     let by_part = figure(&html, "cpu-parts").unwrap();
     has(by_part, &head(&["Time", "driver", "application", "relational", "everything else"]));
     has(by_part, &row(&["0:01", "0.10", "0.30", "0.20", "0.20"]));
-    // The scale reaches to all cores, so what is above the layers was free.
+    // The scale reaches to all cores, so the space above the layers was idle.
     has(by_part, "<polygon class=\"area l1\" points=\"81.1,214.7 ");
     has(by_part, ">2</text>");
 }
@@ -359,7 +361,7 @@ fn what_an_older_record_lacks_is_left_out() {
     assert!(!html.contains("s-closer") && html.contains("What could not be read of the record"));
 }
 
-/// A search that believes in 1,000 users, after trials at these levels.
+/// A search with a posterior around 1,000 users, after trials at these levels.
 fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
     let mut writer = RunWriter::create(root, &"20301120-184500-04f3".parse().unwrap()).unwrap();
     writer

@@ -21,7 +21,7 @@ fn rendered(dir: &Path) -> (Run, String) {
     (run, html)
 }
 
-/// What must hold of every report, whatever the record.
+/// Checks the properties of every report, for any record.
 fn check_form(html: &str) {
     for outside in ["http://", "https://", "<script", "<link rel=\"stylesheet", "@import", "url("] {
         assert!(!html.contains(outside), "{outside} in the page");
@@ -67,7 +67,7 @@ fn a_whole_run_shows_everything() {
         "At the capacity of 12,500 users 91.5 % of it is used, which explains where it ends",
         "<h2>Bounds</h2>",
         "<th scope=\"col\">Users at the knee</th>",
-        // Followers have a poll in flight beside what they do.
+        // Followers have a poll in flight beside other operations.
         "<td>at most 13,700</td>",
         "capacity 12,500",
         "12,500</b> <span>users",
@@ -84,7 +84,7 @@ fn a_whole_run_shows_everything() {
         "strategy = &#34;search&#34;",
         "&#60;none&#62;",
         "open files",
-        // Words stand left, figures right.
+        // Words are left-aligned, figures right-aligned.
         "<td>relational</td><td class=\"words\">SQLite 3.50</td><td class=\"words\">a commit survives the process</td>",
         "<th scope=\"col\">Good ops/s</th><th scope=\"col\">In time/s</th>",
         "<th scope=\"col\" class=\"words\">Why, and what else</th>",
@@ -165,7 +165,7 @@ fn shares_show_what_chance_allows() {
     }
     let table = terminal_table(&window, run.expected());
     assert!(table.contains("2.35±1.05") && table.contains("too few to tell"), "{table}");
-    // A share that is missed is told with what was allowed, however much that is.
+    // A missed share is reported with its tolerance, however large that is.
     window.ops[1].mix_ok = false;
     assert!(terminal_table(&window, run.expected()).contains("2.35±50.00"));
 }

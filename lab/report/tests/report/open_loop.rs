@@ -1,4 +1,4 @@
-//! A made-up open loop on a target that was there already: what the report says of rates, late and dropped arrivals.
+//! The report of a made-up open loop on an existing target: rates, late and dropped arrivals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use barograph_model::{
 };
 use barograph_record::{
     Entry, Expected, Header, KeptUnit, LoadStarted, ProbeRow, Purpose, RecordError, Resources, Run,
-    RunWriter, SearchSummary, Trial, VERSION, Verdict,
+    RunWriter, SearchBound, SearchSummary, Trial, VERSION, Verdict,
 };
 use barograph_report::{render_html, terminal_summary};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
@@ -25,7 +25,7 @@ const TRIALS: [(u32, u64, u64, Purpose); 4] = [
     (12_100, 92, 122, Purpose::Confirm),
 ];
 
-/// What the target carries per second; above, arrivals pile up.
+/// Highest rate of the target; above it, arrivals pile up.
 const CARRIED: f64 = 12_300.0;
 
 fn profile() -> Profile {
@@ -46,7 +46,7 @@ fn rate_at(second: u64) -> f64 {
     if second < 13 { 10.0 * 2f64.powf(second as f64 * 0.8) } else { f64::from(trial.0) }
 }
 
-/// One second: response times rise as the rate nears what the target carries.
+/// One second: response times rise as the rate approaches the target's highest.
 fn interval(second: u64) -> Interval {
     let rate = rate_at(second);
     let (overload, busy) = (rate > CARRIED, (rate / CARRIED).min(0.97));
@@ -61,7 +61,7 @@ fn interval(second: u64) -> Interval {
         for step in 1..=20u64 {
             // Twenty points of an exponential tail, each standing for a twentieth.
             let tail = -(1.0 - (step as f64 - 0.5) / 20.0).ln();
-            // Above what the target carries, requests queue in it as well as arrivals in the driver.
+            // Above that rate, requests queue in the target as well as arrivals in the driver.
             let queued = if overload { 130_000.0 } else { 0.0 };
             let service =
                 (queued + usual_ms * 1e3 * (0.4 + 0.6 * tail / (1.0 - busy).sqrt()) * wobble) as u64;
@@ -159,7 +159,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         search: Some(SearchSummary {
             highest_pass: Some(12_100),
             lowest_fail: Some(12_650),
-            bounded_by: "a higher level that failed".to_owned(),
+            bounded_by: SearchBound::Words { words: "a higher level that failed".to_owned() },
             trials: 4,
             confirmed: true,
             ..SearchSummary::default()
@@ -260,7 +260,7 @@ fn a_record_of_version_1_has_a_report() {
     let root = tempfile::tempdir().unwrap();
     let dir = written(root.path()).unwrap();
     let lines = fs::read_to_string(dir.join("run.jsonl")).unwrap();
-    // What version 1 did not have, taken away.
+    // Without the keys that version 1 lacked.
     let old = lines
         .replace("\"v\":2", "\"v\":1")
         .replace("\"unit\":\"starts_per_second\",", "")

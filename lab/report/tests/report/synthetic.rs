@@ -1,4 +1,4 @@
-//! A made-up run through the real writer: what a search on a two-core machine might leave.
+//! A made-up run through the real writer: a search on a two-core machine.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use barograph_model::{
 };
 use barograph_record::{
     Count, Entry, Expected, Figure, Fill, Header, KeptAbout, KeptAnswer, KeptClaim, KeptDerived, KeptUnit,
-    LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Tier,
-    Tiers, Trial, VERSION, Verdict,
+    LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchBound,
+    SearchSummary, Tier, Tiers, Trial, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -36,7 +36,7 @@ const OPS: [(&str, f64, Option<f64>, f64); 20] = [
     ("Logout", 2.35, Some(3000.0), 2.0),
 ];
 
-/// Users, seconds from and to, why, and whether the driver was in order.
+/// Users, seconds from and to, purpose, and whether the driver was in order.
 const TRIALS: [(u32, u64, u64, Purpose, bool); 8] = [
     (13_500, 75, 95, Purpose::Search, true),
     (11_500, 105, 125, Purpose::Search, true),
@@ -48,10 +48,10 @@ const TRIALS: [(u32, u64, u64, Purpose, bool); 8] = [
     (12_500, 264, 298, Purpose::Confirm, true),
 ];
 
-/// How far the made-up run gets.
+/// Extent of the made-up run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// To its end.
+    /// The whole run.
     Whole,
     /// Into the ramp, then killed: no trial, no verdict, no closing entry.
     Killed,
@@ -80,7 +80,7 @@ fn users_at(s: u64) -> u32 {
     next.0
 }
 
-/// Queueing: how much slower everything is with this many users.
+/// Queueing: slowdown of all operations with this many users.
 fn slowness(users: u32) -> f64 {
     let busy = (f64::from(users) / 13_520.0).min(0.995);
     1.0 / (1.0 - busy).powf(1.3)
@@ -349,7 +349,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         search: Some(SearchSummary {
             highest_pass: Some(12_500),
             lowest_fail: Some(12_650),
-            bounded_by: "response times".to_owned(),
+            bounded_by: SearchBound::Words { words: "response times".to_owned() },
             trials: 8,
             confirmed: true,
             ..SearchSummary::default()

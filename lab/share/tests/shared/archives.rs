@@ -1,4 +1,4 @@
-//! Files that were made to do harm, or damaged.
+//! Malicious and damaged files.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::{RUN, run};
 
-/// An archive with one member, whose name is written as it is, behind `first`.
+/// An archive with one member after `first`, whose name is written unchanged.
 fn archive(first: &[&str], name: &str, kind: EntryType, bytes: &[u8]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for name in first {
@@ -32,7 +32,7 @@ fn header(name: &str, kind: EntryType, size: u64) -> Header {
     header
 }
 
-/// The result of a file with these bytes; nothing is written beside the folder of the record in any case.
+/// The result for a file with these bytes; asserts that nothing is written beside the folder of the record.
 fn unpacked(bytes: &[u8], limits: &Limits) -> Result<TempDir, ShareError> {
     let place = tempfile::tempdir().unwrap();
     let (file, into) = (place.path().join("x.tar.zst"), place.path().join("into"));
@@ -100,11 +100,11 @@ fn sizes_are_bounded_whatever_heads_say() {
     };
     assert_eq!(bound(&archive(&[], "a/b", EntryType::Regular, &[0; 1_001])), "1000 bytes in one file");
     assert_eq!(bound(&archive(&["a/1", "a/2"], "a/3", EntryType::Regular, b"")), "2 files");
-    // A head alone that promises more than any machine has.
+    // A head alone that announces more than any machine has.
     let mut huge = header("a/b", EntryType::Regular, u64::MAX >> 1).as_bytes().to_vec();
     huge.extend([0; 1_024]);
     assert_eq!(bound(&zstd::encode_all(huge.as_slice(), 1).unwrap()), "1000 bytes in one file");
-    // Zeros behind the end take no room and no end of time.
+    // Zeros after the end take neither space nor unlimited time.
     let mut tail = zstd::decode_all(archive(&[], "a/b", EntryType::Regular, b"x").as_slice()).unwrap();
     tail.resize(1 << 24, 0);
     assert_eq!(bound(&zstd::encode_all(tail.as_slice(), 1).unwrap()), "1500 bytes in all");

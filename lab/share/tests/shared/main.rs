@@ -1,4 +1,4 @@
-//! Records as one file: what is packed, what is found in them, and what is refused when one is read.
+//! Records as one file: contents, findings, and refusals when one is read.
 
 mod archives;
 mod planted;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Name of a run.
 const RUN: &str = "20301120-184500-04f2";
 
-/// Writes files below `root`; gives the folder of the run.
+/// Writes files below `root`; returns the folder of the run.
 fn run(root: &Path, files: &[(&str, &[u8])]) -> PathBuf {
     let folder = root.join(RUN);
     for (name, bytes) in files {

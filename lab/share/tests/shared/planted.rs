@@ -1,4 +1,4 @@
-//! What should not leave the machine is found wherever it stands, and nothing is found where there is nothing.
+//! Private data are found anywhere in a record, and ordinary lines give no findings.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn machine() -> Machine {
     }
 }
 
-/// Texts with the kind that each is of.
+/// Texts with their kinds.
 const PLANTED: [(Kind, &str); 20] = [
     (Kind::Path, "/home/mallory/bench/plan.toml"),
     (Kind::Path, "/work/main/target"),
@@ -39,7 +39,7 @@ const PLANTED: [(Kind, &str); 20] = [
     (Kind::Key, "-----BEGIN RSA PRIVATE KEY-----"),
 ];
 
-/// Lines that records have.
+/// Usual lines of records.
 const ORDINARY: [&str; 16] = [
     "{\"kind\":\"phase_started\",\"phase\":\"check\",\"at_s\":0.0002}",
     "{\"op\":\"Login\",\"about\":\"sign in and keep the token\",\"quantile\":0.99}",

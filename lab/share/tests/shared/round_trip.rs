@@ -1,4 +1,4 @@
-//! What goes in comes out, and the same record gives the same file.
+//! Unpacked files equal the packed ones, and the same record gives the same file.
 
 use std::fs;
 use std::os::unix::fs::symlink;

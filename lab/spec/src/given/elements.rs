@@ -1,4 +1,4 @@
-//! Elements of a list, each with keys like a plan of its own.
+//! Elements of a list, whose keys form plans of their own.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ impl Given {
         self.found.get(key)?.value.as_str()
     }
 
-    /// Refusals of keys that begin like an element of a list and are of none.
+    /// Refusals of keys that begin like an element of a list and belong to none.
     pub(crate) fn strays(&self, list: &str) -> Vec<Refusal> {
         let count = self.found.get(list).and_then(|found| found.tables).unwrap_or(0);
         let is_stray = |key: &str| {
@@ -34,7 +34,7 @@ impl Given {
         strays.map(refusal).collect()
     }
 
-    /// Refusals of those of its keys that stand in the list that it is an element of, and belong outside.
+    /// Refusals of keys that stand in the list of which this is an element, and belong outside.
     pub(crate) fn misplaced(
         &self,
         outside: impl Fn(&str) -> bool,
@@ -53,18 +53,18 @@ impl Given {
         self.found.iter().filter_map(misplaced).collect()
     }
 
-    /// The refusals of what was taken so far.
+    /// The refusals so far.
     pub(crate) fn finish_taken(self) -> Vec<Refusal> {
         self.refusals
     }
 
-    /// Whether there is a list of this name, or something else that is called so.
+    /// Whether there is a list of this name, or another value under it.
     pub(crate) fn has_list(&self, key: &str) -> bool {
         self.found.contains_key(key)
     }
 
-    /// The keys of an element of a list as a plan of its own: those that `shared` wants of all others, and the element's own
-    /// over them.
+    /// The keys of an element of a list as a plan of its own: those outside that `shared` selects, and the
+    /// element's own over them.
     pub(crate) fn element(&self, prefix: &str, shared: impl Fn(&str) -> bool) -> Given {
         let list = prefix.split('[').next().unwrap_or(prefix);
         let own = format!("{prefix}.");
@@ -78,14 +78,14 @@ impl Given {
         Given { found, ..Given::empty(&self.name) }
     }
 
-    /// Nothing but the keys that are wanted.
+    /// Only the wanted keys.
     pub(crate) fn only(&self, wanted: impl Fn(&str) -> bool) -> Given {
         let found = self.found.iter().filter(|(key, _)| wanted(key));
         let found = found.map(|(key, found)| (key.clone(), found.clone())).collect();
         Given { found, ..Given::empty(&self.name) }
     }
 
-    /// The values of the resolved plan, by key.
+    /// The resolved values, by key.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.resolved.iter().map(|(key, value)| (key.as_str(), value))
     }

@@ -13,22 +13,22 @@ use super::{
 use crate::given::Given;
 use crate::{Setting, WorkloadKeys};
 
-/// Levels of one factor at the most.
+/// Most levels of one factor.
 const MOST_LEVELS: usize = 50;
 
-/// Blocks of one study at the most.
+/// Most blocks of one study.
 const MOST_BLOCKS: u64 = 10_000;
 
-/// Blocks of warm-up at the most: what has not settled after so many does not settle by being run.
+/// Most blocks of warm-up: a system that has not settled after them does not settle by running.
 const MOST_WARM_UP_BLOCKS: u64 = 100;
 
-/// Largest number of a level or a limit: far beyond what anybody counts here, and readable in a refusal.
+/// Largest number of a level or a limit: far beyond usual counts, and readable in a refusal.
 const LARGEST: f64 = 1e12;
 
-/// Blocks, unless the study says otherwise: what resolves about 10 % on a busy machine.
+/// Default number of blocks: enough to resolve about 10 % on a busy machine.
 const BLOCKS: u64 = 10;
 
-/// Reads a study that compares what every run has. `name` is what refusals call it: its path.
+/// Reads a study of the metrics common to all runs. `name` is its name in refusals: its path.
 pub fn read(name: &str, text: &str) -> Result<Study, Refused> {
     read_with(&[], name, text)
 }
@@ -41,7 +41,7 @@ pub fn read_with(workloads: &[&'static dyn WorkloadKeys], name: &str, text: &str
     let study = check(name, &mut given, &known);
     let mut refusals = given.finish();
     for refusal in &mut refusals {
-        // The file is a study's: what shows the keys of plans does not help.
+        // In a study the command that lists the keys of plans does not help.
         if refusal.remedy.contains("barograph list keys") {
             "remove the key; docs/studies.md names all of them".clone_into(&mut refusal.remedy);
         }
@@ -69,7 +69,7 @@ fn check(name: &str, g: &mut Given, known: &[Metric]) -> Option<Study> {
     let factors = factors(g);
     let metrics = metrics(g, known, margin.unwrap_or(0.01));
     let (Some(factors), Some(metrics)) = (factors, metrics) else {
-        // Nothing is refused for the sake of what was refused itself.
+        // Keys are not refused because of others that were refused themselves.
         ["configurations", "baseline", "crossing"].iter().for_each(|key| g.leave(key));
         return None;
     };
@@ -98,7 +98,7 @@ fn check(name: &str, g: &mut Given, known: &[Metric]) -> Option<Study> {
     Some(study)
 }
 
-/// A text that must be there.
+/// A required text.
 fn required(g: &mut Given, key: &str, what: &str) -> Option<String> {
     let taken = g.optional_word(key, what)?;
     if taken.is_none() {
@@ -154,12 +154,12 @@ fn level(g: &mut Given, at: &str) -> Option<Level> {
     let value = g.fraction(&format!("{at}.value"), -LARGEST..=LARGEST, f64::NAN);
     let settings = settings(g, &format!("{at}.set"));
     let name = name?;
-    // A name that is a number says how much the level is.
+    // A name that is a number is also the level's value.
     let value = value.filter(|value| !value.is_nan()).or_else(|| name.parse().ok());
     Some(Level { value: value.filter(|value| value.is_finite()), name, settings })
 }
 
-/// Refuses names that are given twice.
+/// Refuses duplicate names.
 fn unique<'n>(g: &mut Given, key: &str, names: impl Iterator<Item = &'n str>) {
     let mut seen = BTreeSet::new();
     let twice: Vec<String> = names.filter(|name| !seen.insert(*name)).map(str::to_owned).collect();
@@ -168,7 +168,7 @@ fn unique<'n>(g: &mut Given, key: &str, names: impl Iterator<Item = &'n str>) {
     }
 }
 
-/// The place of a level by its name.
+/// The index of a level by its name.
 fn level_of(g: &mut Given, key: &str, factor: &Factor, name: &str) -> Option<usize> {
     let found = factor.levels.iter().position(|level| level.name == name);
     if found.is_none() {
@@ -211,7 +211,7 @@ fn listed_levels(g: &mut Given, at: &str, factors: &[Factor]) -> Option<Vec<usiz
     Some(levels)
 }
 
-/// Every combination of levels, the last factor turning fastest. One of nothing, without factors.
+/// Every combination of levels, the last factor varying fastest. A single empty one without factors.
 fn combinations(factors: &[Factor]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for factor in factors {
@@ -234,7 +234,7 @@ fn name_of(factors: &[Factor], levels: &[usize]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Per factor the level of the baseline: the first, unless the study names others or says `same`.
+/// Per factor the level of the baseline: by default the first, or as named, or `same`.
 fn baseline(g: &mut Given, factors: &[Factor]) -> Option<Vec<Option<usize>>> {
     let mut baseline = Vec::new();
     for factor in factors {
@@ -302,7 +302,7 @@ fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<Metr
     Some(MetricPlan { label, load, metric, operation, per, more_is_better, margin, scaling })
 }
 
-/// What the figures of `metric` are divided by, if anything.
+/// The divisor of the figures of `metric`, if any.
 fn divisor(g: &mut Given, key: &str, metric: Option<Metric>) -> Option<Option<Divisor>> {
     let known = Metric::DIVISORS.into_iter().filter(|divisor| Some(*divisor) != metric);
     let known: Vec<&str> = known.map(Metric::name).collect();
@@ -314,7 +314,7 @@ fn divisor(g: &mut Given, key: &str, metric: Option<Metric>) -> Option<Option<Di
     if let Some(measured) = Metric::of_name(&name).filter(|_| known.contains(&name.as_str())) {
         return Some(Some(Divisor::Measured(measured)));
     }
-    // Whether a plan has the key, and as a number, is seen once there are plans.
+    // The existence and type of the key are checked once there are plans.
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.contains('.') && name.chars().all(is_of_key) {
         return Some(Some(Divisor::Planned(name)));
@@ -353,7 +353,7 @@ fn crossing(g: &mut Given, at: &str, factors: &[Factor], metrics: &[MetricPlan])
     Some(Crossing { factor: place.filter(|_| numeric)?, metric, limit })
 }
 
-/// Refuses configurations that are held against one that is not run.
+/// Refuses configurations whose baseline is not run.
 fn every_configuration_has_a_baseline(g: &mut Given, study: &Study) {
     let missing = study.configurations.iter().find(|c| study.baseline_of(c).is_none());
     if let Some(configuration) = missing {
@@ -371,7 +371,7 @@ fn something_is_compared(g: &mut Given, study: &Study) {
     }
 }
 
-/// The study with nothing left open, as TOML.
+/// The study with all defaults filled in, as TOML.
 pub(super) fn resolved(study: &Study) -> String {
     let mut text = String::new();
     let mut line = |words: String| writeln!(text, "{words}").expect("writing to memory cannot fail");
@@ -383,7 +383,7 @@ pub(super) fn resolved(study: &Study) -> String {
     line(format!("again = {}", study.again));
     line(format!("margin = {:?}", study.margin));
     line(format!("repeats = {}", study.repeats.blocks));
-    // Left out where there is none, so that studies that were begun before there was such a key go on.
+    // Left out if it is zero, so that studies begun before this key existed can continue.
     if study.warm_up_blocks > 0 {
         line(format!("warm_up_blocks = {}", study.warm_up_blocks));
     }

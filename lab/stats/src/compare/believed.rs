@@ -1,9 +1,10 @@
-//! Two figures that were found once each, by something that says how sure it is: the capacities of two searches.
+//! Comparison of two single figures with known uncertainty: the capacities of two searches.
 //!
-//! The two are independent, so their doubts add up as squares. They are added on the scale of logarithms, where a ratio is
-//! a difference, and side by side: the ratio is low when the candidate is low or the baseline is high, so its lower end
-//! rests on the candidate's lower and the baseline's upper arm. That keeps intervals that are longer on one side so, where
-//! one standard error for both would not (Zou and Donner's "method of variance estimates recovery").
+//! The two are independent, so their uncertainties add up as squares. They are added on the scale of
+//! logarithms, where a ratio is a difference, and separately for each side: the ratio is low when the
+//! candidate is low or the baseline is high, so its lower end rests on the candidate's lower and the
+//! baseline's upper arm. Intervals that are longer on one side stay so; one standard error for both sides
+//! would lose that (Zou and Donner's "method of variance estimates recovery").
 
 use std::fmt;
 
@@ -18,22 +19,22 @@ use crate::rank::Confidence;
 pub struct Believed {
     /// The figure. Above zero, and within its interval.
     pub value: f64,
-    /// Lower end; zero where nobody knows how low it may be.
+    /// Lower end; zero if unbounded below.
     pub low: f64,
-    /// Upper end; infinite where nobody knows how high it may be.
+    /// Upper end; infinite if unbounded above.
     pub high: f64,
 }
 
 impl Believed {
-    /// `None` unless the figure and its ends are numbers and the figure is above zero. An interval that does not reach
-    /// the figure, which was rounded, is made to.
+    /// `None` unless the figure and its ends are numbers and the figure is above zero. An interval that
+    /// misses the figure because of rounding is extended to it.
     #[must_use]
     pub fn new(value: f64, low: f64, high: f64) -> Option<Self> {
         let sensible = value.is_finite() && value > 0.0 && low >= 0.0 && high >= 0.0;
         sensible.then(|| Believed { value, low: low.min(value), high: high.max(value) })
     }
 
-    /// How far down and up it may be, as logarithms.
+    /// Lengths of the lower and the upper arm, as logarithms.
     fn arms(&self) -> (f64, f64) {
         ((self.value / self.low).ln(), (self.high / self.value).ln())
     }
@@ -51,9 +52,9 @@ impl fmt::Display for Believed {
     }
 }
 
-/// Compares one figure a side. The doubts are those of the two figures: what was the same throughout one measurement and
-/// otherwise in the next of the same is not in them. Arms count as those of a normal distribution, by which the 90 %
-/// interval and p follow from the 95 % ones. `margin` as for pairs.
+/// Compares one figure per side. The uncertainties are those of the two figures; conditions that stay the
+/// same throughout one measurement and change in the next are not part of them. Arms count as those of a
+/// normal distribution, from which the 90 % interval and p follow. `margin` is the same as for pairs.
 #[must_use]
 pub fn compare_believed(
     baseline: Believed,
@@ -65,7 +66,7 @@ pub fn compare_believed(
     let centre = candidate.value.ln() - baseline.value.ln();
     let (below, above) = (down.hypot(base_up), up.hypot(base_down));
     let narrower = Confidence::P90.z() / Confidence::P95.z();
-    // What speaks against "no difference" is the arm that reaches towards it.
+    // The arm towards "no difference" decides.
     let towards = if centre > 0.0 { below } else { above };
     let z = if centre == 0.0 { 0.0 } else { centre.abs() * Confidence::P95.z() / towards };
     let p = (2.0 * normal::above(z)).min(1.0);
@@ -160,7 +161,7 @@ mod tests {
         }
         let rounded = Believed::new(990.0, 991.0, 1_010.0).unwrap();
         assert_eq!((rounded.low, rounded.high), (990.0, 1_010.0));
-        // Nothing is left open at all: the ratio is known.
+        // No uncertainty at all: the ratio is known.
         let exact = higher(believed(1_000.0, 0.0, 0.0), believed(1_100.0, 0.0, 0.0));
         assert!((exact.low - 1.1).abs() < 1e-9 && exact.p == 0.0 && exact.finding == Finding::Better);
     }

@@ -1,16 +1,17 @@
-//! Intervals for statistics that have no rank form: whole blocks are drawn again, with replacement.
+//! Intervals for statistics without a rank form, by resampling of whole blocks with replacement.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::FEWEST_PAIRS;
 
-/// How often blocks are drawn again: enough that the ends of an interval do not depend on the seed by more than a few
+/// Number of draws: enough that the ends of an interval do not depend on the seed by more than a few
 /// hundredths of its width.
 const DRAWS: usize = 10_000;
-/// Where all draws come from, so that the same data always give the same interval.
+/// Seed of all draws, so that the same data always give the same interval.
 const SEED: u64 = 0x000b_a209_2a91;
-/// Share of draws that may give no value (all blocks alike, a fit without a solution) before the interval is not given.
+/// Largest share of draws without a value (all blocks alike, a fit without a solution) with which an interval
+/// is given.
 const MOST_WITHOUT: f64 = 0.1;
 
 /// A percentile interval at 95 %.
@@ -24,9 +25,10 @@ pub struct Resampled {
     pub error: f64,
 }
 
-/// The 95 % interval of a statistic of `blocks` blocks. `statistic` gets the blocks of a draw by their numbers, some
-/// of them more than once, and says nothing where it has no value. `None` below two blocks, or when more than a tenth of
-/// the draws have no value. With few blocks the interval is too narrow: 1 to 4 points of coverage are missing below 20.
+/// The 95 % interval of a statistic of `blocks` blocks. `statistic` receives the numbers of the blocks of a
+/// draw, some of them repeated, and returns `None` if it has no value. `None` below two blocks, or if more
+/// than a tenth of the draws have no value. With few blocks the interval is too narrow: 1 to 4 points of
+/// coverage are missing below 20.
 pub fn resample(blocks: usize, mut statistic: impl FnMut(&[usize]) -> Option<f64>) -> Option<Resampled> {
     if blocks < 2 {
         return None;
@@ -41,9 +43,9 @@ pub fn resample(blocks: usize, mut statistic: impl FnMut(&[usize]) -> Option<f64
     summary(found, DRAWS)
 }
 
-/// The same where there are blocks enough for an interval at 95 %; `None` below [`FEWEST_PAIRS`]. The smallest and the
-/// largest of five figures hold the median 94 times in 100, those of two every other time, and nothing that is drawn from them
-/// lies further out.
+/// Like [`resample`], but `None` below [`FEWEST_PAIRS`] blocks, the fewest for an interval at 95 %. The
+/// smallest and the largest of five figures hold the median 94 times in 100, those of two every other time,
+/// and resampled values lie no further out.
 pub fn resampled_interval(
     blocks: usize,
     statistic: impl FnMut(&[usize]) -> Option<f64>,
@@ -51,7 +53,7 @@ pub fn resampled_interval(
     if blocks < FEWEST_PAIRS { None } else { resample(blocks, statistic) }
 }
 
-/// What values of a statistic over `draws` draws say, of which those without a value are missing.
+/// Summary of the values of a statistic over `draws` draws; draws without a value are missing in `found`.
 pub(crate) fn summary(mut found: Vec<f64>, draws: usize) -> Option<Resampled> {
     if found.is_empty() || (found.len() as f64) < draws as f64 * (1.0 - MOST_WITHOUT) {
         return None;
@@ -62,7 +64,7 @@ pub(crate) fn summary(mut found: Vec<f64>, draws: usize) -> Option<Resampled> {
     Some(Resampled { low: at(&found, 0.025), high: at(&found, 0.975), error: variance.sqrt() })
 }
 
-/// The value at a share of sorted values, between the two next to it.
+/// The value at a share of sorted values, interpolated between its two neighbours.
 fn at(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);

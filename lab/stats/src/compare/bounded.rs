@@ -1,10 +1,11 @@
-//! Figures that are only lower bounds: a search that ended at the highest level allowed, or at one that could not be
-//! believed. Two of them can be the same while what they are bounds of is not.
+//! Figures that are only lower bounds: a search that ended at the highest level allowed, or below an invalid
+//! one. Two bounds can be equal while the real figures are not.
 
 use super::{Comparison, Finding};
 
-/// Takes back what does not follow where figures of `baseline` or `candidate` are only lower bounds: that they are the
-/// same; that the side with a bound is the smaller. More pairs of such figures would not decide.
+/// Withdraws findings that do not follow when figures of `baseline` or `candidate` are only lower bounds:
+/// that both are the same, or that the side with a bound is smaller. More pairs of such figures would not
+/// decide.
 pub fn weaken(compared: &mut Comparison, (baseline, candidate): (bool, bool)) {
     let follows = match compared.finding {
         Finding::Undecided | Finding::Equivalent => !baseline && !candidate,
@@ -34,7 +35,7 @@ mod tests {
         };
         for (ratio, without, of_baseline, of_candidate) in [
             (1.0, Equivalent, Undecided, Undecided),
-            // "At least 200" is more than 100, and less than no "at least 100".
+            // "At least 200" is more than 100, but not less than "at least 100".
             (2.0, Better, Undecided, Better),
             (0.5, Worse, Worse, Undecided),
         ] {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Pairs with these ratios, around a figure that wanders.
+/// Pairs with these ratios, around a drifting figure.
 fn pairs(ratios: &[f64]) -> Vec<Pair> {
     ratios
         .iter()
@@ -69,7 +69,7 @@ fn figures_that_cannot_be_used_are_counted() {
     assert_eq!(found.ratio, compare(&scattered(8, 1.5, 0.1), Direction::Higher, 0.01).ratio);
 }
 
-/// Nothing is done where 100 were: no figure is further apart, and none is missing.
+/// Nothing done against 100 done: the largest possible difference, and no missing figure.
 #[test]
 fn zero_is_a_figure() {
     let found = |baseline: f64, candidate: f64, pairs: usize| {
@@ -113,11 +113,12 @@ fn holm_as_in_the_book() {
     assert_eq!(corrected, [0.06, 0.5, 0.04, 0.06]);
     let found: Vec<Finding> = family.iter().map(|(_, c)| c.finding).collect();
     assert_eq!(found, [Finding::Undecided, Finding::Undecided, Finding::Better, Finding::Undecided]);
-    // What the correction took back says how many pairs would bring it home.
+    // Metrics whose finding was withdrawn have a number of pairs that would restore it.
     assert!(family[0].1.pairs_needed.is_some() && family[2].1.pairs_needed.is_none());
 }
 
-/// Four metrics and six pairs: the smallest p of 1/32 becomes 1/8, so nothing can be found, however large it is.
+/// Four metrics and six pairs: the smallest p of 1/32 becomes 1/8, so no difference can be found, however
+/// large it is.
 #[test]
 fn so_few_pairs_of_so_many_metrics_decide_nothing() {
     assert_eq!([1, 2, 4, 8, 100].map(fewest_to_decide), [6, 7, 8, 9, 12]);
@@ -138,8 +139,8 @@ fn so_few_pairs_of_so_many_metrics_decide_nothing() {
     }
 }
 
-/// A ratio beyond the margin is planned for at 5 % over the number of metrics; one within it is on its way to "equivalent",
-/// which each metric is by itself.
+/// A ratio beyond the margin is planned for at 5 % over the number of metrics; one within it tends to
+/// "equivalent", which is judged for each metric alone.
 #[test]
 fn more_metrics_need_more_pairs_to_differ_and_no_more_to_be_equivalent() {
     let needed = |ratio: f64, metrics: usize| {
@@ -183,7 +184,8 @@ fn the_noise_floor_is_the_further_end_of_the_controls_interval() {
     }
 }
 
-/// Of ten pairs a ratio of 1.10, 1.08 to 1.12: a floor of 20 % hides it, and no floor makes anything equivalent.
+/// Ten pairs with a ratio of 1.10, 1.08 to 1.12: a floor of 20 % hides it, and no floor makes anything
+/// equivalent.
 #[test]
 fn noise_hides_differences_and_makes_nothing_alike() {
     let found = |ratio: f64, part: f64, floor: f64| {
@@ -195,7 +197,8 @@ fn noise_hides_differences_and_makes_nothing_alike() {
     assert_eq!(found(1.10, 0.03, 0.0).finding, Finding::Better);
     let hidden = found(1.10, 0.03, 0.2);
     assert_eq!(hidden.finding, Finding::Undecided);
-    // Interval and floor are to shrink to the ratio: ten times ((ln 1.2 + half an interval) / ln 1.1) squared.
+    // Interval and floor are to shrink to the ratio: ten times ((ln 1.2 + half an interval) / ln 1.1)
+    // squared.
     let reach = 1.2f64.ln() + (hidden.high / hidden.low).ln() / 2.0;
     let expected = (10.0 * (reach / 1.1f64.ln()).powi(2)).ceil() as u32;
     assert_eq!(hidden.pairs_needed, Some(expected));

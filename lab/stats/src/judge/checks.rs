@@ -1,4 +1,4 @@
-//! The reasons to believe a window or not: all of them in order, and those of steadiness and clock.
+//! Validity checks of a window: all of them in order, and those of steadiness and clock.
 
 use barograph_model::{Check, CheckFacts, CheckId, Drifted, Excuse, OpVerdict, RuleVerdict, Stretch};
 
@@ -9,24 +9,24 @@ use crate::Part;
 use crate::episode::{Episode, Noise, episode};
 use crate::steady::{DRIFT_ALLOWED, FEWEST_VALUES, drift};
 
-/// Wall clock and monotonic clock may part by this many seconds in a window: time synchronisation slews by far less,
-/// a step or a suspended machine shows more.
+/// Largest difference between wall clock and monotonic clock in a window, in seconds: time synchronisation
+/// slews by far less, a step or a suspended machine shows more.
 const CLOCK_JUMP_ALLOWED_S: f64 = 0.1;
 
-/// A drift of response time below this part of the tightest limit is let be: what swings from one second to the next looks
-/// like a line now and then, and with 1 % more than 2 % of clean windows would be disbelieved (`cargo xtask simulate gates`,
-/// 2026-11-26).
+/// Largest drift of response time, as a part of the tightest limit, that is ignored: variation from second to
+/// second looks like a line now and then, and with 1 % more than 2 % of clean windows would be invalid
+/// (`cargo xtask simulate gates`, 2026-11-26).
 const DRIFT_OF_LIMIT: f64 = 0.05;
 
-/// The same for a stretch that lies apart. What is several times slower for a while moves the slowest operations far more
-/// than the mean, so it matters from less on; and it takes more to look like one. With this part no more clean windows of
-/// those simulations are disbelieved than with 5 %, and none of 292 windows of real studies that passed and
-/// were believed (2026-11-25: nodes, durability, push), of which it would be 7 with no part at all.
+/// The same for an episode. A stretch that is several times slower moves the slowest operations far more than
+/// the mean, so it matters from less on; noise also seldom looks like one. With this part no more clean
+/// windows of those simulations are invalid than with 5 %, and none of 292 windows of real studies that
+/// passed and were valid (2026-11-25: nodes, durability, push); with no part at all 7 of those would be.
 const STRETCH_OF_LIMIT: f64 = 0.01;
 
 pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict], rules: &[RuleVerdict]) -> Vec<Check> {
     let passed = rules.iter().all(|rule| rule.holds);
-    // An overload upsets what users do; so does a target that an operation never reaches.
+    // An overload changes the users' operations; so does a target on which an operation is never reached.
     let hopeless = is_overload(rules);
     let mut checks = driver::all(input);
     checks.push(errors::of_the_driver(input));
@@ -41,15 +41,15 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict], rules: &[RuleVerdi
         checks.extend(errors::mix(input, hopeless));
     }
     checks.push(clock(input));
-    // A load that nobody changed is no news.
+    // Only changes of the load are reported.
     let changes = CheckFacts::Changes { changes: input.level_changes };
     checks.extend((input.level_changes > 0).then(|| Check::new(CheckId::ConstantLoad, changes, false)));
     checks
 }
 
-/// By how many operations the number in flight changed from the first interval to the last. Each of them brings
-/// about one service time into the window that is not matched by an end in it: an overloaded target whose queue
-/// grows must be found too slow, not disbelieved.
+/// Change of the number of operations in flight from the first interval to the last. Each adds about one
+/// service time to the window without an end in it: an overloaded target whose queue grows must be found too
+/// slow, not invalid.
 pub(super) fn edge_growth(parts: &[Part]) -> f64 {
     match (parts.first(), parts.last()) {
         (Some(first), Some(last)) => (last.in_flight() - first.in_flight()).abs(),
@@ -57,16 +57,16 @@ pub(super) fn edge_growth(parts: &[Part]) -> f64 {
     }
 }
 
-/// Which way a series must not go in a window that failed: towards passing. A window that fails while things get
-/// worse would fail all the more if it were longer; one that fails while things get better may just have begun too
-/// early. In a window that passed, either way is against it.
+/// Direction in which a series must not move in a failed window: towards passing. A window that fails while
+/// things get worse would fail even more if it were longer; one that fails while things get better may have
+/// begun too early. In a window that passed, both directions count.
 #[derive(Clone, Copy)]
 enum Better {
     Higher,
     Lower,
 }
 
-/// What the edges of a window may move its throughput by, in operations per second.
+/// Possible effect of the edges of a window on its throughput, in operations per second.
 fn edges(input: &WindowInput<'_>) -> f64 {
     driver::AT_EDGES / input.joined.seconds().max(f64::MIN_POSITIVE)
 }
@@ -86,8 +86,8 @@ fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
     steady(CheckId::SteadyResponse, &response_series(input), &allowed)
 }
 
-/// A stretch apart from the rest, in throughput or response time: the window has no steady state. In a window that fails
-/// only a beginning that is worse than the rest is against it, as with drifts.
+/// A stretch apart from the rest, in throughput or response time: the window has no steady state. In a failed
+/// window only a beginning that is worse than the rest counts, as with drifts.
 fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
     let limit = tightest_limit(input.profile);
     let floor_s = limit.map(|limit| limit.as_secs_f64() * STRETCH_OF_LIMIT);
@@ -104,7 +104,7 @@ fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
     for (is_response, noise, values, (floor, better)) in series {
         let Some(one) = values.and_then(|values| episode(&values, noise)) else { continue };
         known = true;
-        // What counts against the window is told before what is excused.
+        // Findings that count are reported before excused ones.
         if !one.counts(floor) || (found.is_some() && excuse.is_none()) {
             continue;
         }
@@ -165,8 +165,8 @@ fn steady(id: CheckId, values: &[f64], allowed: &Allowed) -> Check {
     Check::excused(id, facts, (is_steady, excused.map(|_| Excuse::GetsWorse)))
 }
 
-/// Mean response time in seconds of the operations whose response time is judged, interval by interval. An interval
-/// in which none of them ended takes the mean of the others: it says nothing about a trend.
+/// Mean response time in seconds of the operations with judged response times, by interval. An interval
+/// without ended operations takes the mean of the others, which shows no trend.
 fn response_series(input: &WindowInput<'_>) -> Vec<f64> {
     let means: Vec<Option<f64>> = input.parts.iter().map(Part::mean_response_s).collect();
     let known: Vec<f64> = means.iter().flatten().copied().collect();

@@ -1,4 +1,4 @@
-//! Was the driver the limit? Start lag, its busiest worker, and whether it offered the load that was asked for.
+//! Checks that the driver was not the limit: start lag, its busiest worker, and the offered load.
 
 use barograph_model::{
     Arrivals, Check, CheckFacts, CheckId, Excuse, LoadUnit, Nanos, OpenLoop, Profile, StartOf,
@@ -7,23 +7,24 @@ use barograph_model::{
 use super::WindowInput;
 use crate::interval::{Interval, histogram};
 
-/// Where no operation has a limit, start lag may be this part of the p99 of response time …
+/// Largest start lag if no operation has a limit, as a part of the p99 of response time …
 const LAG_OF_RESPONSE: f64 = 0.10;
 
-/// … or this many milliseconds, where that is more: below it nobody looks at the difference.
+/// … or in milliseconds, whichever is more: smaller differences are irrelevant.
 const LAG_FLOOR_MS: f64 = 1.0;
 
-/// Users at the end of each interval may differ from the number asked for by this part.
+/// Tolerance of the number of users at the end of each interval, as a part of the requested number.
 const USERS_TOLERANCE: f64 = 0.01;
 
-/// Starts per second may differ from the rate asked for by this part.
+/// Tolerance of starts per second, as a part of the requested rate.
 const RATE_TOLERANCE: f64 = 0.01;
 
-/// Operations that may lie on the wrong side of the edges of a span. Of few independent arrivals, more than the mean are also
-/// likelier than as many fewer: beyond the standard deviations by (3.29² − 1) / 6, which is less than this.
+/// Operations that may fall on the wrong side of the edges of a span. With few independent arrivals, an
+/// excess over the mean is likelier than an equal shortfall: beyond the standard deviations by (3.29² − 1) /
+/// 6, which is less than this.
 pub(super) const AT_EDGES: f64 = 2.0;
 
-/// Independent arrivals miss their mean by chance: by more than so many standard deviations once in a thousand windows.
+/// Standard deviations by which independent arrivals miss their mean once in a thousand windows.
 const CHANCE: f64 = 3.29;
 
 pub(super) fn all(input: &WindowInput<'_>) -> Vec<Check> {
@@ -83,8 +84,8 @@ fn users(input: &WindowInput<'_>) -> Check {
     Check::new(CheckId::Users, facts, ok)
 }
 
-/// Did as many operations start as were asked for? Arrivals that begin whole sessions, and those of a trace, have no
-/// such number to be held against; what they drop is looked at in any case.
+/// Check of the number of starts against the requested rate. Arrivals that begin whole sessions, and those of
+/// a trace, have no such number; dropped arrivals are checked in any case.
 fn offered_rate(input: &WindowInput<'_>) -> Check {
     let Interval { starts, late, .. } = input.joined;
     let seconds = input.joined.seconds();
@@ -99,7 +100,7 @@ fn offered_rate(input: &WindowInput<'_>) -> Check {
     Check::excused(CheckId::OfferedRate, facts, (right, is_excused.then_some(Excuse::SlowService)))
 }
 
-/// By how many a span may miss the starts that are expected in it; `None` where there is no rate to miss.
+/// Allowed difference of a span from its expected starts; `None` if no rate was requested.
 pub(super) fn starts_slack(input: &WindowInput<'_>, expected: f64) -> Option<f64> {
     let OpenLoop { arrivals, start_of, .. } = input.open?;
     let chance = match (arrivals, start_of) {
@@ -110,15 +111,15 @@ pub(super) fn starts_slack(input: &WindowInput<'_>, expected: f64) -> Option<f64
     Some((expected * RATE_TOLERANCE).max(chance + AT_EDGES))
 }
 
-/// Arrivals that were dropped would have had the longest response times of all.
+/// Check for dropped arrivals: they would have had the longest response times of all.
 fn driver_bound(input: &WindowInput<'_>) -> Check {
     let dropped = input.joined.dropped;
     let excuse = (dropped > 0 && too_slow_by_service(input)).then_some(Excuse::SlowService);
     Check::excused(CheckId::DriverBound, CheckFacts::Dropped { arrivals: dropped }, (dropped == 0, excuse))
 }
 
-/// Is some limit broken even by service time, which knows nothing of waiting in the driver? Then more users and more
-/// room to wait would not help: the target is too slow, and that is to be found, not disbelieved.
+/// Whether a limit is exceeded even by service time, which contains no waiting in the driver. Then more users
+/// and more room to wait would not help: the target is too slow, which is a result and not invalid.
 pub(super) fn too_slow_by_service(input: &WindowInput<'_>) -> bool {
     input.profile.response_limits().any(|(op, quantile, limit)| {
         let service = &input.joined.ops[op.index()].service;

@@ -1,5 +1,5 @@
-//! The checks on what users, failures and host did: silent on a clean window, loud on a planted fault. What they are worth
-//! on windows that the engine made is asked by `cargo xtask simulate gates`.
+//! Checks of users, failures and host: silent on a clean window, loud on a planted fault. `cargo xtask
+//! simulate gates` measures them on windows made by the engine.
 
 use barograph_model::{
     Arrivals, Behaviour, Behaviours, Distribution, LoadUnit, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
@@ -21,7 +21,7 @@ fn behaviours(pace: Pace) -> Behaviours {
     Behaviours::new(vec![main, beside]).unwrap()
 }
 
-/// A thousand users begin 60 operations a second, each of which takes a tenth of a second.
+/// Pace of a thousand users that begin 60 operations a second, each of which takes a tenth of a second.
 fn every(seconds: f64) -> Distribution {
     Distribution::Constant(Nanos::from_secs_f64(seconds))
 }
@@ -115,7 +115,7 @@ fn a_mix_that_changes_is_flagged_unless_the_window_fails_anyway() {
     assert!(mix.found().contains("in the last third"), "{mix:?}");
 }
 
-/// Turns so many good operations of every second into failures.
+/// Turns `number` good operations of every second into failures.
 fn fail(window: &mut Window, seconds: std::ops::Range<usize>, number: u64, outcome: Outcome) {
     for part in &mut window.parts[seconds] {
         let outcomes = &mut part.ops[0].outcomes;
@@ -169,12 +169,12 @@ fn long_operations_over_the_edges_of_a_short_window_keep_littles_law() {
         little.found(),
         "3.00 in flight, throughput x service time 2.67, over the edges 0.33: 0.0 % apart"
     );
-    // Who counts none of those over the edges is found out.
+    // Without counting those over the edges, the check fails.
     window.parts.iter_mut().for_each(|part| part.aged_s = 0.0);
     assert_eq!(window.faults().iter().filter(|fault| **fault == "Little's law").count(), 1);
 }
 
-/// A window in which for a third of the time operations take so many seconds, 0.1 in the rest.
+/// A window in which operations take `seconds` for a third of the time, and 0.1 s in the rest.
 fn with_a_stretch_of(seconds: f64) -> Window {
     let mut window = Window::clean(37);
     for part in &mut window.parts[20..40] {
@@ -187,7 +187,7 @@ fn with_a_stretch_of(seconds: f64) -> Window {
     window
 }
 
-/// From 1 % of the limit of 2 s on, by which it moves the mean; both are more than 10 % of that.
+/// Matters from 1 % of the limit of 2 s on, by which it moves the mean; both are more than 10 % of that.
 #[test]
 fn a_stretch_that_is_far_below_every_limit_is_left_alone() {
     assert_eq!(with_a_stretch_of(0.1 + 3.0 * 0.014).faults(), [""; 0]);

@@ -1,38 +1,39 @@
-//! Did the host give the run what it has? Time stolen by a hypervisor, and what processes outside of the run used.
+//! Checks that the run had the whole host: time stolen by a hypervisor, and use by processes outside of the
+//! run.
 //!
-//! Pressure on the CPU (PSI) is no reason to disbelieve: where driver, application and stores share a machine they wait for
-//! each other, and that is the load itself. What counts is CPU that *others* had. The kernel's accounts tell: what the
-//! host was busy, less what driver and deployment used.
+//! Pressure on the CPU (PSI) does not count: driver, application and stores on one machine wait for each
+//! other, and that is the load itself. Only CPU used by *others* counts, taken from the kernel's accounts:
+//! busy time of the host less that of driver and deployment.
 
 use barograph_model::{Check, CheckFacts, CheckId, Share};
 
-/// So much of the host's CPU may others have, by the hypervisor or beside the run: it lowers what is left for the run by the
-/// same part, and the default search tells capacities apart by 5 %.
+/// Largest share of the host's CPU used by others, through the hypervisor or beside the run: it lowers the
+/// capacity of the run by the same part, and the default search distinguishes capacities by 5 %.
 const TAKEN_ALLOWED: Share = Share::percent(10.0);
 
-/// With this part of the host idle, what others used was not missing.
+/// Idle share of the host above which the use by others took nothing from the run.
 const IDLE_ENOUGH: Share = Share::percent(50.0);
 
-/// In so much of the time somebody outside of the run may wait for memory or disks.
+/// Largest share of time in which processes outside of the run may wait for memory or disks.
 const WAITING_ALLOWED: Share = Share::percent(10.0);
 
-/// A figure, or why there is none, as the end of "not judged: …".
+/// A figure, or the reason why it is missing, as the end of "not judged: …".
 pub type Known<T> = Result<T, String>;
 
-/// What the host did in a window, and for whom.
+/// Use of the host in a window, by user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostUse {
-    /// Cores that are on.
+    /// Number of online cores.
     pub cores: f64,
-    /// Part of all CPU time that a hypervisor gave to others while this host wanted it.
+    /// Share of CPU time given to other guests by the hypervisor while this host wanted it.
     pub steal: Share,
-    /// Part of all CPU time in which there was nothing to do.
+    /// Idle share of CPU time.
     pub idle: Share,
-    /// Cores used by what is neither the driver nor deployed by the run. Interrupts are left out: nobody knows whose they
-    /// were.
+    /// Cores used by processes that are neither the driver nor deployed by the run. Interrupts are left out:
+    /// they cannot be attributed.
     pub outside_cores: Known<f64>,
-    /// Part of the time in which something outside of the deployment waited for memory: that of the host less that of all
-    /// parts, so it is more rather than less.
+    /// Share of time in which processes outside of the deployment waited for memory: that of the host less
+    /// that of all parts, an upper estimate.
     pub outside_memory_wait: Known<Share>,
     /// The same for disks.
     pub outside_io_wait: Known<Share>,

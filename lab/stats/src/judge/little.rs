@@ -1,17 +1,19 @@
-//! Little's law: the mean number in flight is throughput times mean service time, or somebody counted wrong.
+//! Little's law: the mean number in flight equals throughput times mean service time, unless something was
+//! counted wrongly.
 //!
-//! Its sides come from different counters of the engine: a running number of operations in progress, and the end of each
-//! operation. A short window has operations that straddle its edges, which the law knows nothing of; a third counter says how
-//! old those are. With it the law holds to the last digit, so operations that end twice, are timed wrongly or are lost from one
-//! of the counters part the sides however few they are. An operation that never ends is in progress for all of them: pacing,
-//! the users present and its timeout tell of that, not this law.
+//! Its sides come from different counters of the engine: a running number of operations in progress, and the
+//! end of each operation. A short window has operations that straddle its edges, which the law ignores; a
+//! third counter holds their ages. With it the law holds exactly, so even a few operations that end twice,
+//! are timed wrongly or are lost from one of the counters part the sides. An operation that never ends is in
+//! progress for all counters: pacing, the number of users and its timeout show that, not this law.
 
 use barograph_model::{Check, CheckFacts, CheckId};
 
 use super::WindowInput;
 use crate::OpStats;
 
-/// The sides may differ by this part. They are sums of exact times; the record and the wire round them far below it.
+/// Tolerance between the sides, as a part. They are sums of exact times; rounding in the record and on the
+/// wire is far below it.
 const TOLERANCE: f64 = 0.01;
 
 pub(super) fn check(input: &WindowInput<'_>) -> Check {

@@ -1,5 +1,5 @@
-//! The mix of operations: is it the required one, as far as a window of this size can tell, and do users do the same
-//! throughout the window?
+//! Checks of the mix of operations: against the required one, as far as a window of this size can tell, and
+//! for changes within the window.
 
 use barograph_model::{Bound, Check, CheckFacts, CheckId, Excuse, LoadUnit, OpId, OpVerdict, Profile, Share};
 
@@ -8,22 +8,23 @@ use crate::homogeneity::unlike;
 use crate::steady::mean_within;
 use crate::{Part, PartOp};
 
-/// Independent draws miss their share by more than so many standard deviations once in a thousand windows.
+/// Standard deviations by which independent draws miss their share once in a thousand windows.
 const CHANCE: f64 = 3.29;
 
-/// So many of the operations of a third of the window may be others than in the rest.
+/// Largest part of the operations of a third of the window that may differ in kind from the rest.
 const CHANGE_ALLOWED: Share = Share::percent(5.0);
 
-/// So many standard deviations are certain here. Were users' operations independent of each other 3.3 would do; their
-/// sessions make mixes swing more, and docs/reference/gates.md says how rarely a clean window exceeds this.
+/// Standard deviations that count as certain here. For independent operations 3.3 would do; users' sessions
+/// make mixes swing more, and docs/reference/gates.md gives the rate at which a clean window exceeds this.
 const CERTAIN: f64 = 5.0;
 
-/// By how much the share of an operation may miss the required one by chance, in a window as short and as light as this one:
-/// at 99 %, and at least what independent draws make once in a thousand windows. 0 where no share is required.
+/// Largest deviation by chance of an operation's share from the required one, in a window as short and as
+/// light as this one: at 99 %, and at least that of independent draws once in a thousand windows. 0 if no
+/// share is required.
 ///
-/// Operations are no independent draws: users who see the same event act at the same moment. So the
-/// swing of the share from interval to interval is taken from the window itself. A share that is missed all the time does not
-/// swing, so it is found all the same.
+/// Operations are not independent draws: users who see the same event act at the same moment. So the swing of
+/// the share from interval to interval is taken from the window itself. A share that is missed all the time
+/// does not swing, so it is still found.
 pub(super) fn chance(parts: &[Part], (profile, is_judged): (&Profile, &[bool]), op: usize) -> f64 {
     let required = profile.mix(OpId(op as u8)).map_or(0.0, Bound::limit);
     if required <= 0.0 {
@@ -45,9 +46,9 @@ pub(super) fn chance(parts: &[Part], (profile, is_judged): (&Profile, &[bool]), 
     swung.max(CHANCE * (required * (1.0 - required) / all).sqrt())
 }
 
-/// Shares of judged operations by thirds. In a `hopeless` window, which is too slow or fails too often in any case, users
-/// that wait for one operation do fewer of those that would follow; that is a result and no doubt. Nothing to say where only
-/// one operation is judged.
+/// Compares the shares of judged operations in the thirds of the window. In a `hopeless` window, which is too
+/// slow or fails too often in any case, users that wait for one operation do fewer of those that follow; that
+/// is a result and no fault. `None` if only one operation is judged.
 pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
     let is_judged = input.profile.judged(input.ops.len());
     let judged: Vec<usize> = (0..is_judged.len()).filter(|op| is_judged[*op]).collect();
@@ -61,10 +62,10 @@ pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
     Some(Check::excused(CheckId::SteadyMix, facts, (same, excuse)))
 }
 
-/// A share that is off while users are in the session that they were in when many of them came, or came out of a queue. They
-/// do the same things at the same time, so what they do is another load and says nothing about the target; a target that
-/// keeps users from an operation does so later, too. Nothing to say where every share is kept, where the length of a
-/// session is not known, or where it has passed since.
+/// Finds a share that is off while users are still in the session in which many of them came, or came out of
+/// a queue. They do the same operations at the same time, which is another load and says nothing about the
+/// target; a target that keeps users from an operation does so later, too. `None` if every share is kept, if
+/// the length of a session is unknown, or if it has passed since.
 pub(super) fn unsettled(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Option<Check> {
     let session_s = input.profile.derived?.session_s;
     let spread_s = input.spread_for?.as_secs_f64();
@@ -94,10 +95,11 @@ mod tests {
 
     const WINDOWS: u64 = 200;
 
-    /// So many of a user's operations begin in a second.
+    /// Operations that a user begins per second.
     const PACE: f64 = 0.4;
 
-    /// How many of `count` happen, each with probability `p`; the normal form where it is as good.
+    /// Number of `count` events that happen, each with probability `p`; in the normal form where it is as
+    /// good.
     fn happen(rng: &mut Xoshiro256PlusPlus, count: u32, p: f64) -> u64 {
         if f64::from(count) * p < 20.0 {
             return (0..count).filter(|_| rng.random::<f64>() < p).count() as u64;
@@ -130,7 +132,7 @@ mod tests {
             (0..self.seconds).map(second).collect()
         }
 
-        /// In how many windows the rule of the second operation, 40 % within a tenth, is not kept.
+        /// Number of windows in which the rule of the second operation, 40 % within a tenth, is not kept.
         fn missed(&self) -> u64 {
             let profile = profile();
             let required = profile.mix(OpId(1)).unwrap();
@@ -162,7 +164,7 @@ mod tests {
     const LOADS: [(u32, u32, u32); 6] =
         [(20, 15, 1), (20, 45, 1), (1_000, 15, 20), (1_000, 45, 50), (10_000, 15, 1), (10_000, 45, 200)];
 
-    /// Without room for chance every third window of 15 s of 20 users would be failed.
+    /// Without room for chance every third window of 15 s of 20 users would fail.
     #[test]
     fn pure_chance_misses_no_share() {
         for (users, seconds, together) in LOADS {
@@ -178,7 +180,7 @@ mod tests {
             let found = Load { users, seconds, share, together }.missed();
             assert!(found > WINDOWS * 9 / 10, "{found} of {WINDOWS}: {users} users, {seconds} s");
         }
-        // The tolerance is the limit where there are many: 46 % are 15 % more than 40 %.
+        // With many operations the tolerance is the limit: 46 % are 15 % more than 40 %.
         assert_eq!(Load { users: 10_000, seconds: 45, share: 0.46, together: 1 }.missed(), WINDOWS);
         assert_eq!(Load { users: 10_000, seconds: 45, share: 0.42, together: 1 }.missed(), 0);
     }

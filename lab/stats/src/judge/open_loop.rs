@@ -121,7 +121,7 @@ fn a_rate_below_one_is_believed_wherever_its_starts_fall() {
     let window = few(Arrivals::Constant, 0.5, &evenly(0.5, 10, 0.0));
     let rate = check(&window, "offered rate");
     assert_eq!([rate.found(), rate.allowed()], ["0.500 starts/s", "0.5 within 40.0 %"]);
-    // Three starts fewer than five are no matter of the edges.
+    // Three starts fewer than five are not due to the edges.
     let wrong = few(Arrivals::Constant, 0.5, &[1, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
     assert!(!check(&wrong, "offered rate").ok, "{:?}", wrong.faults());
 }
@@ -183,7 +183,7 @@ fn a_target_too_slow_by_service_time_alone_fails_and_is_not_disbelieved() {
     assert!(
         check(&window, "offered rate").found().ends_with("; by service time alone the target is too slow")
     );
-    // The same response times out of waiting in the driver say nothing about the target.
+    // The same response times from waiting in the driver say nothing about the target.
     slow(&mut window, 0.5, 9.0);
     assert_eq!(window.faults(), ["offered rate", "driver bound"]);
     assert_eq!(window.result(), TrialResult::Invalid);
@@ -241,7 +241,7 @@ fn without_a_required_share_an_operation_may_be_absent() {
     let verdict = window.judge();
     assert!(verdict.ops[1].passed() && verdict.ops[1].count == 0 && verdict.ops[1].judged);
     assert_eq!((window.faults(), verdict.result()), (vec![], TrialResult::Pass));
-    // Where nothing judged happens at all, nothing passes.
+    // A window without judged operations passes nothing.
     for part in &mut window.parts {
         part.ops[0] = OpStats::default();
     }

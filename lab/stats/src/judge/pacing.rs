@@ -1,9 +1,9 @@
-//! Do users start as often as their profile says (closed loop), and arrivals come as evenly as they were asked for (open
-//! loop)?
+//! Checks of the start rates: users of a closed loop against their profile, arrivals of an open loop for
+//! evenness.
 //!
-//! A user of a closed loop that starts every `C` seconds, or thinks for `Z` after an answer that took `R`, starts
-//! between once in `C + R` and once in `C`, or once in `Z + R`. That holds for a slow target as for a fast one, because `R` is
-//! measured. Users that are stuck, lost, or do without their pauses break it.
+//! A user of a closed loop that starts every `C` seconds, or thinks for `Z` after an answer that took `R`,
+//! starts between once in `C + R` and once in `C`, or once in `Z + R`. That holds for a slow target as for a
+//! fast one, because `R` is measured. Users that are stuck, lost, or skip their pauses break it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::{WindowInput, slices};
 use crate::pace::mean_s;
 use crate::steady::mean_within;
 
-/// Starts per user may be off by this part, beside what chance makes.
+/// Tolerance of starts per user, as a part, in addition to chance.
 const TOLERANCE: f64 = 0.03;
 
 pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
@@ -24,10 +24,10 @@ pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
     }
 }
 
-/// How often a user should start, in starts per second: at the least and at the most. `done` are the operations that ended.
+/// Range of a user's starts per second. `done` are the operations that ended.
 fn expected(pace: &Pace, response_s: f64, done: &[(OpId, u64)]) -> Option<(f64, f64)> {
     let (least, most) = match pace {
-        // The next start is the answer: that is Little's law, which is looked at anyway.
+        // The next start is the answer: Little's law covers that.
         Pace::AtOnce => return None,
         Pace::Cycle(times) => (mean_s(times) + response_s, mean_s(times)),
         Pace::Beat { every, .. } => (every.as_secs_f64() + response_s, every.as_secs_f64()),
@@ -49,7 +49,7 @@ fn closed(input: &WindowInput<'_>) -> Option<Check> {
     let behaviours = input.behaviours?;
     let main = &behaviours.all()[0];
     let own = operations(main);
-    // An operation that users do beside their main activity too cannot be counted for it.
+    // An operation that users also do beside their main activity cannot be attributed to it.
     if behaviours.all()[1..].iter().any(|other| !operations(other).is_disjoint(&own)) {
         return None;
     }
@@ -67,8 +67,7 @@ fn closed(input: &WindowInput<'_>) -> Option<Check> {
         })
         .collect();
     let (rate, within) = mean_within(&rates)?;
-    // What was in progress at the start of the window and is no more at its end, or the other way round, ended at another
-    // rate than it started.
+    // Operations in progress at only one edge of the window make the rates of starts and ends differ.
     let edges = super::checks::edge_growth(input.parts) / ended.max(1) as f64;
     let slack = within + most * (TOLERANCE + edges);
     let facts = CheckFacts::Pacing {
@@ -81,7 +80,7 @@ fn closed(input: &WindowInput<'_>) -> Option<Check> {
     Some(Check::new(CheckId::Pacing, facts, rate >= least - slack && rate <= most + slack))
 }
 
-/// Every operation of a behaviour.
+/// All operations of a behaviour.
 fn operations(behaviour: &Behaviour) -> BTreeSet<OpId> {
     let mut all = BTreeSet::new();
     let mut todo = vec![behaviour.first];
@@ -103,8 +102,8 @@ fn following(next: &Next, todo: &mut Vec<OpId>) {
     }
 }
 
-/// The same rate in every third of the window. Whether it is the one that was asked for is looked at elsewhere; a rate that
-/// begins too low and ends too high has the right mean. Nothing to say where there are too few intervals for thirds.
+/// Checks that every third of the window has the same rate. Its value is checked elsewhere; a rate that
+/// begins too low and ends too high has the right mean. `None` with too few intervals for thirds.
 fn open(input: &WindowInput<'_>) -> Option<Check> {
     let (seconds, starts) = (input.joined.seconds(), input.joined.starts as f64);
     let thirds = slices::thirds(input.parts)?;

@@ -1,7 +1,8 @@
-//! Rules held against a window: what each found, and whether it holds.
+//! Judgement of the rules of a window: the value of each, and whether it holds.
 //!
-//! A quantile of response or service time within a limit is counted, not read off a histogram: the share of operations within
-//! the limit must reach the quantile. The share of an operation is within its bound, or within chance.
+//! A quantile of response or service time within a limit is counted, not read off a histogram: the share of
+//! operations within the limit must reach the quantile. The share of an operation must lie within its bound,
+//! or within chance.
 
 use barograph_model::{
     Bound, Measured, OpId, Outcome, Rule, RuleVerdict, Share, Subject, TimeLimit, TimeLimits,
@@ -10,14 +11,14 @@ use barograph_model::{
 use super::{WindowInput, mean_ms, mix, part, per_second, quantile_ms};
 use crate::interval::OpStats;
 
-/// What the rules of a window need to know of it.
+/// Facts about a window for its rules.
 pub(super) struct Judged<'a> {
     input: &'a WindowInput<'a>,
     measures: &'a [Measured],
     limits: Vec<TimeLimits>,
     /// By operation index.
     is_judged: Vec<bool>,
-    /// By operation index: by how much its share may be off by chance.
+    /// By operation index: largest deviation of its share by chance.
     chances: Vec<f64>,
     /// Judged operations that ended.
     all: u64,
@@ -38,22 +39,23 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Is a rule about this operation?
+    /// Whether the rules judge this operation.
     pub(super) fn judges(&self, op: OpId) -> bool {
         self.is_judged[op.index()]
     }
 
-    /// By how much the share of an operation may be off by chance.
+    /// Largest deviation of an operation's share by chance.
     pub(super) fn chance(&self, op: OpId) -> f64 {
         self.chances[op.index()]
     }
 
-    /// The share of an operation of all judged ones; 0 where it is not judged.
+    /// The share of an operation among all judged ones; 0 if it is not judged.
     pub(super) fn share(&self, op: OpId) -> f64 {
         if self.judges(op) { part(self.stats(op).count(), self.all) } else { 0.0 }
     }
 
-    /// It did not happen where more than chance makes is required, or where nothing judged happened at all.
+    /// Whether the operation is missing though chance alone would not explain it, or no judged operation
+    /// happened at all.
     pub(super) fn is_absent(&self, op: OpId) -> bool {
         let required = match self.input.profile.mix(op) {
             Some(Bound::AtLeast(share) | Bound::Within { value: share, .. }) => share,
@@ -62,7 +64,7 @@ impl<'a> Judged<'a> {
         self.stats(op).count() == 0 && (self.all == 0 || required > self.chance(op))
     }
 
-    /// Every rule of the profile, in its order.
+    /// Verdicts on all rules of the profile, in its order.
     pub(super) fn verdicts(&self) -> Vec<RuleVerdict> {
         self.input.profile.rules.iter().map(|rule| self.verdict(rule)).collect()
     }
@@ -87,7 +89,7 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// `None` where nothing happened of which there could be a value.
+    /// The value of a subject; `None` without operations to compute it from.
     fn value(&self, subject: Subject) -> Option<f64> {
         let ended = |op: OpId| Some(self.stats(op)).filter(|stats| stats.count() > 0);
         match subject {
@@ -116,7 +118,7 @@ impl<'a> Judged<'a> {
     }
 
     fn holds(&self, rule: &Rule, value: Option<f64>) -> bool {
-        // An operation may be absent; of a measure nothing would be known.
+        // An operation may be absent; a measure would be unknown.
         let Some(value) = value else { return !matches!(rule.subject, Subject::Measure(_)) };
         match (rule.subject, rule.time_limit()) {
             (Subject::Response { op, quantile } | Subject::Service { op, quantile }, Some(limit)) => {
@@ -134,7 +136,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Too slow, or failing too often: an overload, whatever the mix is.
+/// Whether the window is too slow or fails too often: an overload with any mix.
 pub(super) fn is_overload(rules: &[RuleVerdict]) -> bool {
     let of_overload = |rule: &&RuleVerdict| {
         matches!(

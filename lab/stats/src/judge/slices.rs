@@ -1,4 +1,4 @@
-//! The thirds of a window, each in blocks: what happens between thirds is held against what happens within.
+//! The thirds of a window, each in blocks: differences between thirds are compared with those within.
 
 use barograph_model::{CheckFacts, Share};
 
@@ -8,7 +8,7 @@ use crate::homogeneity::Unlike;
 /// Slices of a window.
 const SLICES: usize = 3;
 
-/// Blocks of a slice at the least, so that there is something within it to compare, and at the most.
+/// Least number of blocks of a slice, so that its inside can be compared, and the greatest.
 const BLOCKS: (usize, usize) = (2, 8);
 
 /// The figures of a check for thirds that are unlike.
@@ -23,7 +23,7 @@ pub(super) fn facts(found: &Unlike, kind: Option<String>, most: Share) -> CheckF
     }
 }
 
-/// Counts of the blocks of all slices, and how many blocks a slice has; `None` when there are too few intervals for it.
+/// Counts of the blocks of all slices, and the number of blocks per slice; `None` with too few intervals.
 /// Every interval is in one block.
 pub(super) fn counted(parts: &[Part], counts: impl Fn(&Part) -> Vec<u64>) -> Option<(Vec<Vec<u64>>, usize)> {
     let per_slice = (parts.len() / SLICES).min(BLOCKS.1);
@@ -44,7 +44,7 @@ pub(super) fn counted(parts: &[Part], counts: impl Fn(&Part) -> Vec<u64>) -> Opt
     Some(((0..count).map(block).collect(), per_slice))
 }
 
-/// The thirds themselves; `None` when there are too few intervals for it.
+/// The thirds of a window; `None` with too few intervals.
 pub(super) fn thirds(parts: &[Part]) -> Option<Vec<&[Part]>> {
     if parts.len() < SLICES * BLOCKS.0 {
         return None;

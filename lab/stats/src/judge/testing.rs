@@ -18,7 +18,7 @@ pub(crate) struct Window {
     pub(crate) parts: Vec<Interval>,
     /// The usual rules, by operation index.
     pub(crate) qos: Vec<QosRule>,
-    /// Rules besides.
+    /// Further rules.
     pub(crate) rules: Vec<Rule>,
     pub(crate) derived: Option<Derived>,
     pub(crate) measures: &'static [MeasureSpec],
@@ -123,7 +123,7 @@ fn clean_second(second: u64, rng: &mut Xoshiro256PlusPlus) -> Interval {
     for _ in 0..3 {
         add(&mut part, 2, 0.01);
     }
-    // In a steady state what ends in a second is, on average, as long as what is in flight in it.
+    // In a steady state the time ended in a second equals, on average, the time in flight in it.
     part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
     part
 }

@@ -124,7 +124,8 @@ fn a_wrong_mix_fails() {
     assert!(!verdict.ops[0].mix_ok && !verdict.ops[1].mix_ok && !verdict.passed());
 }
 
-/// What users do who have just come is no result. Later, or in a window that is too slow in any case, it is one.
+/// Operations of users who have just started are not results. Later, or in a window that is too slow in any
+/// case, they are.
 #[test]
 fn a_wrong_mix_is_disbelieved_within_a_session_of_a_step() {
     let mut window = Window::clean(5);
@@ -168,7 +169,7 @@ fn what_did_not_happen_cannot_pass() {
     window.qos[0].mix = Share::percent(1.0);
     let verdict = window.judge();
     assert!(!verdict.ops[0].passed() && verdict.ops[0].mix == 0.0);
-    // One in a hundred thousand is not to be expected among 2,400.
+    // One in a hundred thousand is not expected among 2,400.
     window.qos[0].mix = Share::percent(0.001);
     let verdict = window.judge();
     let rare = &verdict.ops[0];
@@ -195,7 +196,7 @@ fn a_busy_worker_is_flagged() {
         part.busiest_worker_cpu_s = 0.97;
     }
     assert_eq!(window.faults(), ["busiest driver worker"]);
-    // Where operations are work of the worker itself, there is no such check.
+    // Without limit for the busiest worker, as where it does the operations itself, there is no such check.
     window.driver.busiest_worker = None;
     let checks = window.judge().checks;
     assert!(checks.iter().all(|check| check.ok && check.id.name() != "busiest driver worker"), "{checks:?}");
@@ -223,7 +224,7 @@ fn a_growing_queue_is_too_slow_and_not_disbelieved() {
         for _ in 0..60 {
             add(part, 0, 2.0 + second as f64 * 0.1);
         }
-        // What is in flight in a second ends later, when waiting is longer than it is now.
+        // Operations in flight in a second end later when waiting grows.
         let later = 60.0 * (2.0 + (second as f64 + 5.0) * 0.1);
         part.aged_s = later - part.ops[0].service_sum_s;
         part.in_flight_s = later + part.ops[1].service_sum_s + part.ops[2].service_sum_s;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Differences 1..n with the sizes in `negative` turned.
+/// Differences 1..n, those with sizes in `negative` negated.
 fn ranks(n: u32, negative: &[u32]) -> Vec<f64> {
     (1..=n).map(|i| if negative.contains(&i) { -f64::from(i) } else { f64::from(i) }).collect()
 }
@@ -88,7 +88,7 @@ fn the_estimate_is_the_median_of_the_walsh_averages() {
     assert!(median(&[]).is_nan());
 }
 
-/// Where counting ends the normal form takes over: at forty differences it says what counting would have said.
+/// At the end of counting the normal form takes over: at forty differences it agrees with counting.
 #[test]
 fn the_normal_form_continues_the_exact_one() {
     let values: Vec<f64> = (1..=40).map(|i| f64::from(if i % 3 == 0 { -i } else { i })).collect();
@@ -110,7 +110,7 @@ proptest! {
         let ours = least(signs);
         let all = 1u32 << sizes.len();
         let as_small = (0..all).filter(|way| least(*way) <= ours + 1e-9).count() as f64;
-        // Where both tails meet in the middle they overlap, and the sum of two is cut at one.
+        // If both tails meet in the middle they overlap, and their sum is cut at one.
         let expected = (as_small / f64::from(all)).min(1.0);
         let found = signed_rank(&of(signs)).p;
         prop_assert!((found - expected).abs() < 1e-9 || found == 1.0 && expected > 0.8, "{} {}", found, expected);
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(signed_rank(&values).p, signed_rank(&turned).p);
     }
 
-    /// Ranks do not see how far an outlier is out.
+    /// Ranks ignore the distance of an outlier.
     #[test]
     fn stretching_sizes_does_not_move_the_test(values in prop::collection::vec(-3.0f64..5.0, 6..40)) {
         let stretched: Vec<f64> = values.iter().map(|v| v.signum() * (v.abs().exp() - 1.0)).collect();

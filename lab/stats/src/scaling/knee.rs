@@ -1,20 +1,21 @@
-//! Where a line bends: two straight segments that meet, with an interval for the place.
+//! Knee of a curve: two straight segments that meet, with an interval for the place.
 
 use super::{Point, levels, usable};
 
 /// Places tried between the second smallest and the second largest `n`.
 const PLACES: u32 = 400;
-/// Fewest points: four figures are fitted, and at least one more is needed to know their error.
+/// Fewest points: four parameters are fitted, and at least one more point is needed for their error.
 const FEWEST: usize = 5;
-/// Two segments must be that much better than one line. Stricter than 5 %, because the place of the bend is chosen.
+/// Largest probability by chance of the gain of two segments over one line. Stricter than 5 %, because the
+/// place of the bend is chosen.
 const CHANCE: f64 = 0.01;
-/// What the interval leaves out.
+/// Probability outside of the interval.
 const LEFT_OUT: f64 = 0.05;
 
-/// A bend.
+/// A knee.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// Where.
+    /// Its place.
     pub n: f64,
     /// Lower end of its 95 % interval, by the likelihood of every other place.
     pub low: f64,
@@ -26,10 +27,10 @@ pub struct Knee {
     pub after: f64,
 }
 
-/// The bend of two straight segments that meet. `None` with fewer than five points or four different `n`, or when one
-/// straight line is as good. The interval of a bend between two measured `n` is at least as wide as their distance says.
-/// `taken` is how many figures were taken out of the points before, such as the means of blocks: what is left scatters less by
-/// those too, and so many more points are needed.
+/// The knee of two straight segments that meet. `None` with fewer than five points or four different `n`, or
+/// if one straight line is as good. The interval of a knee between two measured `n` is at least as wide as
+/// their distance. `taken` is the number of parameters removed from the points before, such as the means of
+/// blocks: each lowers the scatter of the points, so one more point is needed for each.
 #[must_use]
 pub fn knee(points: &[Point], taken: usize) -> Option<Knee> {
     let sorted = usable(points);
@@ -45,7 +46,7 @@ pub fn knee(points: &[Point], taken: usize) -> Option<Knee> {
     let (n, best) = tried.iter().min_by(|a, b| a.1.squares.total_cmp(&b.1.squares)).copied()?;
     let left = sorted.len() - 4 - taken;
     let straight = segments(&sorted, None)?.squares;
-    // With an exact fit every ratio is infinite, and so is the certainty.
+    // An exact fit makes every ratio infinite, and the knee certain.
     let gain = ((straight - best.squares) / 2.0) / (best.squares / left as f64);
     let chance = (1.0 + 2.0 * gain / left as f64).powf(-(left as f64) / 2.0);
     let negligible = straight <= 1e-18 * sorted.iter().map(|p| p.x * p.x).sum::<f64>();
@@ -72,8 +73,8 @@ struct Segments {
     squares: f64,
 }
 
-/// Least squares of a + before n + bend max(n - at, 0); one straight line without `at`. `None` when the points cannot
-/// tell them apart.
+/// Least squares of a + before n + bend max(n - at, 0); one straight line without `at`. `None` if the points
+/// do not determine the parameters.
 fn segments(points: &[Point], at: Option<f64>) -> Option<Segments> {
     let count = points.len() as f64;
     let mean = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -148,7 +149,8 @@ mod tests {
         assert_eq!(knee(&line(3, 3, 1.0, 0, bent), 0), None);
     }
 
-    /// Figures without the mean of their block scatter less than their noise, by one figure for each block.
+    /// Figures without the mean of their block scatter less than their noise, by one parameter for each
+    /// block.
     #[test]
     fn what_was_taken_out_before_makes_a_bend_less_certain() {
         let points = line(10, 2, 25.0, 3, bent);

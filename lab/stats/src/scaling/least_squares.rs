@@ -1,6 +1,6 @@
 //! Least squares with parameters that have a lower bound: Levenberg and Marquardt, projected onto the bounds.
 //!
-//! Three parameters at most and a few dozen points; nothing here is meant for more.
+//! Made for at most three parameters and a few dozen points.
 
 /// Most parameters.
 pub(super) const MOST: usize = 3;
@@ -11,7 +11,7 @@ pub(super) trait Curve {
     fn at(&self, n: f64, parameters: [f64; MOST]) -> (f64, [f64; MOST]);
 }
 
-/// How a fit came out.
+/// Result of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) parameters: [f64; MOST],
@@ -19,7 +19,7 @@ pub(super) struct Found {
     pub(super) squares: f64,
 }
 
-/// What may vary in a fit, and between which bounds.
+/// Free parameters of a fit, with their bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Free {
     pub(super) varies: [bool; MOST],
@@ -27,11 +27,11 @@ pub(super) struct Free {
     pub(super) high: [f64; MOST],
 }
 
-/// A problem that is not solved after so many steps is not going to be; most take ten.
+/// Most steps of a fit; most fits take ten, and one with more does not converge.
 const MOST_STEPS: usize = 300;
-/// Damping beyond which no step helps any more: the fit is as good as it gets.
+/// Damping beyond which no step improves the fit.
 const MOST_DAMPING: f64 = 1e12;
-/// Relative change of the sum of squares below which it is.
+/// Relative change of the sum of squares below which the fit has converged.
 const SMALL: f64 = 1e-14;
 
 /// Fits `curve` to points `(n, x)` from `start`, by least squares.
@@ -67,7 +67,7 @@ pub(super) fn fit(curve: &impl Curve, points: &[(f64, f64)], start: [f64; MOST],
     found
 }
 
-/// Standard errors of the parameters that vary and are not at a bound; not a number for the others, or when there are no
+/// Standard errors of the free parameters that are not at a bound; NaN for the others, or if there are no
 /// more points than parameters.
 pub(super) fn errors(curve: &impl Curve, points: &[(f64, f64)], found: &Found, free: &Free) -> [f64; MOST] {
     let mut errors = [f64::NAN; MOST];
@@ -109,7 +109,7 @@ fn normal_equations(
     (normal, slope)
 }
 
-/// A parameter at a bound moves only when the way down leads inside.
+/// Whether a parameter may move: one at a bound only if the descent leads inside.
 fn movable(free: &Free, parameters: [f64; MOST], slope: [f64; MOST]) -> [bool; MOST] {
     std::array::from_fn(|i| {
         free.varies[i]
@@ -118,8 +118,8 @@ fn movable(free: &Free, parameters: [f64; MOST], slope: [f64; MOST]) -> [bool; M
     })
 }
 
-/// Solves (A + damping diag A) step = slope in the parameters that move, by Gauss with pivots. Parameters are scaled by
-/// their diagonal first, because theirs differ by many orders. `None` when there is no one solution.
+/// Solves (A + damping diag A) step = slope in the movable parameters, by Gauss with pivots. Parameters are
+/// scaled by their diagonal first, because they differ by many orders. `None` without a unique solution.
 fn damped_step(
     normal: &[[f64; MOST]; MOST],
     slope: [f64; MOST],

@@ -1,7 +1,8 @@
 //! The universal scalability law: X(n) = gamma n / (1 + contention (n - 1) + coherency n (n - 1)).
 //!
-//! *Contention* is what waits for its turn, and limits the rate; *coherency* is what has to be agreed on with all others,
-//! and makes the rate fall again. `gamma` is the fitted rate of one, which is not the measured one.
+//! *Contention* is the part that waits for its turn, and limits the rate; *coherency* is the part that has to
+//! be agreed on with all others, and makes the rate fall again. `gamma` is the fitted rate of one, not the
+//! measured one.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,42 +12,46 @@ use super::{Point, levels, usable};
 use crate::compare::Resampled;
 use crate::compare::summary;
 
-/// How often residuals are drawn again for bands: each time the curve is fitted, so fewer than for simple statistics.
+/// Number of resamplings of residuals for bands: each fits the curve, so fewer than for simple statistics.
 const DRAWS: usize = 2_000;
-/// Where the draws come from.
+/// Seed of the resampling.
 const SEED: u64 = 0x0000_5ca1_ab1e;
-/// A peak further out than this many times the largest `n` measured is not reported.
+/// Largest reported peak, in multiples of the largest `n` measured.
 const SEES: f64 = 2.0;
 /// Starting points of the search for the least squares, for contention and coherency.
 const STARTS: [(f64, f64); 8] =
     [(0.01, 1e-4), (0.0, 0.0), (0.001, 1e-6), (0.1, 0.0), (0.1, 1e-3), (0.5, 1e-2), (0.0, 0.05), (0.9, 0.0)];
 
+/// Index of the speed of one among the parameters.
 const GAMMA: usize = 0;
+/// Index of contention among the parameters.
 const CONTENTION: usize = 1;
+/// Index of coherency among the parameters.
 const COHERENCY: usize = 2;
 
-/// The law, fitted.
+/// Fit of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// Part of the work that waits for its turn, 0 to 1.
     pub contention: f64,
-    /// Part of the work per other participant that keeps all of them agreed.
+    /// Part of the work per other participant for agreement among all of them.
     pub coherency: f64,
     /// Rate of one.
     pub gamma: f64,
-    /// Standard error of `contention`; not a number when it is at its bound or there are too few points.
+    /// Standard error of `contention`; NaN if it is at its bound or there are too few points.
     pub contention_error: f64,
     /// Standard error of `coherency`.
     pub coherency_error: f64,
     /// Standard error of `gamma`.
     pub gamma_error: f64,
-    /// Where the rate is highest. Absent when that is further than twice the largest `n` measured, or nowhere.
+    /// The `n` with the highest rate. Absent if that is further than twice the largest `n` measured, or
+    /// infinite.
     pub peak_n: Option<f64>,
     /// The highest rate; absent with `peak_n`.
     pub peak_x: Option<f64>,
-    /// The rate that contention alone would never let be passed: gamma / contention.
+    /// Upper bound of the rate by contention alone: gamma / contention.
     pub limit: Option<f64>,
-    /// Where contention alone takes half of the linear gain: 1 / contention.
+    /// The `n` at which contention alone takes half of the linear gain: 1 / contention.
     pub optimal_n: Option<f64>,
     /// The part of the variance of the rates that the curve explains.
     pub explained: f64,
@@ -57,7 +62,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The rate the curve says for `n`.
+    /// The rate of the curve at `n`.
     #[must_use]
     pub fn at(&self, n: f64) -> f64 {
         Law.at(n, self.parameters()).0
@@ -71,7 +76,7 @@ impl Fit {
 /// The curve at one `n` with its 95 % bands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// How many.
+    /// Number of units.
     pub n: f64,
     /// The fitted rate.
     pub x: f64,
@@ -88,13 +93,13 @@ pub struct Band {
 /// Bands of the curve, and intervals of its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
-    /// The curve where it was asked for.
+    /// The curve at the requested `n`.
     pub curve: Vec<Band>,
     /// 95 % interval of contention.
     pub contention: Resampled,
     /// 95 % interval of coherency.
     pub coherency: Resampled,
-    /// 95 % interval of the `n` of the peak; absent where the upper end is further out than can be reported.
+    /// 95 % interval of the `n` of the peak; absent if the upper end is further out than can be reported.
     pub peak_n: Option<Resampled>,
 }
 
@@ -109,8 +114,8 @@ impl Curve for Law {
     }
 }
 
-/// Fits the law by least squares, contention from 0 to 1 and coherency from 0. `None` with fewer than three different `n`,
-/// which three figures need.
+/// Fits the law by least squares, contention from 0 to 1 and coherency from 0. `None` with fewer than three
+/// different `n`, since there are three parameters.
 #[must_use]
 pub fn fit(points: &[Point]) -> Option<Fit> {
     let sorted = usable(points);
@@ -127,7 +132,7 @@ fn free(coherency: bool) -> Free {
     Free { varies: [true, true, coherency], low: [0.0; MOST], high: [f64::INFINITY, 1.0, f64::INFINITY] }
 }
 
-/// Units of the rates so that they are around one, which the fit likes.
+/// Scales the rates to be around one, for the sake of the fit.
 fn scaled(sorted: &[Point]) -> (Vec<(f64, f64)>, f64) {
     let unit = sorted.iter().map(|p| p.x).fold(0.0, f64::max);
     (sorted.iter().map(|p| (p.n, p.x / unit)).collect(), unit)
@@ -174,9 +179,10 @@ fn peak([_, contention, coherency]: [f64; MOST], largest_n: f64) -> Option<f64> 
     (at.is_finite() && at <= SEES * largest_n).then_some(at.max(1.0))
 }
 
-/// Bands of the fitted curve at `at`, by drawing its residuals again: for rates whose noise is of one size over all `n`.
-/// `taken` is how many figures were taken out of the points before, such as the means of blocks: residuals are smaller by
-/// those too. `None` where [`fit`] is `None`, or without more points than parameters, which leaves no residuals.
+/// Bands of the fitted curve at `at`, by resampling its residuals: for rates with noise of one size over all
+/// `n`. `taken` is the number of parameters removed from the points before, such as the means of blocks:
+/// residuals are smaller by those too. `None` if [`fit`] is `None`, or without more points than parameters,
+/// which leaves no residuals.
 #[must_use]
 pub fn bands(points: &[Point], at: &[f64], taken: usize) -> Option<Bands> {
     bands_with(points, at, taken, DRAWS)
@@ -212,7 +218,7 @@ fn bands_with(points: &[Point], at: &[f64], taken: usize, draws: usize) -> Optio
     drawn.bands(&fitted, at, (unit, draws))
 }
 
-/// What the draws gave.
+/// Results of the resampling.
 struct Drawn {
     contention: Vec<f64>,
     coherency: Vec<f64>,
@@ -255,8 +261,8 @@ impl Drawn {
     }
 }
 
-/// The interval of peaks. A draw without one has it further out than all others, or nowhere; left out it would draw the upper
-/// end in.
+/// The interval of peaks. A draw without a peak has it further out than all others, or nowhere; without these
+/// draws the upper end would be too low.
 fn of_peaks(mut found: Vec<f64>, draws: usize) -> Option<Resampled> {
     let error = summary(found.clone(), draws)?.error;
     found.resize(draws, f64::INFINITY);

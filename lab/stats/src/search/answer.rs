@@ -1,13 +1,13 @@
-//! What a search found, and how sure it is of it.
+//! The answer of a search, and its certainty.
 
-/// What kept the answer from being higher.
+/// Reason why the answer is not higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoundedBy {
     /// Passed at the highest level that was allowed: the capacity may be higher.
     Maximum,
     /// A higher level failed.
     Fail,
-    /// A higher level could not be believed: the measurement, not the target, was the limit.
+    /// A higher level was invalid: the measurement, not the target, was the limit.
     Disbelief,
     /// The trials were used up before the edge was known well enough.
     Budget,
@@ -15,32 +15,32 @@ pub enum BoundedBy {
     Minimum,
     /// A higher level would have brought no more throughput.
     Gain,
-    /// The host's CPU was used as far as it may be.
+    /// The host's CPU reached its limit.
     Cpu,
 }
 
-/// What the search found.
+/// The answer of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The capacity; `None` when no level passed. Of a search by `posterior` the median of what is believed about the
-    /// level at which half of the spurious-free trials pass; otherwise the highest level that passed and was not
-    /// contradicted later.
+    /// The capacity; `None` if no level passed. From `posterior`, the median of the level at which half of
+    /// the trials without spurious failure pass; otherwise the highest level that passed without a later
+    /// contradiction.
     pub capacity: Option<u32>,
     /// Highest level that passed; where the method keeps a bracket, below [`Self::lowest_fail`].
     pub highest_pass: Option<u32>,
     /// Lowest level that failed.
     pub lowest_fail: Option<u32>,
-    /// What kept the capacity from being higher.
+    /// Reason why the capacity is not higher.
     pub bounded_by: BoundedBy,
-    /// Trials used, those that were not valid included.
+    /// Trials used, including invalid ones.
     pub trials: u32,
-    /// Was the answer confirmed by the rule of its method?
+    /// Whether the answer was confirmed by the rule of its method.
     pub confirmed: bool,
-    /// How sure it is; only of a search by `posterior`.
+    /// Certainty of the answer; only from `posterior`.
     pub estimate: Option<Box<Estimate>>,
 }
 
-/// What is believed about the edge after all trials.
+/// Posterior of the edge after all trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Median of the capacity. It may lie outside the bounds of the search, where no trial was made.
@@ -51,30 +51,31 @@ pub struct Estimate {
     pub high: f64,
     /// The lower end, rounded down to a level within the bounds.
     pub safe: u32,
-    /// Probability that the capacity is above the highest level that was allowed.
+    /// Probability that the capacity is above the highest allowed level.
     pub beyond: f64,
-    /// Width of the edge as a share of the capacity: over about four times as much trials go from passing to failing.
+    /// Width of the edge as a share of the capacity: over about four times this width trials go from passing
+    /// to failing.
     pub softness: f64,
-    /// Share of trials that fail for no reason at any level.
+    /// Share of trials that fail spuriously, at any level.
     pub spurious: f64,
     /// Pass probability of a trial by level, around the edge; empty in the answer of a step.
     pub curve: Vec<PassPoint>,
-    /// Trials that could be believed.
+    /// Valid trials.
     pub valid: u32,
-    /// Trials that could not, which say nothing and were made again.
+    /// Invalid trials, which carry no information and were repeated.
     pub invalid: u32,
-    /// Trials that confirmed the reported level; `None` where there was no trial left for it.
+    /// Trials that confirmed the reported level; `None` without a trial left for it.
     pub confirmation: Option<Confirmation>,
-    /// Trials above the edge; `None` where there was no trial left for it.
+    /// Trials above the edge; `None` without a trial left for it.
     pub above: Option<Above>,
-    /// A second opinion, from how far response times were from their limits.
+    /// A second estimate, from the distance of response times to their limits.
     pub cross_check: Option<CrossCheck>,
     /// Trials that should have passed.
     pub repeats: Option<Repeats>,
 }
 
-/// A capacity that is more likely than this to be above all that was allowed has no upper end: how far its interval reaches
-/// there is a matter of what was believed at first.
+/// Probability of a capacity above all allowed levels from which on it has no upper end: the length of its
+/// interval there is a matter of the prior.
 pub const OPEN: f64 = 0.025;
 
 /// A point of the curve of pass probabilities. Probabilities 0 to 1.
@@ -82,7 +83,7 @@ pub const OPEN: f64 = 0.025;
 pub struct PassPoint {
     /// The level.
     pub level: u32,
-    /// Median of what is believed about its pass probability.
+    /// Median of its pass probability.
     pub pass: f64,
     /// Lower end of its 95 % interval.
     pub low: f64,
@@ -90,7 +91,7 @@ pub struct PassPoint {
     pub high: f64,
 }
 
-/// What all valid trials at one level say about its pass probability, whatever those at others say.
+/// Evidence on the pass probability of one level from all its valid trials, without those of other levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confirmation {
     /// The level.
@@ -99,13 +100,13 @@ pub struct Confirmation {
     pub passed: u32,
     /// Valid trials.
     pub trials: u32,
-    /// The pass probability is at least this, with 95 % confidence.
+    /// Lower bound of the pass probability, with 95 % confidence.
     pub at_least: f64,
-    /// The sequential test (pass probability 0.5 against 0.9, errors 5 %) ended and accepted.
+    /// Whether the sequential test (pass probability 0.5 against 0.9, errors 5 %) ended and accepted.
     pub complete: bool,
 }
 
-/// What all valid trials at a level above the edge say about its pass probability.
+/// Evidence on the pass probability of a level above the edge from all its valid trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Above {
     /// The level.
@@ -114,16 +115,16 @@ pub struct Above {
     pub failed: u32,
     /// Valid trials.
     pub trials: u32,
-    /// The pass probability is below this, with 95 % confidence.
+    /// Upper bound of the pass probability, with 95 % confidence.
     pub below: f64,
-    /// The sequential test ended and rejected.
+    /// Whether the sequential test ended and rejected.
     pub complete: bool,
 }
 
-/// The capacity by a straight line through how far response times were from their limits.
+/// The capacity by a straight line through the distances of response times from their limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossCheck {
-    /// Where the line crosses the limit.
+    /// The level at which the line crosses the limit.
     pub capacity: f64,
     /// Lower end of its 95 % interval.
     pub low: f64,
@@ -131,21 +132,21 @@ pub struct CrossCheck {
     pub high: f64,
     /// Trials the line was fitted to.
     pub trials: u32,
-    /// The two intervals have nothing in common.
+    /// Whether the two intervals are disjoint.
     pub disagrees: bool,
 }
 
-/// Trials at levels that should pass, those that confirm included: is the target still what it was?
+/// Trials at levels that should pass, including confirming ones, as a test for changes of the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
     /// Valid trials that repeated an earlier level, confirmed the safe one, or were at or below it.
     pub trials: u32,
-    /// Passed ones among them.
+    /// Those that passed.
     pub passed: u32,
-    /// Passes expected by what was believed before each.
+    /// Expected passes, by the posterior before each.
     pub expected: f64,
-    /// Probability of so few passes or fewer, if nothing changed.
+    /// Probability of that few passes or fewer without a change.
     pub p: f64,
-    /// Less than 1 %: the target changed while the search went on.
+    /// Whether that is less than 1 %: the target changed during the search.
     pub drifted: bool,
 }

@@ -1,8 +1,8 @@
-//! Bracket and confirm. The first ramp says roughly where to begin. Passing trials go up in growing steps until one
-//! fails, failing ones go down until one passes; then the gap is halved until it is narrower than the resolution.
-//! The end of the budget is kept for a second window at the highest level that passed; only a level that passed both
-//! is called confirmed. Trials at the edge pass or fail partly by luck; what this search makes of that is measured in
-//! its tests and stated in `docs/method.md`.
+//! Bracket and confirm. The first ramp gives an approximate beginning. Passing trials go up in growing steps
+//! until one fails, failing ones go down until one passes; then the gap is halved until it is narrower than
+//! the resolution. The end of the budget is kept for a second window at the highest level that passed; only a
+//! level that passed both is called confirmed. Trials at the edge pass or fail partly by luck; the tests
+//! measure the effect on this search, and `docs/method.md` states it.
 
 use std::collections::BTreeSet;
 
@@ -11,50 +11,53 @@ use barograph_model::{SearchBounds, TrialResult};
 use super::rounded::rounded;
 use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
 
-/// First step up after a pass, as a part of the level. Doubled with each further pass while nothing has failed.
+/// First step up after a pass, as a part of the level. Doubled with each further pass before the first
+/// failure.
 const STEP_UP: f64 = 0.10;
-/// First step down after a failure while nothing has passed, as a part of the level. Doubled with each further one.
+/// First step down after a failure before the first pass, as a part of the level. Doubled with each further
+/// one.
 const STEP_DOWN: f64 = 0.15;
-/// No single step down is larger than this part of the level.
+/// Largest single step down, as a part of the level.
 const LARGEST_STEP_DOWN: f64 = 0.60;
-/// The last trial, when all that passed failed its confirmation, goes down by at least this part of the level.
+/// Least step down of the last trial, if all passes failed their confirmation, as a part of the level.
 const LAST_CHANCE_DOWN: f64 = 0.15;
-/// The first trial after a ramp that failed is at this part of what it carried: the ramp does not wait for the target to
-/// settle, so for a moment it carries a little more than will pass.
+/// First trial after a failed ramp, as a part of the load that the ramp carried: it does not wait for the
+/// target to settle, so for a moment it carries a little more than will pass.
 const AFTER_FAILED_RAMP: f64 = 0.90;
-/// An invalid trial is repeated only when afterwards two trials are left: one to go on and one to confirm.
+/// Fewest trials left with which an invalid trial is repeated: afterwards one remains to search and one to
+/// confirm.
 const LEFT_TO_REPEAT: u32 = 3;
-/// A budget of at most this many trials keeps two of them to confirm; below four there is none to spare.
+/// Largest budget that keeps two trials to confirm; below four there is none to spare.
 const SMALL_BUDGET: u32 = 7;
 
 /// The state of a bisection.
 #[derive(Clone, Debug)]
 pub(super) struct Bisect {
     bounds: SearchBounds,
-    /// Where the first trial is.
+    /// Level of the first trial.
     start: u32,
     told: Vec<Trial>,
-    /// Levels that passed, whatever was found later.
+    /// Levels that passed, even if contradicted later.
     passes: Vec<u32>,
     lowest_fail: Option<u32>,
     /// Lowest level that was invalid and will not be tried again.
     lowest_invalid: Option<u32>,
-    /// Invalid once, to be repeated.
+    /// A level that was invalid once and is to be repeated.
     repeat: Option<(u32, Purpose)>,
     /// After a failed confirmation: the level to confirm next.
     step_down: Option<u32>,
     confirmations_failed: u32,
-    /// Highest level that passed a window that confirms. Unless it had passed before, that is its only pass.
+    /// Highest level that passed a confirming window. Unless it had passed before, that is its only pass.
     settled: Option<u32>,
-    /// The window that was to confirm a pass could not be believed and will not be repeated.
+    /// Whether the confirming window was invalid and will not be repeated.
     confirmation_lost: bool,
 }
 
 impl Bisect {
-    /// Begins at the highest level, unless a ramp says better.
+    /// Begins at the highest level, unless a ramp gives a better estimate.
     ///
-    /// Bounds that make no sense are mended rather than refused, since plans are checked elsewhere: level zero becomes
-    /// one, and a maximum below the minimum becomes the minimum.
+    /// Invalid bounds are corrected rather than refused, since plans are checked elsewhere: level zero
+    /// becomes one, and a maximum below the minimum becomes the minimum.
     pub(super) fn new(bounds: SearchBounds) -> Self {
         let min = bounds.min.max(1);
         let max = bounds.max.max(min);
@@ -97,7 +100,7 @@ impl Method for Bisect {
         match (self.candidate(), self.highest_pass()) {
             (Some(level), _) if searching => Step::Trial { level, purpose: Purpose::Search },
             (_, Some(level)) if self.settled.is_none() => Step::Trial { level, purpose: Purpose::Confirm },
-            // Nothing passed yet, or trials were kept that the confirmation did not need: a long window serves both.
+            // No pass yet, or trials left over from the confirmation: a long window serves both.
             (Some(level), _) => Step::Trial { level, purpose: Purpose::Confirm },
             (None, _) => Step::Done(self.answer()),
         }
@@ -169,7 +172,7 @@ impl Bisect {
             return BoundedBy::Maximum;
         }
         if self.between(pass, self.upper()).is_some() {
-            // A failed confirmation steps below levels that were open before; the failure is what bounds then.
+            // A failed confirmation steps below levels that were open before; the failure is the bound then.
             return if self.confirmations_failed > 0 { BoundedBy::Fail } else { BoundedBy::Budget };
         }
         let fail = self.lowest_fail.unwrap_or(u32::MAX);
@@ -184,8 +187,8 @@ impl Bisect {
         u32::try_from(self.told.len()).unwrap_or(u32::MAX)
     }
 
-    /// Trials that are not spent on searching. A small budget keeps two, since the luck of one confirming window
-    /// would decide too much: the second steps down after a failure, or goes on narrowing after a pass.
+    /// Trials kept for confirmation. A small budget keeps two, since the luck of one confirming window would
+    /// decide too much: the second steps down after a failure, or continues narrowing after a pass.
     fn kept_to_confirm(&self) -> u32 {
         if (4..=SMALL_BUDGET).contains(&self.bounds.max_trials) { 2 } else { 1 }
     }
@@ -194,13 +197,13 @@ impl Bisect {
         self.bounds.max_trials.saturating_sub(self.used())
     }
 
-    /// Highest level that passed and that no failure at or below it contradicts.
+    /// Highest level that passed without a failure at or below it.
     fn highest_pass(&self) -> Option<u32> {
         let fail = self.lowest_fail.unwrap_or(u32::MAX);
         self.passes.iter().copied().filter(|level| *level < fail).max()
     }
 
-    /// Lowest level that is not to be tried, because it failed or could not be believed.
+    /// Lowest level that is not to be tried, because it failed or was invalid.
     fn upper(&self) -> Option<u32> {
         self.lowest_fail.into_iter().chain(self.lowest_invalid).min()
     }
@@ -214,7 +217,7 @@ impl Bisect {
         match (lower, self.upper()) {
             (Some(pass), None) if pass >= self.bounds.max => None,
             (Some(pass), None) => {
-                // Past a settled level there are few trials to come back with, so the step is small again.
+                // Past a settled level few trials are left to come back with, so the step is small again.
                 let grown =
                     if self.settled.is_some() { 0 } else { self.passes_in_a_row().saturating_sub(1).min(4) };
                 let step = STEP_UP * f64::from(1u32 << grown);
@@ -232,13 +235,13 @@ impl Bisect {
         }
     }
 
-    /// How many levels were tried and did not pass. One that could not be believed and was repeated is one level.
+    /// Number of levels that were tried and did not pass. An invalid level that was repeated counts once.
     fn levels_missed(&self) -> usize {
         let missed = self.told.iter().filter(|trial| trial.result != TrialResult::Pass);
         missed.map(|trial| trial.level).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many of the last trials passed in a row.
+    /// Number of successive passes at the end of the trials.
     fn passes_in_a_row(&self) -> usize {
         self.told.iter().rev().take_while(|trial| trial.result == TrialResult::Pass).count()
     }
@@ -254,8 +257,8 @@ impl Bisect {
         Some(if middle > pass && middle < upper { middle } else { pass + (upper - pass) / 2 })
     }
 
-    /// One step below a level that failed its confirmation: the resolution first, then twice and four times as much;
-    /// with the last trial and nothing else that passed, far enough down to bring home an answer.
+    /// A step below a level that failed its confirmation: the resolution first, then twice and four times as
+    /// much; with the last trial and no other pass, far enough down to find an answer.
     fn below(&self, level: u32) -> Option<u32> {
         let steps = f64::from(1u32 << self.confirmations_failed.saturating_sub(1).min(4));
         let last_chance = self.left() == 1 && self.highest_pass().is_none();
@@ -265,7 +268,7 @@ impl Bisect {
         (wanted >= self.bounds.min).then_some(wanted)
     }
 
-    /// A level a person would write down: within 1 % and the resolution.
+    /// A level rounded to a convenient number: within 1 % and the resolution.
     fn rounded(&self, level: f64) -> u32 {
         let finest = level * self.bounds.resolution.get().min(0.01);
         rounded(level, finest, f64::round, &self.bounds)

@@ -7,41 +7,44 @@
 //!    becomes half of the gap, one that would fall to the highest pass three quarters of it. It ends when the gap is below
 //!    the resolution (1 % there).
 //!
-//! Each level is tried once, a failure is final, and nothing is said about how sure it is. The third phase of FindMax only
-//! happens with several periods per trial, which is not its default, and is left out.
+//! Each level is tried once, a failure is final, and the certainty of the result is unknown. The third
+//! phase of FindMax only happens with several periods per trial, which is not its default, and is left out.
 
 use barograph_model::{SearchBounds, TrialResult};
 
 use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
 
-/// Share of operations within their limits that the initial ramp asks for.
+/// Share of operations within their limits required by the initial ramp.
 const RAMP_IN_TIME: f64 = 0.999;
-/// The first level after the ramp, and the first step, as parts of where the ramp ended.
+/// Distance of the first level after the ramp below its end, as a part of it.
 const BEGIN_BELOW: f64 = 0.10;
+/// First step, as a part of the end of the ramp.
 const FIRST_STEP: f64 = 0.10;
-/// Passes in a row that make the step larger, and by how much; the same for failures.
+/// Passes in a row that make the step larger, and the factor.
 const AFTER_PASSES: (u32, f64) = (3, 1.25);
+/// Failures in a row that make the step larger, and the factor.
 const AFTER_FAILURES: (u32, f64) = (2, 1.5);
-/// Parts of the gap between pass and failure that a step may not leave.
+/// Largest step up, as a part of the gap between pass and failure.
 const GAP_UP: f64 = 0.5;
+/// Largest step down, as a part of the gap.
 const GAP_DOWN: f64 = 0.75;
-/// Step of the initial ramp unless the plan says otherwise: 1,000 users, or a tenth of what may be tried.
+/// Default step of the initial ramp: 1,000 users, or a tenth of the highest level.
 const RAMP_STEP: u32 = 1_000;
-/// A level that was not believed so often in a row ends the search.
+/// Invalid results of a level in a row that end the search.
 const DISBELIEVED: u32 = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct FindMax {
     bounds: SearchBounds,
     ramp_step: u32,
-    /// Still in the initial ramp.
+    /// Whether the initial ramp is still going on.
     ramping: bool,
     level: u32,
     step: f64,
     told: Vec<Trial>,
     pass: Option<u32>,
     fail: Option<u32>,
-    /// How many passes, or failures, came in a row.
+    /// Result of the last trial, and the number of equal ones in a row.
     row: (bool, u32),
     disbelieved: u32,
 }
@@ -77,7 +80,7 @@ impl FindMax {
         used || narrow || self.disbelieved >= DISBELIEVED
     }
 
-    /// A step of the initial ramp. What passes there counts for nothing later: only response times were looked at.
+    /// A step of the initial ramp. Its passes do not count later: only response times were checked.
     fn ramp(&mut self, observed: &Observed) {
         let in_time =
             observed.in_time.map_or(observed.result == TrialResult::Pass, |share| share >= RAMP_IN_TIME);
@@ -121,7 +124,7 @@ impl FindMax {
 }
 
 impl Method for FindMax {
-    /// It has a ramp of its own.
+    /// Ignored: the method has a ramp of its own.
     fn ramp_ended(&mut self, _: u32, _: RampEnd) {}
 
     fn next(&self) -> Step {

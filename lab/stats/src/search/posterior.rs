@@ -1,16 +1,16 @@
-//! A search that says how sure it is: what is believed about the edge is a probability for every capacity, softness and
-//! share of spurious failures (`grid`), and the next trial is where it is expected to tell the most about the capacity.
+//! A search with stated certainty: a posterior over every capacity, softness and share of spurious failures
+//! (`grid`), with each trial at the level that is expected to tell the most about the capacity.
 //!
-//! 1. Without a ramp that says where to begin, levels are doubled until one fails twice.
-//! 2. Trials narrow the interval. Every eighth is one at an earlier level below the edge: a spurious pass or a target that
-//!    changed would show there, as in all other trials at levels that should pass.
-//! 3. When the interval is narrow, or when the trials that are kept for it are all that is left, the safe level is
-//!    confirmed by a sequential test, and then the upper end is tested the same way. A test takes in all trials that its
-//!    level ever had. Its own are learned from like all others, so a test that contradicts what is believed moves it, and
-//!    the search goes on.
+//! 1. Without a ramp to begin from, levels are doubled until one fails twice.
+//! 2. Trials narrow the interval. Every eighth repeats an earlier level below the edge: a spurious pass or a
+//!    changed target would show there, as in all other trials at levels that should pass.
+//! 3. When the interval is narrow, or when only the trials kept for it are left, the safe level is confirmed
+//!    by a sequential test, and then the upper end is tested the same way. A test counts all trials that its
+//!    level ever had. The posterior also learns from the trials of tests, so a test that contradicts it moves
+//!    it, and the search goes on.
 //!
-//! A trial that is not valid says nothing: it is counted and made again. After two in a row a lower level is tried; a level
-//! to which that happened three times, with lower ones believed in between, is avoided for good.
+//! An invalid trial carries no information: it is counted and repeated. After two in a row a lower level is
+//! tried; a level to which that happened three times, with valid lower ones in between, is avoided for good.
 
 mod grid;
 mod margin;
@@ -28,44 +28,48 @@ use crate::binomial;
 use grid::Grid;
 use sequential::Sequential;
 
-/// The interval holds this much of all probability.
+/// Quantiles of the interval and the median.
 const INTERVAL: [f64; 3] = [0.025, 0.5, 0.975];
 
-/// After so many trials that narrowed, an earlier level is tried again.
+/// Narrowing trials after which an earlier level is repeated.
 const REPEAT_EVERY: u32 = 8;
 
-/// So few passes, or fewer, of trials that should have passed: where that is less likely than this, it is told as a drift.
+/// Probability of as few passes, or fewer, below which trials that should have passed indicate a drift.
 const DRIFTED: f64 = 0.01;
 
-/// Trials kept to confirm: this part of all, and never more than a test of both sides takes when all goes well.
+/// Share of all trials that is kept to confirm, as a fraction.
 const KEPT: (u32, u32) = (4, 15);
+/// Most trials kept to confirm: as many as a test of both sides takes when all goes well.
 const MOST_KEPT: u32 = 8;
 
-/// A ramp carries somewhat more than will pass, because it does not wait for the target to settle …
+/// Capacity as a part of the load that a ramp carried: a ramp carries somewhat more than will pass, because
+/// it does not wait for the target to settle …
 const RAMP_OVERSHOOTS: f64 = 0.92;
-/// … more or less: logarithm of the distance that one ramp in e is believed to exceed (half of them stay within 0.083) …
+/// … with this spread: logarithm of the distance that one ramp in e is believed to exceed (half of them stay
+/// within 0.083) …
 const RAMP_DOUBT: f64 = 0.12;
-/// … and it is trusted so much; the rest of the belief stays where it was.
+/// … and this weight; the rest of the belief stays where it was.
 const RAMP_TRUST: f64 = 0.8;
 
-/// With this probability below the lowest level worth a trial there is nothing to look for.
+/// Probability of a capacity below the lowest level at which the search gives up.
 const NOTHING_BELOW: f64 = 0.975;
 
-/// A level between two neighbours is as exact as levels can be.
+/// Width of an interval, in levels, that is narrow at low levels: its ends are then neighbouring levels.
 const NEIGHBOURS: f64 = 1.25;
 
-/// Candidates for a trial that are looked at before those around the best of them.
+/// Candidate levels of the first pass; the second pass looks around the best of them.
 const CANDIDATES: usize = 40;
 
-/// Not to be believed so often in a row, a level is left alone until a lower one is believed …
+/// Invalid results in a row after which a level is left alone until a lower one is valid …
 const STRIKE: u32 = 2;
-/// … and after so many times for good.
+/// … and the number of such strikes after which it is avoided for good.
 const STRIKES: usize = 3;
-/// How far below a level that was not believed the next trial is, at least.
+/// Highest next level after an invalid one, as a part of that level.
 const BELOW_STRIKE: f64 = 0.9;
 
-/// Points of the curve of pass probabilities, and how far it goes beyond the interval, as a part of its width on each side.
+/// Points of the curve of pass probabilities.
 const CURVE_POINTS: u32 = 33;
+/// Extent of the curve beyond the interval on each side, as a part of its width.
 const CURVE_MARGIN: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,23 +92,24 @@ pub(super) struct Posterior {
     told: Vec<Trial>,
     next: Next,
     doubling: Option<Doubling>,
-    /// The test of the level that is to be reported.
+    /// The test of the level to be reported.
     confirming: Option<Sequential>,
     /// The test of a level above the edge.
     above: Option<Sequential>,
-    /// Of each trial that should have passed: its pass probability by what was believed before it, and whether it did.
+    /// For each trial that should have passed: its pass probability by the posterior before it, and whether
+    /// it passed.
     repeats: Vec<(f64, bool)>,
     since_repeat: u32,
-    /// The latest trials that were not valid: at which level, how many in a row.
+    /// The latest invalid trials: their level, and their number in a row.
     disbelieved: (u32, u32),
-    /// Levels that were not believed often enough to be left alone, and where no level at or above has been since.
+    /// Levels with enough invalid trials to be left alone, and no valid trial at or above them since.
     strikes: Vec<u32>,
-    /// The latest of them came after the latest trial that was believed: a bad minute is one strike, however long.
+    /// Whether the latest strike came after the latest valid trial: a bad minute is one strike, however long.
     struck: bool,
 }
 
 impl Posterior {
-    /// Begins at the lowest level, unless a ramp says better.
+    /// Begins at the lowest level, unless a ramp gives a better estimate.
     pub(super) fn new(bounds: SearchBounds, prior: Prior) -> Self {
         let level = bounds.min;
         let next =
@@ -133,12 +138,13 @@ impl Posterior {
         (self.bounds.max_trials * KEPT.0 / KEPT.1).min(MOST_KEPT)
     }
 
-    /// More likely than not the capacity is above all that may be tried.
+    /// Whether the capacity is more likely than not above the highest level.
     fn beyond(&self) -> bool {
         self.grid.above(self.bounds.max) > 0.5
     }
 
-    /// The interval is as narrow as it is wanted. What lies outside the bounds cannot be told apart.
+    /// Whether the interval is as narrow as required. Capacities outside of the bounds cannot be
+    /// distinguished.
     fn narrow(&self) -> bool {
         let [low, median, high] = self.grid.quantiles(INTERVAL);
         let (min, max) = (f64::from(self.bounds.min), f64::from(self.bounds.max));
@@ -156,7 +162,7 @@ impl Posterior {
             Some(Doubling { level, .. }) if level <= limit => {
                 return Next::Trial { level, purpose: Purpose::Ramp };
             }
-            // Back to what can be believed; then the doubling goes on.
+            // Back to a level that can be valid; then the doubling continues.
             Some(_) if self.struck => return Next::Trial { level: limit, purpose: Purpose::Search },
             _ => self.doubling = None,
         }
@@ -190,7 +196,7 @@ impl Posterior {
         Next::Trial { level: self.telling_level(), purpose: Purpose::Search }
     }
 
-    /// Tests of levels that are no longer what they were chosen for are worth nothing.
+    /// Drops tests of levels that no longer need a test.
     fn forget_stale_tests(&mut self) {
         let [low, median, high] = self.grid.quantiles(INTERVAL);
         let beyond = self.beyond();
@@ -207,7 +213,8 @@ impl Posterior {
         self.above = self.above.filter(|test| !stale_above(test));
     }
 
-    /// The highest level where it passes, else the safe level, or the next below it that was not rejected already.
+    /// Test of the highest level if it passes, else of the safe level, or of the next below it without a
+    /// rejection.
     fn test_of_the_answer(&self) -> Sequential {
         let mut level = self.below_ceiling(if self.beyond() { self.bounds.max } else { self.safe() });
         loop {
@@ -219,7 +226,8 @@ impl Posterior {
         }
     }
 
-    /// The upper end of the interval, or the next above it that was not accepted already, where it may be tried.
+    /// Test of the upper end of the interval, or of the next level above it without an acceptance, if it may
+    /// be tried.
     fn test_above(&self) -> Option<Sequential> {
         let mut level = self.level_above()?;
         loop {
@@ -235,8 +243,8 @@ impl Posterior {
         }
     }
 
-    /// The test of a level as far as it went. A level has one test, to which all its valid trials belong, whatever they were
-    /// made for: one that began from zero whenever it is wanted would leave out what spoke against it.
+    /// The test of a level so far. A level has one test with all its valid trials, for any purpose: a test
+    /// begun afresh would leave out the evidence against it.
     fn test_at(&self, level: u32) -> Sequential {
         let mut test = Sequential::at(level);
         for passed in self.shown_at(level) {
@@ -247,13 +255,13 @@ impl Posterior {
         test
     }
 
-    /// The valid trials at a level, in order: did they pass?
+    /// Results of the valid trials at a level, in order: whether they passed.
     fn shown_at(&self, level: u32) -> impl Iterator<Item = bool> {
         let valid = self.told.iter().filter(move |t| t.level == level && t.result != TrialResult::Invalid);
         valid.map(|trial| trial.result == TrialResult::Pass)
     }
 
-    /// Passed ones among the valid trials at a level, and all of them.
+    /// Number of passes among the valid trials at a level, and number of all of them.
     fn counted_at(&self, level: u32) -> (u32, u32) {
         self.shown_at(level).fold((0, 0), |(passed, all), pass| (passed + u32::from(pass), all + 1))
     }
@@ -263,15 +271,15 @@ impl Posterior {
         self.rounded(self.grid.quantiles(INTERVAL)[0], f64::floor)
     }
 
-    /// The upper end of the interval, rounded up, where it may be tried.
+    /// The upper end of the interval, rounded up, if it may be tried.
     fn level_above(&self) -> Option<u32> {
         let high = self.grid.quantiles(INTERVAL)[2];
         let level = self.rounded(high, f64::ceil);
         (high <= f64::from(self.bounds.max) && self.below_ceiling(level) == level).then_some(level)
     }
 
-    /// The highest level that was tried and lies at or below the safe level, where a failure would say much; the lowest of
-    /// all where the target has lost so much that none does.
+    /// The highest tried level at or below the safe level, where a failure would be significant; the lowest
+    /// of all if the target has lost so much capacity that there is none.
     fn level_to_repeat(&self) -> Option<u32> {
         let safe = self.safe();
         let tried = self.told.iter().filter(|t| t.result != TrialResult::Invalid).map(|t| t.level);
@@ -296,7 +304,7 @@ impl Posterior {
     /// The highest level that may be tried next.
     fn limit(&self) -> u32 {
         let lowest = self.strikes.iter().copied().min().unwrap_or(self.bounds.max);
-        // After one that was believed the struck level is looked at again, but nothing above it.
+        // After a valid trial the struck level is tried again, but nothing above it.
         let avoided = self.struck || self.ceiling().is_some();
         let most = if avoided { (f64::from(lowest) * BELOW_STRIKE) as u32 } else { lowest };
         most.clamp(self.bounds.min, self.bounds.max)
@@ -311,22 +319,22 @@ impl Posterior {
         self.ceiling().map_or(level, |ceiling| level.min(ceiling.saturating_sub(1).max(self.bounds.min)))
     }
 
-    /// Counts a trial that says nothing.
+    /// Counts an invalid trial.
     fn disbelieve(&mut self, level: u32) {
         let times = if self.disbelieved.0 == level { self.disbelieved.1 + 1 } else { 1 };
         self.disbelieved = (level, times);
         let again = self.struck;
         self.struck = again || times >= STRIKE;
         match self.strikes.last_mut() {
-            // A bad minute that goes on, or the same limit of the measurement met again on the way down.
+            // A bad minute that continues, or the same limit of the measurement met again on the way down.
             Some(strike) if again => *strike = level.min(*strike),
             _ if times >= STRIKE => self.strikes.push(level),
             _ => {}
         }
     }
 
-    /// A trial at or below the safe level is one that passes while the target is what it was; one that confirms is, too, when
-    /// its level was the safe one as its test began.
+    /// Whether a trial should pass while the target is unchanged: one at or below the safe level, or a
+    /// confirming one whose level was the safe one when its test began.
     fn should_pass(&self, level: u32, purpose: Purpose) -> bool {
         let confirms = self.confirming.is_some_and(|test| test.level == level);
         purpose == Purpose::Repeat || confirms || f64::from(level) <= self.grid.quantiles(INTERVAL)[0]
@@ -359,7 +367,7 @@ impl Posterior {
         }
     }
 
-    /// A level a person would write down, within 0.25 %.
+    /// A level rounded to a convenient number, within 0.25 %.
     fn rounded(&self, level: f64, round: fn(f64) -> f64) -> u32 {
         rounded(level, level * 0.0025, round, &self.bounds)
     }
@@ -368,7 +376,7 @@ impl Posterior {
         self.told.iter().filter(move |trial| trial.result == result).map(|trial| trial.level)
     }
 
-    /// The capacity is believed where, or above where, levels could not be believed.
+    /// Whether the capacity lies at or above invalid levels.
     fn is_hidden(&self, capacity: f64) -> bool {
         self.strikes.iter().min().is_some_and(|level| capacity >= f64::from(*level) * BELOW_STRIKE)
     }
@@ -385,8 +393,8 @@ impl Posterior {
                 _ => BoundedBy::Budget,
             };
         }
-        // A failure above ends it there; levels in between that nobody could believe are missing trials, which the interval
-        // has in it.
+        // A failure above ends it there; invalid levels in between are missing trials, which the interval
+        // accounts for.
         if hidden && !self.levels(TrialResult::Fail).any(|level| f64::from(level) >= median) {
             BoundedBy::Disbelief
         } else if self.beyond() && self.levels(TrialResult::Pass).any(|level| level == self.bounds.max) {
@@ -402,7 +410,7 @@ impl Posterior {
         let [low, capacity, high] = self.grid.quantiles(INTERVAL);
         let (softness, spurious) = self.grid.kind();
         let invalid = self.levels(TrialResult::Invalid).count() as u32;
-        // Trials after the end of a test count too: they must not make it look better, and may make it look worse.
+        // Trials after the end of a test count too: they must not improve it, and may worsen it.
         let confirmation = self.confirming.filter(|test| test.trials > 0).map(|test| {
             let (passed, trials) = self.counted_at(test.level);
             Confirmation {
@@ -444,7 +452,7 @@ impl Posterior {
     fn repeated(&self) -> Option<Repeats> {
         let (likely, passed): (Vec<f64>, Vec<bool>) = self.repeats.iter().copied().unzip();
         let passed = passed.into_iter().filter(|passed| *passed).count();
-        // Only too few passes show that a target lost something; what gained something is found by the search.
+        // Only too few passes show that a target became slower; the search itself finds a faster one.
         let p = binomial::number(&likely)[..=passed].iter().sum::<f64>().min(1.0);
         (!likely.is_empty()).then(|| Repeats {
             trials: likely.len() as u32,
@@ -457,8 +465,8 @@ impl Posterior {
 }
 
 impl Method for Posterior {
-    /// A ramp that failed makes levels around what it carried more likely; one that reached the highest level makes it as
-    /// likely as not that the capacity is beyond it. Neither makes any level impossible.
+    /// A failed ramp makes levels around its load more likely; one that reached the highest level makes the
+    /// capacity as likely as not beyond it. Neither makes any level impossible.
     fn ramp_ended(&mut self, at: u32, how: RampEnd) {
         self.doubling = None;
         let max = f64::from(self.bounds.max);
@@ -498,7 +506,7 @@ impl Method for Posterior {
             TrialResult::Pass => self.learn(level, purpose, true),
             TrialResult::Fail => self.learn(level, purpose, false),
         }
-        // What could not be believed is made again, unless its level is to be left alone.
+        // Invalid trials are repeated, unless their level is to be left alone.
         let again = observed.result == TrialResult::Invalid && !self.struck && self.left() > 0;
         if !again {
             self.next = self.decide();

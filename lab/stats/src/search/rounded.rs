@@ -1,4 +1,4 @@
-//! Levels that a person would write down.
+//! Levels rounded to convenient numbers.
 
 use barograph_model::SearchBounds;
 

@@ -1,38 +1,38 @@
-//! What a search has found out while it still goes on.
+//! Intermediate result of a search.
 
 use barograph_model::LoadUnit;
 use barograph_model::words::count;
 
 use super::{OPEN, Search};
 
-/// What is known after a trial.
+/// Knowledge after a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoFar {
-    /// What levels count.
+    /// The unit of levels.
     pub unit: LoadUnit,
-    /// Trials made, those that were not valid included.
+    /// Trials made, including invalid ones.
     pub trials: u32,
-    /// Trials that may be made.
+    /// Limit of trials.
     pub most_trials: u32,
-    /// Where the edge is.
+    /// Place of the edge.
     pub edge: EdgeSoFar,
 }
 
-/// Where the edge is, as far as trials tell.
+/// Place of the edge, as far as trials tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EdgeSoFar {
-    /// No trial could be believed yet.
+    /// No valid trial yet.
     Unknown,
-    /// What is believed of the capacity, with 95 %.
+    /// 95 % interval of the capacity.
     Interval {
         /// Lower end.
         low: f64,
         /// The median.
         capacity: f64,
-        /// Upper end; none while the capacity may be above all that is allowed.
+        /// Upper end; `None` while the capacity may be above all allowed levels.
         high: Option<f64>,
     },
-    /// Of methods that say nothing of how sure they are.
+    /// Bracket of methods that state no certainty.
     Bracket {
         /// Highest level that passed.
         passed: Option<u32>,
@@ -42,14 +42,15 @@ pub enum EdgeSoFar {
 }
 
 impl Search {
-    /// What is known now, in levels of `unit`, of at most `most_trials` trials. Costs much less than [`Search::answer`].
+    /// The present knowledge, in levels of `unit`, with a limit of `most_trials` trials. Costs much less than
+    /// [`Search::answer`].
     #[must_use]
     pub fn so_far(&self, unit: LoadUnit, most_trials: u32) -> SoFar {
         let answer = self.method().answer();
         let edge = match &answer.estimate {
             Some(estimate) if estimate.valid > 0 => {
                 let high = (estimate.beyond <= OPEN).then_some(estimate.high);
-                // Nobody can say more than "what was tried" of what lies beyond it.
+                // Beyond the levels tried only "at least" is known.
                 let most = answer.capacity.filter(|_| high.is_none()).map_or(f64::INFINITY, f64::from);
                 EdgeSoFar::Interval { low: estimate.low.min(most), capacity: estimate.capacity, high }
             }
@@ -62,15 +63,16 @@ impl Search {
     }
 }
 
-/// Three digits of a level, rounded by `round`: ends of an interval that still moves are no more exact than that.
+/// A level with three digits, rounded by `round`: the ends of an interval that still moves are not more
+/// exact.
 fn three(level: f64, round: fn(f64) -> f64) -> String {
     let step = 10f64.powf((level.max(1.0).log10().floor() - 2.0).max(0.0));
     count((round(level / step) * step) as u64)
 }
 
 impl SoFar {
-    /// As people read it: `so far: capacity 11,200 to 12,900 users (95 %), trial 5 of at most 9`. Ends are rounded
-    /// outwards.
+    /// The text for people: `so far: capacity 11,200 to 12,900 users (95 %), trial 5 of at most 9`. Ends are
+    /// rounded outwards.
     #[must_use]
     pub fn words(&self) -> String {
         let (unit, level) = (self.unit.name(), |level: u32| count(level.into()));

@@ -1,16 +1,16 @@
-//! Level by level from below, as published results add tiles or instances: up to the first level that fails, brings no
-//! more throughput, or uses as much of the host's CPU as may be.
+//! Level by level from below, as published results add tiles or instances: up to the first level that fails,
+//! brings no more throughput, or reaches the limit of the host's CPU.
 //!
-//! One trial per level, and a level of several steps is not looked into: the answer is as exact as a step.
+//! One trial per level, and no levels between steps: the answer is as exact as a step.
 
 use barograph_model::{SearchBounds, Stair, TrialResult};
 
 use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
 
-/// Steps up to the highest level unless the plan says how large they are.
+/// Default number of steps up to the highest level.
 const STEPS: u32 = 20;
 
-/// A level that was not believed so often in a row ends the staircase.
+/// Invalid results of a level in a row that end the staircase.
 const DISBELIEVED: u32 = 2;
 
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Staircase {
         let gain = before.zip(observed.throughput).map(|(before, now)| now / before - 1.0);
         let least = self.stair.least_gain.get();
         if least > 0.0 && gain.is_some_and(|gain| gain < least) {
-            // It passed, but what it adds to the level below is nothing.
+            // It passed, but adds no throughput to the level below.
             return Some(BoundedBy::Gain);
         }
         self.passed = Some((self.level, observed.throughput));
@@ -62,7 +62,7 @@ impl Staircase {
 }
 
 impl Method for Staircase {
-    /// It comes from below.
+    /// Ignored: the method starts from below.
     fn ramp_ended(&mut self, _: u32, _: RampEnd) {}
 
     fn next(&self) -> Step {

@@ -1,4 +1,4 @@
-//! The methods that are kept to compare with published results.
+//! The methods kept for comparison with published results.
 
 use barograph_model::{SearchBounds, SearchMethod, Share, Stair, TrialResult};
 

@@ -1,4 +1,4 @@
-//! What a run has to offer for a comparison: one figure per metric, from the windows that count.
+//! Figures of a run for a comparison: one per metric, from the windows that count.
 
 use barograph_model::{Better, Metric, words};
 use barograph_record::{FiguresIn, IntervalRow, KeptBetter, KeptMeasure, KeptOp, Purpose, Run, Trial};
@@ -7,26 +7,26 @@ use barograph_stats::compare::Direction;
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunFigure {
-    /// Place of the load that it is of.
+    /// Index of its load.
     pub(super) load: usize,
     /// The metric; `None` for a measure of the workload.
     pub(super) metric: Option<Metric>,
-    /// Tells the figures of a run apart: the metric with its operation and quantile, or the id of the measure.
+    /// Key of the figure: the metric with its operation and quantile, or the id of the measure.
     pub(super) label: String,
     /// The name in tables.
     pub(super) name: String,
     /// Its unit.
     pub(super) unit: String,
-    /// Which way is better.
+    /// The better direction.
     pub(super) direction: Direction,
-    /// How much.
+    /// Its value.
     pub(super) value: f64,
-    /// Where in the run it comes from.
+    /// Its origin within the run.
     pub(super) source: Source,
 }
 
 impl RunFigure {
-    /// A metric of the whole run, under the name that sentences have for it.
+    /// A metric of the whole run, under its name in sentences.
     fn of(metric: Metric, unit: &str, value: f64, source: Source) -> Self {
         RunFigure {
             metric: Some(metric),
@@ -41,7 +41,7 @@ impl RunFigure {
     }
 }
 
-/// Where a figure comes from, for those who want to know how it scatters inside of the run.
+/// Origin of a figure, for the computation of its scatter within the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source {
     /// Good operations per second.
@@ -50,12 +50,12 @@ pub(super) enum Source {
     Quantile { op: String, quantile: f64 },
     /// Cores used by a subject of the probe, per operation that ended well.
     Cpu { subject: &'static str },
-    /// Something that is there once per run.
+    /// A figure with one value per run.
     Once,
 }
 
-/// The windows that a run's figures come from: all windows of a fixed load that can be believed, else the one the answer
-/// rests on. A search has windows at many levels, of which none is comparable with those of another search.
+/// The windows behind a run's figures: all valid windows of a fixed load, otherwise the deciding one. A
+/// search has windows at many levels, none of which is comparable with those of another search.
 pub(super) fn windows(run: &Run) -> Vec<&Trial> {
     let Some(deciding) = run.deciding_trial() else { return Vec::new() };
     if deciding.purpose != Purpose::Fixed {
@@ -71,8 +71,8 @@ pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r Interva
     run.intervals().filter(inside).collect()
 }
 
-/// Everything a run can be compared by. After a search that is the capacity alone; of several loads each has figures of its own,
-/// under names that begin with that of the load.
+/// All comparable figures of a run. After a search that is the capacity alone; of several loads each has
+/// figures of its own, under names that begin with that of the load.
 pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
         let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
@@ -92,7 +92,7 @@ pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     each.flat_map(of).collect()
 }
 
-/// Those of one load.
+/// The figures of one load.
 fn figures_of(run: &Run) -> Vec<RunFigure> {
     let found = run.figures_in(windows(run));
     let Some(first) = found.windows().first() else { return Vec::new() };
@@ -100,12 +100,12 @@ fn figures_of(run: &Run) -> Vec<RunFigure> {
         Some(RunFigure::of(metric, unit, found.metric(metric, None)?, source))
     };
     let throughput = of(Metric::Throughput, "op/s", Source::Throughput);
-    // It is what throughput makes of the operations, and scatters as that does.
+    // It follows from throughput and the number of operations, and scatters in the same way.
     let elapsed = of(Metric::Elapsed, Metric::Elapsed.unit(), Source::Throughput);
     let measures = first.window.measures.iter().filter_map(|kept| measure(&found, kept));
     let cpu = [(Metric::CpuPerOperation, "app"), (Metric::DriverCpuPerOperation, "driver")];
     let cpu = cpu.map(|(metric, subject)| of(metric, metric.unit(), Source::Cpu { subject }));
-    // Half a failure is added, because none at all has no ratio to anything.
+    // Half a failure is added, because zero has no ratio to anything.
     let (failed, ended) = found.failures();
     let share = (failed as f64 + 0.5) / (ended as f64 + 1.0) * 100.0;
     let failures =
@@ -120,13 +120,13 @@ fn figures_of(run: &Run) -> Vec<RunFigure> {
         .collect()
 }
 
-/// Operations of all loads that failed in the windows that count, and all of them.
+/// Failed operations of all loads in the windows that count, and all operations.
 pub(super) fn failures(run: &Run) -> (u64, u64) {
     let each = run.each_load().iter().map(|load| load.figures_in(windows(load)).failures());
     each.fold((0, 0), |all, of| (all.0 + of.0, all.1 + of.1))
 }
 
-/// A measure of the workload of which more or less is better.
+/// A measure of the workload with a better direction.
 fn measure(found: &FiguresIn<'_>, kept: &KeptMeasure) -> Option<RunFigure> {
     let direction = match kept.better {
         KeptBetter::Higher => Direction::Higher,
@@ -145,7 +145,7 @@ fn measure(found: &FiguresIn<'_>, kept: &KeptMeasure) -> Option<RunFigure> {
     })
 }
 
-/// The judged quantile of every judged operation; where nothing is judged, p99 of all.
+/// The judged quantile of every judged operation; without judged ones, p99 of all.
 fn quantiles(run: &Run, found: &FiguresIn<'_>) -> Vec<RunFigure> {
     let Some(first) = found.windows().first() else { return Vec::new() };
     let timed = |op: &&KeptOp| op.judged && op.limit_ms.is_some();

@@ -1,15 +1,16 @@
-//! What differs between two runs: in their plans, which must be meant, and around them, which must be known.
+//! Differences between two runs: in their plans, which must be intended, and in their surroundings, which
+//! must be known.
 
 use std::collections::BTreeMap;
 
 use barograph_record::Run;
 
-/// Keys of a plan that cannot move a figure: where the record is put.
+/// Keys of a plan without effect on figures: the place of the record.
 const WITHOUT_EFFECT: [&str; 1] = ["runs"];
 /// Facts of a machine that change by themselves.
 const PASSING: [&str; 1] = ["local ports"];
 
-/// One key that is not the same in two runs.
+/// A key with different values in two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The key, as in a plan.
@@ -21,7 +22,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// May it be, when these keys may? A key stands for all that begin with it and a dot or a bracket.
+    /// Whether these keys allow it. A key includes all that begin with it and a dot or a bracket.
     pub(super) fn is_allowed(&self, allow: &[String]) -> bool {
         let covers = |key: &String| {
             self.key == *key || self.key.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '[']))
@@ -30,13 +31,13 @@ impl Difference {
     }
 }
 
-/// Everything that makes two runs different experiments: keys of the resolved plans, the workload with its version, the
-/// scenario and the data.
+/// All differences that make two runs different experiments: keys of the resolved plans, the workload with
+/// its version, the scenario and the data.
 pub(super) fn differences(baseline: &Run, candidate: &Run) -> Vec<Difference> {
     of_maps(&subject(baseline), &subject(candidate))
 }
 
-/// What is different around two runs that have the same plan, in words.
+/// Differences in the surroundings of two runs with the same plan, in words.
 pub(super) fn surroundings(baseline: &Run, candidate: &Run) -> Vec<String> {
     let mut said = Vec::new();
     let (one, other) = (&baseline.header.tool, &candidate.header.tool);
@@ -68,7 +69,7 @@ fn of_maps(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> 
         .collect()
 }
 
-/// What was run.
+/// The subject of a run, by key.
 fn subject(run: &Run) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     match run.plan.as_deref().map(str::parse::<toml::Table>) {
@@ -91,7 +92,7 @@ fn subject(run: &Run) -> BTreeMap<String, String> {
         let key = |key: &str| load.load.as_ref().map_or(key.to_owned(), |load| format!("{load}/{key}"));
         let found = |pointer: &str| told.and_then(|told| told.pointer(pointer)).filter(|v| !v.is_null());
         all.extend(found("/workload/version").map(|v| (key("workload.version"), v.to_string())));
-        // The whole text would fill the screen; its length and a sum of its bytes tell two apart.
+        // The whole text would fill the screen; length and checksum distinguish two texts.
         let scenario = found("/scenario/text").map(serde_json::Value::to_string);
         all.extend(scenario.map(|text| (key("scenario.text"), fingerprint(&text))));
         let stamp = load.fill().map(|fill| &fill.stamp).filter(|stamp| !stamp.is_empty());
@@ -116,7 +117,7 @@ fn flatten(key: String, value: &toml::Value, all: &mut BTreeMap<String, String>)
     }
 }
 
-/// FNV-1a: tells texts apart that differ by accident, which is all it is for.
+/// FNV-1a: distinguishes texts that differ by accident, which suffices here.
 fn fingerprint(text: &str) -> String {
     let sum = text
         .bytes()

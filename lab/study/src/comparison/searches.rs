@@ -1,17 +1,17 @@
-//! Searches, compared: their capacities by what each of them believes, and what makes that weaker than it looks.
+//! Comparison of searches: capacities with their posteriors, and what weakens them.
 
 use barograph_model::words::{self, changes};
 use barograph_record::{KeptEstimate, KeptFinding, KeptMetric, KeptRow, Run};
 use barograph_stats::compare::{Believed, Direction, compare_believed, is_beyond};
 
-/// One search a side: the ratio with what the trials of both leave open, and never a finding. How one start of a target
-/// differs from the next is in no search, and on a shared machine it is most of the noise.
+/// Compares one search per side: the ratio with the uncertainty of both, and never a finding. The variation
+/// between starts of a target is in no search, and on a shared machine it is most of the noise.
 pub(super) fn of_one_each(row: KeptRow, (baseline, candidate): (Believed, Believed), margin: f64) -> KeptRow {
     let row = row.with(&compare_believed(baseline, candidate, Direction::Higher, margin));
     KeptRow { finding: KeptFinding::Undecided, ..row }
 }
 
-/// The result of one search a side in one sentence.
+/// The result of one search per side in one sentence.
 pub(super) fn sentence(metric: &KeptMetric, found: &KeptRow) -> String {
     let apart = is_beyond((found.low, found.high), metric.margin);
     let (by, interval) = changes(found.ratio, (found.low, found.high));
@@ -26,7 +26,7 @@ pub(super) fn sentence(metric: &KeptMetric, found: &KeptRow) -> String {
     )
 }
 
-/// What makes the answer of a search weaker than its interval says.
+/// Facts that make the answer of a search weaker than its interval.
 pub(super) fn warnings(run: &Run) -> Vec<String> {
     let id = &run.header.id;
     let Some(verdict) = run.verdict() else { return Vec::new() };
@@ -54,7 +54,7 @@ fn drifted(estimate: &KeptEstimate) -> bool {
     estimate.repeats.is_some_and(|repeats| repeats.drifted)
 }
 
-/// What else there is to know of one search a side.
+/// Further notes on one search per side.
 pub(super) fn notes_on_two(one: &Run, other: &Run) -> Vec<String> {
     let mut said = Vec::new();
     let searched = |run: &Run| run.verdict().is_some_and(|verdict| verdict.search.is_some());
@@ -85,7 +85,7 @@ pub(super) fn notes_on_two(one: &Run, other: &Run) -> Vec<String> {
     said
 }
 
-/// Of several searches a side: what each pair says by itself.
+/// Notes on several searches per side: the result of each pair alone.
 pub(super) fn notes_on_pairs(pairs: &[(&Run, &Run)], margin: f64) -> Vec<String> {
     let of = |(n, (one, other)): (usize, &(&Run, &Run))| {
         let (baseline, candidate) = (one.believed_capacity()?, other.believed_capacity()?);

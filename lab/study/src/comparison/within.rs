@@ -1,7 +1,8 @@
-//! How far a figure scatters inside of one run: blocks of time, drawn again.
+//! Scatter of a figure within one run, by resampling blocks of time.
 //!
-//! What is found is a lower bound of what to fear. It knows what changed from block to block, and nothing of what was the
-//! same throughout this run and is otherwise in the next: which neighbours a machine had, where memory came to lie.
+//! The result is a lower bound of the noise. It contains variation from block to block, and not conditions
+//! that are constant within a run and different in the next: the machine's neighbours, the placement of
+//! memory.
 
 use barograph_record::{IntervalRow, LogHistogram, Run, WithinRun, tag};
 use barograph_stats::compare::resample;
@@ -9,15 +10,15 @@ use barograph_stats::warm_up;
 
 use super::figures::{RunFigure, Source, intervals, windows};
 
-/// Length of a block: neighbouring seconds resemble each other, and this is longer than that lasts.
+/// Length of a block: longer than the resemblance of neighbouring seconds.
 const BLOCK_S: f64 = 10.0;
-/// Fewer blocks say nothing about their scatter.
+/// Fewest blocks that show their scatter.
 const FEWEST_BLOCKS: usize = 5;
 /// Half a 95 % interval in standard errors.
 const HALF_WIDTH: f64 = 1.96;
 
-/// The noise of a ratio of two runs, as far as their insides show it. `None` where one of them is too short, never
-/// settled, or has the figure only once.
+/// The noise of a ratio of two runs, as far as it shows within them. `None` if one of them is too short,
+/// never settled, or has a single value of the figure.
 pub(super) fn within(
     (baseline, one): (&Inside, &RunFigure),
     (candidate, other): (&Inside, &RunFigure),
@@ -38,15 +39,16 @@ pub(super) struct Inside {
     blocks: Vec<Block>,
 }
 
-/// One block: what happened in it. Times count from the start of the load.
+/// One block. Times count from the start of the load.
 #[derive(Default)]
 struct Block {
     from_s: f64,
     to_s: f64,
     good: u64,
-    /// By the name of the operation in the interval log: values in microseconds and how often, by rising value.
+    /// By the name of the operation in the interval log: values in microseconds with their counts, by rising
+    /// value.
     times: Vec<(String, Vec<(u64, u64)>)>,
-    /// Cores used by a subject, mean.
+    /// Mean cores used, by subject.
     cores: Vec<(String, f64)>,
 }
 
@@ -57,7 +59,8 @@ impl Block {
 }
 
 impl Inside {
-    /// Cuts the windows of a run into blocks, after what MSER-5 leaves out. Without blocks when it never settled.
+    /// Cuts the windows of a run into blocks, without the warm-up by MSER-5. Without blocks if it never
+    /// settled.
     pub(super) fn of(run: &Run) -> Self {
         let windows = windows(run);
         let rows = intervals(run, &windows);
@@ -67,7 +70,7 @@ impl Inside {
         let mut blocks: Vec<Block> = Vec::new();
         let mut open = false;
         for row in &rows[cut..] {
-            // A gap, between two windows, ends a block, as its length does; one that is cut short is dropped.
+            // A gap between two windows ends a block, and so does its length; a shortened one is dropped.
             if open && blocks.last().is_some_and(|b| row.from_s > b.to_s + 0.001) {
                 blocks.pop();
                 open = false;
@@ -95,7 +98,7 @@ impl Inside {
 
     fn take_times(&mut self, run: &Run) {
         let Ok(log) = run.response_log() else { return };
-        // Lines that cannot be read are passed over: the others scatter as much.
+        // Unreadable lines are skipped: the others scatter as much.
         for LogHistogram { op, from_s, seconds, histogram, .. } in log.histograms().flatten() {
             let Some(block) = self.block_at(from_s + seconds / 2.0) else { continue };
             let place = block.times.iter().position(|(name, _)| *name == op).unwrap_or_else(|| {
@@ -114,7 +117,7 @@ impl Inside {
     fn take_cores(&mut self, run: &Run) {
         let Some(zero) = run.load_start_s() else { return };
         for block in &mut self.blocks {
-            // A sample tells of the time since the one before, about a second.
+            // A sample describes the time since the previous one, about a second.
             let inside =
                 run.probes.iter().filter(|p| p.at_s - zero > block.from_s && p.at_s - zero <= block.to_s);
             let mut sums: Vec<(String, f64, u32)> = Vec::new();
@@ -128,7 +131,7 @@ impl Inside {
         }
     }
 
-    /// Standard error of the logarithm of a figure, and the number of blocks it rests on.
+    /// Standard error of the logarithm of a figure, and its number of blocks.
     fn error(&self, source: &Source) -> Option<(f64, usize)> {
         if self.blocks.len() < FEWEST_BLOCKS {
             return None;
@@ -159,15 +162,15 @@ fn cpu(block: &Block, subject: &str) -> Option<(f64, f64)> {
     Some((cores * block.seconds(), block.good as f64))
 }
 
-/// Logarithm of the ratio of two sums over the blocks drawn.
+/// Logarithm of the ratio of two sums over the drawn blocks.
 fn ratio(drawn: &[usize], of: impl Fn(usize) -> (f64, f64)) -> Option<f64> {
     let (above, below) = drawn.iter().map(|b| of(*b)).fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
     (above > 0.0 && below > 0.0).then(|| (above / below).ln())
 }
 
-/// How often each value occurred in each block.
+/// Counts of each value by block.
 struct Counts {
-    /// By falling value: quantiles that matter are near the top, and are found after few steps.
+    /// By falling value: relevant quantiles are near the top, and are found after few steps.
     values: Vec<u64>,
     /// Per value, per block.
     counts: Vec<Vec<u64>>,
@@ -194,10 +197,10 @@ impl Counts {
         (!values.is_empty()).then_some(Counts { values, counts, totals })
     }
 
-    /// Logarithm of the quantile of all values in the blocks drawn.
+    /// Logarithm of the quantile of all values in the drawn blocks.
     fn quantile(&self, drawn: &[usize], quantile: f64) -> Option<f64> {
         let total: u64 = drawn.iter().map(|b| self.totals[*b]).sum();
-        // So many values lie above it.
+        // Number of values above it.
         let above = total - ((quantile * total as f64).ceil() as u64).clamp(1.min(total), total);
         let mut seen = 0;
         for (value, counts) in self.values.iter().zip(&self.counts) {

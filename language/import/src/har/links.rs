@@ -1,4 +1,4 @@
-//! Values of requests that came out of earlier answers: ids, tokens, hidden fields.
+//! Links between requests and earlier answers: ids, tokens, hidden fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,39 +8,39 @@ use super::record::Entry;
 use crate::draft::{From, Keep, Text};
 use crate::name;
 
-/// Answers larger than this are not searched.
+/// Largest answer searched, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Deepest place that is looked at; pointers of scenarios are not much longer.
+/// Greatest depth searched; pointers of scenarios are not much longer.
 const DEEPEST: usize = 24;
 
-/// Texts of this length are not the same by chance, whatever they are called.
+/// Least length at which equal texts are not a coincidence, under any name.
 const TELLING: usize = 8;
 
-/// Ids shorter than this are the same by chance too often: they count only where they are called the same.
+/// Shortest ids that count without an equal name: shorter ones are often equal by chance.
 const SHORT: usize = 4;
 
-/// A value that an earlier answer gave.
+/// A value from an earlier answer.
 #[derive(Clone, Debug)]
 struct Found {
     entry: usize,
     keep: Keep,
 }
 
-/// What earlier answers gave, by the value itself.
+/// Values of earlier answers.
 #[derive(Default)]
 pub(super) struct Links {
     found: BTreeMap<String, Found>,
-    /// Names that are in use.
+    /// Used names.
     names: BTreeSet<String>,
-    /// What later requests use, by the entry whose answer gives it.
+    /// Values needed by later requests, by the entry whose answer has them.
     pub(super) used: BTreeMap<usize, Vec<Keep>>,
-    /// The last entry whose value the present request uses.
+    /// The last entry with a value in the present request.
     latest: Option<usize>,
 }
 
 impl Links {
-    /// Remembers what an answer gives. An earlier answer that gave the same is the one that counts.
+    /// Records the values of an answer. For equal values the earliest answer counts.
     pub(super) fn learn(&mut self, at: usize, entry: &Entry, resource: &str) {
         let Some(text) = entry.text.as_ref().filter(|text| text.len() <= MOST_BYTES) else { return };
         if let Ok(document) = serde_json::from_str::<Value>(text) {
@@ -96,17 +96,18 @@ impl Links {
         self.found.insert(value, Found { entry, keep });
     }
 
-    /// The last entry whose value was used since the last call.
+    /// The last entry with a value used since the last call.
     pub(super) fn take_latest(&mut self) -> Option<usize> {
         self.latest.take()
     }
 
-    /// The text with an earlier answer's value in its place, if it is one. `called` is what it is where it stands.
+    /// The text, replaced by the value of an earlier answer if it equals one. `called` is its name in the
+    /// request.
     pub(super) fn text(&mut self, value: &str, called: &str) -> Text {
         self.name(value, called).map_or_else(|| Text::fixed(value), Text::value)
     }
 
-    /// The name of a value that an earlier answer gave. From now on it is kept.
+    /// The name of a value from an earlier answer, which is kept from now on.
     pub(super) fn name(&mut self, value: &str, called: &str) -> Option<String> {
         let found = self.found.get(value)?.clone();
         if value.len() < SHORT && found.keep.name != called {
@@ -124,7 +125,7 @@ impl Links {
     }
 }
 
-/// Hidden fields and meta tags of a page: name, value, and an expression that finds the value again.
+/// Hidden fields and meta tags of a page: name, value, and an expression that extracts the value.
 fn fields(html: &str) -> Vec<(String, String, String)> {
     let mut fields = Vec::new();
     for tag in html.split('<').filter_map(|t| t.split('>').next()) {
@@ -152,7 +153,7 @@ fn fields(html: &str) -> Vec<(String, String, String)> {
     fields
 }
 
-/// Where an attribute stands in a tag, and its value.
+/// Position of an attribute in a tag, and its value.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<(usize, &'a str)> {
     let begin = format!(" {name}=\"");
     let at = tag.find(&begin)?;

@@ -1,4 +1,4 @@
-//! A HAR 1.2 recording, as far as it is read. Tools leave much out or write null, so nearly everything may be absent.
+//! HAR 1.2 recordings, as far as used. Tools omit much or write null, so nearly everything is optional.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ const MOST_SOCKETS: usize = 256;
 pub(super) type Pairs = Vec<(String, String)>;
 
 pub(super) struct Recording {
-    /// Titles of pages by their names.
+    /// Titles of pages by name.
     pub(super) pages: BTreeMap<String, String>,
-    /// In the order of their starts.
+    /// Entries in the order of their starts.
     pub(super) entries: Vec<Entry>,
     pub(super) left_out: LeftOut,
 }
 
-/// Entries that are no request of a user, by the reason.
+/// Skipped entries, by the reason.
 #[derive(Default)]
 pub(super) struct LeftOut(BTreeMap<&'static str, Vec<String>>);
 
@@ -35,15 +35,15 @@ pub(super) struct Entry {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) method: String,
-    /// It opens a WebSocket.
+    /// Whether it opens a WebSocket.
     pub(super) is_socket: bool,
     pub(super) address: Address,
     pub(super) headers: Pairs,
     pub(super) post: Option<PostData>,
     pub(super) status: i64,
-    /// Of the answer, without parameters.
+    /// Media type of the answer, without parameters.
     pub(super) media_type: String,
-    /// The answer, where the recording has it and it is a text.
+    /// The answer, if it is recorded and is a text.
     pub(super) text: Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn read(text: &str) -> Result<Recording, ImportError> {
     Ok(recording)
 }
 
-/// An entry in a remark.
+/// The name of an entry in a remark.
 fn named(entry: &Value, at: usize) -> String {
     const LONGEST: usize = 100;
     let request = entry.get("request").unwrap_or(&Value::Null);
@@ -108,7 +108,7 @@ fn named(entry: &Value, at: usize) -> String {
     format!("entries[{at}] {what}").trim_end().to_owned()
 }
 
-/// A request that a user sends, or why it is none.
+/// A user's request, or the reason why it is left out.
 fn entry(value: &Value, (before, has_answers): (&mut f64, bool)) -> Result<Entry, &'static str> {
     let request = value.get("request").filter(|r| r.is_object()).ok_or("without a request")?;
     let response = value.get("response").unwrap_or(&Value::Null);
@@ -148,7 +148,7 @@ fn is_socket((entry, url): (&Value, &str), headers: &Pairs, status: Option<i64>)
     is_handshake || is_named || status == Some(101)
 }
 
-/// Requests that no user sends.
+/// Reason to skip a request that no user sends.
 fn why_not(
     (entry, method): (&Value, &str),
     headers: &Pairs,
@@ -180,7 +180,7 @@ fn status(entry: &Value) -> Option<i64> {
     status.as_i64().or_else(|| status.as_f64().map(|s| s as i64)).or_else(|| status.as_str()?.parse().ok())
 }
 
-/// A text, or what a number or a truth is written as; empty where there is none.
+/// A text, or the notation of a number or a boolean; empty if absent.
 fn text_of(at: &Value, key: &str) -> String {
     match at.get(key) {
         Some(Value::String(text)) => text.clone(),
@@ -231,7 +231,7 @@ fn content_text(content: &Value) -> Option<String> {
     }
 }
 
-/// A time of RFC 3339; one without a zone is taken as UTC.
+/// Parses a time of RFC 3339; one without a zone counts as UTC.
 fn milliseconds(text: &str) -> Option<f64> {
     let zoned: Option<jiff::Timestamp> = text.trim().parse().ok();
     let plain = || text.trim().parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
@@ -239,7 +239,7 @@ fn milliseconds(text: &str) -> Option<f64> {
     Some(at.as_microsecond() as f64 / 1e3)
 }
 
-/// The text with halves of characters, which some browsers write, replaced.
+/// Replaces lone surrogates, which some browsers write.
 fn without_lone_surrogates(text: &str) -> String {
     let unit = |at: &str| {
         let hex = at.strip_prefix("\\u")?.get(..4)?;

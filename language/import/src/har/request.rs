@@ -1,4 +1,4 @@
-//! Requests of a recording: path, query, headers and body, with the values that earlier answers gave.
+//! Requests of a recording: path, query, headers and body, with the values from earlier answers.
 
 use super::links::Links;
 use super::record::{Entry, Pairs, Param, PostData};
@@ -7,10 +7,10 @@ use crate::media::{self, Kind};
 use crate::percent::{decoded, decoded_query};
 use crate::{header, json, name};
 
-/// Longest body that is written into a scenario.
+/// Longest body written into a scenario, in bytes.
 const MOST_BODY: usize = 1 << 18;
 
-/// Headers that the connection, the session or the browser makes by itself.
+/// Headers added by the connection, the session or the browser itself.
 const MADE_BY_ITSELF: [&str; 14] = [
     "host",
     "cookie",
@@ -28,7 +28,7 @@ const MADE_BY_ITSELF: [&str; 14] = [
     "priority",
 ];
 
-/// The handshake of a WebSocket, which the end of the session closes.
+/// The handshake of a WebSocket, closed at the end of the session.
 pub(super) fn socket(entry: &Entry, links: &mut Links, stream: String) -> Exchange {
     let offered =
         entry.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
@@ -53,7 +53,7 @@ pub(super) fn exchange(entry: &Entry, links: &mut Links) -> Exchange {
     }
     add_body(entry, links, &mut exchange);
     let status = u16::try_from(entry.status).ok().filter(|status| (100..600).contains(status));
-    // A browser that had it already is told so; a user that begins anew is given it.
+    // 304 answers a browser's cache; a new user gets the whole answer.
     exchange.statuses = status.map(|status| if status == 304 { 200 } else { status }).into_iter().collect();
     if entry.media_type == "text/event-stream" {
         exchange.remarks.push("the answer is a stream of events, which a scenario reads by `sse`".to_owned());
@@ -75,7 +75,7 @@ fn path(entry: &Entry, links: &mut Links) -> Text {
     text
 }
 
-/// Names and values, or the query as it stands in the path where it is something else.
+/// Adds the query as names and values, or as written in the path if it has another form.
 fn query(entry: &Entry, links: &mut Links, exchange: &mut Exchange) {
     let Some(query) = &entry.address.query else { return };
     match form(query) {
@@ -87,7 +87,7 @@ fn query(entry: &Entry, links: &mut Links, exchange: &mut Exchange) {
     }
 }
 
-/// The pairs of a query or a form; `None` where it is something else.
+/// The pairs of a query or a form; `None` for other forms.
 fn form(text: &str) -> Option<Pairs> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
@@ -105,7 +105,7 @@ fn linked(pairs: Pairs, links: &mut Links) -> Vec<(String, Text)> {
     pairs.into_iter().map(linked).collect()
 }
 
-/// A header worth sending. What looks like a secret is not copied out of the recording.
+/// A header worth sending. Apparent secrets are not copied from the recording.
 fn written_header(
     (name, value): (&str, &str),
     links: &mut Links,
@@ -141,7 +141,7 @@ fn written_header(
     Some((name, Text::fixed(value)))
 }
 
-/// The body, under the recorded content type.
+/// Adds the body, with the recorded content type.
 fn add_body(entry: &Entry, links: &mut Links, exchange: &mut Exchange) {
     let named = |wanted: &str| {
         let mut all = entry.headers.iter().filter(|(name, _)| name.trim().eq_ignore_ascii_case(wanted));
@@ -169,7 +169,7 @@ fn add_body(entry: &Entry, links: &mut Links, exchange: &mut Exchange) {
         Some((body, own)) => (Some(body), own.or(content_type.map(str::to_owned))),
         None => (None, content_type.map(str::to_owned)),
     };
-    // The boundary of a form that is put together is the driver's.
+    // The boundary of a composed form is the driver's.
     let is_multipart = matches!(body, Some(Body::Multipart(_)));
     let content_type = content_type.filter(|it| it != usual && !is_multipart);
     let written = content_type.map(|it| ("content-type".to_owned(), Text::fixed(header::on_one_line(&it))));
@@ -177,7 +177,7 @@ fn add_body(entry: &Entry, links: &mut Links, exchange: &mut Exchange) {
     exchange.body = body;
 }
 
-/// The content type that a body has by itself.
+/// The default content type of a body.
 fn usual(body: &Body) -> &'static str {
     match body {
         Body::Json(_) => "application/json",
@@ -187,7 +187,7 @@ fn usual(body: &Body) -> &'static str {
     }
 }
 
-/// A body, and its content type where it is not the recorded one.
+/// A body, with its content type if that differs from the recorded one.
 fn body(
     data: &PostData,
     content_type: &str,
@@ -229,7 +229,7 @@ fn body(
     })
 }
 
-/// Fields that are listed and not written as text. Tools disagree on whether they are decoded.
+/// Fields given as a list instead of text. Tools disagree on whether they are decoded.
 fn listed(params: &[Param]) -> Pairs {
     let plain = |text: &str| {
         let is_encoded = text.contains('%') && !text.contains(' ');
@@ -251,7 +251,8 @@ fn parts(params: &[Param], (links, remarks): (&mut Links, &mut Vec<String>)) -> 
     params.iter().map(&mut part).collect()
 }
 
-/// A document with earlier answers' values in their places. `within` is the object around, `key` the member.
+/// A document with values of earlier answers. `within` is the name of the surrounding object, `key` the
+/// member.
 fn linked_json(document: Json, (within, key): (&str, &str), links: &mut Links) -> Json {
     let called = if key == "id" { format!("{within}_id") } else { name::value(key) };
     match document {

@@ -1,4 +1,4 @@
-//! Bodies of requests, in the media type that the document names.
+//! Bodies of requests, in the document's media type.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::draft::{Body, Json, Part, Text};
 use crate::json;
 use crate::media::{self, Kind};
 
-/// A body, its content type where it is not the usual one, and what a person should look at.
+/// A body, its content type if it is not the default, and remarks for the user.
 pub(super) struct Made {
     pub(super) body: Body,
     pub(super) content_type: Option<String>,
@@ -60,7 +60,7 @@ pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut 
     Made { body, content_type, remarks }
 }
 
-/// An example that is written as a text of JSON is that JSON.
+/// Parses an example written as JSON text.
 fn in_text(example: Json, shape: &Shape<'_>) -> Json {
     let Json::Text(text) = &example else { return example };
     let inner = || {

@@ -1,10 +1,10 @@
-//! Bounds of numbers: what `minimum`, `maximum` and their exclusive kinds leave.
+//! Bounds of numbers from `minimum`, `maximum` and their exclusive variants.
 
 use serde_json::Value;
 
 use super::schema::Shape;
 
-/// How many whole numbers a value is drawn from where one bound is missing.
+/// Number of whole numbers in a range with one bound.
 const USUAL: f64 = 99.0;
 
 /// The largest bound of a random number in a scenario.
@@ -23,7 +23,7 @@ struct Bound {
     is_exclusive: bool,
 }
 
-/// Reads the bounds, in the words of OpenAPI 3.0 and 3.1.
+/// Reads the bounds, in the notations of OpenAPI 3.0 and 3.1.
 pub(super) fn of(shape: &Shape<'_>) -> Bounds {
     let bound = |key: &str, exclusive: &str| {
         let at = shape.get(key).and_then(Value::as_f64);
@@ -41,7 +41,7 @@ pub(super) fn of(shape: &Shape<'_>) -> Bounds {
 }
 
 impl Bounds {
-    /// The first and the last whole number between them; none where there is none between them.
+    /// The first and the last whole number within the bounds; `None` if there is none.
     pub(super) fn whole(&self) -> Option<(i64, i64)> {
         let least = self.least.at.map(|at| next(at, self.least.is_exclusive));
         let most = self.most.at.map(|at| -next(-at, self.most.is_exclusive));
@@ -55,16 +55,16 @@ impl Bounds {
         let Some(step) = self.multiple_of else {
             return (least <= most).then_some((least as i64, most as i64));
         };
-        // One number is enough where most of them are not allowed.
+        // One number suffices if most of them are not allowed.
         let first = (least / step).ceil() * step;
         (first <= most && first.fract() == 0.0).then_some((first as i64, first as i64))
     }
 
-    /// The numbers between them.
+    /// The range of numbers within the bounds.
     pub(super) fn numbers(&self) -> (f64, f64) {
         let least = self.least.at.unwrap_or_else(|| self.most.at.map_or(0.0, |most| most - 1.0));
         let most = self.most.at.unwrap_or(least + 1.0).max(least);
-        // Away from bounds that are no values themselves.
+        // Away from exclusive bounds.
         let tenth = (most - least) / 10.0;
         let least = if self.least.is_exclusive { least + tenth } else { least };
         let most = if self.most.is_exclusive { most - tenth } else { most };
@@ -72,7 +72,7 @@ impl Bounds {
     }
 }
 
-/// The first whole number that a lower bound lets in.
+/// The first whole number above a lower bound.
 fn next(at: f64, is_exclusive: bool) -> f64 {
     if is_exclusive && at.fract() == 0.0 { at + 1.0 } else { at.ceil() }
 }

@@ -6,13 +6,14 @@ use super::schema::{ANY, Schemas, known_as, resource};
 use crate::draft::From;
 use crate::media;
 
+/// Keys of operations in a path.
 const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
 
-/// Header parameters that say nothing in OpenAPI: the body, the answer and the security schemes say it; and those that the
-/// client has by itself.
+/// Header parameters ignored by OpenAPI, since the body, the answer and the security schemes describe them;
+/// and those that the client sets itself.
 const IGNORED: [&str; 5] = ["accept", "content-type", "authorization", "host", "cookie"];
 
-/// Where a parameter stands.
+/// Location of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Path,
@@ -21,20 +22,20 @@ pub(super) enum Place {
     Cookie,
 }
 
-/// Something a call needs to know.
+/// A parameter of a call.
 pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
     pub(super) place: Place,
     pub(super) schema: &'a Value,
     pub(super) example: Option<&'a Value>,
-    /// It is written as JSON.
+    /// Whether it is written as JSON.
     pub(super) is_json: bool,
     pub(super) style: &'a str,
     pub(super) explode: bool,
     pub(super) known_as: String,
 }
 
-/// A body and how it is written.
+/// A body with its media type and encoding.
 pub(super) struct Content<'a> {
     pub(super) media_type: &'a str,
     pub(super) schema: &'a Value,
@@ -43,7 +44,7 @@ pub(super) struct Content<'a> {
     pub(super) encoding: &'a Value,
 }
 
-/// A parameter of another call that an answer gives.
+/// A parameter of another call, given by an answer.
 pub(super) struct Link<'a> {
     /// The other call's `operationId`.
     pub(super) to: &'a str,
@@ -55,26 +56,26 @@ pub(super) struct Link<'a> {
 pub(super) struct Call<'a> {
     pub(super) method: &'static str,
     pub(super) path: &'a str,
-    /// The name the document gives it, if it does.
+    /// The document's name for it, if any.
     pub(super) id: Option<&'a str>,
     pub(super) about: &'a str,
-    /// Required ones only.
+    /// Required parameters.
     pub(super) parameters: Vec<Parameter<'a>>,
-    /// Required header parameters that are not written.
+    /// Required header parameters that cannot be written.
     pub(super) unwritten: Vec<&'a str>,
     pub(super) content: Option<Content<'a>>,
-    /// Those of success.
+    /// Statuses of success.
     pub(super) statuses: Vec<u16>,
-    /// What a good answer holds, where it is JSON.
+    /// Schema of a good answer in JSON.
     pub(super) answer: Option<&'a Value>,
     pub(super) links: Vec<Link<'a>>,
-    /// Names of the security schemes it needs.
+    /// Names of the required security schemes.
     pub(super) schemes: Vec<&'a str>,
-    /// Its own servers, where it has some.
+    /// Its own servers, if any.
     pub(super) servers: Option<&'a Value>,
 }
 
-/// All calls, in the document's order, and what is said of those that are left out.
+/// All calls, in the document's order, and a remark on those left out.
 pub(super) fn calls(schemas: Schemas<'_>) -> (Vec<Call<'_>>, Option<String>) {
     let mut calls = calls_of(schemas, "paths");
     if calls.is_empty() {
@@ -119,7 +120,7 @@ fn call<'a>(
     let good = good_answers(operation);
     let contents = good.iter().filter_map(|(_, answer)| content(schemas, answer));
     let answer = contents.into_iter().find(|content| media::kind(content.media_type) == media::Kind::Json);
-    // A class, as 2XX, is what is expected where no status is named.
+    // A class such as 2XX is expected unless a status is named.
     let statuses = good.iter().map(|(status, _)| status.parse().ok().filter(|s| (100..600).contains(s)));
     let parameters = parameters(schemas, path, (item, operation));
     let is_unwritten = |p: &Parameter<'_>| p.place == Place::Header && is_unwritten(p.name);
@@ -143,7 +144,7 @@ fn is_empty(list: &Value) -> bool {
     list.as_array().is_none_or(Vec::is_empty)
 }
 
-/// Answers of success; of redirection where there is no other.
+/// Answers of success, or of redirection if there are none.
 fn good_answers(operation: &Value) -> Vec<(&str, &Value)> {
     let answers = operation.get("responses").and_then(Value::as_object);
     let of = |class: char| {
@@ -158,7 +159,7 @@ fn is_unwritten(header: &str) -> bool {
     IGNORED.iter().any(|ignored| header.eq_ignore_ascii_case(ignored)) || !crate::header::is_written(header)
 }
 
-/// Those that must be given; a path's own go with every call on it.
+/// Required parameters, including those of the path.
 fn parameters<'a>(
     schemas: Schemas<'a>,
     path: &'a str,
@@ -192,7 +193,7 @@ fn parameter<'a>(
     (parameter, name, place): (&'a Value, &'a str, Place),
 ) -> Parameter<'a> {
     let content = content(schemas, parameter);
-    // Older documents write the schema into the parameter itself.
+    // Older documents put the schema's keys into the parameter itself.
     let schema = parameter.get("schema").or(content.as_ref().map(|c| c.schema)).unwrap_or(parameter);
     let usual = if matches!(place, Place::Query | Place::Cookie) { "form" } else { "simple" };
     let style = parameter.get("style").and_then(Value::as_str).unwrap_or(usual);
@@ -209,7 +210,7 @@ fn parameter<'a>(
     }
 }
 
-/// The content that says most: JSON before forms, forms before other texts, texts before bytes.
+/// The most expressive content: JSON before forms, forms before other texts, texts before bytes.
 fn content<'a>(schemas: Schemas<'a>, at: &'a Value) -> Option<Content<'a>> {
     let all = schemas.resolve(at).get("content")?.as_object()?;
     let (media_type, content) = all.iter().min_by_key(|(media_type, _)| media::kind(media_type))?;
@@ -222,7 +223,7 @@ fn content<'a>(schemas: Schemas<'a>, at: &'a Value) -> Option<Content<'a>> {
     })
 }
 
-/// The example that a parameter or a content gives beside its schema.
+/// The example of a parameter or a content, beside its schema.
 fn example<'a>(schemas: Schemas<'a>, at: &'a Value) -> Option<&'a Value> {
     let named = at.get("examples").and_then(Value::as_object).into_iter().flatten();
     let mut named = named.filter_map(|(_, example)| schemas.resolve(example).get("value"));
@@ -238,7 +239,7 @@ fn links<'a>(schemas: Schemas<'a>, answer: &'a Value) -> Vec<Link<'a>> {
         for (parameter, expression) in link.get("parameters").and_then(Value::as_object).into_iter().flatten()
         {
             let from = expression.as_str().and_then(runtime_expression);
-            // A name may have its place before it, as in `path.id`.
+            // A name may have its location as a prefix, as in `path.id`.
             let parameter = parameter.rsplit('.').next().unwrap_or(parameter);
             found.extend(from.map(|from| Link { to, parameter, from }));
         }
@@ -246,7 +247,7 @@ fn links<'a>(schemas: Schemas<'a>, answer: &'a Value) -> Vec<Link<'a>> {
     found
 }
 
-/// `$response.body#/id` or `$response.header.location`.
+/// Parses `$response.body#/id` or `$response.header.location`.
 fn runtime_expression(text: &str) -> Option<From> {
     let rest = text.trim_matches(['{', '}']).strip_prefix("$response.")?;
     if let Some(pointer) = rest.strip_prefix("body#") {
@@ -255,7 +256,7 @@ fn runtime_expression(text: &str) -> Option<From> {
     rest.strip_prefix("header.").map(|name| From::Header(name.to_ascii_lowercase()))
 }
 
-/// The schemes of the first requirement; none where one of the requirements is empty.
+/// The schemes of the first requirement; none if any requirement is empty.
 fn schemes<'a>(schemas: Schemas<'a>, operation: &'a Value) -> Vec<&'a str> {
     let listed = operation.get("security").or_else(|| schemas.document.get("security"));
     let requirements = listed.and_then(Value::as_array).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! The text of an OpenAPI document as one document of version 3: JSON or YAML, files beside it taken in, Swagger 2.0
-//! rewritten.
+//! An OpenAPI document of version 3 from its text: JSON or YAML, with files beside it included, and Swagger
+//! 2.0 converted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,16 +9,16 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use super::swagger;
 use crate::{Files, ImportError, percent};
 
-/// Where files beside the document are kept in it.
+/// Key of files included in the document.
 const FILES: &str = "x-barograph-files";
 
 /// Most files beside a document.
 const MOST_FILES: usize = 1_000;
 
-/// Most parts of a document in YAML. The largest that are published have a tenth of it.
+/// Most parts of a document in YAML. The largest published ones have a tenth of it.
 const MOST_PARTS: usize = 10_000_000;
 
-/// Reads a document, and names the references that lead nowhere.
+/// Reads a document; returns also a remark on broken references.
 pub(crate) fn read(text: &str, files: Files<'_>) -> Result<(Value, Option<String>), ImportError> {
     let document = value(text).map_err(ImportError::NotADocument)?;
     let says = |key: &str| match document.get(key) {
@@ -38,7 +38,7 @@ pub(crate) fn read(text: &str, files: Files<'_>) -> Result<(Value, Option<String
     Ok((if is_swagger { swagger::upgraded(&document) } else { document }, lost))
 }
 
-/// A text in JSON or YAML; the error says what is wrong with it.
+/// Parses JSON or YAML; the error describes the fault.
 fn value(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).or_else(|in_json| {
         let options = serde_saphyr::options! {
@@ -63,11 +63,11 @@ fn value(text: &str) -> Result<Value, String> {
     })
 }
 
-/// References of a document that lead nowhere, with the place of each.
+/// Broken references of a document, with their places.
 #[derive(Default)]
 struct Lost(Vec<String>);
 
-/// Takes the files that a document names into it, so that every reference is one within the document.
+/// Includes the files named in a document, so that every reference is one within the document.
 fn joined(mut document: Value, files: Files<'_>) -> (Value, Option<String>) {
     let mut lost = Lost::default();
     let mut waiting: VecDeque<String> = VecDeque::new();
@@ -93,7 +93,7 @@ fn joined(mut document: Value, files: Files<'_>) -> (Value, Option<String>) {
     (document, lost)
 }
 
-/// Replaces every reference by what `to` makes of it.
+/// Replaces every reference by the result of `to`.
 fn rewrite(value: &mut Value, key: &str, to: &mut dyn FnMut(&str) -> String) {
     match value {
         Value::Object(members) => {
@@ -110,12 +110,12 @@ fn rewrite(value: &mut Value, key: &str, to: &mut dyn FnMut(&str) -> String) {
     }
 }
 
-/// What a tool keeps in a document for itself.
+/// Whether a key is an extension of a tool.
 fn is_extension(key: &str) -> bool {
     key.starts_with("x-") && !matches!(key, FILES | "x-webhooks")
 }
 
-/// A reference of the file `from` as one within the joined document. Files that it names wait to be read.
+/// Converts a reference in the file `from` to one within the joined document. Files that it names are queued.
 fn moved(reference: &str, from: &str, waiting: &mut VecDeque<String>) -> String {
     let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
     if file.contains("://") || file.is_empty() && from.is_empty() {
@@ -127,7 +127,7 @@ fn moved(reference: &str, from: &str, waiting: &mut VecDeque<String>) -> String 
     place
 }
 
-/// A path from the folder of another file.
+/// A path relative to the folder of another file.
 fn beside(from: &str, path: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -163,7 +163,7 @@ fn as_written(place: &str) -> String {
     format!("{}#/{pointer}", file.replace("~1", "/").replace("~0", "~"))
 }
 
-/// References with the places that name them.
+/// Collects references with their places.
 fn gather<'a>(value: &'a Value, at: &str, found: &mut Vec<(&'a str, String)>) {
     let inner = |key: &str| format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
     match value {

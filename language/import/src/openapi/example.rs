@@ -1,4 +1,4 @@
-//! Examples of what a request needs, made from schemas, with the ids that earlier answers gave.
+//! Example values for requests, made from schemas, with the ids from earlier answers.
 
 use serde_json::Value;
 
@@ -6,22 +6,22 @@ use super::schema::{DEPTH, Schemas, Shape, known_as};
 use crate::draft::{Json, Text};
 use crate::{json, name};
 
-/// Most values of an example.
+/// Most values in an example.
 const MOST_VALUES: usize = 500;
 
-/// Longest text that is made because a schema asks for it.
+/// Longest text made to satisfy a schema.
 const LONGEST: usize = 1_000;
 
-/// The name of the value that something is known as, where an earlier answer gave it.
+/// Lookup of the name of a value from an earlier answer, by what it is known as.
 pub(super) type Given<'g> = &'g dyn Fn(&str) -> Option<String>;
 
 /// Makes examples for one call.
 pub(super) struct Maker<'a, 'g> {
     schemas: Schemas<'a>,
     given: Given<'g>,
-    /// The call makes a new thing, whose own id it does not know.
+    /// Whether the call creates a resource, whose own id is unknown to it.
     creates: bool,
-    /// What the path names.
+    /// The resource named by the path.
     thing: &'g str,
     left: usize,
 }
@@ -31,12 +31,12 @@ impl<'a, 'g> Maker<'a, 'g> {
         Maker { schemas, given, creates, thing, left: MOST_VALUES }
     }
 
-    /// The name of the value that something is known as, where an earlier answer gave it.
+    /// The name of a value from an earlier answer, by what it is known as.
     pub(super) fn given(&self, known_as: &str) -> Option<String> {
         (self.given)(known_as)
     }
 
-    /// The given example, else one that fits the schema.
+    /// The given example, or one that fits the schema.
     pub(super) fn example(&mut self, schema: &'a Value, given: Option<&Value>) -> Json {
         match given {
             Some(example) => self.linked(json::of_value(example), ("", self.thing)),
@@ -73,7 +73,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         }
     }
 
-    /// The required members; all of them where none is.
+    /// The required members, or all if none is required.
     fn members(
         &mut self,
         shape: &Shape<'a>,
@@ -98,7 +98,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         members
     }
 
-    /// The example with earlier answers' ids in their places.
+    /// The example with ids from earlier answers.
     fn linked(&self, example: Json, (property, within): (&str, &str)) -> Json {
         let known = || self.known(&known_as(property, None, within), property);
         match example {
@@ -138,7 +138,7 @@ fn number(shape: &Shape<'_>) -> String {
     }
 }
 
-/// A text that fits the format, as far as it is one of the usual, and the lengths.
+/// A text of the format, if it is a usual one, within the bounds of length.
 pub(super) fn sample(shape: &Shape<'_>, property: &str) -> String {
     let text = match shape.get("format").and_then(Value::as_str) {
         Some("date-time") => "2026-01-31T12:00:00Z",

@@ -1,4 +1,4 @@
-//! The order of calls in which each finds what it needs in earlier answers.
+//! Order of calls in which each finds its inputs in earlier answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,34 +7,34 @@ use super::schema::{Leaf, Schemas};
 use crate::draft::From;
 use crate::name;
 
-/// Names under which a token goes.
+/// Usual names of a token.
 const TOKENS: [&str; 6] = ["token", "access_token", "auth_token", "id_token", "session_token", "jwt"];
 
-/// One call in its place.
+/// One call in the order.
 pub(super) struct Step<'a> {
-    /// Its number among the calls.
+    /// Its index among the calls.
     pub(super) at: usize,
     pub(super) call: &'a Call<'a>,
-    /// What earlier answers gave: what it is known as, and the name of the value.
+    /// Values from earlier answers: what they are known as, and their names.
     pub(super) known: BTreeMap<String, String>,
-    /// The value that may be its credential.
+    /// The possible credential.
     pub(super) token: Option<String>,
 }
 
 /// Calls in order.
 pub(super) struct Order<'a> {
     pub(super) steps: Vec<Step<'a>>,
-    /// Where each value is found that an answer gives: the number of the step, and the place in its answer.
+    /// The source of each value: the number of the step, and the place in its answer.
     pub(super) givers: BTreeMap<String, (usize, From)>,
 }
 
-/// The ids that a call needs, by name.
+/// The ids needed by a call, by name.
 type Needs = BTreeSet<String>;
 
-/// The ids in an answer, by name, and their places.
+/// The ids in an answer, by name, with their places.
 type Gives = BTreeMap<String, From>;
 
-/// Puts calls in order.
+/// Sorts calls into an order.
 pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Order<'a> {
     let mut needs: Vec<Needs> = calls.iter().map(|call| needs(schemas, call)).collect();
     let mut gives = all_gives(schemas, calls, &needs);
@@ -47,7 +47,7 @@ pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Order<'a
     let mut steps: Vec<Step<'a>> = Vec::new();
     let mut givers = BTreeMap::new();
     while !left.is_empty() {
-        // What another call that is left would give.
+        // Ids that only remaining calls give.
         let missing = |at: usize| {
             let own = |need: &String| usize::from(gives[at].contains_key(need));
             let others = |need: &String| counts.get(need).copied().unwrap_or(0) > own(need);
@@ -75,8 +75,8 @@ pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Order<'a
     Order { steps, givers }
 }
 
-/// What a call must be given. Only what names a thing is taken from other answers: another call's `name` or `page` is
-/// not this one's; and no thing is asked for its own id in the body that makes it.
+/// The inputs of a call. Only ids are taken from other answers: another call's `name` or `page` has another
+/// meaning; and a body that creates a resource does not need its id.
 fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Needs {
     let parameters = call.parameters.iter().filter(|p| p.place == Place::Path || is_id(&p.known_as));
     let mut needs: Needs = parameters.map(|p| p.known_as.clone()).collect();
@@ -89,7 +89,7 @@ fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Needs {
     needs
 }
 
-/// Adds what the document says itself: which parameter of which call an answer gives.
+/// Adds the links in the document: the parameters of calls given by an answer.
 fn add_links(calls: &[Call<'_>], needs: &mut [Needs], gives: &mut [Gives]) {
     for (giver, link) in calls.iter().enumerate().flat_map(|(i, call)| call.links.iter().map(move |l| (i, l)))
     {
@@ -106,11 +106,11 @@ fn is_id(known_as: &str) -> bool {
     known_as.ends_with("_id") || known_as.ends_with("_uuid")
 }
 
-/// What each answer gives. Where the thing itself is to be had, mentions of it are left aside: the first bid of a new
-/// user is no good place to look for an item.
+/// The values of each answer. If the resource itself is available, mere mentions of it are ignored: the first
+/// bid of a new user is a poor source of an item.
 fn all_gives<'a>(schemas: Schemas<'a>, calls: &[Call<'a>], needs: &[Needs]) -> Vec<Gives> {
     let leaves: Vec<Vec<Leaf>> = calls.iter().map(|call| useful_leaves(schemas, call)).collect();
-    // An answer that needs the id to be asked for is no source of it.
+    // An answer whose request needs the id is not a source of it.
     let owned: BTreeSet<&str> = leaves
         .iter()
         .zip(needs)
@@ -140,7 +140,8 @@ fn useful_leaves<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Vec<Leaf> {
     leaves.into_iter().filter(is_useful).collect()
 }
 
-/// Logging in comes first and logging out last; reading before writing, lists before single things.
+/// Rank of a call: logging in comes first and logging out last; reading before writing, lists before single
+/// resources.
 fn rank(call: &Call<'_>, gives: &Gives) -> u8 {
     let path = call.path.to_ascii_lowercase();
     let logs_out = ["logout", "signout", "sign-out", "log-out"].iter().any(|word| path.contains(word));

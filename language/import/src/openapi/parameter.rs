@@ -1,4 +1,4 @@
-//! Parameters as they are written: values that are made or proposed, in the style that the document names.
+//! Values of parameters, generated or taken from the document, in its style.
 
 use serde_json::Value;
 
@@ -9,18 +9,18 @@ use super::schema::{Schemas, Shape};
 use crate::draft::{Json, Made, Text};
 use crate::{json, percent};
 
-/// What a parameter stands for, before its style.
+/// Value of a parameter, before its style is applied.
 pub(super) enum Worth {
-    /// A value that is there already.
+    /// An existing value.
     Known(String),
-    /// A value to be made for each operation.
+    /// A value generated for each operation.
     Made(Made),
-    /// The same each time.
+    /// A constant.
     Fixed(Json),
 }
 
-/// What stands for a parameter: a value of an earlier answer, an example of the document, what the schema proposes, or
-/// a value that is made.
+/// Chooses the value of a parameter: from an earlier answer, an example of the document, the schema's
+/// default, or a generator.
 pub(super) fn worth<'a>(schemas: Schemas<'a>, parameter: &Parameter<'a>, maker: &mut Maker<'a, '_>) -> Worth {
     let shape = schemas.shape(parameter.schema);
     if (shape.kind().is_none() || shape.is_plain())
@@ -63,7 +63,7 @@ fn plain(shape: &Shape<'_>, kind: Option<&str>, name: &str) -> Worth {
     }
 }
 
-/// A parameter of a query: names with values, and what must stand in the path as it is.
+/// A query parameter in its style: names with values, or literal text of the path.
 pub(super) enum InQuery {
     Pairs(Vec<(String, Text)>),
     /// A list whose commas are not encoded.
@@ -102,7 +102,7 @@ pub(super) fn in_query(parameter: &Parameter<'_>, value: &Json) -> InQuery {
     }
 }
 
-/// Members of members have names in brackets too.
+/// Names of nested members, with brackets.
 fn deep(name: String, value: &Json) -> Vec<(String, Text)> {
     match value {
         Json::Object(members) => {
@@ -113,7 +113,7 @@ fn deep(name: String, value: &Json) -> Vec<(String, Text)> {
     }
 }
 
-/// A parameter of a path in its style, as it stands there.
+/// A path parameter in its style.
 pub(super) fn in_path(parameter: &Parameter<'_>, value: &Json) -> Text {
     let name = percent::segment(parameter.name);
     let explode = parameter.explode;
@@ -160,7 +160,7 @@ pub(super) fn in_header(parameter: &Parameter<'_>, value: &Json) -> Text {
     }
 }
 
-/// Items with separators; members as `key=value` where they are exploded, else one after the other.
+/// Joins items with separators; members as `key=value` if exploded, else one after the other.
 fn joined(
     value: &Json,
     (equals, separator, explode): (&str, &str, bool),
@@ -197,7 +197,7 @@ fn encoded(text: Text, encode: fn(&str) -> String) -> Text {
     out
 }
 
-/// A text as it is, anything else as JSON.
+/// A text unchanged, anything else as JSON.
 pub(super) fn json_or_text(value: &Json) -> Text {
     match value {
         Json::Text(text) => text.clone(),

@@ -1,22 +1,22 @@
-//! Schemas of an OpenAPI document: references, compositions, what an answer holds.
+//! Schemas of an OpenAPI document: references, compositions, contents of answers.
 
 use serde_json::Value;
 
 use crate::name;
 
-/// How deep answers and examples are looked into: schemas may contain themselves.
+/// Greatest depth of answers and examples: schemas may contain themselves.
 pub(super) const DEPTH: usize = 5;
 
 /// Longest chain of references and compositions.
 const LONGEST: usize = 16;
 
-/// Most schemas that make one up.
+/// Most schemas in a composition.
 const MOST_PARTS: usize = 64;
 
-/// Most members of an answer that are looked at: large documents refer to most of their schemas from each.
+/// Most members of an answer searched: in large documents each schema refers to most others.
 const MOST_LOOKED_AT: usize = 2_000;
 
-/// A schema that says nothing.
+/// An unrestricted schema.
 pub(super) static ANY: Value = Value::Null;
 
 /// The document, for its references.
@@ -25,7 +25,8 @@ pub(super) struct Schemas<'a> {
     pub(super) document: &'a Value,
 }
 
-/// All that a schema demands: itself, what it refers to, every part of `allOf`, and one choice of `oneOf` and `anyOf`.
+/// All parts of a schema: itself, its references, every part of `allOf`, and one choice of `oneOf` and
+/// `anyOf`.
 #[derive(Default)]
 pub(super) struct Shape<'a> {
     parts: Vec<&'a Value>,
@@ -33,18 +34,18 @@ pub(super) struct Shape<'a> {
     pub(super) called: Option<&'a str>,
 }
 
-/// A value that an answer holds.
+/// A value in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) pointer: String,
-    /// What other places of the document call it.
+    /// Its name in the rest of the document.
     pub(super) known_as: String,
-    /// It names the very thing it stands in, and does not only mention it.
+    /// Whether it identifies the object that contains it, rather than mentions another.
     pub(super) is_own: bool,
 }
 
 impl<'a> Schemas<'a> {
-    /// What a reference leads to; itself where it is none.
+    /// The target of a reference; itself without one.
     pub(super) fn resolve(self, mut at: &'a Value) -> &'a Value {
         for _ in 0..LONGEST {
             let Some(reference) = at.get("$ref").and_then(Value::as_str) else { break };
@@ -53,7 +54,7 @@ impl<'a> Schemas<'a> {
         at
     }
 
-    /// The place in the document that a reference names.
+    /// The place in the document of a reference.
     pub(super) fn find(self, reference: &str) -> Option<&'a Value> {
         let pointer = reference.strip_prefix('#')?;
         let found = self.document.pointer(pointer);
@@ -64,14 +65,14 @@ impl<'a> Schemas<'a> {
         self.shape_of(&[schema])
     }
 
-    /// The shape of what several schemas demand.
+    /// The shape of several schemas together.
     pub(super) fn shape_of(self, schemas: &[&'a Value]) -> Shape<'a> {
         let mut shape = Shape::default();
         schemas.iter().for_each(|schema| self.collect(schema, &mut shape, (LONGEST, true)));
         shape
     }
 
-    /// `names`: a reference here names the whole.
+    /// Adds a schema's parts. With `names`, its reference names the whole.
     fn collect(self, schema: &'a Value, shape: &mut Shape<'a>, (depth, names): (usize, bool)) {
         let is_new = !shape.parts.iter().any(|part| std::ptr::eq(*part, schema));
         if depth == 0 || !is_new || shape.parts.len() >= MOST_PARTS {
@@ -95,7 +96,7 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// Every text and number of an answer, of lists the first.
+    /// All texts and numbers of an answer, of lists the first.
     pub(super) fn leaves(self, schema: &'a Value, path: &str) -> Vec<Leaf> {
         let mut look = Look { schemas: self, found: Vec::new(), left: MOST_LOOKED_AT, around: Vec::new() };
         look.at(&[schema], (String::new(), &resource(path)));
@@ -148,7 +149,7 @@ impl<'a> Look<'a> {
             return;
         }
         let inside = name::singular(&name::value(property));
-        // A list named for its purpose says less of what it holds than what is around it.
+        // A list named for its purpose describes its contents less than its surroundings do.
         let says_little = matches!(inside.as_str(), "item" | "result" | "data" | "content" | "entry");
         let inside = if says_little && !within.is_empty() { within } else { &inside };
         self.at(schemas, (at, inside));
@@ -156,17 +157,17 @@ impl<'a> Look<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// What the first part that has this key says.
+    /// The value of a key in the first part that has it.
     pub(super) fn get(&self, key: &str) -> Option<&'a Value> {
         self.parts.iter().find_map(|part| part.get(key))
     }
 
-    /// What each part that has this key says.
+    /// The values of a key in all parts that have it.
     pub(super) fn all(&self, key: &str) -> Vec<&'a Value> {
         self.parts.iter().filter_map(|part| part.get(key)).collect()
     }
 
-    /// Members in the document's order, each with what the parts say of it.
+    /// Members in the document's order, each with its schemas in the parts.
     pub(super) fn properties(&self) -> Vec<(&'a str, Vec<&'a Value>)> {
         let tables = self.parts.iter().filter_map(|part| part.get("properties")?.as_object());
         let mut found: Vec<(&str, Vec<&Value>)> = Vec::new();
@@ -179,7 +180,7 @@ impl<'a> Shape<'a> {
         found
     }
 
-    /// Names of members that must be there; `None` where no part says which.
+    /// Names of required members; `None` if no part lists them.
     pub(super) fn required(&self) -> Option<Vec<&'a str>> {
         let lists = self.parts.iter().filter_map(|part| part.get("required")?.as_array());
         let lists: Vec<&Vec<Value>> = lists.collect();
@@ -187,7 +188,8 @@ impl<'a> Shape<'a> {
         (!lists.is_empty()).then_some(names)
     }
 
-    /// The type; of a list of types the first that is not null. Where none is said, what the other keys show.
+    /// The type; of a list of types the first that is not null. Without a type, it is inferred from the other
+    /// keys.
     pub(super) fn kind(&self) -> Option<&'a str> {
         let said = self.parts.iter().find_map(|part| match part.get("type")? {
             Value::String(kind) => Some(kind.as_str()),
@@ -209,12 +211,12 @@ impl<'a> Shape<'a> {
         matches!(self.kind(), Some("string" | "integer" | "number"))
     }
 
-    /// Is the key true?
+    /// Whether the key is true.
     pub(super) fn is(&self, key: &str) -> bool {
         self.get(key) == Some(&Value::Bool(true))
     }
 
-    /// A value that the schema itself proposes.
+    /// A value proposed by the schema itself.
     pub(super) fn said(&self) -> Option<&'a Value> {
         self.proposals().next()
     }
@@ -226,7 +228,7 @@ impl<'a> Shape<'a> {
         all.into_iter().flatten().filter(|value| !value.is_null())
     }
 
-    /// All that an `enum` of several allows, as text.
+    /// All values of an `enum` of several, as text.
     pub(super) fn choices(&self) -> Vec<String> {
         let listed = self.get("enum").and_then(Value::as_array).into_iter().flatten();
         let plain = listed.filter(|value| !value.is_null() && !value.is_array() && !value.is_object());
@@ -234,15 +236,14 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The name that a reference ends in, without the ending of a file.
+/// The last word of a reference, without the extension of a file.
 fn last_word(reference: &str) -> &str {
     let last = reference.rsplit(['/', '#']).find(|part| !part.is_empty()).unwrap_or("");
     let file = last.rsplit("~1").next().unwrap_or(last);
     [".json", ".yaml", ".yml"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
 }
 
-/// What a value is known as all over a document: its own name, and where that is only `id`, the name of the thing it
-/// names.
+/// The name of a value across a document: its own name, or if that is only `id`, the name of its resource.
 pub(super) fn known_as(own: &str, called: Option<&str>, within: &str) -> String {
     let own = name::value(own);
     match called.map(name::value) {
@@ -253,7 +254,7 @@ pub(super) fn known_as(own: &str, called: Option<&str>, within: &str) -> String 
     }
 }
 
-/// What the last fixed part of a path names, in the singular.
+/// The resource named by the last fixed part of a path, in the singular.
 pub(super) fn resource(path: &str) -> String {
     let mut parts = path.split('/').filter(|part| !part.is_empty() && !part.starts_with('{'));
     parts.next_back().map_or_else(String::new, |part| name::singular(&name::value(part)))

@@ -1,4 +1,4 @@
-//! Credentials: a token that an earlier answer gave, else a value for a person to fill in.
+//! Credentials: a token from an earlier answer, or a value to be filled in by the user.
 
 use serde_json::Value;
 
@@ -6,16 +6,16 @@ use super::schema::Schemas;
 use crate::draft::{Made, Piece, Text};
 use crate::name;
 
-/// Where a credential goes.
+/// Form of a credential.
 pub(super) enum Credential {
     Header(String, Text),
     Query(String, Text),
     Cookie(Text),
-    /// What cannot be written, for a person to know.
+    /// One that cannot be written, with a remark for the user.
     Not(String),
 }
 
-/// The credential of a scheme, with the value to fill in where no answer gives it.
+/// The credential of a scheme, with a value to fill in if no answer gives it.
 pub(super) fn credential<'a>(
     schemas: Schemas<'a>,
     scheme: &'a str,
@@ -29,7 +29,7 @@ pub(super) fn credential<'a>(
     let own = name::free(&name::value(scheme));
     let kind = text("type");
     let http = text("scheme").to_ascii_lowercase();
-    // A token is no pair of name and password.
+    // A token is not a pair of name and password.
     let token = token.filter(|_| !(kind == "http" && http != "bearer"));
     let value = token.map_or_else(|| own.clone(), str::to_owned);
     let (credential, what) = match (kind, text("in")) {

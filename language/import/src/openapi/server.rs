@@ -1,18 +1,18 @@
-//! Where the calls of a document are: its servers, those of paths and operations, and what `--target` says.
+//! Addresses of calls: servers of the document, of paths and operations, and `--target`.
 
 use serde_json::Value;
 
 use super::calls::Call;
 
-/// The address of a service of which nothing is known.
+/// Default address of a service.
 const UNKNOWN: &str = "http://127.0.0.1:8080";
 
-/// Where one call is, and where all of them are sent.
+/// The target, and the addresses of all calls.
 pub(super) struct Servers {
     /// The URL of the target.
     pub(super) url: String,
     pub(super) remarks: Vec<String>,
-    /// By call: what goes before its path, and the origin that the document names where it is another.
+    /// By call: the prefix of its path, and its origin in the document if it differs.
     pub(super) calls: Vec<(String, Option<String>)>,
 }
 
@@ -23,7 +23,7 @@ struct Server {
     base: String,
 }
 
-/// Chooses one target for all calls. `url` goes before the hosts that the document names.
+/// Chooses one target for all calls. `url` takes precedence over hosts in the document.
 pub(super) fn servers(document: &Value, calls: &[Call<'_>], url: Option<&str>) -> Servers {
     let mut remarks = Vec::new();
     let own: Vec<Option<Server>> =
@@ -43,7 +43,7 @@ pub(super) fn servers(document: &Value, calls: &[Call<'_>], url: Option<&str>) -
     Servers { url, remarks, calls: places.iter().map(of).collect() }
 }
 
-/// The URL of the target, and how it was found.
+/// The URL of the target, and a remark on its origin.
 fn target(all: &Server, (url, base): (Option<&str>, &str)) -> (String, String) {
     let Some(url) = url else {
         let origin = all.origin.as_deref();
@@ -70,7 +70,7 @@ fn target(all: &Server, (url, base): (Option<&str>, &str)) -> (String, String) {
     }
 }
 
-/// Of several servers the first with a host, else the first.
+/// The first of several servers with a host, or else the first.
 fn chosen(list: &Value, remarks: &mut Vec<String>) -> Option<Server> {
     let listed: Vec<&Value> = list.as_array()?.iter().collect();
     let mut read: Vec<(Server, Vec<String>)> = listed.iter().filter_map(|server| server_of(server)).collect();
@@ -86,7 +86,7 @@ fn chosen(list: &Value, remarks: &mut Vec<String>) -> Option<Server> {
     Some(server)
 }
 
-/// A server with the defaults of its variables put in, and what is said about these.
+/// A server with the defaults of its variables, and remarks on these.
 fn server_of(server: &Value) -> Option<(Server, Vec<String>)> {
     let (text, mut said) = (server.get("url")?.as_str()?, Vec::new());
     let mut url = String::new();
@@ -109,14 +109,14 @@ fn server_of(server: &Value) -> Option<(Server, Vec<String>)> {
     parsed(&url).map(|server| (server, said))
 }
 
-/// Takes an address apart. One that names no host is a path on the host of the document.
+/// Parses an address. One without a host is a path on the host of the document.
 fn parsed(text: &str) -> Option<Server> {
     let text = text.trim();
     let first = text.split('/').next().unwrap_or("");
     let whole = match text {
         _ if text.starts_with("//") => format!("https:{text}"),
         _ if text.contains("://") => text.to_owned(),
-        // A host whose scheme was forgotten.
+        // A host without its scheme.
         _ if first.starts_with("localhost") || first.contains(['.', ':']) && !first.starts_with('.') => {
             format!("http://{text}")
         }

@@ -1,5 +1,5 @@
-//! Swagger 2.0 rewritten as OpenAPI 3: servers, bodies, forms, answers, styles of lists and security schemes. References
-//! stay as they are, since what they name stays in its place.
+//! Conversion of Swagger 2.0 to OpenAPI 3: servers, bodies, forms, answers, styles of lists and security
+//! schemes. References stay unchanged, since their targets stay in place.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::schema::Schemas;
 
 const METHODS: [&str; 7] = ["get", "head", "post", "put", "patch", "delete", "options"];
 
-/// The document in the words of OpenAPI 3.
+/// The document as OpenAPI 3.
 pub(super) fn upgraded(document: &Value) -> Value {
     let schemas = Schemas { document };
     let mut upgraded = document.as_object().cloned().unwrap_or_default();
@@ -99,7 +99,7 @@ fn contents(types: &[&str], content: &Value) -> Value {
     json!({ "content": all })
 }
 
-/// The example that many tools write beside a parameter.
+/// The example beside a parameter, as written by many tools.
 fn proposed(parameter: &Value) -> Value {
     let direct = parameter.get("x-example").or_else(|| parameter.get("example"));
     let mut named = parameter.get("x-examples").and_then(Value::as_object).into_iter().flatten();
@@ -113,7 +113,7 @@ fn form(fields: &[&Value], types: &[&str]) -> Value {
     let media_type = if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
     let schema = |field: &Value| match text(field, "type").as_str() {
         "file" => json!({ "type": "string", "format": "binary" }),
-        // As a schema, a field is not said to be required.
+        // Inside a schema, a field is not marked as required.
         _ => {
             let mut schema = field.as_object().cloned().unwrap_or_default();
             schema.remove("required");

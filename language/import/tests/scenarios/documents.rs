@@ -106,7 +106,7 @@ fn the_path_of_the_server_goes_along() {
     let variables = "servers: [{url: 'https://{where}.example/{v}', variables: {where: {default: eu}, v: {default: v2}}}]";
     has(&with(variables, None), &["url = \"https://eu.example/v2\"", "is \"eu\" here."]);
     has(&with("", None), &["url = \"http://127.0.0.1:8080\""]);
-    // The nearest servers count; where they differ, paths have them.
+    // The nearest servers count; if they differ, paths have them.
     let text = imported(
         "paths:\n  /a: {get: {responses: {}}}\n  /b: {servers: [{url: /v2}], get: {responses: {}}}\n  \
          /c: {get: {servers: [{url: 'https://files.example/up'}], responses: {}}}\n",
@@ -119,7 +119,7 @@ fn the_path_of_the_server_goes_along() {
 
 #[test]
 fn all_parts_of_a_schema_count() {
-    // What a general part says of a list is no obstacle to what a special one says.
+    // A general part's view of a list does not override a special one's.
     let text = imported(
         r#"
 paths:
@@ -401,7 +401,8 @@ fn what_users_do_not_do_is_left_out_unless_there_is_nothing_else() {
     );
 }
 
-/// A document of a thousand calls, whose answers refer to each other, is read without looking everywhere from each.
+/// A document of a thousand calls, whose answers refer to each other, is read without a full search from
+/// each.
 #[test]
 fn a_document_of_a_thousand_calls_is_read_and_what_is_too_much_is_named() {
     let paths: String = (0..1_000)

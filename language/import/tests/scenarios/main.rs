@@ -1,4 +1,4 @@
-//! What importers write passes the check of scenarios, and does what the document says.
+//! Imported scenarios pass their check, and match the document.
 
 mod documents;
 mod properties;
@@ -79,7 +79,7 @@ fn a_recording_becomes_operations_by_page_and_pause() {
     assert_eq!(names(&scenario), ["GetHome", "PostLogin", "PostApiCartsLines"]);
     let groups: Vec<usize> = scenario.operations[0].groups.iter().map(Vec::len).collect();
     assert_eq!(groups, [1, 2], "the page first, then what it asked for, side by side");
-    // Ids, a token and a hidden field come from earlier answers; an id of one digit is not the same by chance.
+    // Ids, a token and a hidden field come from earlier answers; an id of one digit may be equal by chance.
     let login = about(&text, "PostLogin");
     assert!(
         login
@@ -157,7 +157,7 @@ fn documents_that_are_something_else_say_so() {
     );
 }
 
-/// A document that contains itself, has no schemas where they belong, and names that are no names.
+/// A document that contains itself, has misplaced schemas, and invalid names.
 #[test]
 fn strange_documents_are_read_as_far_as_they_go() {
     let text = r##"{"openapi":"3.0.1","security":[{"b":[]}],

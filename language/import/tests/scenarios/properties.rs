@@ -19,7 +19,7 @@ const MEDIA: [&str; 8] = [
     "application/vnd.a+json",
 ];
 
-/// Names as documents have them: also those that a scenario has itself, and those that are none.
+/// Names as in documents: including reserved and invalid ones.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z][a-zA-Z0-9_.-]{0,8}",

@@ -1,4 +1,4 @@
-//! Recordings: content types, entries that are none, numbers, addresses.
+//! Recordings: content types, invalid entries, numbers, addresses.
 
 use barograph_scenario_import::{Assets, from_har};
 use serde_json::{Value, json};

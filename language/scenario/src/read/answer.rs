@@ -1,4 +1,4 @@
-//! Reads `extract` and `check`: what is kept of an answer, and what must hold of it.
+//! Reads `extract` and `check`: extractions from an answer, and checks of it.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::section::{Section, as_number};
 use crate::template::{Escape, Template};
 use crate::value::Life;
 
-/// Longest list that is extracted.
+/// Longest extracted list.
 const MOST_ITEMS: i64 = 10_000;
 
-/// Largest schema.
+/// Largest schema in bytes.
 const MOST_SCHEMA: usize = 4 << 20;
 
-/// Largest body that can be asked for: beyond it counting is all one can do.
+/// Largest body size in a check: beyond it bodies can only be counted.
 const MOST_SIZE: i64 = 1 << 40;
 
 impl Reading<'_> {
-    /// What is kept and what must hold. Messages of a stream have no head: no status, no headers.
+    /// Reads extractions and checks. Messages of a stream have no head: no status, no headers.
     pub(crate) fn answer(
         &mut self,
         section: &mut Section<'_>,
@@ -33,7 +33,7 @@ impl Reading<'_> {
     ) -> (Vec<Extract>, Check) {
         let named = section.named("extract");
         let extract = named.into_iter().filter_map(|(name, s)| self.extract(&name, s, has_head)).collect();
-        // Sections keep at least one key: the status of an answer that says nothing about it is kept here.
+        // Sections keep at least one key: the default status is kept here.
         let check = match section.section("check") {
             Some(check) => self.check(check, has_head, scope),
             None if has_head => Check { status: vec![200..=299], ..Check::default() },
@@ -48,7 +48,7 @@ impl Reading<'_> {
         let list = is_list.then(|| section.integer_or("at_most", 1..=MOST_ITEMS, 100) as u32);
         let default = section.text("default");
         let required = section.flag("required", default.is_none());
-        // How long it is kept was read when names were declared; here the word itself is checked.
+        // Its lifetime was read when names were declared; here the word itself is checked.
         section.word("keep", &Life::WORDS, Life::Session);
         section.finish();
         // A name that cannot be declared has been refused.
@@ -254,7 +254,7 @@ impl Reading<'_> {
 }
 
 impl Section<'_> {
-    /// Does this extraction give a list?
+    /// Whether an extraction gives a list.
     fn has_list(&self) -> bool {
         extracts_list(&Plain::Table(self.left().to_vec()))
     }

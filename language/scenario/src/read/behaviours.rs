@@ -1,4 +1,4 @@
-//! Reads `[behaviours.NAME]`: where an activity begins, its pace, what follows what.
+//! Reads `[behaviours.NAME]`: the first operation of an activity, its pace, its transitions.
 
 use barograph_model::{Behaviour, Behaviours, Next, OpId, Pace};
 
@@ -8,11 +8,11 @@ use crate::read::Reading;
 use crate::read::next::Choices;
 use crate::section::Section;
 
-/// Behaviours are numbered in eight bits.
+/// Most behaviours: they are numbered in eight bits.
 const MOST_BEHAVIOURS: usize = 256;
 
 impl Reading<'_> {
-    /// All behaviours, `main` first. Where none is given and there is one operation, users repeat it at once.
+    /// All behaviours, `main` first. By default, users repeat a single operation without pause.
     pub(crate) fn behaviours(&mut self, root: &mut Section<'_>) -> Behaviours {
         let choices = Choices::read(self, root);
         let mut sections = root.named("behaviours");
@@ -35,7 +35,7 @@ impl Reading<'_> {
         if list.is_empty() {
             list.push(repeating("main", OpId(0), self.operations.len().clamp(1, 256)));
         }
-        // A fault in one of them has been refused, with its place; this one is never handed out then.
+        // A fault in one of them has been refused, with its place; this one is never returned then.
         Behaviours::new(list).unwrap_or_else(|_| {
             let stand_in = vec![repeating("main", OpId(0), 1)];
             Behaviours::new(stand_in).expect("an operation that follows itself")
@@ -73,7 +73,7 @@ impl Reading<'_> {
         Behaviour { name: name::leak(name), first, next, pace }
     }
 
-    /// Refuses operations that can be reached and have nothing that follows.
+    /// Refuses reachable operations without a following one.
     fn all_lead_on(&self, at: &At, first: OpId, next: &[Option<Next>]) {
         let mut todo = vec![first];
         let mut seen = vec![false; next.len()];
@@ -107,7 +107,7 @@ fn leads_to(next: &Next, todo: &mut Vec<OpId>) {
     }
 }
 
-/// A behaviour that does one operation again and again.
+/// A behaviour that repeats one operation.
 fn repeating(name: &'static str, first: OpId, operations: usize) -> Behaviour {
     let mut next = vec![None; operations];
     next[first.index()] = Some(Next::Op(first));

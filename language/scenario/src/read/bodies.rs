@@ -9,7 +9,7 @@ use crate::read::names::Scope;
 use crate::section::Section;
 use crate::template::{Builder, Escape, How, Part, Template, parts};
 
-/// What a body is written as.
+/// Keys of bodies.
 pub(crate) const BODIES: [&str; 5] = ["body", "json", "form", "multipart", "file"];
 
 /// Largest file that is sent as a body, in bytes.
@@ -91,7 +91,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A JSON text; one that is nothing but `{name:raw}` is the value itself, without quotes.
+    /// A JSON text; one that is only `{name:raw}` is the value itself, without quotes.
     fn json_text(&self, builder: &mut Builder, text: &Got<String>, scope: &mut Scope) {
         let bare = parts(&text.value).is_ok_and(|p| matches!(p.as_slice(), [Part::Name { raw: true, .. }]));
         let quote: &[u8] = if bare { b"" } else { b"\"" };

@@ -1,4 +1,4 @@
-//! Reads `[data.NAME]`: files, and how rows are picked.
+//! Reads `[data.NAME]`: files, and the picking of rows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What stands between the cells of a CSV file, where it is given.
+    /// The configured separator of a CSV file, if any.
     fn separator(&self, section: &mut Section<'_>, format: Format) -> Option<char> {
         let got = section.text("separator")?;
         let mut chars = got.value.chars();
@@ -73,7 +73,7 @@ impl Reading<'_> {
         for (i, column) in data.columns.iter().enumerate() {
             let source = Source::Column { data: id, column: i as u16, row };
             let named = Named { source, per, list: false, draw: Some(draw) };
-            // A file may have columns that no text can name; they are of no use and do no harm.
+            // Columns that no text can name are useless and harmless.
             if is_column(column) {
                 self.names.declare(self.given, &at, &format!("{name}.{column}"), named);
             }

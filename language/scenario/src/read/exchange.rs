@@ -1,4 +1,4 @@
-//! Reads `[[operations.NAME.exchanges]]`: when, how often, with whom, and what is done.
+//! Reads `[[operations.NAME.exchanges]]`: condition, repetition, target, action.
 
 use crate::draw::Per;
 use crate::given::{Got, Plain};
@@ -10,7 +10,7 @@ use crate::section::Section;
 /// Most repetitions of an exchange within an operation.
 const MOST_REPEATS: i64 = 1_000;
 
-/// How a wait ends that ran out, where nothing else is said: request timeout.
+/// Default status of a wait that ran out: request timeout.
 const EXPIRED: i64 = 408;
 
 impl Reading<'_> {
@@ -48,7 +48,8 @@ impl Reading<'_> {
         Some(ForEach { list: list.source, item, at_most, side_by_side: false })
     }
 
-    /// `parallel = true` joins neighbours that say so too; a text joins neighbours with the same text.
+    /// Group of an exchange: `parallel = true` joins neighbours with the same setting; a text joins
+    /// neighbours with the same text.
     fn group(&self, section: &mut Section<'_>) -> Option<String> {
         let Got { value, at } = section.any("parallel")?;
         match value {

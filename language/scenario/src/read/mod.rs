@@ -31,23 +31,25 @@ pub use answer::statuses;
 pub use bodies::MOST_BODY;
 use names::Names;
 use operations::Operations;
+pub use target::MOST_REDIRECTS;
 
-/// How files that a scenario names are read: paths are relative to the scenario's folder, which is put before them.
+/// Reader of the files named in a scenario; paths are relative to the scenario's folder, which is put before
+/// them.
 pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
-/// Longest scenario. The largest sensible ones are a hundredth of it.
+/// Longest scenario in bytes. The largest sensible ones are a hundredth of it.
 const MOST_TEXT: usize = 4 << 20;
 
-/// Most bytes of all files together that a scenario names; they are kept in memory.
+/// Most bytes of all files named in a scenario together; they are kept in memory.
 const MOST_FILES: usize = 1 << 30;
 
-/// Most scripts, and streams: their numbers have eight bits.
+/// Most scripts, and most streams: their numbers have eight bits.
 pub(crate) const MOST_NUMBERED: usize = 256;
 
-/// Reads and checks a scenario. `name` is its path; files are looked for beside it.
+/// Reads and checks a scenario. `name` is its path; files are looked up beside it.
 ///
 /// # Errors
-/// Everything that cannot be, with file, line and key.
+/// All refusals, with file, line and key.
 pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Scenario, Refused> {
     if text.len() > MOST_TEXT {
         return Err(Refused(vec![Refusal {
@@ -85,16 +87,16 @@ pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Scenario, Refuse
     Ok(Scenario { mix, resolved: given.resolved(), ..scenario })
 }
 
-/// A scenario that is being read.
+/// A scenario being read.
 pub(crate) struct Reading<'a> {
     pub(crate) given: &'a Given,
     files: Files<'a>,
     folder: PathBuf,
     bytes_left: usize,
     pub(crate) names: Names,
-    /// Names of operations in the order of the file: their numbers.
+    /// Names of operations in the order of the file, by number.
     pub(crate) operations: Vec<String>,
-    /// Names of behaviours, `main` first: their numbers.
+    /// Names of behaviours, `main` first, by number.
     pub(crate) behaviours: Vec<String>,
     pub(crate) data: Vec<Arc<Data>>,
     pub(crate) draws: Vec<Draw>,
@@ -134,7 +136,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads a file that the scenario names; refuses it when it cannot be read or is too large.
+    /// Reads a file named in the scenario; refuses it if it cannot be read or is too large.
     pub(crate) fn file(&mut self, path: &Got<String>, most: usize) -> Option<Vec<u8>> {
         let full = self.folder.join(&path.value);
         let shown = format!("\"{}\"", path.value);
@@ -172,9 +174,9 @@ impl Reading<'_> {
         text.ok()
     }
 
-    /// The function of a script that `script` and `function` name.
+    /// The function given by the keys `script` and `function`.
     pub(crate) fn call(&mut self, section: &mut Section<'_>) -> Option<Call> {
-        /// A script chooses and computes; a longer one does something else.
+        /// Longest script in bytes: choosing and computing takes less.
         const MOST_SCRIPT: usize = 1 << 20;
         let path = section.text("script");
         let function = section.text("function");
@@ -201,7 +203,7 @@ impl Reading<'_> {
         Some(Call { script: ScriptId(id), function: function.value.into() })
     }
 
-    /// Refuses a key that must be there and is not. One that was refused for its value is not refused again.
+    /// Refuses a missing key. One that was refused for its value is not refused again.
     pub(crate) fn required<T>(&self, section: &Section<'_>, key: &str, got: Option<T>) -> Option<T> {
         if got.is_none() && !section.was_given(key) {
             let at = section.at_key(key);
@@ -219,7 +221,7 @@ impl Reading<'_> {
         index.and_then(|i| u8::try_from(i).ok()).map(barograph_model::OpId)
     }
 
-    /// The number of a stream, which the first use of its name brings into being.
+    /// The number of a stream; the first use of its name creates it.
     pub(crate) fn stream(&mut self, stream: &Got<String>) -> Option<crate::StreamId> {
         let known = self.streams.iter().position(|name| *name == stream.value);
         let index = known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Reads `multipart`: fields and files of a form, with a boundary between them.
+//! Reads `multipart`: fields and files of a form, separated by a boundary.
 
 use std::path::Path;
 
@@ -100,12 +100,12 @@ fn head(name: &str, filename: Option<&str>, media_type: Option<&str>) -> String 
     head
 }
 
-/// A name in quotes, as browsers write it.
+/// A name in quotes, in the notation of browsers.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A line that stands in no part.
+/// A line that occurs in no part.
 fn boundary(parts: &[Part]) -> String {
     let holds = |bytes: &[u8], line: &str| bytes.windows(line.len()).any(|window| window == line.as_bytes());
     let is_in = |line: &str| {

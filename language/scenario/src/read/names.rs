@@ -1,4 +1,4 @@
-//! Names of values: what is declared where, how long it lives, and who uses it.
+//! Names of values: their declarations, lifetimes and uses.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use crate::{name, read::Reading};
 /// Most names of values. A user has a slot for each, and there are many users.
 const MOST_NAMES: usize = 4_096;
 
-/// A name and what it stands for.
+/// A name and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     pub(crate) source: Source,
-    /// How long a value stays the same.
+    /// The frequency of its draw.
     pub(crate) per: Per,
     pub(crate) list: bool,
     pub(crate) draw: Option<DrawId>,
 }
 
-/// Every name.
+/// All names.
 #[derive(Default)]
 pub(crate) struct Names {
     named: BTreeMap<&'static str, Named>,
     pub(crate) slots: Slots,
-    /// What each draw needs drawn before it, in order, itself last.
+    /// Draws needed before each draw, in order, itself last.
     pub(crate) needs: Vec<Vec<DrawId>>,
 }
 
-/// Where something is used: how long its values must live, and what it draws.
+/// Scope of a use: the required lifetime of values, and the draws made.
 pub(crate) struct Scope {
     pub(crate) least: Per,
     pub(crate) draws: Vec<DrawId>,
@@ -44,7 +44,7 @@ impl Scope {
     }
 }
 
-/// The array in which a value lives that is drawn so often.
+/// The array for a value drawn that often.
 pub(crate) fn life_of(per: Per) -> Life {
     match per {
         Per::Exchange | Per::Operation => Life::Operation,
@@ -72,13 +72,13 @@ pub(crate) fn keys_of(root: &Plain, key: &str) -> Vec<String> {
         .iter()
         .map(|(name, _)| name.clone())
         .collect();
-    // The main behaviour is number 0, wherever it stands.
+    // The main behaviour is number 0, at any place in the file.
     names.sort_by_key(|name| key == "behaviours" && name != "main");
     names
 }
 
 impl Names {
-    /// Declares the built-in names, and those that answers and repetitions bring: they may be used anywhere.
+    /// Declares the built-in names, and those of extractions and repetitions: they may be used anywhere.
     pub(crate) fn found_in(&mut self, given: &Given, root: &Plain) {
         for (name, built_in) in BuiltIn::NAMES {
             let per = match built_in {
@@ -129,7 +129,7 @@ impl Names {
         self.declare(given, at, name, Named { source, per, list, draw: None });
     }
 
-    /// Gives a name its meaning; refuses names that are taken or cannot be written in a text.
+    /// Declares a name; refuses names that are taken or cannot be written in a text.
     pub(crate) fn declare(&mut self, given: &Given, at: &At, name: &str, named: Named) {
         if !is_name(name) {
             let allowed = "a name of letters, digits and `_` that begins with a lower-case letter; a column may have `-`";
@@ -148,7 +148,7 @@ impl Names {
         }
     }
 
-    /// The place of a name that answers or repetitions bring.
+    /// The place of a name from an extraction or a repetition.
     pub(crate) fn place(&self, name: &str) -> Option<(&'static str, Place)> {
         let (name, named) = self.named.get_key_value(name)?;
         match named.source {
@@ -157,13 +157,14 @@ impl Names {
         }
     }
 
-    /// Every name and where its value is read.
+    /// Every name with its source.
     pub(crate) fn sources(&self) -> BTreeMap<&'static str, Source> {
         self.named.iter().map(|(name, named)| (*name, named.source)).collect()
     }
 }
 
-/// Lower-case first, so that no value is taken for an operation; and not a word of conditions.
+/// Whether a name is valid: lower-case first, so that no value is taken for an operation, and not a word of
+/// conditions.
 fn is_name(name: &str) -> bool {
     const WORDS: [&str; 7] = ["and", "or", "not", "true", "false", "has", "len"];
     let (base, column) = name.split_once('.').map_or((name, None), |(base, column)| (base, Some(column)));
@@ -172,18 +173,18 @@ fn is_name(name: &str) -> bool {
     first && base.chars().all(inside) && !WORDS.contains(&base) && column.is_none_or(is_column)
 }
 
-/// Can a column of this name be named in a text?
+/// Whether a column of this name can be named in a text.
 pub(crate) fn is_column(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// How long an extracted value is kept.
+/// Lifetime of an extracted value.
 fn extracted_life(extract: &Plain) -> Life {
     let word = if let Some(Plain::Text(word)) = extract.entry("keep") { word.as_str() } else { "session" };
     Life::WORDS.iter().find(|w| w.0 == word).map_or(Life::Session, |w| w.1)
 }
 
-/// Does an extraction give a list?
+/// Whether an extraction gives a list.
 pub(crate) fn extracts_list(extract: &Plain) -> bool {
     match (extract.entry("json"), extract.entry("all")) {
         (Some(Plain::Text(pointer)), _) => Pointer::parse(pointer).is_ok_and(|p| p.is_list()),
@@ -193,7 +194,7 @@ pub(crate) fn extracts_list(extract: &Plain) -> bool {
 }
 
 impl Reading<'_> {
-    /// What a name stands for where `scope` is; refuses names that do not exist or do not live long enough.
+    /// The source of a name within `scope`; refuses names that do not exist or do not live long enough.
     pub(crate) fn find(&self, at: &At, name: &str, scope: &mut Scope) -> Option<Named> {
         let Some(named) = self.names.named.get(name) else {
             let names = || self.names.named.keys().copied();
@@ -227,7 +228,7 @@ impl Reading<'_> {
             );
         }
         if let Some(draw) = named.draw {
-            // While generators are still read, what a draw needs is not known and is added later.
+            // While generators are still being read, the needs of a draw are not known and are added later.
             let needs = self.names.needs.get(usize::from(draw.0)).filter(|n| !n.is_empty());
             for draw in needs.map_or(&[draw][..], |n| n) {
                 if !scope.draws.contains(draw) {
@@ -238,7 +239,7 @@ impl Reading<'_> {
         Some(*named)
     }
 
-    /// Adds what a template draws that was read elsewhere.
+    /// Adds the draws of a template that was read elsewhere.
     pub(crate) fn draws_of(&self, template: &Template, scope: &mut Scope) {
         for segment in template.segments() {
             let Segment::Value(source, _) = segment else { continue };
@@ -267,7 +268,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A text with placeholders whose values are written in this way.
+    /// A text with placeholders, whose values are escaped in this way.
     pub(crate) fn template(&self, text: &Got<String>, values: Escape, scope: &mut Scope) -> Template {
         let mut builder = Builder::default();
         self.append(&mut builder, text, How::values(values), scope);

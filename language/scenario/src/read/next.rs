@@ -1,4 +1,5 @@
-//! Reads what follows an operation: an operation, shares, a choice, the end of the session; and `[choices]`.
+//! Reads transitions of an operation: an operation, shares, a choice, the end of the session; and
+//! `[choices]`.
 
 use std::cell::RefCell;
 
@@ -11,19 +12,20 @@ use crate::read::Reading;
 use crate::read::names::Scope;
 use crate::section::{Section, as_share};
 
-/// Deepest nesting of choices in choices, named ones included: it also ends those that name themselves.
+/// Deepest nesting of choices, including named ones: it also ends those that name themselves.
 const DEEPEST: u32 = 16;
 
-/// Choosers are numbered in eight bits.
+/// Most choosers: they are numbered in eight bits.
 const MOST_CHOOSERS: usize = 256;
 
 /// Most branches of a choice.
 const MOST_BRANCHES: usize = 64;
 
+/// Possible values of a choice, for refusals.
 const ALLOWED: &str =
     "an operation, \"end_session\", a name under [choices], { A = 0.5, B = 0.5 }, or { choose = ... }";
 
-/// What `[choices]` gives a name, to be used in several places.
+/// Named choices from `[choices]`, for use in several places.
 pub(crate) struct Choices {
     named: Vec<(String, Got<Plain>)>,
     used: RefCell<Vec<bool>>,
@@ -48,7 +50,7 @@ impl Choices {
         Some(&self.named[index].1)
     }
 
-    /// Refuses those that nothing uses: they have not been checked.
+    /// Refuses unused choices: they have not been checked.
     pub(crate) fn finish(&self, reading: &Reading<'_>) {
         let used = self.used.borrow();
         for ((name, got), _) in self.named.iter().zip(used.iter()).filter(|(_, used)| !**used) {
@@ -62,14 +64,14 @@ impl Choices {
     }
 }
 
-/// What stays the same within the `next` of one operation.
+/// Constant context within the `next` of one operation.
 struct Around<'c> {
     first: OpId,
     choices: &'c Choices,
 }
 
 impl Reading<'_> {
-    /// What follows an operation in a behaviour that begins with `first`.
+    /// The transition of an operation in a behaviour that begins with `first`.
     pub(crate) fn next(&mut self, got: &Got<Plain>, first: OpId, choices: &Choices) -> Option<Next> {
         self.nested(got, &Around { first, choices }, 0)
     }
@@ -153,7 +155,7 @@ impl Reading<'_> {
         Some(Next::Choose { chooser: self.chooser(&at, chooser)?, branches })
     }
 
-    /// The number of a chooser; equal ones are one.
+    /// The number of a chooser; equal ones share one.
     fn chooser(&mut self, at: &At, chooser: Chooser) -> Option<ChooserId> {
         let known = self.choosers.iter().position(|c| *c == chooser);
         let index = known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Reads `[operations.NAME]`, but for its exchanges.
+//! Reads `[operations.NAME]`, without its exchanges.
 
 use barograph_model::{OpId, QosRule, Rule};
 
@@ -12,16 +12,16 @@ use crate::read::names::Scope;
 use crate::section::Section;
 use crate::template::{Escape, Template};
 
-/// Operations are numbered in eight bits.
+/// Most operations: they are numbered in eight bits.
 const MOST_OPERATIONS: usize = 256;
 
-/// An operation of more exchanges is several operations.
+/// Most exchanges: more belong into several operations.
 const MOST_EXCHANGES: usize = 64;
 
-/// Activities that a user may have beside the main one; the engine has no more.
+/// Most activities of a user beside the main one: the limit of the engine.
 const MOST_ACTIVITIES: i64 = 16;
 
-/// All operations with what they are judged by.
+/// All operations with their rules.
 pub(crate) struct Operations {
     pub(crate) operations: Vec<Operation>,
     /// The usual rules, by operation.
@@ -132,7 +132,7 @@ impl Reading<'_> {
     }
 }
 
-/// Names are written in CamelCase, as the field writes them; so none is taken for a word of the language.
+/// Whether a name is in CamelCase, the custom of the field; so none is taken for a word of the language.
 fn is_operation(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric())
 }

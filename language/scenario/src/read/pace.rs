@@ -9,13 +9,14 @@ use crate::qos;
 use crate::read::Reading;
 use crate::section::Section;
 
+/// Possible values of `pace`, for refusals.
 const PACES: &str = "\"at_once\", or a table with one of think, cycle, beat";
 
-/// Largest file of measured times.
+/// Largest file of measured times, in bytes.
 const MOST_MEASURED: usize = 16 << 20;
 
 impl Reading<'_> {
-    /// The pace of a behaviour; at once where nothing is said.
+    /// The pace of a behaviour; by default without pauses.
     pub(crate) fn pace(&mut self, behaviour: &mut Section<'_>) -> Pace {
         if !behaviour.has_table("pace") {
             let pace = behaviour.text_or("pace", "at_once");
@@ -141,7 +142,7 @@ impl Reading<'_> {
     }
 }
 
-/// What is wrong with the numbers of a distribution, and what is allowed.
+/// A fault in the numbers of a distribution, with the allowed ones.
 fn senseless(distribution: &Distribution) -> Option<(String, &'static str)> {
     let seconds = |n: Nanos| format!("{} s", n.as_secs_f64());
     match distribution {

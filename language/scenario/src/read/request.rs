@@ -9,7 +9,7 @@ use crate::read::names::Scope;
 use crate::section::Section;
 use crate::template::{Builder, Escape, How, Template};
 
-/// Headers that belong to the connection or follow from the body: the driver writes them.
+/// Headers of the connection or of the body's framing: the driver writes them.
 const OURS: [&str; 9] = [
     "connection",
     "content-length",
@@ -23,7 +23,7 @@ const OURS: [&str; 9] = [
 ];
 
 impl Reading<'_> {
-    /// A whole request. Without `method` it is a GET, or a POST when it has a body.
+    /// A whole request. The default method is GET, or POST with a body.
     pub(crate) fn request(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Request {
         let has_body = BODIES.iter().any(|key| section.has(key));
         let is_multipart = section.has("multipart");
@@ -85,7 +85,7 @@ impl Reading<'_> {
                     "percent-encode them as in %20",
                 );
             }
-            // A value in front of the question mark is part of the path, behind it of the query.
+            // A value before the question mark is part of the path, behind it of the query.
             let (front, query) =
                 path.value.split_once('?').map_or((path.value.as_str(), None), |(f, q)| (f, Some(q)));
             let part = |text: &str| Got { value: text.to_owned(), at: path.at.clone() };
@@ -123,7 +123,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The texts of one value or of a list of values; a name may be there several times.
+    /// The texts of one value or of a list of values; a name may occur several times.
     fn scalars(&self, got: &Got<Plain>) -> Vec<Got<String>> {
         let text = |plain: &Plain, at: At| match plain {
             Plain::Text(text) => Some(Got { value: text.clone(), at }),
@@ -178,7 +178,7 @@ impl Reading<'_> {
     }
 }
 
-/// Letters, digits and some signs: a method or the name of a header.
+/// Whether a text is a token, as methods and names of headers are.
 pub(crate) fn is_token(text: &str) -> bool {
     let sign = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(sign)

@@ -1,4 +1,4 @@
-//! Reads `qos`: by what an operation is judged.
+//! Reads `qos`: the rules of an operation.
 
 use barograph_model::{MOST_FURTHER_LIMITS, Nanos, OpId, QosRule, Rule, Share};
 
@@ -7,20 +7,21 @@ use crate::qos;
 use crate::read::Reading;
 use crate::section::Section;
 
-/// Judged where nothing else is said.
+/// Default quantile.
 const QUANTILE: Share = Share::percent(99.0);
 
-/// Failures that are allowed where nothing else is said.
+/// Default share of allowed failures.
 const FAILURES: &str = "0.5 %";
 
-/// How far the mix may be off where nothing else is said.
+/// Default tolerance of the mix.
 const TOLERANCE: &str = "10 %";
 
-/// Published mixes are rounded: their sum may be so much above 1.
+/// Largest excess over 1 of the sum of a mix: published mixes are rounded.
 const ROUNDING: f64 = 0.001;
 
 impl Reading<'_> {
-    /// The usual rules of an operation, and further limits. One that waits has no limit: it waits on purpose.
+    /// The usual rules of an operation, and further limits. A waiting operation has no limit: it waits on
+    /// purpose.
     pub(crate) fn rules(&self, section: &mut Section<'_>, op: OpId, waits: bool) -> (QosRule, Vec<Rule>) {
         let mut rule = QosRule {
             op,
@@ -72,7 +73,7 @@ impl Reading<'_> {
         limit
     }
 
-    /// Refuses a mix of more than the whole.
+    /// Refuses a mix that exceeds the whole.
     pub(crate) fn mix_fits(&self, at: &At, rules: &[QosRule]) {
         let sum: f64 = rules.iter().map(|rule| rule.mix.get()).sum();
         if sum > 1.0 + ROUNDING {

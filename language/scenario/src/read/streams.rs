@@ -1,4 +1,4 @@
-//! Reads what exchanges do with Server-Sent Events and WebSockets.
+//! Reads actions on Server-Sent Events and WebSockets.
 
 use crate::operation::{Action, StreamId};
 use crate::read::Reading;
@@ -21,7 +21,7 @@ enum Socket {
     Close,
 }
 
-/// Stands in for a stream that was refused.
+/// Placeholder for a refused stream.
 const NO_STREAM: StreamId = StreamId(0);
 
 impl Reading<'_> {
@@ -30,7 +30,7 @@ impl Reading<'_> {
         let step = section.word_if("sse", &words);
         let stream = self.named_stream(section);
         let Some(step) = step else {
-            // Without its step nobody can say which of the other keys are right.
+            // Without its step the other keys cannot be checked.
             section.rest();
             return Action::SseClose(stream);
         };

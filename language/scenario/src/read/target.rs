@@ -13,11 +13,14 @@ use crate::read::names::Scope;
 use crate::section::Section;
 use crate::target::{Connections, Protocol, Target, Tls, Url};
 
-/// Most connections of one user: beyond it, users are what should be more.
+/// Most connections of one user: beyond it, users should be added instead.
 const MOST_PER_USER: i64 = 256;
 
-/// Most connections of a pool; local ports end there.
+/// Most connections of a pool: the number of local ports.
 const MOST_POOLED: i64 = 65_535;
+
+/// Redirects of a chain at the most; browsers follow 20.
+pub const MOST_REDIRECTS: i64 = 50;
 
 /// Largest file of certificates or a key: a system's whole list is a tenth of it.
 const MOST_CERTIFICATES: usize = 4 << 20;
@@ -49,6 +52,7 @@ impl Reading<'_> {
         let connect_timeout = section.span_or("connect_timeout", "10 s");
         let timeout = section.span("timeout").and_then(|got| self.longer_than_nothing(&got));
         let cookies = section.flag("cookies", true);
+        let redirects = section.integer_or("redirects", 0..=MOST_REDIRECTS, 0) as u8;
         // Headers of every request may name what lives at least as long as an exchange, which is everything; each
         // request that uses them makes the draws.
         self.headers = self.request_headers(section.section("headers"), &mut Scope::new(Per::Exchange));
@@ -66,7 +70,7 @@ impl Reading<'_> {
             connect_timeout,
             timeout,
             cookies,
-            redirects: 0,
+            redirects,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads `[values.NAME]`: generators, and the order in which they are drawn.
+//! Reads `[values.NAME]`: generators, and the order of their draws.
 
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ enum Kind {
     Script,
 }
 
+/// Keys of generated values, with their kinds.
 const KINDS: [(&str, Kind); 12] = [
     ("sequence", Kind::Sequence),
     ("user_id", Kind::UserId),
@@ -43,6 +44,7 @@ const KINDS: [(&str, Kind); 12] = [
     ("script", Kind::Script),
 ];
 
+/// Default characters of a random text.
 const ALPHANUMERIC: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 impl Reading<'_> {
@@ -81,7 +83,7 @@ impl Reading<'_> {
     fn generator(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Option<Generator> {
         let kind = section.word_if("kind", &KINDS);
         let Some(kind) = self.required(section, "kind", kind) else {
-            // Without its kind nobody can say which of the other keys are right.
+            // Without its kind the other keys cannot be checked.
             section.rest();
             return None;
         };
@@ -211,7 +213,7 @@ fn choice(of: &Got<Plain>) -> Option<Vec<(Box<str>, f64)>> {
     }
 }
 
-/// Puts everything value `i` needs before it, itself last; false when it needs itself.
+/// Appends the values needed by value `i`, itself last; false if it needs itself.
 fn visit(
     first: usize,
     i: usize,

@@ -1,10 +1,10 @@
-//! HAProxy's table with commas.
+//! HAProxy's table in CSV.
 
 use std::borrow::Cow;
 
 use crate::sums::Sums;
 
-/// The table begins with the names of its columns behind this.
+/// Prefix of the line with the names of columns.
 const HEAD: &str = "# ";
 
 pub(super) fn read(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
         };
         let label = |name: &str| match name {
             "pxname" | "svname" | "type" => cell(name),
-            // `DOWN 1/2` is down too, and on its way up.
+            // `DOWN 1/2` is down, too, on its way up.
             "status" => cell(name).and_then(|status| status.split(' ').next()),
             _ => None,
         };
@@ -34,7 +34,7 @@ pub(super) fn read(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The cells of a row; one with commas or quotes stands in quotes, with its own ones doubled.
+/// Splits a row into cells; a cell with commas or quotes is quoted, and its own quotes are doubled.
 fn cells(line: &str) -> Vec<Cow<'_, str>> {
     let mut cells = Vec::new();
     let mut rest = line;
@@ -54,7 +54,7 @@ fn cells(line: &str) -> Vec<Cow<'_, str>> {
     }
 }
 
-/// A cell whose opening quote has been read, and what follows the comma behind it.
+/// Parses a cell after its opening quote, and returns what follows the comma behind it.
 fn in_quotes(inside: &str) -> (Cow<'_, str>, Option<&str>) {
     let mut cell = String::new();
     let mut rest = inside;

@@ -1,10 +1,10 @@
-//! The text format of Prometheus and OpenMetrics: `name{label="value",...} number`, and whatever follows it.
+//! Text format of Prometheus and OpenMetrics: `name{label="value",...} number`, with optional additions.
 
 use std::borrow::Cow;
 
 use crate::sums::Sums;
 
-/// Reads all lines; those that are no samples, or of names that nobody asked for, are passed over.
+/// Parses all lines; lines that are not samples, or have other names, are skipped.
 pub(super) fn read(text: &str, sums: &mut Sums<'_>) {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let name = &line[..line.find(['{', ' ', '\t']).unwrap_or(line.len())];
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str, sums: &mut Sums<'_>) {
 
 type Labels<'a> = Vec<(&'a str, Cow<'a, str>)>;
 
-/// What follows a name: labels, a number, and perhaps a timestamp or an exemplar, which nobody asks for.
+/// Parses what follows a name: labels and a number. A timestamp or an exemplar is ignored.
 fn sample(rest: &str) -> Option<(Labels<'_>, f64)> {
     let mut labels = Vec::new();
     let mut rest = rest.trim_start();
@@ -40,7 +40,7 @@ fn sample(rest: &str) -> Option<(Labels<'_>, f64)> {
     Some((labels, value))
 }
 
-/// A text up to its closing quote, and what follows.
+/// Parses a text up to its closing quote, and returns what follows.
 fn quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let mut escaped = false;
     let end = text.char_indices().find_map(|(at, c)| match c {

@@ -14,7 +14,7 @@ use super::{Beside, LARGEST, Trouble};
 use crate::sums::Sums;
 use crate::{Form, form};
 
-/// A connection that is kept as long as the server keeps it.
+/// A connection, kept as long as the server keeps it.
 #[derive(Debug)]
 pub(crate) struct Link {
     requests: SendRequest<Empty<Bytes>>,
@@ -26,7 +26,7 @@ impl Link {
     pub(super) async fn open(stream: TcpStream, at: SocketAddr) -> Result<Self, Trouble> {
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(trouble)?;
         let beside = tokio::spawn(async move {
-            // Its end is noticed by whoever sends the next request.
+            // The next request notices its end.
             let _ = connection.await;
         });
         Ok(Link { requests, host: at.to_string(), _beside: Beside(beside) })

@@ -8,7 +8,8 @@ use mysql_async::{Conn, Error, Opts, OptsBuilder};
 use super::{LARGEST, Trouble};
 use crate::sums::Sums;
 
-/// Longer than any pause between two questions; said here, so that the server is not asked for it.
+/// Idle time-out in seconds, longer than any pause between questions; set here, so that the client need not
+/// query it.
 const IDLE_SECONDS: usize = 3_600;
 
 /// An open connection.

@@ -1,4 +1,4 @@
-//! Protocols of a line of text and an answer of lines: Redis and memcached.
+//! Protocols with a line of text as the question and lines as the answer: Redis and memcached.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::{LARGEST, Trouble};
 use crate::form;
 use crate::sums::Sums;
 
-/// `INFO`: a length, and as many bytes of lines `name:value`.
+/// `INFO`: a length, and that many bytes of lines `name:value`.
 pub(super) async fn redis(stream: &mut TcpStream, sums: &mut Sums<'_>) -> Result<(), Trouble> {
     stream.write_all(b"INFO\r\n").await?;
     let mut answer = Vec::new();
@@ -26,7 +26,7 @@ pub(super) async fn redis(stream: &mut TcpStream, sums: &mut Sums<'_>) -> Result
     Ok(())
 }
 
-/// The length of the whole answer, its head and end included; `None` while the head is not whole.
+/// Length of the whole answer, including head and end; `None` while the head is incomplete.
 fn redis_length(answer: &[u8]) -> Result<Option<usize>, Trouble> {
     let Some(end) = answer.windows(2).position(|two| two == b"\r\n") else { return Ok(None) };
     let head = String::from_utf8_lossy(&answer[..end]);
@@ -52,7 +52,7 @@ pub(super) async fn memcached(stream: &mut TcpStream, sums: &mut Sums<'_>) -> Re
     Ok(())
 }
 
-/// Reads what has come; a server that says too much, or nothing more, is in trouble.
+/// Reads available bytes; an answer that is too long, or ends early, is an error.
 async fn more(stream: &mut TcpStream, answer: &mut Vec<u8>) -> Result<(), Trouble> {
     if answer.len() > LARGEST {
         return Err(Trouble::Unreadable("the answer has no end".to_owned()));

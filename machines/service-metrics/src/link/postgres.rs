@@ -1,4 +1,4 @@
-//! A statement to PostgreSQL, asked as text so that any type of a number can be read.
+//! A statement to PostgreSQL, in text format so that numbers of any type can be parsed.
 
 use tokio::net::TcpStream;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
@@ -6,7 +6,7 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use super::{Beside, Trouble};
 use crate::sums::Sums;
 
-/// How the connection shows itself in `pg_stat_activity`, so that statements can leave it out.
+/// Name of the connection in `pg_stat_activity`, so that statements can exclude it.
 const NAME: &str = "barograph-statistics";
 
 /// An open connection.
@@ -22,7 +22,7 @@ impl Link {
         config.user(user).dbname(user).application_name(NAME);
         let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(trouble)?;
         let beside = tokio::spawn(async move {
-            // Its end is noticed by whoever asks next.
+            // The next question notices its end.
             let _ = connection.await;
         });
         Ok(Link { client, _beside: Beside(beside) })

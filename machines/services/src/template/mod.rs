@@ -1,8 +1,8 @@
-//! A small language for configuration files: words in braces, and blocks that are kept, left out or repeated.
+//! A small language for configuration files: words in braces, and conditional and repeated blocks.
 //!
-//! A brace that is followed by a lower-case letter opens a word; every other brace is text, as are two braces for one.
-//! A line that holds nothing but `{if:WORD}`, `{unless:WORD}` or `{each:WORD}` opens a block that a line with nothing
-//! but `{end}` closes. Words are checked when a template is read, so that a wrong one never meets a user.
+//! A brace followed by a lower-case letter opens a word; every other brace is text, and two braces are one. A
+//! line that contains only `{if:WORD}`, `{unless:WORD}` or `{each:WORD}` opens a block, which a line with
+//! only `{end}` closes. Words are checked when a template is read, so that users never meet an unknown one.
 
 mod parse;
 mod render;
@@ -15,7 +15,7 @@ pub(crate) use render::Scope;
 
 use crate::size::{Quantity, Step};
 
-/// A text that was read and found good.
+/// A parsed and checked text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     parts: Vec<Part>,
@@ -29,39 +29,39 @@ enum Part {
     Each { list: String, body: Vec<Part> },
 }
 
-/// What a word in braces stands for.
+/// Meaning of a word in braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expression {
     Fact(Fact),
-    /// The number of a port.
+    /// Number of a port.
     Port(String),
-    /// Address and port, an IPv6 address in brackets.
+    /// Address and port, with an IPv6 address in brackets.
     Socket(String),
-    /// A program or folder of this machine.
+    /// Path of a program or folder of this machine.
     Path(String),
     Quantity(Quantity, Step),
-    /// A word of the topology that is a number.
+    /// A numeric word of the topology.
     Number(String, Step),
-    /// Another word of the topology.
+    /// Any other word of the topology.
     Value(String, View),
-    /// The piece that a block is repeated for.
+    /// The current item of a repeated block.
     Item(View),
 }
 
-/// What a place says of itself.
+/// A property of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fact {
     Name,
     Host,
     Address,
-    /// As Erlang writes it inside braces: `127,0,0,1`.
+    /// In Erlang's syntax within braces: `127,0,0,1`.
     AddressErlang,
     Folder,
     OwnProgram,
     Flavour,
 }
 
-/// Which part of a value.
+/// Part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
     Whole,
@@ -70,11 +70,11 @@ enum View {
     Port,
 }
 
-/// Whether something is kept.
+/// Condition for keeping a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     asked: Asked,
-    /// It must hold; else it must not.
+    /// Whether it must hold, or must not.
     holds: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Reads templates and conditions, and refuses every word that nobody could fill in.
+//! Parser of templates and conditions, which refuses unknown words.
 
 use super::{Asked, Condition, Expression, Fact, Part, Template, View};
 use crate::ServiceError;
 use crate::size::{Quantity, Step};
 use crate::word::{Kind, Word};
 
-/// What a template of a service may name.
+/// Names that a template of a service may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     pub(crate) ports: &'a [(String, u16)],
@@ -13,7 +13,7 @@ pub(crate) struct Known<'a> {
     pub(crate) words: &'a [Word],
 }
 
-/// Words that need no declaration, for the check that nobody declares them.
+/// Words that need no declaration, so that none can be declared.
 pub(crate) const RESERVED: &[&str] = &[
     "name",
     "host",
@@ -36,7 +36,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "end",
 ];
 
-/// Reads a file. `file` is its path below `services/`.
+/// Parses a file. `file` is its path below `services/`.
 pub(crate) fn text(file: &str, text: &str, known: Known<'_>) -> Result<Template, ServiceError> {
     let mut reader = Reader { file, known, open: Vec::new(), parts: Vec::new() };
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -48,12 +48,12 @@ pub(crate) fn text(file: &str, text: &str, known: Known<'_>) -> Result<Template,
     }
 }
 
-/// Reads one argument or value, in which there are no blocks. `place` is the file and the key.
+/// Parses an argument or value, which has no blocks. `place` is the file and the key.
 pub(crate) fn inline(place: &str, text: &str, known: Known<'_>) -> Result<Template, ServiceError> {
     Ok(Template { parts: pieces(place, text, known, None)? })
 }
 
-/// Reads `when` or `unless`.
+/// Parses `when` or `unless`.
 pub(crate) fn condition(
     place: &str,
     text: &str,
@@ -81,11 +81,11 @@ pub(crate) fn condition(
     Ok(Condition { asked, holds })
 }
 
-/// A block whose end has not come yet.
+/// An open block.
 struct Block {
     line: usize,
     opened: Opened,
-    /// What stands before the block.
+    /// Parts before the block.
     before: Vec<Part>,
 }
 
@@ -150,7 +150,7 @@ impl Reader<'_> {
     }
 }
 
-/// Splits a text into what stays and what is filled in. `item` is the list whose pieces a block is repeated for.
+/// Splits a text into literal and variable parts. `item` is the list of the surrounding repeated block.
 fn pieces(place: &str, text: &str, known: Known<'_>, item: Option<&Word>) -> Result<Vec<Part>, ServiceError> {
     let mut parts = Vec::new();
     let (mut plain, mut rest) = (String::new(), text);
@@ -182,7 +182,7 @@ fn pieces(place: &str, text: &str, known: Known<'_>, item: Option<&Word>) -> Res
     Ok(parts)
 }
 
-/// What a word stands for; `None` when for nothing.
+/// Meaning of a word; `None` if it is unknown.
 fn expression(text: &str, known: Known<'_>, item: Option<&Word>) -> Option<Expression> {
     let fact = match text {
         "name" => Some(Fact::Name),
@@ -228,7 +228,7 @@ fn expression(text: &str, known: Known<'_>, item: Option<&Word>) -> Option<Expre
     fits.then(|| Expression::Value(word.name.clone(), view))
 }
 
-/// Splits `primary:host` into word and view; a text without a view is whole.
+/// Splits `primary:host` into word and view; without a view the whole value is meant.
 fn view(text: &str) -> Option<(&str, View)> {
     Some(match text.split_once(':') {
         Some((name, "name")) => (name, View::Name),

@@ -1,4 +1,4 @@
-//! Fills templates in for one place.
+//! Renders templates for one place.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,13 +9,13 @@ use crate::size::Size;
 use crate::word::{Item, Word, host_of, items, no_value, port_of};
 use crate::{Flavour, Place, ServiceError};
 
-/// Everything that words can stand for at one place.
+/// Values of all words at one place.
 pub(crate) struct Scope<'a> {
     pub(crate) service: &'a str,
     pub(crate) place: &'a Place<'a>,
     pub(crate) size: Size,
     pub(crate) words: &'a [Word],
-    /// Of the topology, with defaults.
+    /// Values from the topology, with defaults.
     pub(crate) values: BTreeMap<String, String>,
     pub(crate) paths: BTreeMap<&'a str, PathBuf>,
 }
@@ -69,7 +69,7 @@ impl Scope<'_> {
             Expression::Socket(name) => SocketAddr::new(self.place.address, self.port(name)?).to_string(),
             Expression::Path(name) => self.path(name)?.display().to_string(),
             Expression::Quantity(quantity, step) => step.of(self.size.quantity(*quantity)).to_string(),
-            // A number was checked when the topology gave it.
+            // The topology's number was checked before.
             Expression::Number(name, step) => {
                 self.value(name)?.parse().map(|number| step.of(number)).unwrap_or_default().to_string()
             }
@@ -81,7 +81,7 @@ impl Scope<'_> {
                     View::Whole | View::Name => value.to_owned(),
                 }
             }
-            // It is read only inside a block that is repeated.
+            // Allowed only inside a repeated block.
             Expression::Item(view) => item.map(|item| piece(item, *view)).unwrap_or_default(),
         })
     }
@@ -106,7 +106,7 @@ impl Scope<'_> {
     }
 
     pub(crate) fn path(&self, name: &str) -> Result<&PathBuf, ServiceError> {
-        // Every path was looked for before; a missing one stopped it there.
+        // All paths were searched for before; a missing one was an error there.
         self.paths.get(name).ok_or_else(|| ServiceError::Folder {
             file: format!("{}/service.toml", self.service),
             what: format!("no path `{name}`"),

@@ -1,4 +1,4 @@
-//! The language of templates: what is filled in, what is refused.
+//! The template language: substitution and refusals.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Every unit as a whole text: what changes in it must be seen by whoever changes it.
+//! Every unit as a whole text, so that each change in it is visible.
 
 use crate::{Flavour, find};
 
@@ -22,7 +22,7 @@ macro_rules! golden {
             }
         )*
 
-        /// A service without a text here would be one that nobody looks at.
+        /// A service without a text here would be untested.
         #[test]
         fn none_is_left_out() {
             let shown = [$(stringify!($name)),*];
@@ -37,7 +37,7 @@ golden! {
     auction driver ferretdb haproxy httpd keepalived kv mariadb memcached nats nginx postgres rabbitmq redis twemproxy
 }
 
-/// What the topology may ask for beyond the usual.
+/// Settings that a topology may add to the defaults.
 #[test]
 fn wishes_of_the_topology_are_heard() {
     let text = |name: &str, values: &[(&str, &str)]| {
@@ -68,7 +68,7 @@ fn wishes_of_the_topology_are_heard() {
     assert!(!tcp.contains("/auction/bid") && !tcp.contains("retry-on"), "{tcp}");
     let primary = text("postgres", &[("standby", "postgres-2"), ("settings", "fsync=off work_mem=8MB")]);
     has(&primary, &["synchronous_standby_names = 'FIRST 1 (\"postgres-2\")'", "work_mem = '8MB'"]);
-    // The last of two settings counts.
+    // The last of two settings applies.
     let last = primary.lines().rfind(|l| l.starts_with("fsync"));
     assert_eq!(last, Some("fsync = on"));
     let standby = text("postgres", &[("primary", "10.1.0.4:5432")]);
@@ -77,5 +77,10 @@ fn wishes_of_the_topology_are_heard() {
         "{standby}"
     );
     has(&text("mariadb", &[("binlog", "on")]), &["log-bin = binlog", "sync-binlog = 1"]);
+    let lax = text("mariadb", &[("not_durable", "yes")]);
+    assert_eq!(
+        lax.lines().rfind(|l| l.starts_with("innodb-flush-log")),
+        Some("innodb-flush-log-at-trx-commit = 0")
+    );
     has(&text("redis", &[("cache", "yes")]), &["appendonly no", "maxmemory-policy allkeys-lru"]);
 }

@@ -1,4 +1,4 @@
-//! Every folder of `services/` is read and rendered for a place that is the same everywhere.
+//! Every folder of `services/`, read and rendered for a fixed place.
 
 mod golden;
 mod refusals;
@@ -11,7 +11,7 @@ use barograph_platform::{Limits, Readiness, Unit};
 
 use crate::{Flavour, Place, Service, ServiceError};
 
-/// Words without which a service cannot be.
+/// Required words of a service.
 fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
     match service {
         "keepalived" => {
@@ -35,7 +35,7 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// A unit on two cores and 4 GiB, with programs at made-up places.
+/// A unit on two cores and 4 GiB, with programs at fixed paths.
 fn unit(service: &Service, flavour: Flavour, values: &[(&str, &str)]) -> Result<Unit, ServiceError> {
     unit_in(service, flavour, values, Path::new("/run/site/unit-1"))
 }
@@ -68,7 +68,7 @@ fn unit_in(
     service.unit_with(&place, programs.collect())
 }
 
-/// A unit as a person reads it.
+/// A unit as readable text.
 fn shown(unit: &Unit) -> String {
     let mut out = String::new();
     let mut line = |text: String| {
@@ -87,7 +87,7 @@ fn shown(unit: &Unit) -> String {
     });
     for file in &unit.files {
         line(format!("--- {} {:o}", file.path.display(), file.mode));
-        // Comments are for those who read the template.
+        // Comments are for readers of the template.
         let text = String::from_utf8_lossy(&file.bytes);
         let told = text.lines().filter(|l| !l.trim().is_empty() && !l.trim_start().starts_with('#'));
         told.for_each(|l| line(l.to_owned()));
@@ -104,7 +104,7 @@ fn every_service_can_be_a_unit_in_both_flavours() {
             assert_eq!(made.limits.memory_bytes, Some(4 << 30));
             assert!(!made.files.is_empty() && made.workdir == Path::new("/run/site/unit-1"));
             let told = shown(&made);
-            // Ranges of private networks may be named.
+            // Ranges of private networks are allowed.
             assert!(!told.replace("10.0.0.0/8", "").contains("0.0.0.0"), "{told}");
             assert!(service.ports().is_empty() || told.contains("10.1.0.5"), "{told}");
         }
@@ -120,7 +120,7 @@ fn the_list_and_the_folders_are_the_same() {
         names.sort();
         names
     };
-    // Templates of tests and examples, in a language without blocks.
+    // Templates of tests and examples, which have no blocks.
     let elsewhere = ["auction.conf", "auction.cfg", "tls.conf"];
     let mut listed: Vec<String> = crate::list::FOLDERS.iter().map(|f| f.name.to_owned()).collect();
     listed.sort();
@@ -135,8 +135,8 @@ fn the_list_and_the_folders_are_the_same() {
     }
 }
 
-/// What whoever puts HAProxy in front by hand starts from waits as long for nodes as a deployed one, in both flavours, and
-/// looks after them as often.
+/// The example of a manually configured HAProxy waits as long for nodes as a deployed one, in both flavours,
+/// and checks them as often.
 #[test]
 fn a_haproxy_that_is_set_up_by_hand_waits_as_a_deployed_one_does() {
     let by_hand = include_str!("../../../../services/haproxy/auction.cfg");
@@ -153,7 +153,8 @@ fn a_haproxy_that_is_set_up_by_hand_waits_as_a_deployed_one_does() {
     }
 }
 
-/// Users of the auction rest for some seconds, and with its own settings httpd would close their connections at that time.
+/// Users of the auction pause for some seconds, and by its own defaults httpd would close their connections
+/// then.
 #[test]
 fn httpd_keeps_connections_of_clients_as_long_as_haproxy_in_both_flavours() {
     for flavour in [Flavour::Vanilla, Flavour::Tuned] {

@@ -1,4 +1,4 @@
-//! What a folder or a topology gets told when it is wrong.
+//! Refusals of invalid folders and topologies.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::{Flavour, Service, find};
 
 use super::{unit, unit_in};
 
-/// A good service, to which mistakes are added. Keys of the whole file come before its tables.
+/// A valid service, to which defects are added. Keys of the whole file precede its tables.
 const GOOD: &str = r#"
 title = "X"
 purpose = "Tries."

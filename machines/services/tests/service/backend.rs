@@ -1,4 +1,5 @@
-//! A node of an application that answers everything with its name, for what stands in front of nodes.
+//! A node of an application that answers every request with its name, for tests of services in front of
+//! nodes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-/// Requests are counted; a stream says `first`, and `last` when it is let go.
+/// Counts requests; a stream sends `first`, and `last` when it is released.
 #[derive(Clone)]
 pub(crate) struct Backend {
     pub(crate) at: SocketAddr,
@@ -40,18 +41,18 @@ impl Backend {
         backend
     }
 
-    /// How often it was asked for anything but its health.
+    /// Number of requests other than health checks.
     pub(crate) fn asked(&self) -> u32 {
         self.inner.asked.load(Ordering::SeqCst)
     }
 
-    /// Lets its streams come to their end.
+    /// Lets its streams end.
     pub(crate) fn let_go(&self) {
         *self.inner.go.lock().unwrap() = true;
         self.inner.gone.notify_all();
     }
 
-    /// An end of the connection ends the thread.
+    /// The end of the connection ends the thread.
     fn answer_all(&self, stream: TcpStream) -> Option<()> {
         let mut reader = BufReader::new(stream.try_clone().ok()?);
         let mut stream = stream;

@@ -6,7 +6,7 @@ use crate::FLAVOURS;
 use crate::said::{ask, connect, http, program};
 use crate::stand::{Stand, Up, Wanted, or_skip};
 
-/// The second line of the answer to `CONFIG GET`.
+/// Second line of the answer to `CONFIG GET`.
 fn redis_setting(up: &Up, name: &str) -> String {
     let mut stream = connect(up.main());
     let answer = ask(&mut stream, format!("CONFIG GET {name}\r\nPING\r\n").as_bytes(), "+PONG\r\n");
@@ -71,7 +71,7 @@ async fn twemproxy_spreads_keys() {
             let values = [("servers", servers), ("protocol", protocol.to_owned())];
             let up = stand.start(service, Wanted { name: &name("front"), flavour, values: &values }).await;
             let mut stream = connect(up.main());
-            // Its hash hardly tells keys apart that differ only at their end.
+            // Its hash hardly distinguishes keys that differ only at their end.
             for key in 0..40 {
                 let (question, end) = match protocol {
                     "redis" => {
@@ -139,7 +139,7 @@ async fn rabbitmq_lets_others_in() {
         let mut stream = connect(up.main());
         let greeting = ask(&mut stream, b"AMQP\0\0\x09\x01", "en_US");
         assert!(greeting.contains("RabbitMQ") && greeting.contains("PLAIN"), "{greeting}");
-        // Its own tool finds the node by its address, as probes do.
+        // The tool finds the node by its address, as probes do.
         let environment = up.unit.env.iter().map(|(name, value)| format!("{name}={value}"));
         let mut words: Vec<String> = environment.collect();
         words.extend(

@@ -1,4 +1,4 @@
-//! PostgreSQL, MariaDB and FerretDB. What makes a commit durable is asked of the running server.
+//! PostgreSQL, MariaDB and FerretDB. Settings of durability are queried from the running server.
 
 use barograph_services::Flavour;
 
@@ -7,7 +7,7 @@ use crate::said::{connect, program};
 use crate::stand::{Stand, Up, Wanted, or_skip};
 use std::io::{Read, Write};
 
-/// A row, as psql shows it without ornaments.
+/// A row, in psql's unaligned format without headers.
 pub(crate) fn psql(url: &str, question: &str) -> String {
     program("psql", &[url, "-AtXq", "-v", "ON_ERROR_STOP=1", "-c", question])
 }
@@ -17,7 +17,7 @@ async fn postgres_keeps_what_it_answered() {
     let Some([service]) = or_skip(["postgres"]) else { return };
     let stand = Stand::new().await;
     for flavour in FLAVOURS {
-        // Somebody who wants to be quick must not be able to.
+        // A topology must not be able to trade durability for speed.
         let values = [(
             "settings",
             "fsync=off synchronous_commit=off full_page_writes=off log_temp_files=7".to_owned(),
@@ -32,7 +32,7 @@ async fn postgres_keeps_what_it_answered() {
             ("mmap", "7kB")
         );
         let wanted = match flavour {
-            // The product's own.
+            // The product's default.
             Flavour::Vanilla => ("128MB", "100", "on"),
             Flavour::Tuned => ("512MB", "300", "off"),
         };
@@ -109,7 +109,7 @@ fn hello() -> Vec<u8> {
     message
 }
 
-/// What it answers to `hello`.
+/// Answer to `hello`.
 pub(crate) fn say_hello(up: &Up) -> Vec<u8> {
     let mut stream = connect(up.main());
     stream.write_all(&hello()).unwrap();

@@ -42,7 +42,8 @@ impl Nodes {
     }
 }
 
-/// Every node of the application is asked; bids, live auctions and the item on sale go to the bid node; headers pass.
+/// Checks that every node of the application gets requests, that bids, live auctions and the item on sale go
+/// to the bid node, and that headers pass.
 fn assert_routes(at: SocketAddr, nodes: &Nodes) {
     for _ in 0..4 {
         assert!(body(at, "GET", "/auction/user/1").contains("/auction/user/1 token secret"));
@@ -60,7 +61,7 @@ fn assert_routes(at: SocketAddr, nodes: &Nodes) {
     assert!(body(at, "GET", "/auction/item/7").starts_with("app-"));
 }
 
-/// What a stream says comes through before it ends.
+/// Checks that a stream's data arrive before it ends.
 fn assert_streams(at: SocketAddr, nodes: &Nodes) {
     let mut stream = connect(at);
     let question = request("GET", "/auction/bid/auction/1/events", "");
@@ -75,11 +76,11 @@ async fn web(service: &'static Service, flavour: Flavour, stand: &Stand) {
     let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &nodes.values() }).await;
     assert_routes(up.main(), &nodes);
     assert_streams(up.main(), &nodes);
-    // A public picture is fetched once, whoever asks, and lies on the disk.
+    // A public picture is fetched once, for any number of clients, and stored on the disk.
     let before: u32 = nodes.application.iter().map(Backend::asked).sum();
     let first = body(up.main(), "GET", "/auction/image/9/FULL");
     let pictures = up.unit.workdir.join("pictures");
-    // A server with several workers may answer before it has put the picture where all of them find it.
+    // A server with several workers may answer before the picture is in its final place.
     until("picture in its place", || holds(&pictures, "/auction/image/9/FULL token secret").then_some(()))
         .await;
     let (head, again) = http(up.main(), "GET", "/auction/image/9/FULL", "API_TOKEN: other\r\n").unwrap();
@@ -92,8 +93,9 @@ async fn web(service: &'static Service, flavour: Flavour, stand: &Stand) {
     up.stop().await;
 }
 
-/// Whether a file below a folder has a text in it and its last name: until a file is whole, nginx has a number behind its
-/// name, and httpd `aptmp` in front. One that gets its last name meanwhile is not there under the other.
+/// Whether a file below a folder contains a text and has its final name. Until a file is complete, nginx adds
+/// a number to its name, and httpd a prefix `aptmp`. A file that is renamed meanwhile is not found under its
+/// old name.
 fn holds(folder: &Path, text: &str) -> bool {
     fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
         let path = entry.path();
@@ -117,7 +119,7 @@ fn certificate(stand: &Stand) -> (CertificateDer<'static>, Vec<(&'static str, St
     (made.cert.der().clone(), values.map(|(name, path)| (name, path.display().to_string())).to_vec())
 }
 
-/// What is answered over TLS by whoever has this certificate.
+/// Answer over TLS from the server with this certificate.
 async fn over_tls(at: SocketAddr, certificate: CertificateDer<'static>, path: &str) -> String {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();
@@ -131,7 +133,7 @@ async fn over_tls(at: SocketAddr, certificate: CertificateDer<'static>, path: &s
     let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
     stream.write_all(request("GET", path, "").as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    // Some end the connection without a farewell.
+    // Some servers close the connection without close_notify.
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -177,7 +179,7 @@ async fn haproxy_balances_requests_and_leaves_out_the_dead() {
     let stand = Stand::new().await;
     for flavour in FLAVOURS {
         let nodes = Nodes::start();
-        // Nobody listens there: it is out after two looks.
+        // A port at which nothing listens: the server is out after two checks.
         let mut values = nodes.values();
         values[0].1 = format!("{} dead=127.0.0.8:{}", values[0].1, stand.port());
         let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &values }).await;
@@ -210,7 +212,7 @@ async fn haproxy_passes_connections_on() {
         ("servers", format!("web={}", web.main())),
     ];
     let up = stand.start(service, Wanted { name: "balancer", flavour, values: &values }).await;
-    // The certificate is that of the web server: nobody in between has looked inside.
+    // The certificate is the web server's: nothing in between decrypts the traffic.
     let answer = over_tls(up.main(), der, "/auction/user/1").await;
     assert!(answer.contains("/auction/user/1 token none"), "{answer}");
     let (_, table) = http(up.at("stats"), "GET", "/stats;csv", "").unwrap();

@@ -1,4 +1,4 @@
-//! A service that is killed at once leaves nothing behind, however many processes it is made of.
+//! A killed service leaves nothing behind, whatever its number of processes.
 
 use barograph_services::Flavour;
 

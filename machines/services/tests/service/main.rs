@@ -1,5 +1,5 @@
-//! Every service really starts on this machine, does what it is for, and leaves nothing. A service that is not
-//! installed is skipped with its command.
+//! Starts every service on this machine, tests its function, and checks that it leaves nothing. A service
+//! that is not installed is skipped, with the command that installs it.
 
 mod backend;
 mod caches;
@@ -15,5 +15,5 @@ mod traces;
 
 use barograph_services::Flavour;
 
-/// Both flavours of a service, one after the other.
+/// Both flavours of a service, one after another.
 pub(crate) const FLAVOURS: [Flavour; 2] = [Flavour::Vanilla, Flavour::Tuned];

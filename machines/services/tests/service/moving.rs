@@ -1,4 +1,4 @@
-//! Keepalived: an address moves from the host whose balancer died to the other.
+//! Keepalived: an address moves from the host whose balancer died to the other host.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -14,13 +14,13 @@ use crate::said::http;
 use crate::stand::{or_skip, say, until};
 use crate::traces;
 
-/// Two network namespaces on a bridge of this machine; they go with it.
+/// Two network namespaces on a bridge of this machine, removed when dropped.
 struct Hosts {
     tag: u32,
 }
 
 impl Hosts {
-    /// `None` and a printed reason where this user or this kernel cannot make them.
+    /// Creates them; `None`, with a printed reason, if this user or this kernel cannot.
     fn make() -> Option<Self> {
         let tag = std::process::id() % 100_000;
         let hosts = Hosts { tag };
@@ -72,7 +72,7 @@ impl Hosts {
         HostOn { address: self.address(last), prefix: prefix.to_vec(), own_ports: true }
     }
 
-    /// Whether the address that moves is on this host.
+    /// Whether the moving address is on this host.
     fn has_it(&self, host: &str) -> bool {
         let args = ["-n", &self.namespace(host), "-o", "addr", "show", "dev", "eth0"];
         let output = Command::new("ip").args(args).output().unwrap();
@@ -83,7 +83,7 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for host in ["a", "b"] {
-            // What was never made cannot be removed.
+            // Things that were never created cannot be removed.
             let _ = ip(&format!("netns del {}", self.namespace(host)));
         }
         let _ = ip(&format!("link del {}", self.bridge()));
@@ -130,7 +130,7 @@ impl World<'_> {
         }
     }
 
-    /// A balancer in front of nothing, which answers for itself, and whoever watches it.
+    /// Starts a balancer without nodes, which answers for itself, and its watcher.
     async fn pair(&self, services: [&Service; 2], host: &str, priority: u8) -> [Box<dyn Running>; 2] {
         let [haproxy, keepalived] = services;
         let (own, peer) = if host == "a" { (1, 2) } else { (2, 1) };
@@ -164,7 +164,7 @@ async fn the_address_goes_where_a_balancer_lives() {
     let [balancer_a, watcher_a] = world.pair(services, "a", 150).await;
     let [balancer_b, watcher_b] = world.pair(services, "b", 100).await;
 
-    // The balancer says 503 by itself: there is nobody behind it, but there it is.
+    // The balancer answers 503 by itself: it has no nodes, but it is there.
     let at = SocketAddr::new(hosts.address(100), 8080);
     let answers = || http(at, "GET", "/", "").ok().filter(|(head, _)| head.contains(" 503 ")).map(|_| ());
     until("address on the first host", || (hosts.has_it("a") && !hosts.has_it("b")).then_some(())).await;

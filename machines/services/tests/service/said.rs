@@ -1,11 +1,11 @@
-//! What servers answer to questions over TCP, and programs to questions on a command line.
+//! Answers of servers over TCP, and output of programs.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-/// An answer is waited for this long.
+/// Longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
 pub(crate) fn connect(at: SocketAddr) -> TcpStream {
@@ -29,7 +29,7 @@ pub(crate) fn ask(stream: &mut TcpStream, question: &[u8], end: &str) -> String 
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Head and body of the answer to a request, or why there is none.
+/// Returns head and body of the answer to a request, or the error.
 pub(crate) fn http(at: SocketAddr, method: &str, path: &str, headers: &str) -> io::Result<(String, String)> {
     let mut stream = TcpStream::connect_timeout(&at, ANSWER)?;
     stream.set_read_timeout(Some(ANSWER))?;
@@ -40,13 +40,13 @@ pub(crate) fn http(at: SocketAddr, method: &str, path: &str, headers: &str) -> i
     Ok((head.to_owned(), body.to_owned()))
 }
 
-/// A request after whose answer the connection ends.
+/// Builds a request after whose answer the connection ends.
 pub(crate) fn request(method: &str, path: &str, headers: &str) -> String {
     let length = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
     format!("{method} {path} HTTP/1.1\r\nHost: front\r\nConnection: close\r\n{length}{headers}\r\n")
 }
 
-/// What a program writes; it must succeed.
+/// Returns the output of a program, which must succeed.
 pub(crate) fn program(name: &str, args: &[&str]) -> String {
     let output = Command::new(name).args(args).output().unwrap_or_else(|error| panic!("{name}: {error}"));
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -15,11 +15,11 @@ use tempfile::TempDir;
 
 use crate::traces;
 
-/// Not 127.0.0.1: what works at any address of a site must not rely on the usual one.
+/// Not 127.0.0.1: services must work at any address of a site.
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 9));
 
-/// Services are waited for so long, though the limits that they come with are shorter: those are of machines that do little
-/// else, and here RabbitMQ may start three times at once.
+/// Longest wait for services, though their own limits are shorter: those are meant for an otherwise idle
+/// machine, and here RabbitMQ may start three times at once.
 const READY: Duration = Duration::from_secs(600);
 
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped, and what it saw")]
@@ -27,7 +27,7 @@ pub(crate) fn say(line: &str) {
     println!("{line}");
 }
 
-/// The services of these names, or `None` and a printed reason.
+/// Returns the services of these names, or `None` with a printed reason.
 pub(crate) fn or_skip<const N: usize>(names: [&str; N]) -> Option<[&'static Service; N]> {
     let services = names.map(|name| find(name).unwrap());
     for service in services {
@@ -45,14 +45,14 @@ pub(crate) struct Stand {
     ledger: Ledger,
 }
 
-/// One instance to be started.
+/// An instance to be started.
 pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,
     pub(crate) flavour: Flavour,
     pub(crate) values: &'a [(&'a str, String)],
 }
 
-/// A unit that is ready.
+/// A ready unit.
 pub(crate) struct Up {
     pub(crate) service: &'static Service,
     pub(crate) running: Box<dyn Running>,
@@ -71,7 +71,7 @@ impl Stand {
         Stand { folder, site, ledger }
     }
 
-    /// Where things of a test can be, which the site does not know.
+    /// Path for files of a test that the site does not know.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -122,7 +122,7 @@ impl Stand {
         Up { service, running, unit, ports, url }
     }
 
-    /// Ends the site; nothing of it may be left.
+    /// Closes the site and checks that nothing of it is left.
     pub(crate) async fn end(self) {
         self.site.close().await.unwrap();
         assert_eq!(self.ledger.left(), []);
@@ -143,11 +143,11 @@ impl Up {
         fs::read_to_string(&self.unit.log).unwrap_or_default()
     }
 
-    /// Its processes listen at its own address and nowhere else.
+    /// Checks that its processes listen only at its own address.
     pub(crate) fn assert_listens_at_home(&self) {
         let wanted: Vec<SocketAddr> = traces::listening(&self.unit.workdir);
         assert!(wanted.contains(&self.main()), "{wanted:?}");
-        // Erlang's register of names always listens on the loopback device too, where nothing else has its port.
+        // Erlang's name server also listens on the loopback device, where nothing else uses its port.
         let names = self.ports.get("names").copied();
         for address in wanted {
             assert!(
@@ -158,7 +158,7 @@ impl Up {
         }
     }
 
-    /// Asks it to end: it must within its grace, and leave no process.
+    /// Asks it to end: it must do so within its grace, and leave no process.
     pub(crate) async fn stop(self) {
         let before = traces::of_folder(&self.unit.workdir);
         assert!(!before.is_empty(), "{}: no process is known by its folder", self.unit.name);
@@ -168,7 +168,7 @@ impl Up {
         assert!(left.is_empty(), "{left:?} of {before:?}");
     }
 
-    /// A version that begins with a number and is what the product calls itself.
+    /// Checks that the version begins with a number and matches the product's own output.
     pub(crate) fn assert_version(&self) {
         let version = self.service.version().unwrap();
         assert!(version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.'), "{version}");
@@ -178,7 +178,7 @@ impl Up {
     }
 }
 
-/// Waits until something is there. The deadline is of a machine that has much else to do.
+/// Waits until there is a value. The deadline allows for a busy machine.
 pub(crate) async fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let mut tick = tokio::time::interval(Duration::from_millis(20));
     let wait = async {

@@ -1,4 +1,4 @@
-//! A second PostgreSQL that has every commit before it is answered.
+//! A second PostgreSQL that has every commit before the commit is answered.
 
 use barograph_services::Flavour;
 
@@ -12,7 +12,7 @@ async fn a_commit_is_answered_when_the_standby_has_it() {
     let flavour = Flavour::Tuned;
     let values = [("standby", "postgres-2".to_owned())];
     let primary = stand.start(service, Wanted { name: "postgres-1", flavour, values: &values }).await;
-    // It takes connections and reads before its standby is there, and a commit waits.
+    // It accepts connections and reads before its standby is ready, and a commit waits.
     assert_eq!(psql(&primary.url, "SELECT 1"), "1");
     let (waiting_url, later) =
         (primary.url.clone(), "CREATE TABLE kept (x int); INSERT INTO kept VALUES (1)");
@@ -31,7 +31,7 @@ async fn a_commit_is_answered_when_the_standby_has_it() {
     until("synchronous standby", || (psql(&primary.url, state) == "postgres-2|streaming|sync").then_some(()))
         .await;
     assert_eq!(psql(&standby.url, "SELECT pg_is_in_recovery()"), "t");
-    // What a commit has answered is on the standby's disk; showing it comes a moment later.
+    // An answered commit is on the standby's disk; it becomes visible a moment later.
     psql(&primary.url, "INSERT INTO kept VALUES (41)");
     until("row on the standby", || (psql(&standby.url, "SELECT sum(x) FROM kept") == "42").then_some(()))
         .await;

@@ -1,4 +1,4 @@
-//! What running services say of themselves is what was done to them.
+//! Statistics of running services match the operations done on them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::stand::{Stand, Up, Wanted, or_skip};
 /// Longer than anything here takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-/// A service that is asked, over one connection.
+/// A service under query, over one connection.
 struct Talk {
     asker: Asker,
     values: Vec<Statistic>,
@@ -31,7 +31,7 @@ impl Talk {
         Talk { asker: Asker::new(asked, at), values: asked.values.clone() }
     }
 
-    /// The next answer, however many questions a busy machine leaves without one.
+    /// Waits for the next answer, as a busy machine may leave questions without one.
     async fn told(&mut self) -> Told {
         let answered = async {
             loop {
@@ -47,7 +47,7 @@ impl Talk {
         named.filter_map(|(statistic, value)| Some((statistic.name.clone(), value?))).collect()
     }
 
-    /// All that it should tell, unless some may be absent.
+    /// Checks that all statistics are reported, except those in `absent`.
     async fn all(&mut self, absent: &[&str]) -> Told {
         let told = self.told().await;
         let missing =
@@ -56,7 +56,7 @@ impl Talk {
         told
     }
 
-    /// Asks until all that it tells is right.
+    /// Asks until all statistics are right.
     async fn told_when(&mut self, right: impl Fn(&Told) -> bool) -> Told {
         let mut last = Told::new();
         let wait = async {
@@ -73,15 +73,16 @@ impl Talk {
         last
     }
 
-    /// The answer to one question; none when a busy machine leaves it without.
+    /// Answer to one question; `None` if a busy machine leaves it without one.
     async fn told_at_once(&mut self) -> Option<Told> {
         let values = self.asker.ask().await.ok()?;
         let named = self.values.iter().zip(values);
         Some(named.filter_map(|(statistic, value)| Some((statistic.name.clone(), value?))).collect())
     }
 
-    /// What it tells before and after `act`, with no question in between. One that is left without an answer may count as
-    /// well as any other, and so does its connection until the service knows of its end: then all is done again.
+    /// Statistics before and after `act`, with no question in between. A question without an answer may count
+    /// like any other, and so does its connection until the service notices its end: then everything is
+    /// repeated.
     async fn around<T>(&mut self, act: impl Fn() -> T) -> (Told, Told, Vec<T>) {
         let mut done = Vec::new();
         let both = async {
@@ -98,7 +99,7 @@ impl Talk {
         (before, after, done)
     }
 
-    /// Asks until what was told since `before` is right: some bring their figures up to date now and then.
+    /// Asks until the change since `before` is right: some services update their figures only occasionally.
     async fn until(&mut self, before: &Told, right: impl Fn(&dyn Fn(&str) -> f64) -> bool) {
         let mut last = Told::new();
         let wait = async {
@@ -135,7 +136,7 @@ async fn postgres_tells_of_commits_rows_and_its_log() {
     psql(&up.url, "CREATE TABLE kept (x int)");
     let mut talk = Talk::with(&up);
     talk.all(&[]).await;
-    // The connection of whoever asked before ends a moment after its program.
+    // The connection of the previous client ends a moment after its program.
     let none =
         |told: &Told| ["active", "waiting_for_locks", "connections"].iter().all(|&name| told[name] == 0.0);
     let before = talk.told_when(none).await;
@@ -191,7 +192,7 @@ async fn redis_counts_what_was_asked_of_it() {
         })
         .await;
     let grown = |name: &str| now[name] - before[name];
-    // The question before this one was counted after it was answered.
+    // The previous question was counted after its answer.
     assert_eq!((grown("hits"), grown("misses"), grown("commands")), (2.0, 1.0, 6.0));
     assert_eq!(now["clients"], before["clients"] + 1.0);
     drop((streams, talk));
@@ -212,7 +213,7 @@ async fn memcached_counts_what_was_asked_of_it() {
     end((stand, up)).await;
 }
 
-/// Twenty messages over the bus of the application, from one node to another.
+/// Sends twenty messages over the bus of the application, from one node to another.
 async fn twenty_messages(url: &str) {
     let url: BusUrl = url.parse().unwrap();
     let place = |node| Place { namespace: "statistics", node };
@@ -222,7 +223,7 @@ async fn twenty_messages(url: &str) {
     let all = async {
         let mut messages = 0;
         while messages < 20 {
-            // Whatever was sent before both were there may be lost.
+            // Messages sent before both were connected may be lost.
             if to.is_connected() && from.is_connected() {
                 let _ = from.send(To::Node("to"), vec![7; 100].into());
             }
@@ -279,10 +280,10 @@ async fn web_servers_count_requests_and_connections() {
         for user in 0..7 {
             http(up.main(), "GET", &format!("/auction/user/{user}"), "").unwrap();
         }
-        // Connections at rest stay open.
+        // Idle connections stay open.
         let held: Vec<_> = (0..3).map(|_| connect(up.main())).collect();
         if name == "nginx" {
-            // The connection that asked whether it is ready may still count before.
+            // The connection of the readiness check may still count before.
             let since = Told::from([("requests".to_owned(), before["requests"]), ("active".to_owned(), 0.0)]);
             talk.until(&since, |grown| grown("requests") >= 8.0 && grown("active") >= 4.0).await;
             assert!(talk.told().await["requests"] - before["requests"] < 10_000.0);
@@ -290,7 +291,7 @@ async fn web_servers_count_requests_and_connections() {
             let now = talk.told().await;
             assert!(now["busy"] >= 1.0 && now["idle"] >= 1.0, "{now:?}");
         }
-        // What tells of it is not where clients come.
+        // The status page is not reachable for clients.
         let (head, body) = http(up.main(), "GET", "/barograph/status", "").unwrap();
         assert!(!body.contains("Active connections") && !body.contains("BusyWorkers"), "{head}");
         drop((held, talk));
@@ -322,7 +323,7 @@ async fn haproxy_counts_requests_and_dead_servers() {
 async fn ferretdb_counts_commands() {
     let Some((stand, up)) = one("ferretdb", &[]).await else { return };
     let mut talk = Talk::with(&up);
-    // It does not name a counter that has counted nothing.
+    // It does not list a counter that has counted nothing.
     talk.told().await;
     crate::databases::say_hello(&up);
     let before = talk.all(&[]).await;
@@ -345,7 +346,7 @@ async fn one_that_stands_still_gives_no_answer_and_another_when_it_goes_on() {
         let before = talk.all(&[]).await;
         up.running.pausing().unwrap().pause().unwrap();
         for _ in 0..2 {
-            // Over the connection that there is, and over a new one, which the kernel accepts.
+            // Over the existing connection, and over a new one, which the kernel accepts.
             let none = talk.asker.ask().await.unwrap_err();
             assert!(matches!(none, AskError::Late { .. }), "{name}: {none}");
         }

@@ -1,11 +1,12 @@
-//! What the processes of a unit leave to be seen in /proc.
+//! Traces of a unit's processes in /proc.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// Processes that name the folder in their command line, their environment or as where they are: number and command.
+/// Processes that have the folder in their command line, their environment or as working folder: number and
+/// command.
 pub(crate) fn of_folder(folder: &Path) -> Vec<(u32, String)> {
     let wanted = folder.to_str().unwrap().as_bytes();
     let names = |bytes: Vec<u8>| bytes.windows(wanted.len()).any(|part| part == wanted);
@@ -16,7 +17,7 @@ pub(crate) fn of_folder(folder: &Path) -> Vec<(u32, String)> {
         if there || names(read("cmdline")) || names(read("environ")) {
             let pid = process.file_name().unwrap().to_str().unwrap().parse().unwrap();
             let command = String::from_utf8_lossy(&read("comm")).trim().to_owned();
-            // A process that has ended and was not collected yet has nothing but its name.
+            // An ended process that was not collected yet has only its name.
             if !read("cmdline").is_empty() {
                 found.push((pid, command));
             }
@@ -32,7 +33,7 @@ fn processes() -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Where those processes take TCP connections.
+/// Addresses at which those processes accept TCP connections.
 pub(crate) fn listening(folder: &Path) -> Vec<SocketAddr> {
     let mut sockets = BTreeSet::new();
     for (pid, _) in of_folder(folder) {
@@ -51,7 +52,7 @@ pub(crate) fn listening(folder: &Path) -> Vec<SocketAddr> {
     ours.map(|c| address(c[1])).collect()
 }
 
-/// An address as the kernel shows it: words of four bytes, each with its lowest byte first.
+/// Parses an address of the kernel: words of four bytes, each with its lowest byte first.
 fn address(text: &str) -> SocketAddr {
     let (ip, port) = text.split_once(':').unwrap();
     let bytes: Vec<u8> =
@@ -70,10 +71,10 @@ fn addresses_are_read_as_the_kernel_writes_them() {
     assert_eq!(address("00000000000000000000000001000000:0050").to_string(), "[::1]:80");
 }
 
-/// Segments of shared memory of System V that these processes made; they outlive them unless somebody removes them.
+/// Segments of System V shared memory created by these processes; they remain until they are removed.
 pub(crate) fn segments_of(processes: &[(u32, String)]) -> Vec<String> {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
-    // Column 4 is the process that made it.
+    // Column 4 is the process that created it.
     let maker = |line: &str| line.split_whitespace().nth(4)?.parse::<u32>().ok();
     let ours = |line: &&str| maker(line).is_some_and(|pid| processes.iter().any(|(own, _)| *own == pid));
     table.lines().filter(ours).map(str::to_owned).collect()

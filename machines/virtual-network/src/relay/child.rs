@@ -1,4 +1,4 @@
-//! The switch's hold on a relay.
+//! The switch's control of a relay.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
@@ -13,35 +13,37 @@ use crate::ip::tool;
 use crate::namespace::enter;
 use crate::relay::RelayCount;
 
-/// A relay answers within microseconds; only a machine that is out of memory takes longer than this.
+/// Longest wait for a reply in seconds. A relay replies within microseconds, unless the machine is out of
+/// memory.
 const ANSWER_WAIT_SECONDS: i64 = 10;
 
-/// How a relay is started: the program's path, and the words that make it call [`crate::relay_main`] with the rest.
+/// Command of a relay: the program's path, and the words that make it call [`crate::relay_main`] with the
+/// rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayProgram {
-    /// Its absolute path.
+    /// Absolute path.
     pub program: PathBuf,
-    /// Words before ours, as `["relay"]`.
+    /// First words, as `["relay"]`.
     pub args: Vec<String>,
 }
 
-/// Where a relay stands: between two taps of a namespace, for a host.
+/// Place of a relay: between two taps of a namespace, for a host.
 pub(crate) struct Place<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) host: &'a str,
     /// The tap towards the host.
     pub(crate) inner: &'a str,
-    /// The tap towards the others.
+    /// Tap towards the others.
     pub(crate) outer: &'a str,
-    /// The words of [`priority`].
+    /// Words from [`priority`].
     pub(crate) first: &'a [String],
-    /// Begins its draws.
+    /// Seed of its draws.
     pub(crate) seed: u64,
 }
 
-/// The words before a relay that let it run as soon as it wants to, as the kernel's own queues do: on a machine whose
-/// processors are all busy it would be late by milliseconds. None where this user may not ask for that; a relay then asks
-/// for what it can have by itself.
+/// Returns the words before a relay that let it run as soon as it is ready, as the kernel's own queues do: on
+/// a machine with busy processors it would be late by milliseconds. Empty if this user may not request that;
+/// the relay then requests what it can get by itself.
 pub(crate) fn priority() -> Vec<String> {
     let words = [tool("chrt").to_string_lossy().into_owned(), "--fifo".to_owned(), "1".to_owned()];
     let tried = Command::new(&words[0])
@@ -54,7 +56,7 @@ pub(crate) fn priority() -> Vec<String> {
     if tried.is_ok_and(|status| status.success()) { words.to_vec() } else { Vec::new() }
 }
 
-/// A running relay. Dropping it ends it.
+/// A running relay, ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Relay {
     host: String,
@@ -66,7 +68,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Starts one and waits until it has opened its taps.
+    /// Starts a relay and waits until it has opened its taps.
     pub(crate) fn start(
         program: &RelayProgram,
         place: &Place<'_>,
@@ -95,7 +97,7 @@ impl Relay {
             }
         };
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            // Both were asked for two lines above.
+            // Both were requested two lines above.
             return Err(SwitchError::Stopped("a relay without pipes".to_owned()));
         };
         let host = place.host.to_owned();
@@ -105,18 +107,18 @@ impl Relay {
         if ready.starts_with("{\"ready\":true") { Ok(relay) } else { Err(relay.wrong("start", ready)) }
     }
 
-    /// Its process.
+    /// Returns its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Gives it another delay and loss; frames that wait keep theirs.
+    /// Replaces its delay and loss; frames that wait keep theirs.
     pub(crate) fn set(&mut self, link: &LinkSpec) -> Result<(), SwitchError> {
         let answer = self.ask("change", &format!("set {} {}\n", hold_ns(link), link.loss))?;
         if answer == "done" { Ok(()) } else { Err(self.wrong("change", answer)) }
     }
 
-    /// What it did since it was started.
+    /// Returns its counts since its start.
     pub(crate) fn count(&mut self) -> Result<RelayCount, SwitchError> {
         let answer = self.ask("ask", "count\n")?;
         serde_json::from_str(&answer).map_err(|error| self.wrong("ask", format!("{answer} ({error})")))
@@ -129,7 +131,7 @@ impl Relay {
         self.answer(act)
     }
 
-    /// One line, within the time.
+    /// Reads one line, within the time limit.
     fn answer(&mut self, act: &'static str) -> Result<String, SwitchError> {
         let read = self.read_line();
         match read {
@@ -154,7 +156,7 @@ impl Relay {
         Ok(line.trim_end().to_owned())
     }
 
-    /// Ends it, so that its last words can be read.
+    /// Ends it, so that its last messages can be read.
     fn failed(&mut self, act: &'static str, error: &io::Error) -> SwitchError {
         // It may have ended already, which is why this failed.
         let _ = self.child.kill();
@@ -173,10 +175,10 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // It holds nothing that must be kept, so it is killed at once; one that has ended already is fine.
+        // It holds nothing worth keeping, so it is killed at once; it may have ended already.
         let _ = self.child.kill();
         if self.child.wait().is_ok() {
-            // What cannot be noted stays in the ledger, and the next sweep finds it gone.
+            // An entry that cannot be updated stays in the ledger, and the next sweep finds the process gone.
             let _ = self.ledger.removed(self.entry);
         }
     }

@@ -1,16 +1,16 @@
-//! What a relay did, as it tells it.
+//! Counts of a relay.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Lateness is sorted into steps of this many nanoseconds, ...
+/// Width of a bin of lateness in nanoseconds.
 const STEP_NS: u64 = 20_000;
 
-/// ... up to 20 ms; what is later is told by the maximum.
+/// Number of bins: up to 20 ms; larger values show only in the maximum.
 const STEPS: usize = 1000;
 
-/// Both directions of a relay.
+/// Counts of both directions of a relay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelayCount {
     /// From the host to the switch.
@@ -19,23 +19,23 @@ pub struct RelayCount {
     pub back: LineCount,
 }
 
-/// One direction of a relay. Lateness is the time from when a frame was due until it was handed to the kernel: what the
-/// relay adds to the wanted delay.
+/// Counts of one direction of a relay. Lateness is the time from when a frame was due until it was passed to
+/// the kernel: the relay's addition to the requested delay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCount {
-    /// Frames that were sent on.
+    /// Frames sent.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub bytes: u64,
     /// Frames lost on purpose.
     pub lost: u64,
-    /// Frames lost because the line was full, or because the kernel did not take them.
+    /// Frames lost because the line was full, or because the kernel refused them.
     pub dropped: u64,
-    /// Half of the frames were later than this, in microseconds.
+    /// Median lateness, in microseconds.
     pub late_p50_us: u64,
-    /// One in a hundred was later than this, in microseconds.
+    /// 99th percentile of lateness, in microseconds.
     pub late_p99_us: u64,
-    /// The latest, in microseconds.
+    /// Largest lateness, in microseconds.
     pub late_max_us: u64,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for RelayCount {
     }
 }
 
-/// How late frames were.
+/// Distribution of lateness.
 #[derive(Debug)]
 pub(crate) struct Lateness {
     steps: Vec<u64>,
@@ -81,7 +81,7 @@ impl Lateness {
         self.count += 1;
     }
 
-    /// The upper end of the step in which the value lies.
+    /// Returns the upper end of the bin that contains the quantile.
     pub(crate) fn quantile_us(&self, share: f64) -> u64 {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;

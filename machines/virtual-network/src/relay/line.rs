@@ -1,33 +1,34 @@
-//! One direction of a relay: frames in order, each with the time at which it is due.
+//! One direction of a relay: frames in order, each with its due time.
 
 use std::collections::VecDeque;
 
 use crate::relay::count::{Lateness, LineCount};
 
-/// A full second of half a gigabit per second. A line that holds more is one whose receiver does not keep up.
+/// Largest number of bytes in a line: a full second of half a gigabit per second. Beyond it the receiver is
+/// too slow.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Bounds the frames themselves, for the case that all are small.
+/// Largest number of frames in a line, which bounds small frames.
 const MOST_FRAMES: usize = 1 << 17;
 
-/// What happens to frames.
+/// Treatment of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Setting {
-    /// How long each is held.
+    /// Delay of each frame.
     pub(crate) hold_ns: u64,
-    /// Part that is lost, 0 to 1.
+    /// Share of frames that are lost, 0 to 1.
     pub(crate) loss: f64,
 }
 
 impl Setting {
-    /// Whether a frame that drew this number, even over all numbers, is lost.
+    /// Whether a frame with this draw, uniform over all numbers, is lost.
     fn loses(&self, draw: u64) -> bool {
-        // 53 bits are what a float holds exactly.
+        // A float represents 53 bits exactly.
         (draw >> 11) as f64 / ((1_u64 << 53) as f64) < self.loss
     }
 }
 
-/// Time is in nanoseconds of whatever clock the caller has.
+/// A delay line. Time is in nanoseconds of the caller's clock.
 #[derive(Debug)]
 pub(crate) struct Line {
     frames: VecDeque<(u64, Box<[u8]>)>,
@@ -48,26 +49,26 @@ impl Line {
         }
     }
 
-    /// Takes in a frame that came at `now` and drew `draw`.
+    /// Adds a frame that arrived at `now` with the random number `draw`.
     pub(crate) fn offer(&mut self, frame: &[u8], now: u64, draw: u64, setting: &Setting) {
         if setting.loses(draw) {
             self.count.lost += 1;
         } else if self.held_bytes + frame.len() > MOST_BYTES || self.frames.len() >= MOST_FRAMES {
             self.count.dropped += 1;
         } else {
-            // A shorter delay from now on does not let frames overtake those that wait already.
+            // A shorter delay does not let new frames overtake waiting ones.
             self.last_due = self.last_due.max(now.saturating_add(setting.hold_ns));
             self.held_bytes += frame.len();
             self.frames.push_back((self.last_due, frame.into()));
         }
     }
 
-    /// When the next frame is due.
+    /// Returns the due time of the next frame.
     pub(crate) fn due(&self) -> Option<u64> {
         self.frames.front().map(|(due, _)| *due)
     }
 
-    /// The next frame, if it is due. [`Line::sent`] must be told what became of it.
+    /// Takes the next frame, if it is due. The caller reports the result to [`Line::sent`].
     pub(crate) fn take(&mut self, now: u64) -> Option<Box<[u8]>> {
         let late = now.checked_sub(self.due()?)?;
         let (_, frame) = self.frames.pop_front()?;
@@ -76,7 +77,7 @@ impl Line {
         Some(frame)
     }
 
-    /// Counts a frame that was taken: whether the kernel took it on.
+    /// Counts a taken frame by whether the kernel accepted it.
     pub(crate) fn sent(&mut self, bytes: usize, taken: &std::io::Result<usize>) {
         if taken.is_ok() {
             self.count.frames += 1;

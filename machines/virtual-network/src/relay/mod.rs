@@ -1,8 +1,8 @@
 //! A delay line in user space, for kernels without netem: a process between two taps.
 //!
-//! [`relay_main`] is that process. It is one of its own so that what it uses can be recorded, and so that a busy driver
-//! does not make packets late. [`child::Relay`] is the switch's hold on it. The two talk over the process's stdin and
-//! stdout, and a closed stdin ends it: however the driver ends, no relay stays.
+//! [`relay_main`] is that process. It is separate so that its resource use can be recorded, and so that a
+//! busy driver does not delay packets. [`child::Relay`] controls it from the switch, over the process's stdin
+//! and stdout. A closed stdin ends it: however the driver ends, no relay remains.
 
 mod child;
 mod count;

@@ -1,4 +1,4 @@
-//! The relay as a process: two taps, a timer, and the switch's wishes on stdin.
+//! The relay as a process: two taps, a timer, and the switch's commands on stdin.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,20 +17,20 @@ use crate::clock::{NANOS_PER_SECOND, now_ns};
 use crate::relay::count::RelayCount;
 use crate::relay::line::{Line, Setting};
 
-/// The largest frame a tap gives.
+/// Largest frame of a tap in bytes.
 const LARGEST_FRAME: usize = 65_536 + 64;
 
-/// Frames read from one side before the clock is looked at again: 64 take less than a fifth of a millisecond.
+/// Frames read from one side before the clock is read again: 64 take less than a fifth of a millisecond.
 const FRAMES_PER_LOOK: usize = 64;
 
-/// As much before all others as can be asked for: who comes late falsifies every delay.
+/// Nice value of the highest priority, as a late relay falsifies every delay.
 const PRIORITY: i32 = -20;
 
-/// Runs a relay until its stdin ends. The words are those that the switch gave after the words of its
+/// Runs a relay until its stdin ends. The words are those of the switch, after those of its
 /// [`crate::RelayProgram`].
 ///
 /// # Errors
-/// When the words are not understood, the taps cannot be opened, or one of them goes away.
+/// If the words are invalid, the taps cannot be opened, or one of them disappears.
 pub fn relay_main(words: impl IntoIterator<Item = String>) -> io::Result<()> {
     let words: Vec<String> = words.into_iter().collect();
     let [out, back, hold_ns, loss, seed] = words.as_slice() else {
@@ -57,7 +57,7 @@ fn setting(hold_ns: &str, loss: &str) -> io::Result<Setting> {
     Ok(Setting { hold_ns, loss: loss.ok_or_else(|| wrong("the loss is not a number from 0 to 1"))? })
 }
 
-/// One line to the switch, which always reads what it asked for.
+/// Writes one line to the switch, which always reads the replies to its commands.
 fn say(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes())?;
@@ -65,8 +65,8 @@ fn say(line: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Leaves the session, whose share of the processor it would have part of, and asks for the highest priority. Who is not
-/// root does without; the priority that was reached is told.
+/// Leaves the session, whose share of the processor it would divide, and requests the highest priority. Users
+/// other than root may not get it; returns the priority reached.
 fn come_first() -> i32 {
     let _ = rustix::process::setsid();
     let _ = fs::write("/proc/self/autogroup", PRIORITY.to_string());
@@ -74,7 +74,7 @@ fn come_first() -> i32 {
     rustix::process::getpriority_process(None).unwrap_or(0)
 }
 
-/// The next thing to do.
+/// Next event.
 enum Next {
     Frames,
     Due,
@@ -88,11 +88,11 @@ struct Relay {
     backwards: Line,
     setting: Setting,
     draws: Xoshiro256PlusPlus,
-    /// A timer of the kernel, which is read as a pipe is: the runtime's own timers know whole milliseconds only.
+    /// A timer of the kernel, read like a pipe: the runtime's own timers have a resolution of milliseconds.
     timer: pipe::Receiver,
     armed: Option<u64>,
     wishes: Lines<BufReader<pipe::Receiver>>,
-    /// One for each tap, as both are waited for at once.
+    /// One buffer for each tap, as both are awaited at once.
     frames: [Vec<u8>; 2],
 }
 
@@ -140,7 +140,7 @@ impl Relay {
         if due == self.armed {
             return Ok(());
         }
-        // Zero stops a timer, and a due time is never zero: the machine runs longer than that.
+        // Zero stops a timer, and a due time is never zero: the machine has run longer than that.
         let at = due.unwrap_or(0);
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value = Timespec {
@@ -160,9 +160,9 @@ impl Relay {
             ready = self.timer.readable() => {
                 ready?;
                 let mut expirations = [0; 8];
-                // Nothing to read when it was set anew in between.
+                // Nothing to read if it was set again in between.
                 let _ = self.timer.try_read(&mut expirations);
-                // The kernel has forgotten the time, so the next one is set even if it is the same.
+                // The timer has expired, so the next time is set even if it is the same.
                 self.armed = None;
                 Ok(Next::Due)
             }
@@ -180,7 +180,7 @@ impl Relay {
         }
     }
 
-    /// Takes in what has come from both sides, up to a bound.
+    /// Reads arrived frames from both sides, up to a bound.
     fn take_in(&mut self) -> io::Result<()> {
         let [frame, _] = &mut self.frames;
         for (from, line) in [(&self.out, &mut self.outwards), (&self.back, &mut self.backwards)] {
@@ -216,7 +216,7 @@ fn tap(name: &str) -> io::Result<Tun> {
     built.into_iter().next().ok_or_else(|| wrong("the tap has no queue"))
 }
 
-/// Hands what is due to the kernel.
+/// Passes due frames to the kernel.
 fn pass_on(line: &mut Line, to: &Tun) {
     while let Some(frame) = line.due().and_then(|_| line.take(now_ns())) {
         let taken = to.try_send(&frame);

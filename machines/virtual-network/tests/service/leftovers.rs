@@ -1,4 +1,4 @@
-//! What is left after a kill, and what works without root.
+//! Leftovers after a kill, and functions without root.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -30,7 +30,7 @@ fn said(program: &str, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Everything on this machine that carries the site's name, the ledger's, or its leg's: names of namespaces, devices,
+/// Everything on this machine with the name of the site, the ledger or the leg: names of namespaces, devices,
 /// routes, mounts, processes.
 fn listing(id: &str, ledger: &Path, legs: &[String]) -> Vec<String> {
     let mut found = Vec::new();
@@ -68,8 +68,8 @@ async fn killed_leaves_nothing(dir: &TempDir, id: &str, mut driver: Child, when:
         return;
     }
     let legs = legs(&path);
-    // A child that is just being started holds the ledger's file for an instant, also one of another test. So what was
-    // opened is kept: the next attempt might fail again.
+    // A child that is just being started, even in another test, holds the ledger's file for an instant. An
+    // opened ledger is kept, as the next attempt might fail again.
     let mut opened = None;
     until("the ledger free", || {
         opened = Ledger::open(&path).ok();
@@ -82,7 +82,7 @@ async fn killed_leaves_nothing(dir: &TempDir, id: &str, mut driver: Child, when:
     assert!(again.is_empty(), "{when}: {again:?}");
     let others = ledger.left().iter().filter(|l| !matches!(l.thing, Thing::Process { .. })).count();
     assert_eq!(others, 0, "{when}");
-    // Relays end by themselves, as their stdin has ended; devices go with the kernel's last look at their namespace.
+    // Relays end because their stdin has ended; devices disappear when the kernel removes their namespace.
     until(when, || listing(id, &path, &legs).is_empty());
 }
 
@@ -109,8 +109,9 @@ async fn a_driver_killed_amid_its_steps_leaves_nothing() {
     if !possible() {
         return;
     }
-    // One moment for each line of the ledger: killed as soon as it is there, so amid what it announces. The switch and
-    // its leg have four, each of three hosts two, each of two relays one.
+    // One moment for each line of the ledger: the driver is killed as soon as the line is there, in the
+    // middle of what it announces. The switch and its leg have four, each of three hosts two, each of two
+    // relays one.
     for wanted in 1..=12 {
         let (dir, id) = (tempfile::tempdir().unwrap(), new_id());
         let driver = start(dir.path(), &id, &STEPS);
@@ -135,7 +136,7 @@ async fn a_namespace_in_which_a_process_sits_goes_all_the_same() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // It sits in the namespace when it answers.
+    // It is inside the namespace when it answers.
     std::io::Write::write_all(sitter.stdin.as_mut().unwrap(), b"x").unwrap();
     sitter.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let (path, id) = (place.ledger.path().to_owned(), place.id.clone());
@@ -203,6 +204,6 @@ fn the_switch_works_without_root() {
         tell(&format!("a delay needs /dev/net/tun, which user nobody may not open here: {says}"));
         assert!(says.contains("/dev/net/tun"), "{says}");
     }
-    // A relay ends when its switch is gone, a moment later.
+    // A relay ends a moment after its switch.
     until("everything gone", || listing(&id, Path::new(&ledger), &[]).is_empty());
 }

@@ -24,7 +24,7 @@ async fn a_limit_holds_both_ways() {
     for rate in [20_000_000, 100_000_000] {
         place.switch.shape("a", limit(rate)).await.unwrap();
         for (from, to) in [(&a, &b), (&b, &a)] {
-            // Headers are part of the limit: 1448 of 1514 bytes are the application's.
+            // Headers are part of the limit: 1448 of 1514 bytes are payload.
             let wanted = rate as f64 * 1448.0 / 1514.0;
             one_of(TRIES, || {
                 let got = throughput(from, to, Duration::from_secs(2));
@@ -97,7 +97,7 @@ async fn the_wanted_part_of_packets_is_lost_each_way() {
     let Some(place) = Place::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b) = (place.host("a").await, place.host("b").await);
-    // Neighbours are known before packets get lost.
+    // Neighbours are resolved before packets get lost.
     talks(Some(&b.namespace), echo(Some(&a.namespace), a.address));
     let lossy = LinkSpec { loss: 0.2, ..LinkSpec::default() };
     place.switch.shape("a", lossy).await.unwrap();

@@ -1,4 +1,4 @@
-//! Real traffic over real switches: reach, links, partitions, and what is left after a kill.
+//! Real traffic over real switches: reachability, links, partitions, and leftovers after a kill.
 
 mod leftovers;
 mod links;

@@ -1,4 +1,4 @@
-//! Hosts that are cut off, and heal.
+//! Partitions and their healing.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn partitions_hold_for_links_of_all_kinds_and_through_changes() {
         place.switch.heal().await.unwrap();
         talks(Some(&b.namespace), on_a);
     }
-    // Two groups, and a host that goes from one to the other.
+    // Two groups, and a host that moves from one to the other.
     let cut = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>();
     let c = place.host("c").await;
     place.switch.partition(&cut(&["a", "b"])).await.unwrap();

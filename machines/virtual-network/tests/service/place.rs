@@ -14,19 +14,20 @@ use tempfile::TempDir;
 
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-/// How often a figure is taken at most: a machine that takes the processor away spoils some of them, a wrong link all.
+/// Largest number of measurements: a machine that takes the processor away spoils some of them, a wrong link
+/// all.
 pub(crate) const TRIES: usize = 5;
 
-/// End marks of a group of packets that are sent at most, one for each wait of `QUIET`: four seconds of them.
+/// Largest number of end marks after a group of packets, one for each wait of `QUIET`: four seconds of them.
 const MARKS: usize = 100;
 
-/// After so long without a packet the next end mark is sent.
+/// Time without a packet after which the next end mark is sent.
 const QUIET: Duration = Duration::from_millis(40);
 
-/// From this number on packets are end marks.
+/// Number from which packets are end marks.
 const FIRST_MARK: u64 = 1 << 63;
 
-/// Tests that take the time of packets go one after the other.
+/// Serialises tests that measure the time of packets.
 static TIMED: Mutex<()> = Mutex::new(());
 
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
@@ -40,13 +41,13 @@ pub(crate) struct Place {
     pub(crate) switch: Switch,
 }
 
-/// Figures and reasons, for who reads the output of tests.
+/// Prints figures and reasons, for readers of the tests' output.
 #[expect(clippy::print_stdout, reason = "a skipped test says why, a measurement what it found")]
 pub(crate) fn tell(text: &str) {
     println!("{text}");
 }
 
-/// Whether switches can be made here by this user; says why not.
+/// Whether this user can create switches here; prints the reason if not.
 pub(crate) fn possible() -> bool {
     let missing = lacking(true, false);
     for lacks in &missing {
@@ -58,13 +59,13 @@ pub(crate) fn possible() -> bool {
     missing.is_empty() && !rootless::needed()
 }
 
-/// A name that no other test has.
+/// A name unique to this test.
 pub(crate) fn new_id() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("t{:x}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The program that tests start. Tests lie in `deps`, examples beside it.
+/// The program for tests. Tests are in `deps`, examples beside it.
 pub(crate) fn program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     tests.parent().unwrap().parent().unwrap().join("examples/switch_program")
@@ -91,7 +92,8 @@ impl Place {
     }
 }
 
-/// A server that sends back what it gets, one connection after the other, in a namespace or on the machine.
+/// Starts a server that sends back what it receives, one connection after another, in a namespace or on the
+/// machine.
 pub(crate) fn echo(namespace: Option<&str>, address: IpAddr) -> SocketAddr {
     let listen = move || TcpListener::bind((address, 0)).unwrap();
     let listener = match namespace {
@@ -116,7 +118,7 @@ pub(crate) fn echo(namespace: Option<&str>, address: IpAddr) -> SocketAddr {
     at
 }
 
-/// A connection from a namespace, or from the machine.
+/// Connects from a namespace, or from the machine.
 pub(crate) fn connect(namespace: Option<&str>, to: SocketAddr, wait: Duration) -> std::io::Result<TcpStream> {
     let dial = move || TcpStream::connect_timeout(&to, wait);
     let stream = match namespace {
@@ -127,7 +129,7 @@ pub(crate) fn connect(namespace: Option<&str>, to: SocketAddr, wait: Duration) -
     Ok(stream)
 }
 
-/// Sends a word and waits for it to come back; how long that took.
+/// Sends a word, waits for it to come back, and returns the time.
 pub(crate) fn ask(stream: &mut TcpStream, word: &[u8], wait: Duration) -> std::io::Result<Duration> {
     let start = Instant::now();
     stream.set_read_timeout(Some(wait))?;
@@ -142,8 +144,8 @@ pub(crate) fn talks(from: Option<&str>, to: SocketAddr) {
     ask(&mut connect(from, to, LONG).unwrap(), b"hello", LONG).unwrap();
 }
 
-/// Sends as much as goes for `time` over one connection; bits per second at the receiver, between the first and the
-/// last byte, the first tenth left out. None (0) when nothing came after that.
+/// Sends as much as possible for `time` over one connection. Returns bits per second at the receiver, between
+/// the first and the last byte, without the first tenth; 0 if nothing arrived after that.
 pub(crate) fn throughput(from: &Host, to: &Host, time: Duration) -> f64 {
     let address = to.address;
     let listener = inside(&to.namespace, move || TcpListener::bind((address, 0)).unwrap()).unwrap();
@@ -174,7 +176,7 @@ pub(crate) fn throughput(from: &Host, to: &Host, time: Duration) -> f64 {
     receiver.join().unwrap()
 }
 
-/// How many of `count` packets that were sent from one host arrive at another.
+/// Sends `count` packets from one host to another and returns the number that arrive.
 pub(crate) fn packets(from: &Host, to: &Host, count: u64) -> u64 {
     let (here, there) = (from.address, to.address);
     let receiver = inside(&to.namespace, move || UdpSocket::bind((there, 0)).unwrap()).unwrap();
@@ -185,25 +187,26 @@ pub(crate) fn packets(from: &Host, to: &Host, count: u64) -> u64 {
     for number in 0..count {
         sender.send(&number.to_le_bytes()).unwrap();
         if number % 50 == 49 || number + 1 == count {
-            // So that no queue overflows: what is lost is lost by the link.
+            // In groups, so that no queue overflows: lost packets are lost by the link.
             seen += arrived(&sender, &receiver, FIRST_MARK + number);
         }
     }
     seen
 }
 
-/// Packets that arrive up to this end mark. A link keeps their order, so what was sent before a mark and has not come when
-/// it comes is lost, however late everything is. Marks get lost too, so there are many; where none arrives nothing does.
+/// Counts the packets that arrive before this end mark. A link keeps their order, so packets sent before a
+/// mark and not received before it are lost, however late everything is. Marks get lost too, so there are
+/// many; if none arrives, nothing does.
 fn arrived(sender: &UdpSocket, receiver: &UdpSocket, mark: u64) -> u64 {
     let (mut seen, mut packet) = (0, [0; 8]);
     for _ in 0..MARKS {
-        // One that cannot be sent, as nobody at the other end was heard for so long, is lost like others.
+        // A mark that cannot be sent, as the other end was silent for so long, counts as lost.
         let _ = sender.send(&mark.to_le_bytes());
         let mut marked = false;
         while receiver.recv(&mut packet).is_ok() {
             let number = u64::from_le_bytes(packet);
             marked |= number == mark;
-            // Marks of the group before may still come.
+            // Marks of the previous group may still arrive.
             seen += u64::from(number < FIRST_MARK);
         }
         if marked {
@@ -213,7 +216,7 @@ fn arrived(sender: &UdpSocket, receiver: &UdpSocket, mark: u64) -> u64 {
     seen
 }
 
-/// Looks again and again until `condition` holds; fails after a while.
+/// Polls until `condition` holds; fails after a while.
 pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {

@@ -1,4 +1,4 @@
-//! Who reaches whom.
+//! Reachability between hosts.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ async fn hosts_reach_each_other_and_the_machine_and_are_reached() {
     talks(Some(&b.namespace), on_a);
     talks(None, on_a);
     talks(Some(&a.namespace), on_machine);
-    // A host's own address and its loopback work as on any machine.
+    // A host's own address and its loopback device work as on any machine.
     talks(Some(&a.namespace), on_a);
     let own = echo(Some(&a.namespace), "127.0.0.1".parse().unwrap());
     talks(Some(&a.namespace), own);
@@ -43,7 +43,7 @@ async fn a_host_has_the_settings_of_the_machine_and_low_ports_for_all() {
     assert!(host.settings.contains(&low), "{:?}", host.settings);
 }
 
-/// How long twenty hosts take to be made. None where there are none.
+/// Time to create twenty hosts. `None` if they cannot be created.
 async fn twenty_hosts() -> Option<Duration> {
     let place = Place::new().await?;
     let start = Instant::now();
@@ -63,7 +63,8 @@ async fn twenty_hosts() -> Option<Duration> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_hosts_are_there_quickly() {
-    // Well under two seconds on an idle machine; bound and tries are for one that builds something at the same time.
+    // Well under two seconds on an idle machine; bound and tries allow for a machine that builds at the same
+    // time.
     one_of_async(TRIES, async || match twenty_hosts().await {
         Some(made) if made >= Duration::from_secs(20) => Err(format!("twenty hosts take {made:?}")),
         Some(_) | None => Ok(()),
@@ -116,7 +117,7 @@ async fn an_address_set_aside_goes_from_host_to_host() {
         };
         add("add");
         let on_host = echo(Some(&host.namespace), shared);
-        // The neighbours still know the other host under this address until they ask again.
+        // The neighbours still know the other host under this address until they resolve it again.
         let flush = ["-n", &client.namespace, "neigh", "flush", "all"];
         assert!(Command::new("ip").args(flush).status().unwrap().success());
         talks(Some(&client.namespace), on_host);

@@ -9,7 +9,7 @@ use barograph_testkit::one_of_async;
 
 use crate::place::{JOB, Place, ended_early, until};
 
-/// CPU time that a unit has used, by the accounts it names.
+/// CPU time used by a unit, from its accounts.
 fn used(running: &dyn Running) -> Duration {
     let folders = running.accounts().cgroups;
     let nanos = folders.iter().find_map(|folder| {
@@ -26,19 +26,19 @@ fn used(running: &dyn Running) -> Duration {
     nanos.or_else(micros).expect("some account counts CPU time")
 }
 
-/// A machine that stands still may charge that to whoever ran, and one with other work leaves a unit less than its limit:
-/// so a limit is seen in one of so many stretches of time.
+/// Largest number of stretches in which a limit is observed: a machine that stands still may charge the time
+/// to the running unit, and other work leaves a unit less than its limit.
 const STRETCHES: usize = 8;
 
 /// Cores used over a stretch of time.
 async fn share(used: impl Fn() -> Duration) -> f64 {
-    // The clock first and last: what passes in between makes the share smaller, never larger.
+    // The clock first and last: time in between makes the share smaller, never larger.
     let (begin, before) = (Instant::now(), used());
     tokio::time::sleep(Duration::from_secs(2)).await;
     (used() - before).as_secs_f64() / begin.elapsed().as_secs_f64()
 }
 
-/// The first share that is as wanted.
+/// Returns the first share that meets the condition.
 async fn share_that(used: impl Fn() -> Duration, wanted: impl Fn(f64) -> bool) -> f64 {
     one_of_async(STRETCHES, async || {
         let share = share(&used).await;
@@ -57,7 +57,7 @@ async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
     let running = place.create(&unit).await.unwrap();
     let accounts = running.accounts();
     assert!(accounts.pid.is_some() && !accounts.cgroups.is_empty() && !accounts.machine);
-    // More than the next limit gives, and not much more than this one.
+    // More than the next limit allows, and not much more than this one.
     share_that(|| used(running.as_ref()), |share| (0.1..0.3).contains(&share)).await;
     let allowed = || {
         let text = fs::read_to_string(format!("/proc/{}/status", running.pid().unwrap())).unwrap();
@@ -90,7 +90,7 @@ async fn a_unit_that_takes_too_much_memory_is_ended_and_its_log_says_so() {
     unit.limits.memory_bytes = Some(48 << 20);
     let (ended, log) = ended_early(&place.create(&unit).await.err().unwrap());
     assert_eq!(ended, Ended::Signal(9));
-    // The engine may not have heard of it before the container was gone.
+    // The engine may not have known of it before the container was gone.
     let remarks = [
         "barograph: the kernel ended a process of this unit: out of memory",
         "barograph: somebody else killed this unit; its memory is limited, which may be the reason",

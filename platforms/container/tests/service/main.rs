@@ -1,4 +1,4 @@
-//! Real containers of real engines. Skipped with the reason where there can be none.
+//! Real containers of real engines. Skipped, with the reason, where there can be none.
 
 mod disks;
 mod limits;

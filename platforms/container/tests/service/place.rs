@@ -13,12 +13,12 @@ use tempfile::TempDir;
 
 use crate::shared::{Shared, engine_or_skip, fresh_id, no_relay};
 
-/// Only what hangs takes so long, also where services start on a machine with much else to do.
+/// Longer than anything that does not hang, also for starts of services on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
 pub(crate) const SERVICE: Readiness = Readiness::StdoutLine { timeout: LONG };
 pub(crate) const JOB: Readiness = Readiness::Exit { timeout: LONG };
 
-/// Where a site and its units keep their things.
+/// Folders of a site and its units.
 pub(crate) struct Place {
     pub(crate) site: Option<Box<dyn Site>>,
     pub(crate) spec: SiteSpec,
@@ -32,7 +32,7 @@ pub(crate) fn host(name: &str) -> HostSpec {
 }
 
 impl Place {
-    /// A site with hosts `a` and `b` on the shared engine; `None` where there can be no engine.
+    /// Opens a site with hosts `a` and `b` on the shared engine; `None` if there can be no engine.
     pub(crate) async fn open(options: &[(&str, &str)]) -> Option<Place> {
         Place::open_with(vec![host("a"), host("b")], options).await
     }
@@ -44,7 +44,7 @@ impl Place {
         Some(place)
     }
 
-    /// The same, without a site.
+    /// Makes a place without a site.
     pub(crate) fn closed(hosts: Vec<HostSpec>, options: &[(&str, &str)]) -> Option<Place> {
         let engine = engine_or_skip()?;
         let dir = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ impl Place {
         fs::read_to_string(self.dir.path().join(format!("{name}.log"))).unwrap_or_default()
     }
 
-    /// Closes the site and looks that nothing is noted any more.
+    /// Closes the site and checks that the ledger is empty.
     pub(crate) async fn close(mut self) {
         self.site.take().unwrap().close().await.unwrap();
         assert!(self.ledger.left().is_empty(), "{:?}", self.ledger.left());
@@ -116,7 +116,7 @@ pub(crate) fn collector() -> (OnLine, Arc<Mutex<Vec<String>>>) {
     (Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())), lines)
 }
 
-/// Looks again and again until `condition` holds; fails after a while.
+/// Polls until `condition` holds; fails after a while.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {

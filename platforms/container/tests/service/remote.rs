@@ -1,4 +1,4 @@
-//! An engine that does not see our files: reached over TCP, given files through its interface.
+//! An engine that does not see this machine's files: reached over TCP, and given files through its API.
 
 use barograph_platform::{Ended, Platform, Readiness, Step, Unit, UnitFile, User};
 use barograph_platform_container::gone_with;

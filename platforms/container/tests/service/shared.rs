@@ -1,4 +1,4 @@
-//! One engine for all tests that run at the same time; the last of them ends it.
+//! One engine for all simultaneous tests; the last of them ends it.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,10 +10,10 @@ use barograph_platform::Ledger;
 use barograph_platform_container::{OwnEngine, OwnWishes};
 use barograph_virtual_network::RelayProgram;
 
-/// Counts everything that needs a name of its own.
+/// Counter for unique names.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A name that no other site on this machine has, nor as a part of its own: what is left of a site is found by it.
+/// A name that is unique on this machine, even as a part of another: leftovers of a site are found by it.
 pub(crate) fn fresh_id(prefix: &str) -> String {
     format!("{prefix}{}-{:02}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }
@@ -23,20 +23,20 @@ pub(crate) fn no_relay() -> RelayProgram {
     RelayProgram { program: "/bin/false".into(), args: Vec::new() }
 }
 
-/// Figures and reasons, for whoever reads the output of the tests.
+/// Prints figures and reasons, for readers of the tests' output.
 #[expect(clippy::print_stdout, reason = "a skipped test says why, and a measured figure is shown")]
 pub(crate) fn say(text: &str) {
     println!("{text}");
 }
 
-/// Whether an engine can be started here; the line `skipped: ...` says why not.
+/// Whether an engine can be started here; prints `skipped: ...` with the reason if not.
 pub(crate) fn can_have_an_engine() -> bool {
     let missing = OwnEngine::lacking();
     missing.iter().take(1).for_each(|missing| say(&format!("skipped: {missing}")));
     missing.is_empty()
 }
 
-/// An engine that runs.
+/// A running engine.
 pub(crate) struct Shared {
     pub(crate) address: String,
     pub(crate) tcp: String,
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Part of the engine's addresses, for one site.
+    /// Returns a part of the engine's addresses, for one site.
     pub(crate) fn subnet(&self) -> String {
         let part = self.given.fetch_add(1, Ordering::Relaxed) % 16 * 16;
         format!("{}{part}/28", self.subnet.strip_suffix("0/24").unwrap())
@@ -65,7 +65,7 @@ impl Drop for Shared {
     }
 }
 
-/// The engine; or `None` after the line `skipped: ...` when this machine cannot have one.
+/// Returns the engine; or `None` after the line `skipped: ...` if this machine cannot have one.
 pub(crate) fn engine_or_skip() -> Option<Arc<Shared>> {
     if !can_have_an_engine() {
         return None;
@@ -89,15 +89,15 @@ fn start() -> Shared {
     Shared { address, tcp, leg, subnet, given, stop: Some(stop), thread: Some(thread) }
 }
 
-/// Where an engine is: its sockets, the machine as it sees it, its addresses.
+/// Addresses of an engine: its socket, its TCP address, the machine's address for containers, and the subnet.
 type Told = (String, String, IpAddr, String);
 
-/// Starts it, waits until nobody needs it, ends it, and looks that nothing is left.
+/// Starts an engine, waits until it is no longer needed, ends it, and checks that nothing is left.
 fn keep(tell: &SyncSender<Told>, stopped: &Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
-    // Longer than the path of a socket may be, as the folders of runs inside of studies are.
+    // Longer than the path of a socket may be, as folders of runs inside studies are.
     let files = dir.path().join("engine".repeat(20));
     let wishes = OwnWishes { id: fresh_id("cts"), folder: files.clone(), tcp: true };
     runtime.block_on(async {
@@ -106,7 +106,7 @@ fn keep(tell: &SyncSender<Told>, stopped: &Receiver<()>) {
         say(&format!("an engine of our own answered after {:?}", begin.elapsed()));
         let tcp = engine.tcp_address().unwrap();
         tell.send((engine.address(), tcp, engine.leg(), engine.subnet().to_owned())).unwrap();
-        // Its end is the end of the sender.
+        // Ends when the sender is dropped.
         assert!(stopped.recv().is_err());
         engine.close().await.unwrap();
     });

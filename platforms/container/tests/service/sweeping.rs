@@ -12,7 +12,7 @@ use barograph_platform_process::ProcessPlatform;
 use crate::place::{LONG, host, platform};
 use crate::shared::{can_have_an_engine, fresh_id, say};
 
-/// The example beside this test.
+/// Path of the example beside this test.
 fn one_site() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let example = own.parent().unwrap().parent().unwrap().join("examples/one_site");
@@ -20,7 +20,7 @@ fn one_site() -> PathBuf {
     example
 }
 
-/// All sweeps, in the order in which a person's `clean` does them.
+/// All sweeps, in the order of `barograph clean`.
 async fn sweep_all(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let mut swept = platform().sweep(ledger).await?;
     swept.append(ProcessPlatform.sweep(ledger).await?);
@@ -57,7 +57,7 @@ fn traces(id: &str, folder: &Path) -> Vec<String> {
     found
 }
 
-/// Routes and devices of this machine that are those of a switch.
+/// Routes and devices of switches on this machine.
 fn routes() -> Vec<String> {
     let shown = Command::new("ip").args(["-4", "route"]).output().unwrap();
     String::from_utf8(shown.stdout).unwrap().lines().map(str::to_owned).collect()
@@ -107,7 +107,7 @@ impl Driver {
     }
 }
 
-/// A process that the driver was just starting holds the ledger until it has become its program.
+/// A process that the driver was just starting holds the ledger until it executes its program.
 async fn open_of_killed(path: &Path) -> Ledger {
     let begin = Instant::now();
     loop {
@@ -120,7 +120,7 @@ async fn open_of_killed(path: &Path) -> Ledger {
     }
 }
 
-/// Whoever ended has a line in /proc until its new parent has collected it.
+/// An ended process has a line in /proc until its new parent has collected it.
 async fn no_traces(driver: &Driver, when: &str) {
     let begin = Instant::now();
     loop {
@@ -133,7 +133,7 @@ async fn no_traces(driver: &Driver, when: &str) {
     }
 }
 
-/// Sweeps twice and looks that nothing of the site is left.
+/// Sweeps twice and checks that nothing of the site is left.
 async fn nothing_is_left(driver: &Driver, when: &str) {
     let path = driver.dir.path().join("ledger.jsonl");
     let ledger = open_of_killed(&path).await;
@@ -155,7 +155,7 @@ async fn nothing_is_left(driver: &Driver, when: &str) {
 }
 
 impl Driver {
-    /// Whether a route goes through a device that the driver noted.
+    /// Whether a route goes through a device in the driver's ledger.
     fn routes_of(&self, route: &str) -> bool {
         let text = self.ledger_text();
         let device = route.split_once(" dev ").and_then(|(_, rest)| rest.split(' ').next());
@@ -163,7 +163,7 @@ impl Driver {
     }
 }
 
-/// Kinds of things in the order in which they come, with what is noted of them.
+/// Kinds of things in the order of their creation, with their entries.
 const STEPS: [(&str, &str); 13] = [
     ("will", "\"namespace\""),
     ("created", "\"link\""),
@@ -246,7 +246,7 @@ async fn an_opening_that_is_given_up_leaves_nothing() {
             "after {patience_ms} ms the site was {}",
             if opened { "open, and dropped" } else { "given up" }
         ));
-        // What is removed on tasks of their own, and what a sweep removes, must not get in each other's way.
+        // Removals by tasks and by a sweep must not disturb each other.
         let begin = Instant::now();
         let mut swept = sweep_all(&ledger).await.unwrap();
         while !ledger.left().is_empty() || !swept.failed.is_empty() {

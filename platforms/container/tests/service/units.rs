@@ -6,7 +6,7 @@ use barograph_platform::{Ended, Fault, Platform, Readiness, Side, Step, UnitFile
 
 use crate::place::{JOB, LONG, Place, SERVICE, collector, ended_early, host, lives, platform, until};
 
-/// Says that it is ready at any address, and answers `hello` to whoever connects.
+/// Reports readiness at any address, and answers `hello` to every connection.
 const ANSWERING: &str = r#"echo noise >&2; echo hello $COLOUR; echo '{"ready":true,"address":"0.0.0.0:4321"}'
 exec python3 -c '
 import socket
@@ -15,7 +15,7 @@ while True:
     c, _ = s.accept(); c.sendall(b"hello\n"); c.close()
 '"#;
 
-/// Connects to host $1 until something answers, and says what.
+/// Connects to host $1 until something answers, and prints the answer.
 const ASKING: &str = r#"exec python3 -c '
 import socket, sys, time
 for _ in range(5000):
@@ -83,7 +83,7 @@ async fn jobs_tell_their_end_and_failures_say_why() {
     let fault = place.create(&absent).await.err().unwrap();
     assert!(matches!(fault, Fault::Start { .. }), "{fault}");
 
-    // A machine that is busy may not let it speak in a short time.
+    // A busy machine may delay its output.
     let mut said = Vec::new();
     for timeout in [700, 7_000, 70_000].map(Duration::from_millis) {
         let mute = "echo still here >&2; exec sleep 1000";
@@ -160,7 +160,7 @@ async fn a_unit_is_paused_resumed_and_stopped_with_its_own_signal() {
     let length = || place.log("app").len();
     until("ticks", || length() > 0).await;
     running.pausing().unwrap().pause().unwrap();
-    // What was said before the pause may still be on its way; one that goes on is never silent for so long.
+    // Output from before the pause may still be on its way; a running unit is never silent for this long.
     let silence = async {
         loop {
             let before = length();

@@ -1,4 +1,4 @@
-//! What a site is made of, and what is refused.
+//! Creation of sites, and refusals.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What a killed driver leaves, and what works without root.
+//! Leftovers of a killed driver, and functions without root.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
@@ -126,7 +126,7 @@ async fn a_site_opens_and_closes_without_root() {
     driver.until("down");
     assert!(driver.child.wait().unwrap().success());
     until("everything gone", || listing(&id, &path).is_empty());
-    // And killed.
+    // And is killed.
     let (dir, id) = (tempfile::tempdir().unwrap(), new_id());
     fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let mut driver = start(nobody(&[&program]), dir.path(), &id, "0");

@@ -1,4 +1,4 @@
-//! Real sites of namespaces: real services on them, traffic between them, links that change, and what a kill leaves.
+//! Real sites of namespaces: real services, traffic between them, changing links, and leftovers after a kill.
 
 mod disks;
 mod hosts;

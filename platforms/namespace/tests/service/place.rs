@@ -11,10 +11,10 @@ use barograph_platform_namespace::{NamespacePlatform, RelayProgram, rootless};
 use barograph_virtual_network::inside;
 use tempfile::TempDir;
 
-/// Only what hangs takes so long, also where services start on a machine with much else to do.
+/// Longer than anything that does not hang, also for starts of services on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
 
-/// Figures and reasons, for who reads the output of tests.
+/// Prints figures and reasons, for readers of the tests' output.
 #[expect(clippy::print_stdout, reason = "a skipped test says why, a measurement what it found")]
 pub(crate) fn tell(text: &str) {
     println!("{text}");
@@ -24,13 +24,13 @@ pub(crate) fn host(name: &str) -> HostSpec {
     HostSpec { name: name.to_owned(), limits: Limits::default(), link: LinkSpec::default() }
 }
 
-/// A name that no other test has, nor as a part of its own: what carries a name is found by it.
+/// A name that is unique among tests, even as a part of another: things are found by it.
 pub(crate) fn new_id() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("n{:x}-{:02}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The program that tests start. Tests lie in `deps`, examples beside it.
+/// The program for tests. Tests are in `deps`, examples beside it.
 pub(crate) fn own_program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     tests.parent().unwrap().parent().unwrap().join("examples/namespace_program")
@@ -40,7 +40,7 @@ pub(crate) fn platform() -> NamespacePlatform {
     NamespacePlatform::new(RelayProgram { program: own_program(), args: vec!["relay".to_owned()] })
 }
 
-/// A service's program that may lie in several places; says that it is missing.
+/// Returns a service's program at one of several places; prints that it is missing.
 pub(crate) fn program(places: &[&str], package: &str) -> Option<PathBuf> {
     let found = places.iter().map(PathBuf::from).find(|path| path.is_file());
     if found.is_none() {
@@ -49,7 +49,7 @@ pub(crate) fn program(places: &[&str], package: &str) -> Option<PathBuf> {
     found
 }
 
-/// Whether sites can be made here by this user; says why not.
+/// Whether this user can create sites here; prints the reason if not.
 pub(crate) async fn possible(spec: &SiteSpec) -> bool {
     if rootless::needed() {
         tell("skipped: needs root; tests without root run under it");
@@ -82,7 +82,7 @@ impl Place {
         platform().open(&self.spec, &self.ledger).await.unwrap()
     }
 
-    /// A folder of a unit, with its log beside it.
+    /// Creates the folder of a unit, with its log beside it.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.spec.folder.join(name)
     }
@@ -91,13 +91,13 @@ impl Place {
         self.dir.path().join(format!("{name}.log"))
     }
 
-    /// The namespace of a host.
+    /// Returns the namespace of a host.
     pub(crate) fn namespace(&self, host: &str) -> String {
         format!("bg-{}-{host}", self.spec.id)
     }
 }
 
-/// A connection from a host, or from the machine.
+/// Connects from a host, or from the machine.
 pub(crate) fn connect(from: Option<&str>, to: SocketAddr, wait: Duration) -> std::io::Result<TcpStream> {
     let dial = move || TcpStream::connect_timeout(&to, wait);
     let stream = match from {
@@ -108,7 +108,7 @@ pub(crate) fn connect(from: Option<&str>, to: SocketAddr, wait: Duration) -> std
     Ok(stream)
 }
 
-/// Asks with HTTP; the whole answer, and how long it took.
+/// Sends an HTTP request and returns the whole answer and the time it took.
 pub(crate) fn get(stream: &mut TcpStream, path: &str) -> std::io::Result<(String, Duration)> {
     let start = Instant::now();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")?;
@@ -117,7 +117,7 @@ pub(crate) fn get(stream: &mut TcpStream, path: &str) -> std::io::Result<(String
     Ok((answer, start.elapsed()))
 }
 
-/// Looks again and again until `condition` holds; fails after a while.
+/// Polls until `condition` holds; fails after a while.
 pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -126,7 +126,7 @@ pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Everything on this machine that carries the site's name or the ledger's.
+/// Everything on this machine with the name of the site or the ledger.
 pub(crate) fn listing(id: &str, ledger: &Path) -> Vec<String> {
     let said = |program: &str, words: &[&str]| {
         let output = std::process::Command::new(program).args(words).output().unwrap();

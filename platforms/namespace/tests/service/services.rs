@@ -1,4 +1,4 @@
-//! Real services on hosts, asked from others.
+//! Real services on hosts, reached from others.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -123,7 +123,8 @@ async fn postgresql_on_a_host_lets_others_in() {
         ..Unit::new("pg", postgres, Readiness::Answers { ask: Ask::Postgres, address: at, timeout: LONG })
     };
     let running = site.create(&unit, ignore_lines()).await.unwrap();
-    // The first message of PostgreSQL's protocol, version 3: who and where to. `R` asks for a password or lets in.
+    // The first message of PostgreSQL's protocol, version 3: user and database. `R` requests a password or
+    // grants access.
     let mut stream = connect(Some(&place.namespace("app")), at, LONG).unwrap();
     let mut hello = vec![0, 0, 0, 0, 0, 3, 0, 0];
     hello.extend_from_slice(b"user\0postgres\0database\0postgres\0\0");

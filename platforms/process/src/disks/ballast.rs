@@ -1,4 +1,4 @@
-//! Fills a file system to its last byte with one file, and frees it again.
+//! Ballast: one file that fills a file system to its last byte.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -8,19 +8,21 @@ use std::path::Path;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// The file's name.
+/// Name of the file.
 const NAME: &str = ".barograph-ballast";
 
-/// Room is taken in pieces from this size down to [`SMALLEST`].
+/// Largest piece in bytes; space is taken in pieces from this size down to [`SMALLEST`].
 const LARGEST: u64 = 64 << 20;
 
+/// Smallest piece in bytes.
 const SMALLEST: u64 = 4 << 10;
 
-/// Takes all that is free on the file system that is mounted at `folder` and has `bytes`; gives what the file has then.
+/// Takes all free space of the file system with `bytes` bytes that is mounted at `folder`. Returns the size
+/// of the file.
 pub(super) fn fill(folder: &Path, bytes: u64) -> io::Result<u64> {
     let above = folder.parent().unwrap_or(folder);
     if fs::metadata(folder)?.dev() == fs::metadata(above)?.dev() {
-        // Anything but the machine's own disk.
+        // Never fills the machine's own disk.
         return Err(io::Error::other("its file system is not mounted any more"));
     }
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(folder.join(NAME))?;
@@ -29,7 +31,7 @@ pub(super) fn fill(folder: &Path, bytes: u64) -> io::Result<u64> {
     Ok(file.metadata()?.blocks() * 512)
 }
 
-/// Room without content, which costs no writing.
+/// Allocates space without writing.
 fn take(file: &File, bytes: u64) -> io::Result<()> {
     let mut at = file.metadata()?.len();
     let mut piece = LARGEST;
@@ -38,7 +40,7 @@ fn take(file: &File, bytes: u64) -> io::Result<()> {
             Ok(()) => at += piece,
             Err(Errno::NOSPC) => piece /= 2,
             Err(Errno::INTR) => {}
-            // Not every file system can; then it is written.
+            // Not every file system supports it; then the space is written.
             Err(Errno::OPNOTSUPP) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
@@ -47,7 +49,7 @@ fn take(file: &File, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The rest, and what others freed meanwhile.
+/// Writes the rest, and space freed by others meanwhile.
 fn write(file: &mut File, bytes: u64) -> io::Result<()> {
     let mut at = file.seek(SeekFrom::End(0))?;
     let content = [0_u8; SMALLEST as usize];
@@ -62,7 +64,7 @@ fn write(file: &mut File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// A file that is larger than its file system is somewhere else.
+/// Fails if the file exceeds its file system, which means that it is elsewhere.
 fn within(at: u64, bytes: u64) -> io::Result<()> {
     if at <= bytes + LARGEST {
         return Ok(());
@@ -70,7 +72,7 @@ fn within(at: u64, bytes: u64) -> io::Result<()> {
     Err(io::Error::other("more fits on it than it has: this is not its own file system"))
 }
 
-/// Frees what [`fill`] took.
+/// Frees the space taken by [`fill`].
 pub(super) fn free(folder: &Path) -> io::Result<()> {
     fs::remove_file(folder.join(NAME)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::other("it was not filled"),

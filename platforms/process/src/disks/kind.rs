@@ -1,4 +1,4 @@
-//! Which kind of file system a unit can be given here.
+//! Kind of file system for units on this machine.
 
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
@@ -9,26 +9,26 @@ use rustix::process::geteuid;
 
 use crate::preflight::program_of_system;
 
-/// The option of a site that chooses: `ext4` or `tmpfs`. Without it the best one is taken.
+/// Option of a site for the kind: `ext4` or `tmpfs`. By default the best one is used.
 const OPTION: &str = "disks";
 
-/// Asked for a loop device.
+/// Device that allocates loop devices.
 const LOOP_DEVICES: &str = "/dev/loop-control";
 
-/// What is in memory is left this much room, for what else needs memory.
+/// Divisor of the available memory for file systems in memory, which leaves room for everything else.
 const ROOM: u64 = 2;
 
 /// A kind of file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// In a file of this machine, which has holes where nothing was written. Writes reach the disk as others do.
+    /// In a sparse file of this machine. Writes reach the disk as others do.
     Ext4,
-    /// In memory: quicker than a disk, and what is written is never waited for.
+    /// In memory: faster than a disk, and syncing takes no time.
     Tmpfs,
 }
 
 impl Kind {
-    /// As people say it.
+    /// Returns a description for users.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Kind::Ext4 => "ext4 in a file",
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The one that the site asks for, else the best that this machine can; nothing is made.
+    /// Chooses the requested kind, or the best one of this machine; creates nothing.
     pub(crate) fn choose(spec: &SiteSpec) -> Result<Kind, Missing> {
         let whose = spec.disks.first().map_or("", |disk| disk.unit.as_str());
         if !may_mount() {
@@ -61,12 +61,12 @@ impl Kind {
     }
 }
 
-/// Where the program is that makes an ext4.
+/// Returns the program that makes an ext4.
 pub(super) fn maker() -> Option<PathBuf> {
     program_of_system("mkfs.ext4", "e2fsprogs").ok()
 }
 
-/// Tries it in a namespace that goes at once: only that tells whether it is allowed.
+/// Tries to mount in a temporary namespace, as only that shows whether it is allowed.
 fn may_mount() -> bool {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--", "true"]);
@@ -74,7 +74,7 @@ fn may_mount() -> bool {
     geteuid().is_root() && tried.is_ok_and(|status| status.success())
 }
 
-/// What an ext4 in a file lacks.
+/// Returns the missing requirement of an ext4 in a file.
 fn no_ext4() -> Option<Missing> {
     if in_user_namespace() {
         return Some(Missing {
@@ -91,7 +91,7 @@ fn no_ext4() -> Option<Missing> {
     program_of_system("mkfs.ext4", "e2fsprogs").err()
 }
 
-/// All of it may come to be used, and it must not push out what is measured.
+/// Checks the memory: all of the space may become used, and must not displace measured programs.
 fn in_memory(spec: &SiteSpec) -> Result<Kind, Missing> {
     let bytes: u64 = spec.disks.iter().map(|disk| disk.bytes).sum();
     match available_memory().filter(|free| *free / ROOM < bytes) {

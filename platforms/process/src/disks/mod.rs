@@ -1,6 +1,7 @@
-//! File systems of their own for units: made before the unit starts, filled and freed on request, noted so that they go.
+//! File systems of their own for units: created before the unit starts, filled and freed on request, and
+//! recorded.
 //!
-//! Only so the disk of one unit can be full: the machine's own is never filled.
+//! Only these can be full: the machine's own disk is never filled.
 
 mod ballast;
 mod kind;
@@ -21,29 +22,29 @@ use crate::folders::Folders;
 pub(crate) use kind::Kind;
 pub(crate) use mounted::unmount;
 
-/// The file systems of a site.
+/// File systems of a site.
 #[derive(Debug)]
 pub(crate) struct Disks {
     ledger: Ledger,
     wanted: Vec<DiskSpec>,
-    /// `None` when there are none, or when this machine cannot.
+    /// `None` if the site has none, or this machine supports none.
     kind: Option<Kind>,
-    /// The folder for the files that they are in: it goes with the site.
+    /// Folder of the files that contain them; it is removed with the site.
     images: PathBuf,
     made: Mutex<BTreeMap<String, Disk>>,
 }
 
-/// One that is there, or about to be.
+/// A file system that exists, or is about to be created.
 #[derive(Clone, Debug)]
 struct Disk {
     folder: PathBuf,
     bytes: u64,
     entry: Entry,
-    /// It was mounted; else it is being mounted, or nobody waited for that.
+    /// Whether it is mounted; otherwise mounting is in progress, or was abandoned.
     is_there: bool,
 }
 
-/// Why something went wrong, for a fault.
+/// Cause of a fault.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl Disks {
@@ -57,7 +58,7 @@ impl Disks {
         }
     }
 
-    /// Whether no unit has one.
+    /// Whether no unit has a file system.
     pub(crate) fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
@@ -66,11 +67,11 @@ impl Disks {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Mounts the file system of a unit at its working folder, where it is to have one and has none yet.
+    /// Mounts the file system of a unit at its working folder, if it is to have one and has none yet.
     pub(crate) async fn make(&self, unit: &Unit, folders: &Folders) -> Result<(), Fault> {
         let Some(disk) = self.wanted.iter().find(|disk| disk.unit == unit.name) else { return Ok(()) };
         if self.made().get(&unit.name).is_some_and(|disk| disk.is_there) {
-            // It is started again, with what it left.
+            // The unit is started again, with its files.
             return Ok(());
         }
         folders.ensure(&unit.name, &unit.workdir)?;
@@ -90,7 +91,7 @@ impl Disks {
         let entry = self.ledger.will(thing.clone()).map_err(note)?;
         let mut made = Disk { folder: folder.clone(), bytes: disk.bytes, entry, is_there: false };
         self.made().insert(unit.name.clone(), made.clone());
-        // When this fails, or is given up, the next start tries again.
+        // If this fails, or is abandoned, the next start retries.
         mount(&self.ledger, kind, (&image, &folder), disk.bytes).await.map_err(failed)?;
         made.is_there = true;
         self.made().insert(unit.name.clone(), made);
@@ -106,7 +107,7 @@ impl Disks {
         })
     }
 
-    /// Leaves not a byte free.
+    /// Fills the file system to the last byte.
     pub(crate) async fn fill(&self, unit: &Unit) -> Result<Filled, Fault> {
         const ACT: &str = "fill the disk of";
         let Disk { folder, bytes, .. } = self.find(unit, ACT)?;
@@ -115,20 +116,20 @@ impl Disks {
         Ok(Filled { bytes, kind })
     }
 
-    /// Frees what was filled.
+    /// Frees the filled space.
     pub(crate) async fn free(&self, unit: &Unit) -> Result<(), Fault> {
         const ACT: &str = "free the disk of";
         let Disk { folder, .. } = self.find(unit, ACT)?;
         self.blocking(unit, ACT, move || ballast::free(&folder)).await
     }
 
-    /// Unmounts all, after their units have ended.
+    /// Unmounts all file systems, after their units have ended.
     pub(crate) async fn close(&self) -> Result<(), Cause> {
         loop {
             let next = self.made().iter().next().map(|(unit, disk)| (unit.clone(), disk.clone()));
             let Some((unit, disk)) = next else { return Ok(()) };
             unmount(&disk.folder).await?;
-            // A mount that nobody waited for may still come: then a sweep finds it.
+            // An abandoned mount may still be completed: then a sweep finds it.
             if disk.is_there {
                 self.ledger.removed(disk.entry)?;
             }
@@ -136,8 +137,8 @@ impl Disks {
         }
     }
 
-    /// Does something that waits for a disk on a thread of its own. The thread holds the ledger: nothing is unmounted
-    /// under its hands when nobody waits for it any more.
+    /// Runs disk work on a blocking thread. The thread holds the ledger, so that nothing is unmounted during
+    /// its work, even if the caller has given up.
     async fn blocking<T: Send + 'static>(
         &self,
         unit: &Unit,
@@ -158,7 +159,7 @@ impl Disks {
     }
 }
 
-/// What lies in the folder would be hidden.
+/// Refuses a folder with content, which would be hidden.
 fn empty_folder(folder: &Path) -> io::Result<PathBuf> {
     let folder = folder.canonicalize()?;
     match fs::read_dir(&folder)?.next() {
@@ -170,13 +171,13 @@ fn empty_folder(folder: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A file with an empty ext4, of which nothing is set aside for root, and in which nothing is still to be done later.
+/// Makes a file with an empty ext4, without blocks reserved for root and without deferred initialisation.
 async fn make_image(ledger: &Ledger, image: &Path, bytes: u64) -> Result<(), Cause> {
     let maker = kind::maker().ok_or("mkfs.ext4 is not there")?;
     if let Some(folder) = image.parent() {
         fs::create_dir_all(folder)?;
     }
-    // One of an attempt that failed is emptied.
+    // A file of a failed attempt is emptied.
     File::create(image)?.set_len(bytes)?;
     let now = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
     let words = ["-q", "-F", "-m", "0", "-E", now].map(OsString::from);
@@ -197,8 +198,8 @@ async fn mount(
     run(ledger, OsStr::new("mount"), words).await
 }
 
-/// Runs a tool to its end, also when nobody waits for it any more: what it makes is swept afterwards, not meanwhile, for
-/// it holds the ledger. What it complains of is the error.
+/// Runs a tool to its end, even if the caller gives up: it holds the ledger, so a sweep follows its work. Its
+/// messages are the error.
 async fn run(
     ledger: &Ledger,
     program: &OsStr,
@@ -250,7 +251,7 @@ mod tests {
         let (disks, folders) = (Disks::new(&spec, &ledger), Folders::new(&spec, &ledger));
         let workdir = dir.path().join("db");
         let unit = Unit { workdir: workdir.clone(), ..Unit::new("db", "/bin/true".into(), Readiness::Runs) };
-        // Polled once and dropped: its mount has been ordered, and comes when this test waits for the first time.
+        // Polled once and dropped: its mount was requested, and happens when this test first waits.
         let mut asked = Box::pin(disks.make(&unit, &folders));
         let first = std::future::poll_fn(|context| Poll::Ready(asked.as_mut().poll(context))).await;
         assert!(first.is_pending());

@@ -1,4 +1,4 @@
-//! What is mounted where, and how it goes again.
+//! Mounts and unmounting.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use tokio::time::{sleep, timeout};
 
-/// A file system that is still used after this long is detached: it goes with its last user.
+/// Time after which a busy file system is detached: it is removed with its last user.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
-/// How often it is tried until then.
+/// Interval between attempts until then.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// Unmounts what is mounted at `path`; says whether something was.
+/// Unmounts the file system at `path`; returns whether there was one.
 pub(crate) async fn unmount(path: &Path) -> io::Result<bool> {
     let orderly = async {
         loop {
@@ -33,7 +33,7 @@ pub(crate) async fn unmount(path: &Path) -> io::Result<bool> {
 }
 
 fn try_unmount(path: &Path, flags: UnmountFlags) -> io::Result<bool> {
-    // Asked first: whoever may not unmount is refused also where there is nothing to unmount.
+    // Checked first: a user who may not unmount is refused even if nothing is mounted.
     if !is_mounted(path)? {
         return Ok(false);
     }
@@ -49,7 +49,7 @@ fn is_mounted(path: &Path) -> io::Result<bool> {
     Ok(places(&text).any(|place| place == path))
 }
 
-/// Where something is mounted, of a text as the kernel has it: the fifth word of each line.
+/// Returns the mount points in a text of the kernel: the fifth word of each line.
 fn places(mountinfo: &str) -> impl Iterator<Item = PathBuf> {
     mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape)
 }

@@ -1,4 +1,4 @@
-//! A driver that is killed at any moment leaves nothing that a sweep does not remove.
+//! A driver killed at any moment leaves nothing that a sweep does not remove.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -41,7 +41,7 @@ async fn a_killed_driver_takes_a_unit_along_that_watches_stdin() {
     driver.kill().unwrap();
     driver.wait().unwrap();
     until("the unit sees the end of its stdin", || !lives(unit));
-    // Its control groups stay, for nobody is there to remove them.
+    // Its control groups stay, as nothing removes them.
     sweep_all(dir.path(), driver.id(), "a unit that watches its stdin").await;
 }
 
@@ -78,10 +78,10 @@ fn ledger_lines(dir: &Path) -> usize {
     fs::read(dir.join("ledger.jsonl")).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// Sweeps what the driver `pid` left, twice, and expects that nothing is left.
+/// Sweeps twice after the driver `pid`, and checks that nothing is left.
 async fn sweep_all(dir: &Path, pid: u32, moment: &str) {
     let start = Instant::now();
-    // A child that has not run its program yet still holds the ledger.
+    // A child that has not executed its program yet still holds the ledger.
     let ledger = loop {
         match Ledger::open(dir.join("ledger.jsonl")) {
             Err(LedgerError::InUse { .. }) if start.elapsed() < LONG => tokio::task::yield_now().await,
@@ -112,12 +112,12 @@ async fn killed_after_each_line(hold: &str) {
         let mut driver = whole_site(dir.path(), hold);
         let mut last = "ready";
         if lines > ready {
-            // These come when it stops.
+            // These lines come when it stops.
             until("the driver is ready", || has_said(dir.path(), "ready"));
             driver.stdin.take().unwrap().write_all(b"\n").unwrap();
             last = "closed";
         }
-        // A process that ends at once is noted with a line less.
+        // A process that ends at once has one line less.
         until("the driver writes", || ledger_lines(dir.path()) >= lines || has_said(dir.path(), last));
         driver.kill().unwrap();
         driver.wait().unwrap();
@@ -125,7 +125,7 @@ async fn killed_after_each_line(hold: &str) {
     }
 }
 
-/// The number of lines when the site is ready, and those of a whole life, which leaves nothing.
+/// Returns the number of lines when the site is ready, and of a whole life, which leaves nothing.
 fn whole_life(hold: &str) -> (usize, usize) {
     let dir = tempfile::tempdir().unwrap();
     let mut driver = whole_site(dir.path(), hold);

@@ -1,4 +1,4 @@
-//! File systems of their own: full on request, free on request, and gone with their site.
+//! File systems of units: filled and freed on request, and removed with their site.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use crate::place::{LONG, Place, until};
 
 const BYTES: u64 = 40 << 20;
 
-/// A site whose unit `db` has a file system of its own; `None` with the reason where this machine cannot.
+/// A site whose unit `db` has a file system of its own; `None`, with a printed reason, if this machine
+/// supports none.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 async fn place(kind: &str) -> Option<Place> {
     let place = Place::with(|spec, dir| {
@@ -34,7 +35,7 @@ async fn place(kind: &str) -> Option<Place> {
     }
 }
 
-/// A job of the unit with the file system; it has a file, so that its folder is laid out behind the mount.
+/// A job of the unit with the file system; it has a file, so that its folder is created after the mount.
 fn job(place: &Place, script: &str) -> Unit {
     Unit {
         workdir: place.spec.folder.join("a/db"),
@@ -58,7 +59,7 @@ fn devices(place: &Place) -> String {
     text.lines().filter(|line| line.contains(&root)).collect()
 }
 
-/// The kernel frees the device with its last user, and programs of the machine look into a new one for a moment.
+/// The kernel frees the device with its last user, and programs of the machine probe a new one for a moment.
 fn until_no_device(place: &Place) {
     until("the loop device is free", || devices(place).is_empty());
 }
@@ -108,7 +109,7 @@ async fn what_a_killed_driver_leaves_mounted_is_swept() {
     let Some(mut place) = place("ext4").await else { return };
     place.start(&job(&place, "true")).await.map(drop).unwrap();
     place.site().disks().unwrap().fill(&job(&place, "")).await.unwrap();
-    // Nothing is closed.
+    // The site is not closed.
     place.site = None;
     assert_eq!(mounts(&place), 1);
     let swept = place.sweep().await;

@@ -1,4 +1,4 @@
-//! However units are held together: nothing of them is left, and their processes are the right ones.
+//! For every way of keeping units together: nothing is left of them, and their processes are the right ones.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::place::{
     ticks, until, until_async,
 };
 
-/// The holds that this machine has, and a place for each.
+/// Ways supported by this machine, with a place for each.
 fn places() -> Vec<(&'static str, Place)> {
     let places = HOLDS.map(|hold| (hold, Place::holding(hold)));
     places.into_iter().filter(|(hold, place)| can(hold, place)).collect()
 }
 
-/// Whether the machine has it; else the reason is printed.
+/// Whether the machine supports it; prints the reason if not.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 fn can(hold: &str, place: &Place) -> bool {
     match Local::look(&place.spec) {
@@ -38,7 +38,7 @@ async fn a_unit_lives_and_ends_alike() {
         let running = place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
         let pid = running.pid().unwrap();
         assert_eq!(Local::open(&place.spec, &place.ledger).hold().name(), hold);
-        // The shell becomes it just after its line.
+        // The shell executes it just after its line.
         let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
         until_async(hold, || name().trim() == "cat").await;
         let above = parent(pid);
@@ -57,8 +57,9 @@ async fn a_unit_lives_and_ends_alike() {
     }
 }
 
-/// Starts daemons as epmd and PostgreSQL do: out of the group and the session, and one without the mark. It is ready when
-/// both have become their program: what has their words alone, and not in a script, is one of them.
+/// Starts daemons as epmd and PostgreSQL do: outside of the group and the session, and one without the mark.
+/// Ready when both have executed their program: a process with only their words, and not within a script, is
+/// one of them.
 fn daemons(place: &Place, forget: &str) -> String {
     let name = place.path("ledger.jsonl").display().to_string();
     format!(
@@ -70,7 +71,7 @@ fn daemons(place: &Place, forget: &str) -> String {
 #[tokio::test]
 async fn daemons_that_flee_the_group_end_with_the_unit() {
     for (hold, mut place) in places() {
-        // What drops the mark as well is lost where only the mark holds it.
+        // A daemon that drops the mark as well is lost if only the mark is used.
         let forget = if hold == "mark" { "" } else { "env -i" };
         for end in ["stop", "kill", "end", "drop"] {
             let running = place.create(&daemons(&place, forget), SERVICE).await.unwrap();
@@ -109,7 +110,7 @@ async fn a_paused_unit_stands_still_with_its_children_and_can_be_stopped() {
         until("both burn", || ticks(pid) > 5 && ticks(child) > 5);
         let pausing = running.pausing().unwrap();
         pausing.pause().unwrap();
-        // A stop reaches a process when a core next looks at it; until then its time goes on.
+        // A stop reaches a process when a core next runs it; until then its time advances.
         until("both stand still", || [pid, child].iter().all(|pid| state(*pid) != Some('R')));
         let before = (ticks(pid), ticks(child));
         // Time passes for others: this loop uses CPU time of its own.
@@ -152,12 +153,12 @@ async fn groups_go_with_their_units_and_sites() {
     assert!(paths.iter().all(|path| !path.exists()), "{paths:?}");
     let above = paths[0].parent().unwrap().parent().unwrap().to_owned();
     assert!(above.is_dir());
-    // Closed with a unit that runs.
+    // Closed with a running unit.
     let pid = second.pid().unwrap();
     place.close().await;
     assert!(!above.exists() && !lives(pid));
     assert_eq!(second.wait_exit().await, Ended::Signal(9));
-    // Dropped with a unit that runs.
+    // Dropped with a running unit.
     let mut other = other;
     let running = other.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
     let above = running.accounts().cgroups[0].parent().unwrap().parent().unwrap().to_owned();
@@ -176,7 +177,7 @@ async fn a_creation_that_fails_leaves_no_group() {
     let group = |path: &std::path::Path| path.is_dir();
     for path in groups_of(std::process::id()) {
         let units = path.join("here");
-        // Other tests of this process have groups of their own; this one's host has no unit any more.
+        // Other tests of this process have groups of their own; this host has no unit any more.
         if place.ledger.left().iter().any(|left| left.thing.to_string().contains(&path.display().to_string()))
         {
             let entries = std::fs::read_dir(&units).unwrap().flatten();

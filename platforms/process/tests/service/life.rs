@@ -1,4 +1,4 @@
-//! The life of one unit: ready, early end, time-out, kill, stop, pause, drop.
+//! The life of one unit: readiness, early end, time-out, kill, stop, pause, drop.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -49,7 +49,7 @@ async fn a_service_that_never_says_ready_is_killed_in_time() {
     let ready = Readiness::StdoutLine { timeout: Duration::from_millis(200) };
     let fault = place.create("echo thinking >&2; exec cat", ready).await.err().unwrap();
     assert!(matches!(fault, Fault::NotReady { .. }), "{fault}");
-    // How far the script came within the time is the machine's affair; what was started must be gone.
+    // The progress of the script within the time depends on the machine; everything started must be gone.
     assert!(place.left().is_empty());
     assert_eq!(processes_naming(place.dir.path()), Vec::<String>::new());
 }
@@ -148,7 +148,8 @@ async fn a_unit_that_ignores_the_request_is_killed_with_its_children() {
 async fn the_signal_that_asks_is_the_unit_s_own() {
     let place = Place::new();
     for (stop, number) in [(StopSignal::Int, 2), (StopSignal::Quit, 3), (StopSignal::Term, 15)] {
-        // Ready only when no shell is on its way to the program any more: one catches what comes, and loses it with the step.
+        // Ready only when no shell precedes the program any more: a shell catches the signal, and loses it
+        // with the step.
         let runs = place.unit("", Readiness::Runs);
         let unit = Unit { program: "/bin/cat".into(), args: Vec::new(), stop, ..runs };
         let running = place.start(&unit).await.unwrap();
@@ -156,7 +157,7 @@ async fn the_signal_that_asks_is_the_unit_s_own() {
     }
 }
 
-/// As a shell starts what it runs in the background.
+/// As a shell starts its background processes.
 #[test]
 fn so_it_is_where_this_program_was_started_to_ignore_it() {
     let this = std::env::current_exe().unwrap();

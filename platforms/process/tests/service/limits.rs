@@ -1,4 +1,4 @@
-//! Limits of units and hosts hold, can be changed, and are never silently left out.
+//! Limits of units and hosts hold, can be changed, and are never silently ignored.
 
 use std::time::{Duration, Instant};
 
@@ -19,11 +19,11 @@ fn cpu(usage: &Usage) -> Duration {
     usage.cpu.unwrap().total
 }
 
-/// A machine that stands still may charge that to whoever ran, and one with other work leaves a unit less than its limit:
-/// so a limit is seen to hold in one of so many stretches.
+/// Largest number of stretches in which a limit is observed: a machine that stands still may charge the time
+/// to the running unit, and other work leaves a unit less than its limit.
 const STRETCHES: usize = 5;
 
-/// What was done while some CPU time was used.
+/// Figures for some amount of used CPU time.
 #[derive(Debug)]
 struct Stretch {
     cores: f64,
@@ -32,13 +32,13 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// It was the limit that held it back, not other work.
+    /// Whether the limit held it back, not other work.
     fn held_back(&self) -> bool {
         self.throttled * 10 > self.periods * 5
     }
 }
 
-/// Watches what is read while `used` of CPU time passes for it.
+/// Observes until it has used `used` of CPU time.
 async fn stretch(read: impl Fn() -> Usage, used: Duration) -> Stretch {
     until_async("it has begun", || cpu(&read()) > Duration::from_millis(50)).await;
     let (start, before) = (Instant::now(), read());
@@ -52,7 +52,7 @@ async fn stretch(read: impl Fn() -> Usage, used: Duration) -> Stretch {
     }
 }
 
-/// Watches until one stretch is as wanted.
+/// Observes until one stretch meets the condition.
 async fn until_one(read: impl Fn() -> Usage, used: Duration, wanted: impl Fn(&Stretch) -> bool) {
     one_of_async(STRETCHES, async || {
         let seen = stretch(&read, used).await;
@@ -81,7 +81,7 @@ async fn the_cpu_time_of_a_unit_is_limited_and_the_limit_can_be_changed() {
     until_one(|| usage(&*running), Duration::from_millis(300), |seen| seen.cores < 0.14).await;
     until_one(|| usage(&*running), Duration::from_millis(300), Stretch::held_back).await;
     limiting.limit(&Limits::default()).unwrap();
-    // How much of a core it gets now depends on what else runs here; that nothing holds it back does not.
+    // Its share of a core now depends on other work; the absence of throttling does not.
     let free = stretch(|| usage(&*running), Duration::from_secs(1)).await;
     assert_eq!(free.throttled, 0, "without a limit: {free:?}");
     let fault = limiting.limit(&cpus(-1.0)).unwrap_err();

@@ -1,5 +1,5 @@
-//! Real processes of this machine: their life, how they are held together, their limits, and what a killed driver
-//! leaves.
+//! Real processes of this machine: their life, how they are kept together, their limits, and leftovers of a
+//! killed driver.
 
 mod deaths;
 mod disks;

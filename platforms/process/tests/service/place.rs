@@ -1,4 +1,4 @@
-//! A folder with a ledger and a site, and what tests look at.
+//! A folder with a ledger and a site, and helpers of tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,15 @@ use barograph_platform_process::{Local, ProcessPlatform};
 use tempfile::TempDir;
 
 pub(crate) const READY: &str = r#"echo '{"ready":true,"address":"127.0.0.1:4321"}'; "#;
-/// Only what hangs takes so long, also where services start on a machine with much else to do.
+/// Longer than anything that does not hang, also for starts of services on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
 pub(crate) const SERVICE: Readiness = Readiness::StdoutLine { timeout: LONG };
 
-/// All ways of holding a unit together that this machine has.
+/// All ways of keeping a unit together.
 pub(crate) const HOLDS: [&str; 3] = ["control-group", "namespace", "mark"];
 
-/// A site on this machine, in a temporary folder. Fields are dropped in this order: the site before its folder.
+/// A site on this machine, in a temporary folder. Fields are dropped in this order: the site before its
+/// folder.
 pub(crate) struct Place {
     pub(crate) site: Option<Box<dyn Site>>,
     pub(crate) ledger: Ledger,
@@ -76,13 +77,13 @@ impl Place {
         ProcessPlatform.sweep(&self.ledger).await.unwrap()
     }
 
-    /// Closes the site and expects that nothing is left.
+    /// Closes the site and checks that nothing is left.
     pub(crate) async fn close(&mut self) {
         self.site.take().unwrap().close().await.unwrap();
         assert_eq!(self.ledger.left(), []);
     }
 
-    /// What the ledger still names of processes and folders; the groups of a site go when it is closed.
+    /// Processes and folders that the ledger still names; the groups of a site are removed when it is closed.
     pub(crate) fn left(&self) -> Vec<barograph_platform::Thing> {
         let group =
             |thing: &barograph_platform::Thing| matches!(thing, barograph_platform::Thing::Cgroup { .. });
@@ -94,7 +95,7 @@ pub(crate) fn host(name: &str) -> HostSpec {
     HostSpec { name: name.to_owned(), ..HostSpec::default() }
 }
 
-/// Whether control groups can be used here; else the reason is printed.
+/// Whether control groups can be used here; prints the reason if not.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 pub(crate) fn groups_or_skip() -> bool {
     let found = Hierarchies::find();
@@ -104,7 +105,7 @@ pub(crate) fn groups_or_skip() -> bool {
     found.is_ok()
 }
 
-/// The first of these programs that is installed; else what is missing is printed.
+/// Returns the first of these programs that is installed; prints what is missing if none is.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 pub(crate) fn program_or_skip(places: &[&str], hint: &str) -> Option<PathBuf> {
     let found = places.iter().map(PathBuf::from).find(|place| place.is_file());
@@ -114,7 +115,7 @@ pub(crate) fn program_or_skip(places: &[&str], hint: &str) -> Option<PathBuf> {
     found
 }
 
-/// Programs of PostgreSQL, of the version that is installed.
+/// Returns a program of the installed version of PostgreSQL.
 pub(crate) fn postgres_or_skip(name: &str) -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let places: Vec<String> =
@@ -129,7 +130,7 @@ pub(crate) fn collector() -> (OnLine, Arc<Mutex<Vec<String>>>) {
     (Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())), lines)
 }
 
-/// Looks again and again until `condition` holds; fails after a while.
+/// Polls until `condition` holds; fails after a while.
 pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -138,7 +139,7 @@ pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// The same where tasks have to go on meanwhile.
+/// As `until`, while tasks continue.
 pub(crate) async fn until_async(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -156,8 +157,8 @@ pub(crate) fn lives(pid: u32) -> bool {
     state(pid).is_some_and(|s| s != 'Z' && s != 'X')
 }
 
-/// Waits until a process that was just started has this in its environment: it shows another one, or none, until it has
-/// become its program.
+/// Waits until a process that was just started has this in its environment: until it has executed its program
+/// it shows another one, or none.
 pub(crate) fn until_environ_has(pid: u32, text: &str) {
     let has = |bytes: Vec<u8>| bytes.split(|byte| *byte == 0).any(|variable| variable == text.as_bytes());
     until("the environment of a child", || fs::read(format!("/proc/{pid}/environ")).is_ok_and(has));
@@ -168,19 +169,20 @@ pub(crate) fn start_ticks(pid: u32) -> u64 {
     text.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap()
 }
 
-/// The children that the first thread of a process started.
+/// Lists the children started by the first thread of a process.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     text.split_whitespace().map(|number| number.parse().unwrap()).collect()
 }
 
-/// The CPU time of a process and its collected children, in ticks.
+/// Returns the CPU time of a process and its collected children, in ticks.
 pub(crate) fn ticks(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     text.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(4).map(|n| n.parse::<u64>().unwrap()).sum()
 }
 
-/// All living processes but this one whose command line or environment names `what`, with their command line.
+/// Lists all living processes but this one with `what` in their command line or environment, by their command
+/// line.
 pub(crate) fn processes_naming(what: &Path) -> Vec<String> {
     let what = what.as_os_str().as_encoded_bytes();
     let names = |bytes: &[u8]| bytes.windows(what.len()).any(|part| part == what);
@@ -197,7 +199,7 @@ pub(crate) fn processes_naming(what: &Path) -> Vec<String> {
     found
 }
 
-/// All control groups of the process `pid`, in all trees, by the name that its sites give them.
+/// Lists all control groups of the process `pid`, in all hierarchies, by the names of its sites.
 pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
     let Ok(hierarchies) = Hierarchies::find() else { return Vec::new() };
     let ours = format!(".{pid}-");

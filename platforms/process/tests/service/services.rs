@@ -1,5 +1,5 @@
-//! Real services through the platform: each question against the service it is meant for, and nothing left of those
-//! that start daemons.
+//! Real services on the platform: each question with its own service, and nothing left of those that start
+//! daemons.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,7 +18,7 @@ fn place() -> Place {
     Place::with(|spec, dir| spec.folder = dir.join("site"))
 }
 
-/// A unit in a folder of its own with one file, which makes the folder.
+/// A unit in a folder of its own with one file, which creates the folder.
 fn unit(place: &Place, name: &str, program: PathBuf, ask: Ask) -> (Unit, u16) {
     let port = place.site().port("here", 0).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -50,7 +50,7 @@ fn postgres(place: &Place) -> Option<Unit> {
     })
 }
 
-/// Everything of the site's folder is gone from the list of processes.
+/// Checks that no process has the site's folder in its command line.
 fn nothing_of(folder: &Path) {
     assert_eq!(processes_naming(folder), Vec::<String>::new());
 }
@@ -73,7 +73,7 @@ async fn postgresql_is_set_up_by_a_step_and_stops_is_killed_and_swept() {
     assert!(
         running.logs().unwrap().tail(9).0.iter().any(|line| line.contains("database system is shut down"))
     );
-    // Its data is there: it starts again without the step.
+    // Its data exist: it starts again without the step.
     let again = Unit { prepare: Vec::new(), ..unit };
     let running = place.start(&again).await.unwrap();
     let started = children(running.pid().unwrap());
@@ -83,7 +83,7 @@ async fn postgresql_is_set_up_by_a_step_and_stops_is_killed_and_swept() {
     assert!(started.iter().all(|pid| !crate::place::lives(*pid)));
     let running = place.start(&again).await.unwrap();
     let started = children(running.pid().unwrap());
-    // A sweep while it runs, as after a driver that was killed.
+    // A sweep while it runs, as after a killed driver.
     let swept = ProcessPlatform.sweep(&place.ledger).await.unwrap();
     assert!(swept.failed.is_empty(), "{swept:?}");
     assert!(started.iter().all(|pid| !crate::place::lives(*pid)) && !folder.exists());
@@ -127,7 +127,7 @@ async fn rabbitmq_leaves_no_epmd() {
     place.close().await;
 }
 
-/// A service that needs nothing but its command; `None` after it was said what is missing.
+/// A service that needs only its command; `None` after printing what is missing.
 fn simple(place: &Place, name: &str) -> Option<Unit> {
     let (places, hint, ask): (&[&str], _, _) = match name {
         "redis" => (&["/usr/bin/redis-server"], "apt-get install -y redis-server", Ask::Redis),
@@ -181,7 +181,7 @@ fn simple(place: &Place, name: &str) -> Option<Unit> {
             )
         }
         _ => {
-            // It runs as root only when it is told so.
+            // It runs as root only with this argument.
             let root = if rustix::process::geteuid().is_root() { " --user=root" } else { "" };
             let options = format!(
                 "--no-defaults{root} --auth-root-authentication-method=normal --skip-test-db \
@@ -221,7 +221,7 @@ async fn each_service_answers_its_question_and_stops() {
 
 #[tokio::test]
 async fn a_service_that_others_answer_for_is_not_ready() {
-    // Somebody listens on the port already, so the service ends; the answer of the other does not count.
+    // The port is in use already, so the service ends; the answer of the other one does not count.
     let place = place();
     let Some(unit) = simple(&place, "nats") else { return };
     let Readiness::Answers { address, .. } = &unit.ready else { unreachable!() };

@@ -1,4 +1,4 @@
-//! A site: its folder, its files and steps, its addresses and ports, and what is missing for it.
+//! A site: its folder, its files and steps, its addresses and ports, and its missing requirements.
 
 use std::fs;
 use std::net::IpAddr;
@@ -70,7 +70,7 @@ async fn a_working_folder_elsewhere_is_noted_and_removed_with_the_site() {
     let running = place.start(&unit).await.unwrap();
     assert!(place.left().contains(&Thing::Directory { path: made.clone() }), "{:?}", place.left());
     running.kill().await.unwrap();
-    // Another unit of the same folder notes nothing anew.
+    // Another unit in the same folder adds no entry.
     place.start(&unit).await.unwrap().kill().await.unwrap();
     assert_eq!(place.left().len(), 1);
     place.close().await;
@@ -204,7 +204,7 @@ async fn the_platform_opens_sites_and_says_what_is_missing() {
     site.close().await.unwrap();
     assert!(!folder.exists());
     assert_eq!(ledger.left(), []);
-    // An empty folder is taken over, and a site that was dropped is swept.
+    // An empty folder is used, and a dropped site is swept.
     fs::create_dir(&folder).unwrap();
     drop(ProcessPlatform.open(&spec, &ledger).await.unwrap());
     assert_eq!(ProcessPlatform.sweep(&ledger).await.unwrap().removed.len(), 1);

@@ -1,4 +1,4 @@
-//! What a ledger still names is swept, and nothing else.
+//! A sweep removes everything that a ledger still names, and nothing else.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -77,7 +77,7 @@ async fn a_process_whose_number_was_never_noted_is_found_by_its_mark() {
 #[tokio::test]
 async fn a_process_that_is_just_becoming_its_program_is_found() {
     let place = Place::new();
-    // Each is met in another moment; the environment of some is not there yet.
+    // Each is met at a different moment; some have no environment yet.
     for _ in 0..50 {
         let entry = place.ledger.will(Thing::Process { program: "/bin/cat".into(), id: None }).unwrap();
         let mut command = Command::new("/bin/cat");
@@ -89,7 +89,7 @@ async fn a_process_that_is_just_becoming_its_program_is_found() {
     }
 }
 
-/// Its first thread ends, and its other one says so and goes on.
+/// Its first thread ends, and its other one reports that and continues.
 const HEADLESS: &str = "
 import ctypes, sys, threading
 
@@ -128,9 +128,9 @@ async fn a_process_that_has_lost_its_first_thread_is_found_by_its_mark() {
     assert_eq!(Ended::from(child.wait().unwrap()), Ended::Signal(9));
 }
 
-/// What a killed run left in a namespace of processes. One process in there was brought from outside: when it is killed, its
-/// end has to be noticed by the one that brought it, which stands still. So long the first process of the namespace is on
-/// its way out.
+/// Leftovers of a killed run in a process namespace. One process in it was brought from outside: its end must
+/// be noticed by its parent outside, which is stopped. Until then the first process of the namespace is
+/// exiting.
 struct Stuck {
     began: Child,
     first: u32,
@@ -181,7 +181,7 @@ fn signal(which: &str, whom: &str) {
     assert!(Command::new("kill").args([which, "--", whom]).status().unwrap().success());
 }
 
-/// Whether this user may make namespaces of processes; else that is printed.
+/// Whether this user can create process namespaces; prints it if not.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 fn namespaces_or_skip() -> bool {
     let mut unshare = Command::new("unshare");
@@ -205,7 +205,7 @@ async fn a_sweep_waits_until_a_namespace_of_processes_is_empty() {
         let began = stuck.began.id();
         place.ledger.done(entry, shell(began, start_ticks(began))).unwrap();
         if killed_before {
-            // As by a run that is killed while it removes its units, or by a sweep that is.
+            // As after a kill of a run, or of a sweep, during the removal of its units.
             signal("-KILL", &format!("-{began}"));
             stuck.began.wait().unwrap();
             until("the end of what was brought", || state(stuck.brought) == Some('Z'));

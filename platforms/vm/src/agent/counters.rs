@@ -1,4 +1,4 @@
-//! What the kernel of this guest counts, read as quickly as can be: its files stay open.
+//! Counters of this guest's kernel. Their files stay open, so that reading is fast.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,14 +11,14 @@ use barograph_platform::{GuestCounters, Running, UnitCounters};
 use barograph_probe::{process_cpu, whole_disks};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Files below `/proc` that say what a machine does.
+/// Files below `/proc` that describe the use of a machine.
 const FILES: [&str; 8] =
     ["stat", "meminfo", "diskstats", "net/dev", "net/snmp", "pressure/cpu", "pressure/memory", "pressure/io"];
 
 pub(super) struct Counters {
     hz: u64,
     disks: Vec<String>,
-    /// The accounts of units, by their numbers.
+    /// Accounts of units, by their numbers.
     units: Mutex<HashMap<u64, Meter>>,
 }
 
@@ -28,7 +28,7 @@ impl Counters {
         Counters { hz, disks: whole_disks(), units: Mutex::default() }
     }
 
-    /// Reads everything now; `running` are the units that run, by their numbers.
+    /// Reads everything now; `running` are the running units, by their numbers.
     pub(super) fn read(&self, running: &[(u64, Arc<dyn Running>)]) -> GuestCounters {
         let read = |name: &str| {
             let text = fs::read_to_string(Path::new("/proc").join(name)).ok()?;

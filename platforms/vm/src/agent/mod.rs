@@ -1,4 +1,4 @@
-//! The agent inside a guest: does what this machine asks for, by the process platform there.
+//! The agent inside a guest: carries out requests of this machine, through the process platform there.
 
 mod counters;
 mod serve;
@@ -10,35 +10,36 @@ use std::path::PathBuf;
 
 use barograph_platform::{LedgerError, SiteSpec};
 
-/// The agent could not do its work; it says so on the guest's console.
+/// An error of the agent, printed on the guest's console.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// The words behind `agent` are not those of a host.
+    /// The words after `agent` do not describe a host.
     #[error("understand the arguments of the agent: {0}")]
     Arguments(String),
-    /// The serial port that leads to the host process is not there: this is no guest of ours.
+    /// The serial port to the host process is missing: this is not a guest of this platform.
     #[error("open the serial port `{0}`")]
     Port(String, #[source] std::io::Error),
-    /// A folder, a thread or the runtime could not be made.
+    /// A folder, a thread or the runtime could not be created.
     #[error("{0}")]
     Begin(&'static str, #[source] std::io::Error),
-    /// The host process was not heard any more, and did not say that it leaves.
+    /// The connection to the host process ended without a farewell.
     #[error("hear the host process: the serial port has ended")]
     PortEnded,
-    /// The guest's own ledger could not be made.
+    /// The guest's own ledger could not be created.
     #[error("begin the guest's ledger")]
     Ledger(#[from] LedgerError),
 }
 
-/// The words behind `agent`.
+/// Words after `agent`.
 #[derive(Debug)]
 struct Words {
     address: IpAddr,
     site: SiteSpec,
 }
 
-/// Runs the agent until it is told to leave, or its port ends. `args` are the words behind those that chose it.
+/// Runs the agent until it is told to end, or its port closes. `args` are the words after those that select
+/// it.
 pub fn agent_main(args: &[String]) -> Result<(), AgentError> {
     let words = understand(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -73,7 +74,7 @@ fn understand(args: &[String]) -> Result<Words, AgentError> {
     }
 }
 
-/// Where the logs of a guest's units lie until this machine has them: on its disk, for they may be long.
+/// Folder of the logs of a guest's units until this machine has them: on its disk, as they may be long.
 fn log_folder(site: &SiteSpec) -> PathBuf {
     site.folder.join(format!(".logs-{}", site.id))
 }

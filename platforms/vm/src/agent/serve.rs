@@ -1,4 +1,4 @@
-//! Answers the requests of the host process, each in a task of its own but for those whose order matters.
+//! Answers requests of the host process, each in a task of its own unless their order matters.
 
 use std::fs::{self, File};
 use std::net::IpAddr;
@@ -17,10 +17,10 @@ use crate::clock::now_nanos;
 use crate::wire::{Ask, Message, Refused, Reply, Request};
 use crate::work::failed;
 
-/// The guest's own ledger. It goes with the guest's memory.
+/// Path of the guest's own ledger, which is lost with the guest's memory.
 const LEDGER: &str = "/run/barograph-ledger";
 
-/// Serves until it is told to leave.
+/// Serves until told to end.
 pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File) -> Result<(), AgentError> {
     let logs = log_folder(&site);
     fs::create_dir_all(&logs).map_err(|error| AgentError::Begin("make the folder of logs", error))?;
@@ -48,7 +48,7 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
                 continue;
             }
             Ask::Keep(wanted) => {
-                // A unit that is created next is none of those that go.
+                // A unit created next is not among those removed.
                 let answer = units.keep(&wanted).await.map_err(|fault| Refused::from(&fault));
                 say_blocking(&voice, Message::Answer { id, answer }).await;
                 continue;
@@ -66,14 +66,14 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
     Err(AgentError::PortEnded)
 }
 
-/// Waiting for the port must not keep a thread of the runtime.
+/// Waiting for the port must not block a thread of the runtime.
 pub(super) async fn say_blocking(voice: &Voice, message: Message) {
     let voice = voice.clone();
-    // Fails only when the runtime ends, and with it everything.
+    // Fails only when the runtime ends, and everything with it.
     let _ = tokio::task::spawn_blocking(move || voice.say(&message, &[])).await;
 }
 
-/// As [`say_blocking`], with nothing behind it.
+/// As [`say_blocking`], with nothing sent after it.
 async fn say_last_blocking(voice: &Voice, message: Message) {
     let voice = voice.clone();
     let _ = tokio::task::spawn_blocking(move || voice.say_last(&message)).await;
@@ -113,13 +113,13 @@ async fn answer(
             synced.map_err(|error| failed("write to the disk", error))?;
             Ok(Reply::Done)
         }
-        // Taken care of before they get here.
+        // Handled before.
         Ask::Leave | Ask::Hold | Ask::GoOn | Ask::Keep(_) => Ok(Reply::Done),
     }
 }
 
-/// Does something with units that may take seconds: a group stands still late, and the kernel makes room before it takes
-/// memory away. Not on this thread, of which the agent has few.
+/// Acts on units, which may take seconds: a group freezes late, and the kernel makes room before it reduces
+/// memory. Runs on another thread, as the agent has few.
 async fn apart(
     units: &Arc<Units>,
     act: &'static str,

@@ -14,19 +14,20 @@ use tokio::sync::mpsc;
 use super::AgentError;
 use crate::wire::{Frames, Message, PORT_NAME, Request, frame};
 
-/// Messages that wait for a host process that does not read. Then units wait too, at their next line.
+/// Bound of the queue of messages to a host process that does not read. Beyond it units wait, too, at their
+/// next line.
 const OUTGOING: usize = 1024;
 
-/// Requests that wait for the agent.
+/// Bound of the queue of requests to the agent.
 const INCOMING: usize = 256;
 
-/// What is read at once.
+/// Bytes per read.
 const PIECE: usize = 64 << 10;
 
-/// Where the kernel names its ports.
+/// Folder in which the kernel names its ports.
 const PORTS: &str = "/sys/class/virtio-ports";
 
-/// Both directions of the port.
+/// Opens both directions of the port.
 pub(super) fn open_port() -> Result<(File, File), AgentError> {
     let failed = |error| AgentError::Port(PORT_NAME.to_owned(), error);
     let path = find_port().map_err(failed)?;
@@ -48,40 +49,41 @@ fn find_port() -> io::Result<PathBuf> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// Work for the writing thread.
+/// Work of the writing thread.
 enum Out {
     Frame(Vec<u8>),
     /// Writes this, then nothing until the other end of the channel is dropped.
     Last(Vec<u8>, Receiver<Infallible>),
 }
 
-/// Says things to the host process, in order.
+/// Sends messages to the host process, in order.
 #[derive(Clone)]
 pub(super) struct Voice {
     out: SyncSender<Out>,
-    /// While it is there, nothing is said.
+    /// While it is set, nothing is sent.
     silence: Arc<Mutex<Option<SyncSender<Infallible>>>>,
 }
 
 impl Voice {
-    /// Says it, and waits while too much is still to be said. What cannot be said is lost with the port.
+    /// Sends a message, and waits while the queue is full. A message that cannot be sent is lost with the
+    /// port.
     pub(super) fn say(&self, message: &Message, raw: &[u8]) {
         if let Ok(bytes) = framed(message, raw) {
             let _ = self.out.send(Out::Frame(bytes));
         }
     }
 
-    /// Says it, and then nothing until [`Voice::go_on`]; what is to be said meanwhile waits.
+    /// Sends a message, and then nothing until [`Voice::go_on`]; later messages wait.
     pub(super) fn say_last(&self, message: &Message) {
         let (silence, wait) = sync_channel(0);
-        // An earlier silence that was not ended would keep this one from being said.
+        // An earlier silence that was not ended would keep this message from being sent.
         self.set_silence(Some(silence));
         if let Ok(bytes) = framed(message, &[]) {
             let _ = self.out.send(Out::Last(bytes, wait));
         }
     }
 
-    /// Says what waits. A silence that has not begun does not begin any more.
+    /// Sends the waiting messages. A silence that has not begun is cancelled.
     pub(super) fn go_on(&self) {
         self.set_silence(None);
     }
@@ -95,7 +97,7 @@ fn framed(message: &impl Serialize, raw: &[u8]) -> io::Result<Vec<u8>> {
     Ok(frame(message, raw)?)
 }
 
-/// Starts the two threads at the port.
+/// Starts the two threads of the port.
 pub(super) fn speak(from: File, to: File) -> Result<(mpsc::Receiver<Request>, Voice), AgentError> {
     let failed = |error| AgentError::Begin("start the threads of the serial port", error);
     let (out, messages) = sync_channel(OUTGOING);
@@ -115,14 +117,14 @@ fn write(messages: &Receiver<Out>, mut to: File) {
             return;
         }
         if let Some(wait) = wait {
-            // Nothing ever comes: it ends.
+            // Nothing ever arrives: the channel closes.
             let _ = wait.recv();
         }
     }
 }
 
-/// A port without somebody at its other end gives nothing at once, and nobody comes back to it: then all is over.
-/// While a guest moves, the other end is there, at the new place.
+/// Reads until the port closes. A port without a process at its other end returns nothing at once, and none
+/// returns to it, so the agent ends. While a guest moves, the other end exists at the new place.
 fn read(mut from: File, requests: &mpsc::Sender<Request>) {
     let mut frames = Frames::default();
     let mut piece = vec![0; PIECE];
@@ -159,7 +161,7 @@ mod tests {
         Message::Line { unit: 1, text: text.to_owned() }
     }
 
-    /// The texts of the next so many lines.
+    /// Reads the texts of the next `count` lines.
     fn hear(from: &mut UnixStream, frames: &mut Frames, count: usize) -> Vec<String> {
         let (mut texts, mut piece) = (Vec::new(), [0; 1000]);
         while texts.len() < count {
@@ -191,7 +193,7 @@ mod tests {
         assert!(full.is_err(), "nothing of it was taken to be said");
         voice.go_on();
         assert_eq!(hear(&mut ours, &mut frames, OUTGOING), waiting);
-        // One that is ended before its turn is none.
+        // A silence that ends before its turn has no effect.
         voice.say_last(&line("last"));
         voice.go_on();
         voice.say(&line("after"), &[]);

@@ -1,4 +1,4 @@
-//! The units of this guest, by the numbers the host process gave them.
+//! Units of this guest, by the numbers from the host process.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,24 +17,24 @@ use super::speak::Voice;
 use crate::wire::{End, Message, Reply};
 use crate::work::failed;
 
-/// How often a log is looked at for more.
+/// Interval between polls of a log.
 const LOG_EVERY: Duration = Duration::from_millis(500);
 
-/// So much of a log goes into one message.
+/// Largest piece of a log in one message, in bytes.
 const LOG_PIECE: u64 = 256 << 10;
 
 type Created = Result<Box<dyn Running>, Fault>;
 
-/// What is known of a unit.
+/// State of a unit.
 enum Known {
-    /// It was asked for.
+    /// It was requested.
     Asked,
     /// It is being created, by this task.
     Coming(AbortHandle),
-    /// It was killed while it was being created. The task may have been done already, and then there is a process.
+    /// It was killed during its creation. The task may have been done already, and then there is a process.
     Killed,
     Running(Arc<dyn Running>),
-    /// It has ended, and that is still to be said.
+    /// It has ended, and its end must still be reported.
     Over,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Units {
     known: Mutex<HashMap<u64, Known>>,
 }
 
-/// The part of a log that was sent.
+/// Sent part of a log.
 struct SentLog {
     unit: u64,
     file: File,
@@ -61,17 +61,17 @@ impl Units {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a unit's log lies in the guest.
+    /// Returns the path of a unit's log in the guest.
     pub(super) fn log_of(&self, name: &str) -> PathBuf {
         self.logs.join(name.replace('/', "-"))
     }
 
-    /// Notes a unit in the order of the requests, before it is created: it can be killed from now on.
+    /// Records a unit in the order of requests, before it is created: from now on it can be killed.
     pub(super) fn announce(&self, number: u64) {
         self.known().insert(number, Known::Asked);
     }
 
-    /// Creates a unit that was announced, and follows it to its end.
+    /// Creates an announced unit, and follows it to its end.
     pub(super) async fn create(self: &Arc<Self>, number: u64, mut unit: Unit) -> Result<Reply, Fault> {
         let act = || format!("create unit `{}`", unit.name);
         let log = self.log_of(&format!("{number}-{}", unit.name));
@@ -134,7 +134,7 @@ impl Units {
         }
     }
 
-    /// The units that run, by their numbers.
+    /// Returns the running units, by their numbers.
     pub(super) fn all_running(&self) -> Vec<(u64, Arc<dyn Running>)> {
         let known = self.known();
         let running = known.iter().filter_map(|(number, known)| match known {
@@ -144,7 +144,7 @@ impl Units {
         running.collect()
     }
 
-    /// A unit that has ended is fine.
+    /// Stops a unit. Succeeds if it has ended already.
     pub(super) async fn stop(&self, number: u64, grace: Duration) -> Result<Reply, Fault> {
         match self.running(number) {
             Some(running) => Ok(Reply::Ended(running.stop(grace).await?.into())),
@@ -152,7 +152,7 @@ impl Units {
         }
     }
 
-    /// Gives up creating it. Returns whether it was not there yet.
+    /// Cancels its creation. Returns whether it did not exist yet.
     fn give_up(&self, number: u64) -> bool {
         match self.known().get_mut(&number) {
             Some(known @ (Known::Asked | Known::Coming(_))) => {
@@ -166,7 +166,7 @@ impl Units {
         }
     }
 
-    /// Kills it, or gives up creating it.
+    /// Kills it, or cancels its creation.
     pub(super) async fn kill(&self, number: u64) -> Result<Reply, Fault> {
         if self.give_up(number) {
             return Ok(Reply::Done);
@@ -177,7 +177,7 @@ impl Units {
         }
     }
 
-    /// Holds it, or lets it go on.
+    /// Pauses or resumes it.
     pub(super) fn pause(&self, number: u64, held: bool) -> Result<Reply, Fault> {
         if let Some(running) = self.running(number)
             && let Some(pausing) = running.pausing()
@@ -195,11 +195,12 @@ impl Units {
         }
     }
 
-    /// Kills all but these, and tells which of these there are: the end of every other one was said before.
+    /// Kills all units but these, and returns the existing ones of these: the end of all others was reported
+    /// before.
     pub(super) async fn keep(&self, wanted: &[u64]) -> Result<Reply, Fault> {
         let (there, unwanted): (Vec<u64>, Vec<u64>) =
             self.known().keys().copied().partition(|number| wanted.contains(number));
-        // Every one is tried; the first fault is the one to look at.
+        // Every one is tried; the first fault is returned.
         let mut first = Ok(());
         for number in unwanted {
             first = first.and(self.kill(number).await.map(drop));
@@ -207,21 +208,21 @@ impl Units {
         first.map(|()| Reply::Kept(there))
     }
 
-    /// Sends the rest of the log, and the end behind it.
+    /// Sends the rest of the log, and then the end.
     async fn finish(&self, following: &mut JoinHandle<()>, unit: u64, end: End) {
         self.known().insert(unit, Known::Over);
         following.abort();
-        // The log lies open in the task: it comes back with it or not at all.
+        // The log is open in the task: it is returned by the task or lost.
         let _ = following.await;
         say_blocking(&self.voice, Message::Ended { unit, end }).await;
         self.known().remove(&unit);
     }
 
-    /// Kills everything.
+    /// Kills all units.
     pub(super) async fn end_all(&self) {
         let numbers: Vec<u64> = self.known().keys().copied().collect();
         for number in numbers {
-            // The guest goes off next.
+            // The guest turns off next.
             let _ = self.kill(number).await;
         }
     }
@@ -237,7 +238,7 @@ impl SentLog {
         Ok(SentLog { unit, file: File::open(path)?, voice: voice.clone() })
     }
 
-    /// Sends what comes, until it is dropped.
+    /// Sends new lines until it is dropped.
     async fn follow(mut self) {
         loop {
             sleep(LOG_EVERY).await;
@@ -245,7 +246,7 @@ impl SentLog {
         }
     }
 
-    /// Sends what has been written since. A log that cannot be read any more is at its end.
+    /// Sends the new part of the log. A log that cannot be read any more has ended.
     fn send_more(&mut self) {
         let mut piece = Vec::new();
         while let Ok(count) = (&mut self.file).take(LOG_PIECE).read_to_end(&mut piece) {
@@ -275,7 +276,7 @@ mod tests {
     use crate::agent::speak::speak;
     use crate::wire::Frames;
 
-    /// The next end that is told.
+    /// Returns the next reported end.
     fn next_end(from: &mut UnixStream, frames: &mut Frames) -> (u64, End) {
         let mut piece = [0; 1000];
         loop {

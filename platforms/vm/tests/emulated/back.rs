@@ -1,4 +1,4 @@
-//! A guest that is taken back to a snapshot: what is there then, and what this side is told.
+//! A guest that is restored to a snapshot: its state, and the reports to this side.
 
 use std::error::Error;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use barograph_platform::{Ended, Fault, Readiness, Running, Site, ignore_lines};
 use crate::echo;
 use crate::site::{LIMIT, Opened, say};
 
-/// On a host on which only this service runs, and which has the snapshot `known`.
+/// Checks on a host that runs only this service, and has the snapshot `known`.
 pub(crate) async fn all(opened: &Opened, host: &str, (echo, known): (&dyn Running, &str)) {
     let machines = opened.vm.machines().unwrap();
     an_unknown_name_is_refused(opened, host, known).await;
@@ -36,7 +36,7 @@ pub(crate) async fn all(opened: &Opened, host: &str, (echo, known): (&dyn Runnin
     assert!(offset.nanos.unsigned_abs() < 50_000_000 + offset.error_nanos, "{offset:?}");
     assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
 
-    // Once more, from a state in which what was kept has ended, too.
+    // Again, from a state in which a unit of the snapshot has ended.
     assert_eq!(kept.kill().await.unwrap(), Ended::Signal(9));
     back(opened, host).await;
     assert_eq!(sleepers(opened, host).await, Vec::<String>::new());
@@ -51,7 +51,7 @@ async fn back(opened: &Opened, host: &str) -> barograph_platform::Moved {
     moved
 }
 
-/// Refuses it with the names that there are, and does nothing.
+/// It is refused with the existing names, and nothing is done.
 async fn an_unknown_name_is_refused(opened: &Opened, host: &str, known: &str) {
     let running = sleep(opened, host, "1004").await;
     let fault: Fault = opened.vm.machines().unwrap().restore(host, "never").await.unwrap_err();
@@ -68,7 +68,7 @@ async fn sleep(opened: &Opened, host: &str, seconds: &str) -> Box<dyn Running> {
     opened.create(&unit, ignore_lines()).await
 }
 
-/// The sleeping units that the guest itself sees.
+/// Returns the sleeping units that the guest itself sees.
 async fn sleepers(opened: &Opened, host: &str) -> Vec<String> {
     let script = "ps -eo args | grep -o '[s]leep 100[0-9]$' | sort -u";
     opened.script("sleepers", host, script).await

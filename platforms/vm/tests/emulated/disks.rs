@@ -4,7 +4,7 @@ use barograph_platform::{Disks, Site, Unit, UnitFile, ignore_lines};
 
 use crate::site::{Opened, say};
 
-/// The unit that has a file system of its own.
+/// The unit with a file system of its own.
 pub(crate) const UNIT: &str = "full";
 
 pub(crate) const BYTES: u64 = 48 << 20;

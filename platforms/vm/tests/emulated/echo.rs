@@ -1,4 +1,4 @@
-//! A service in a guest that gives back what it gets, and somebody outside who never stops asking.
+//! A service in a guest that sends back what it receives, and a client outside that sends without pause.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use barograph_platform::{Readiness, Running, ignore_lines};
 
 use crate::site::{LIMIT, Opened, program};
 
-/// A guest that stands still longer than this has lost its connections, also on a machine with much else to do.
+/// Longest standstill of a guest that keeps its connections, even on a busy machine.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Starts it on a host.
@@ -21,8 +21,8 @@ pub(crate) async fn start(opened: &Opened, host: &str) -> Box<dyn Running> {
     opened.create(&unit, ignore_lines()).await
 }
 
-/// The same as [`once`] on a network that is whole again. A guest on a machine with much else to do may need longer for its
-/// hardware address than the kernel asks for it.
+/// As [`once`], on a network that was healed. A guest on a busy machine may need longer to resolve its
+/// hardware address than the kernel tries.
 pub(crate) fn found_again(address: SocketAddr, text: &str) -> String {
     let begun = Instant::now();
     loop {
@@ -44,7 +44,7 @@ pub(crate) fn once(address: SocketAddr, text: &str, limit: Duration) -> std::io:
     Ok(String::from_utf8(back).unwrap())
 }
 
-/// One connection that is used all the time.
+/// A connection in constant use.
 pub(crate) struct Asking {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<(u64, Duration)>,
@@ -73,7 +73,7 @@ impl Asking {
         Asking { stop, thread }
     }
 
-    /// How often it was answered, and the longest that an answer took.
+    /// Returns the number of answers, and the longest time for one.
     pub(crate) fn end(self) -> (u64, Duration) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()

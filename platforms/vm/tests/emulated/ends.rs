@@ -1,4 +1,4 @@
-//! Sites that cannot be made, folders that are shared, guests that die.
+//! Impossible sites, shared folders, and guests that die.
 
 use barograph_platform::{Ended, Fault, Ledger, Readiness, Site, ignore_lines};
 use barograph_platform_vm::{Program, VmPlatform};
@@ -60,7 +60,7 @@ async fn a_guest_without_an_agent_is_a_fault_with_its_last_words_and_leaves_noth
     for said in ["it went off; its QEMU: exit code 0, because of guest-shutdown", "wanted is agent"] {
         assert!(why.contains(said), "{said} is not in {why}");
     }
-    // The switch and its devices go when they are dropped; the ledger knows when they have gone.
+    // The switch and its devices are removed when dropped; the ledger shows when.
     let begun = std::time::Instant::now();
     while !ledger.left().is_empty() {
         assert!(begun.elapsed() < LIMIT, "{:?}", ledger.left());

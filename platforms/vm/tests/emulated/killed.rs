@@ -1,4 +1,4 @@
-//! A process that is killed while it makes a site: two sweeps, and nothing is left of what its ledger names.
+//! A process that is killed while it creates a site: after two sweeps, nothing in its ledger is left.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use crate::site::{can, program, say, spec};
 
-/// It is killed when its ledger has so many lines: while it makes folders, switch, disks, emulators; while guests boot.
+/// Numbers of ledger lines at which it is killed: while it creates folders, switch, disks, emulators; while
+/// guests boot.
 const STEPS: &[usize] = &[1, 2, 4, 7, 10, 14, 18, 22, 26, 30, 34, 38];
 
-/// The longest wait for a step: some fetch a kernel, make images or boot a guest first.
+/// Longest wait for a step: some first download a kernel, make images or boot a guest.
 const STEP_LIMIT: Duration = Duration::from_secs(900);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,7 +39,7 @@ async fn a_killed_process_leaves_nothing_behind_two_sweeps() {
     kill_at(&place, &site, usize::MAX).await;
 }
 
-/// The same with an empty cache: the kernel is fetched and images are made.
+/// With an empty cache: the kernel is downloaded and images are made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nor_while_the_cache_is_filled() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +61,8 @@ async fn nor_while_the_cache_is_filled() {
     }
 }
 
-/// Kills it when its ledger has so many lines, or when the site is open (then `false`), and sweeps twice.
+/// Kills it when its ledger has `lines` lines, or when the site is open (then returns `false`), and sweeps
+/// twice.
 async fn kill_at(place: &Path, site: &SiteSpec, lines: usize) -> bool {
     let path = place.join("ledger");
     let mut child = begin(site, &path);
@@ -100,7 +102,7 @@ async fn kill_at(place: &Path, site: &SiteSpec, lines: usize) -> bool {
     !open
 }
 
-/// A child that is between its fork and its program holds the lock of the ledger for that instant.
+/// A child between its fork and its program holds the lock of the ledger for that instant.
 async fn open_ledger(path: &Path) -> Ledger {
     let begun = Instant::now();
     loop {
@@ -118,7 +120,7 @@ fn begin(site: &SiteSpec, ledger: &Path) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Everything a ledger has ever named.
+/// Everything that a ledger has ever named.
 fn named(ledger: &Path) -> Vec<Thing> {
     let text = std::fs::read_to_string(ledger).unwrap();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -135,13 +137,13 @@ fn is_there(thing: &Thing) -> bool {
     }
 }
 
-/// An ended process whose new parent has not collected it yet does not.
+/// An ended process that its new parent has not collected yet does not live.
 fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// Living processes whose words or environment have this text, and that are not this one.
+/// Living processes but this one with this text in their command line or environment.
 fn with_text(text: &str) -> Vec<String> {
     let items = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = items.filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! Real virtual machines. One site serves most of it, for each costs seconds to boot.
+//! Real virtual machines. One site serves most tests, as each takes seconds to boot.
 
 mod back;
 mod disks;

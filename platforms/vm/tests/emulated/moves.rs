@@ -1,4 +1,4 @@
-//! Guests that are moved, copied and kept while somebody uses a service in them.
+//! Guests that are moved, copied and saved while a service in them is in use.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::back;
 use crate::echo::{self, Asking};
 use crate::site::{LIMIT, Opened, say};
 
-/// One after the other on the same guest, so that each also works behind the others.
+/// One after another on the same guest, so that each also works after the others.
 pub(crate) async fn all(opened: &Opened) {
     let echo = echo::start(opened, "a").await;
     let address = echo.address().unwrap();
@@ -55,11 +55,11 @@ pub(crate) async fn all(opened: &Opened) {
     let moved = machines.migrate("a").await.unwrap();
     show("live migration, once more", moved, asking.end());
     still_there(opened, "a", echo.as_ref()).await;
-    // In another emulator than that which kept it.
+    // In another emulator than that of the snapshot.
     let moved = machines.restore("a", "late").await.unwrap_or_else(|fault| panic!("{fault:?}"));
     say(&format!("back to a snapshot from before the move: {moved:?}"));
     still_there(opened, "a", echo.as_ref()).await;
-    // The network's faults find the guest at its new place.
+    // Network faults apply to the guest at its new place.
     let network = opened.vm.network().unwrap();
     network.partition(&["a".to_owned()]).await.unwrap();
     echo::once(address, "hej", Duration::from_millis(300)).unwrap_err();
@@ -74,7 +74,7 @@ fn show(what: &str, moved: Moved, (count, longest): (u64, Duration)) {
     assert!(count > 0);
 }
 
-/// Of a move that fails nothing is left behind, not even until a sweep.
+/// A failed move leaves nothing behind, not even until a sweep.
 async fn a_gone_guest_cannot_be_moved(opened: &Opened, host: &str) {
     let is_process = |thing: &Thing| matches!(thing, Thing::Process { .. });
     let processes = || opened.ledger.left().iter().filter(|left| is_process(&left.thing)).count();
@@ -93,7 +93,7 @@ async fn a_gone_guest_cannot_be_moved(opened: &Opened, host: &str) {
     assert_eq!(processes(), before - 1, "{:?}", opened.ledger.left());
 }
 
-/// New connections and new units work too.
+/// Checks that new connections and new units work, too.
 async fn still_there(opened: &Opened, host: &str, echo: &dyn Running) {
     assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
     let unit = opened.unit("still", host, "/bin/true", &[]);

@@ -1,4 +1,4 @@
-//! What all tests begin with: a program for the guests, a site, units.
+//! Common parts of all tests: a program for the guests, a site, units.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use barograph_platform::{
 };
 use barograph_platform_vm::{Program, VmPlatform, VmSite};
 
-/// Only what hangs takes so long: emulated guests are slow, and slower beside those of other tests.
+/// Longer than anything that does not hang: emulated guests are slow, and slower beside other tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 
-/// The same for a guest that boots.
+/// Longest boot of a guest.
 pub(crate) const BOOT_SECONDS: &str = "600";
 
-/// The example of this crate that is agent, relay and echo.
+/// The example of this crate that is agent, relay and echo service.
 pub(crate) fn program() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     own.parent().and_then(Path::parent).unwrap().join("examples/vm_program")
@@ -46,19 +46,19 @@ pub(crate) struct Opened {
     pub(crate) vm: VmSite,
 }
 
-/// Whether this machine can; else the reason is printed.
+/// Whether this machine can create the site; prints the reason if not.
 pub(crate) async fn can(spec: &SiteSpec) -> bool {
     let looked = platform().preflight(spec).await;
     let told = |all: Vec<Missing>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     or_skip(looked.map_err(told)).is_some()
 }
 
-/// What is there; or `None` after the line `skipped: ...`.
+/// Returns the value; or `None` after the line `skipped: ...`.
 pub(crate) fn or_skip<T>(found: Result<T, impl Display>) -> Option<T> {
     found.map_err(|missing| say(&format!("skipped: {missing}"))).ok()
 }
 
-/// Opens a site; `None` after a printed reason when this machine cannot.
+/// Opens a site; `None`, after a printed reason, if this machine cannot.
 pub(crate) async fn open(
     id: &str,
     hosts: &[&str],
@@ -102,7 +102,7 @@ impl Opened {
         self.vm.create(unit, on_line).await.unwrap_or_else(|fault| panic!("{fault:?}"))
     }
 
-    /// Closes the site and looks that nothing is left.
+    /// Closes the site and checks that nothing is left.
     pub(crate) async fn close(self) {
         let disks = self.spec.folder.clone();
         Box::new(self.vm).close().await.unwrap_or_else(|fault| panic!("{fault:?}"));

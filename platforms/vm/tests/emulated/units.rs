@@ -1,4 +1,4 @@
-//! Units in guests: their lines, logs, ends, limits and pauses; a database; two guests that talk.
+//! Units in guests: their lines, logs, ends, limits and pauses; a database; two connected guests.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use barograph_testkit::one_of_async;
 use crate::site::{LIMIT, Opened, cpus, listener, open, or_skip, say};
 use crate::{disks, echo, moves};
 
-/// How often a limit is looked at.
+/// Largest number of observations of a limit.
 const TRIES: usize = 5;
 
-/// What this whole test covers shares two guests; its parts are called in order and each cleans up behind itself.
+/// The whole test uses two guests; its parts are called in order and each cleans up after itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guests_do_what_hosts_do_and_can_be_moved() {
     let begun = Instant::now();
@@ -82,14 +82,14 @@ async fn lines_logs_and_ends(opened: &Opened) {
         "as seen from outside"
     );
     assert_eq!(running.stop(LIMIT).await.unwrap(), Ended::Code(7));
-    // The shell tells of its `sleep` too.
+    // The shell reports its `sleep`, too.
     let log = std::fs::read_to_string(opened.log("service")).unwrap();
     assert!(log.ends_with("bye\n"), "the log is whole after the stop: {log}");
     let running = opened.create(&service, ignore_lines()).await;
     assert_eq!(running.kill().await.unwrap(), Ended::Signal(9));
     let (accounts, pid) = (running.accounts(), running.pid());
     assert!(accounts.machine && accounts.pid.is_some() && pid.is_none());
-    // Dropped while it runs, and dropped while it comes: in both cases it does not run any more.
+    // Dropped while it runs, and dropped during its creation: in both cases it does not run any more.
     drop(opened.create(&service, ignore_lines()).await);
     late.ready = Readiness::StdoutLine { timeout: LIMIT };
     let gave_up =
@@ -108,7 +108,7 @@ async fn lines_logs_and_ends(opened: &Opened) {
     assert_ne!(lines.lock().unwrap()[0], "a", "the machine itself is a host too");
 }
 
-/// Waits for something that comes soon.
+/// Waits for a condition.
 async fn until<F: Future<Output = bool>>(mut holds: impl FnMut() -> F) {
     let begun = Instant::now();
     while !holds().await {
@@ -143,7 +143,7 @@ async fn pauses_and_limits(opened: &Opened) {
     spin.ready = Readiness::Runs;
     spin.limits = cpus(0.9);
     let spinning = opened.create(&spin, ignore_lines()).await;
-    // What the guest does besides takes longer on a busy machine, so it is judged in one of some tries.
+    // Other work of the guest takes longer on a busy machine, so it is judged in one of several tries.
     one_of_async(TRIES, async || {
         spinning.limiting().unwrap().limit(&cpus(0.9)).unwrap();
         let free = busy(opened).await;
@@ -179,7 +179,7 @@ async fn pauses_and_limits(opened: &Opened) {
     );
 }
 
-/// The part of the time that the guest's processor is not idle.
+/// Share of the time in which the guest's processor is not idle.
 async fn busy(opened: &Opened) -> f64 {
     let ticks = || async {
         let sample = opened.vm.counters("a").await.unwrap();

@@ -14,7 +14,7 @@ async fn ask(connections: &Connections, method: Method<'_>) -> Result<Answer, Fa
     connections.send(&Request { method, path: format_args!("/some/{}", 7), headers, body }).await
 }
 
-/// A server that does the next of `acts` for each request, the last one for all that follow.
+/// A server that performs the next of `acts` for each request, and repeats the last one.
 fn server(acts: Vec<Act>) -> Server {
     let turn = AtomicUsize::new(0);
     Server::start(Arc::new(move |_| {
@@ -104,7 +104,7 @@ fn chunks_interim_answers_and_left_overs() {
         let connections = connections(&server, 1);
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"abcde");
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"abcde");
-        // The connection with bytes nobody asked for is not used again.
+        // The connection with surplus bytes is not used again.
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"clean");
     });
 }

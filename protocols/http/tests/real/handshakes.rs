@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{in_words, on_worker, user};
 
-/// The first message of a socket that is opened with these headers, in which `KEY` is the right value. The request
+/// The first message of a socket opened with these headers, in which `KEY` is the right value. The request
 /// offers these subprotocols.
 fn opened(status: &str, headers: &str, offers: &[(&str, &str)]) -> Result<Message, String> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -34,7 +34,7 @@ fn opened(status: &str, headers: &str, offers: &[(&str, &str)]) -> Result<Messag
             let _ = stream.read_to_end(&mut Vec::new());
         });
         on_worker(async {
-            // A connection that is used once says so, except here.
+            // A connection that is used once declares that, except here.
             let connections = user(&url, &Options { policy: Policy::New, ..Options::default() });
             let path = format_args!("/");
             let request = Request { method: Method::GET, path, headers: offers, body: None };

@@ -48,10 +48,10 @@ async fn ask(connections: &Connections, method: Method<'_>, path: &str) -> Resul
     connections.send(&Request { method, path: format_args!("{path}"), headers: &[], body: None }).await
 }
 
-/// A path whose answer waits until somebody publishes, which [`let_go`] does.
+/// A path whose answer waits for a publication by [`let_go`].
 const HELD: &str = "/poll/60000?after=0";
 
-/// Publishes once the site has had so many requests: those that are held were then all in work at once.
+/// Publishes once the site has had `requests` requests: the held ones were then all in progress at once.
 async fn let_go(site: &Site, requests: u64) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     poll_fn(|cx| {
@@ -60,7 +60,7 @@ async fn let_go(site: &Site, requests: u64) {
         }
         let came = site.requests();
         assert!(std::time::Instant::now() < deadline, "{came} of {requests} requests came within a minute");
-        // Everybody else goes on before it is asked again.
+        // Other tasks run before this one is polled again.
         cx.waker().wake_by_ref();
         Poll::Pending
     })
@@ -68,7 +68,7 @@ async fn let_go(site: &Site, requests: u64) {
     site.publish("go");
 }
 
-/// What a request failed with.
+/// The fault of a failed request.
 fn failed<T>(end: Result<T, Fault>) -> Fault {
     match end {
         Ok(_) => panic!("an answer came"),
@@ -76,7 +76,7 @@ fn failed<T>(end: Result<T, Fault>) -> Fault {
     }
 }
 
-/// A fault and what caused it, in words.
+/// A fault and its causes, in words.
 fn in_words(fault: &Fault) -> String {
     let cause = std::error::Error::source(fault).map_or_else(String::new, |why| format!(": {why}"));
     format!("{fault}{cause}")

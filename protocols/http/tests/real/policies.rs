@@ -1,4 +1,4 @@
-//! Who shares which connections, counted at the server.
+//! Sharing of connections, counted at the server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ async fn load(users: &[Connections], at_once: usize) {
     }
 }
 
-/// Connections the site has seen, and the most requests it had at once.
+/// Connections opened at the site, and its highest number of concurrent requests.
 fn seen(policy: Policy, protocol: Protocol, at_once: usize) -> (u64, u64) {
     let site = Site::start(Door::v4(), Speaks::Either).unwrap();
     let options = Options { policy, protocol, streams: 20, ..Options::default() };
@@ -40,7 +40,7 @@ fn seen(policy: Policy, protocol: Protocol, at_once: usize) -> (u64, u64) {
     (site.connections(), site.most_at_once())
 }
 
-/// The same for users whose requests are all held until the last of them has come.
+/// The same for users whose requests are all held until the last of them has arrived.
 fn seen_held(policy: Policy, at_once: usize) -> (u64, u64) {
     let site = Site::start(Door::v4(), Speaks::Either).unwrap();
     let options = Options { policy, protocol: Protocol::Http2, streams: 20, ..Options::default() };
@@ -93,7 +93,7 @@ fn idle_connections_are_closed_when_asked() {
     }
 }
 
-/// Requests by the address they came from.
+/// Requests by source address.
 fn sources(options: &Options, users_asking: u32) -> BTreeMap<String, u32> {
     // The addresses are seen from outside: a listener that answers one request per connection.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -134,7 +134,7 @@ fn source_addresses_take_turns() {
 
 #[test]
 fn a_kept_connection_that_was_closed_is_replaced_once_for_safe_requests_only() {
-    // The server closes after each answer without saying so.
+    // The server closes after each answer without announcing it.
     let server = Server::start(Arc::new(|_| Act::Pieces {
         pieces: vec![b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok".to_vec()],
         pause: std::time::Duration::ZERO,
@@ -150,7 +150,8 @@ fn a_kept_connection_that_was_closed_is_replaced_once_for_safe_requests_only() {
         assert_eq!(counters.opened, 20);
         assert_eq!(server.requests(), 20);
     });
-    // A connection that is reset while the request is on its way: a safe request goes once more, another does not.
+    // A connection that is reset while the request is on its way: a safe request is repeated once, another is
+    // not.
     for (method, answered) in [(barograph_http::Method::GET, true), (barograph_http::Method::POST, false)] {
         let server = Server::start(Arc::new(|request: &barograph_testkit::Request| match request.n {
             1 => Act::Refuse,

@@ -15,7 +15,7 @@ fn through(proxy: SocketAddr, user: &str) -> Options {
     Options { proxy: Some(Proxy::parse(&format!("http://{user}{proxy}")).unwrap()), ..Options::default() }
 }
 
-/// A proxy that opens tunnels for `connections` connections, and the heads of what it was asked.
+/// A proxy that opens tunnels for `connections` connections, and the heads of the requests to it.
 fn tunnels(connections: usize) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -24,7 +24,7 @@ fn tunnels(connections: usize) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     thread::spawn(move || {
         for client in listener.incoming().take(connections) {
             let (client, noted) = (client.unwrap(), Arc::clone(&noted));
-            // A client that only looks whether it is there says nothing.
+            // A client that only probes for it sends nothing.
             thread::spawn(move || tunnel(client, &noted));
         }
     });

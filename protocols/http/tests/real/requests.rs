@@ -1,4 +1,4 @@
-//! What goes out: every method, fields, bodies, the three ways to write a request, and what is no request.
+//! Outgoing requests: every method, fields, bodies, the three ways to write a request, and invalid ones.
 
 use std::io::Write as _;
 
@@ -7,7 +7,7 @@ use barograph_testkit::{Act, Answer as Told, Door, Server, Site, Speaks};
 
 use super::{ask, failed, get, on_worker, user};
 
-/// A server that says what it was asked.
+/// A server that echoes its requests.
 fn mirror() -> Server {
     Server::start(std::sync::Arc::new(|request: &barograph_testkit::Request| {
         let fields: Vec<String> = request.headers.iter().map(|(n, v)| format!("{n}={v}")).collect();

@@ -1,4 +1,4 @@
-//! Raw HTTP/2 frames: what a peer says when it will not go on.
+//! Raw HTTP/2 frames by which a peer ends a request or a connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 
-/// What a client asks, and what a peer says once the head of each of its requests has come.
+/// The client's requests, and the peer's frames after the head of each of them.
 struct Talk<'t> {
     requests: usize,
     body: Option<&'t [u8]>,
@@ -30,7 +30,7 @@ struct Talk<'t> {
     said: &'t [&'t [Vec<u8>]],
 }
 
-/// Reads until there are this many heads of requests; how many there are.
+/// Reads until there are this many heads of requests; returns their number.
 fn await_heads(stream: &mut TcpStream, came: &mut Vec<u8>, wanted: usize) -> usize {
     let mut buffer = [0; 4_096];
     loop {
@@ -49,7 +49,7 @@ fn await_heads(stream: &mut TcpStream, came: &mut Vec<u8>, wanted: usize) -> usi
     }
 }
 
-/// How the requests of a talk end, and how often one was sent again.
+/// Results of the requests of a talk, and the number of repetitions.
 fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -83,7 +83,7 @@ fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
     })
 }
 
-/// What a request ends with when this is said once its head has come.
+/// The result of a request whose head is answered with `said`.
 fn ends_with(said: &[u8]) -> Result<Answer, Fault> {
     let (mut all, repeated) = ends(&Talk { requests: 1, body: None, said: &[&[said.to_vec()]] });
     assert_eq!(repeated, 0);
@@ -147,7 +147,7 @@ fn resets_and_goodbyes_carry_their_reason() {
 
 #[test]
 fn frames_that_make_no_sense_break_the_rules() {
-    // Data on a stream that nobody opened.
+    // Data on a stream that was never opened.
     let fault = failed(ends_with(&frame(0, 0, 77, b"surprise")));
     assert!(matches!(fault, Fault::Frames { protocol: "HTTP/2", .. }), "{fault:?}");
 }

@@ -27,7 +27,7 @@ fn a_name_and_its_addresses() {
     let target = Target::parse(&url, &Options::default()).unwrap();
     assert_eq!((target.path(), target.authority()), ("/a?b=c", &url[7..url.len() - 6]));
     let resolved = target.resolve().unwrap().answering(WAIT).unwrap();
-    // Of the addresses of the name, those remain at which somebody listens.
+    // Of the addresses of the name, those with a listener remain.
     let peers: Vec<String> = resolved.routes().peers().map(ToString::to_string).collect();
     assert_eq!(peers, [server.addr().to_string()]);
     on_worker(async {

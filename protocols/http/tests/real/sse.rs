@@ -12,7 +12,7 @@ async fn open(connections: &Connections, path: &str) -> Result<EventStream, Faul
         .await
 }
 
-/// Name, identifier and data of all that comes.
+/// Name, identifier and data of all events.
 async fn all(stream: &mut EventStream) -> Result<Vec<(String, String, String)>, Fault> {
     let mut found = Vec::new();
     while let Some(event) = stream.next().await? {
@@ -56,7 +56,7 @@ fn a_stream_has_a_connection_beside_the_policy_and_closes_it_when_dropped() {
         let options = Options { policy: barograph_http::Policy::PerUser(1), ..Options::default() };
         let connections = user(&site.url("/"), &options);
         let mut stream = open(&connections, "/feed").await.unwrap();
-        // The one connection of the user is free all the same.
+        // The one connection of the user is still free.
         assert_eq!(get(&connections, "/hello").await.unwrap().status, 200);
         site.publish("news");
         assert_eq!(stream.next().await.unwrap().unwrap().data, "news");

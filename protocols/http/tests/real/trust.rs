@@ -1,4 +1,4 @@
-//! TLS: which HTTP is agreed on, and on how many connections.
+//! TLS: the negotiated HTTP version, and the number of connections.
 
 use barograph_http::{Client, Fault, Options, Policy, Protocol, Target, Tls};
 use barograph_net as net;
@@ -32,7 +32,7 @@ fn a_certificate_that_is_not_believed_is_a_fault_of_connecting() {
     );
 }
 
-/// What the site saw of one request, or the fault.
+/// The site's view of one request, or the fault.
 fn version(offered: &[&'static str], speaks: Speaks, protocol: Protocol) -> Result<String, Fault> {
     let authority = Authority::new().unwrap();
     let door = Door::v4().tls(authority.server().unwrap()).offering(offered);
@@ -40,7 +40,7 @@ fn version(offered: &[&'static str], speaks: Speaks, protocol: Protocol) -> Resu
     let options = Options { protocol, ..trusting(&authority) };
     on_worker(async {
         let connections = user(&site.url("/"), &options);
-        // The second one goes the way that the first one has found.
+        // The second one uses the version found by the first one.
         get(&connections, "/echo").await?;
         let answer = get(&connections, "/echo").await?;
         assert_eq!(site.connections(), 1);

@@ -1,4 +1,4 @@
-//! Requests larger than what the kernel takes at once: answers that come while, or instead of, they are read.
+//! Requests larger than the kernel's buffers: answers that arrive before, or instead of, their reading.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ async fn post(connections: &Connections, body: &[u8]) -> Result<Answer, Fault> {
     connections.send(&Request { method: Method::POST, path, headers: &[], body: Some(body) }).await
 }
 
-/// What `asks` finds at a peer that does this with each of its connections, once the head of a request has come.
+/// Result of `asks` at a peer that does this with each of its connections, after the head of a request.
 fn at<T>(peer: &(impl Fn(TcpStream) + Sync), asks: impl AsyncFnOnce(&Connections) -> T) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -42,7 +42,7 @@ fn at<T>(peer: &(impl Fn(TcpStream) + Sync), asks: impl AsyncFnOnce(&Connections
     })
 }
 
-/// The head of a request, byte by byte: what follows is left to the peer. Nothing where none comes.
+/// Reads the head of a request byte by byte; the rest is left to the peer. `None` without a request.
 fn head(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut one) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -54,7 +54,7 @@ fn head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// Answers with what it reads, as it reads it.
+/// Answers with the bytes it reads, as it reads them.
 fn echo(mut stream: TcpStream) {
     stream.write_all(format!("HTTP/1.1 200 OK\r\ncontent-length: {LARGE}\r\n\r\n").as_bytes()).unwrap();
     let (mut piece, mut left) = (vec![0; 64 << 10], LARGE);

@@ -1,11 +1,11 @@
-//! The ways an answer's end is known, over every way to reach a target.
+//! All ways in which an answer ends, over every way to reach a target.
 
 use barograph_http::{Fault, Method, Options, Protocol};
 use barograph_testkit::{Act, Authority, Door, Server, Site, Speaks, Then, always, has_ipv6, pieces};
 
 use super::{ask, failed, get, on_worker, reaching, user};
 
-/// The same questions to the same site, however it is reached.
+/// The same requests to the same site, over any way to reach it.
 async fn everything(site: &Site, options: &Options) {
     let connections = user(&site.url("/"), options);
     assert_eq!(get(&connections, "/hello").await.unwrap().body(), b"hello");

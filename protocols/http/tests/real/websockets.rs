@@ -23,7 +23,7 @@ async fn talk(connections: &Connections) {
     let bytes = Site::bytes(70_000);
     socket.send_binary(&bytes).await.unwrap();
     assert_eq!(socket.receive().await.unwrap(), Message::Binary(bytes));
-    // The server pings, and says so once it has its answer.
+    // The server pings, and reports when it has its answer.
     socket.send_text("!ping").await.unwrap();
     assert_eq!(socket.receive().await.unwrap(), Message::Text("ponged".to_owned()));
     socket.close().await.unwrap();

@@ -1,10 +1,12 @@
-//! Connections in the clear: where they go, where they come from, and why there is none.
+//! Connections in the clear: destinations, sources, and failures.
 
+use std::cell::Cell;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::rc::Rc;
 
-use barograph_model::Outcome;
-use barograph_net::{Counters, Dialer, Endpoint, Fault, Policy, Routes};
+use barograph_model::{Nanos, Outcome};
+use barograph_net::{Counters, Dialer, Endpoint, Fault, Policy, Routes, Watch};
 use barograph_testkit::Closed;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -21,12 +23,12 @@ fn bytes_go_both_ways_and_are_counted() {
         assert!(stream.is_quiet());
         let open = Counters { opened: 1, bytes_in: 5, bytes_out: 5, ..Counters::default() };
         assert_eq!(dialer.counters(), open);
-        // The same in the form that libraries take.
+        // The same in the form for libraries.
         stream.write_all(b"again").await.unwrap();
         let mut read = [0; 5];
         stream.read_exact(&mut read).await.unwrap();
         assert_eq!(&read, b"again");
-        // More than any buffer on the way holds at once comes in pieces.
+        // More than any buffer on the way holds at once, so it arrives in pieces.
         let (mut from, mut to) = tokio::io::split(stream);
         let (mut all, mut sent) = (Vec::new(), &large[..]);
         let sending = async {
@@ -39,6 +41,29 @@ fn bytes_go_both_ways_and_are_counted() {
         drop((from, to));
         let closed = Counters { closed: 1, bytes_in: 300_010, bytes_out: 300_010, ..open };
         assert_eq!(dialer.counters(), closed);
+    });
+    peer.join().unwrap();
+}
+
+#[test]
+fn connecting_is_timed_by_a_watch_once_for_each_connection() {
+    let (address, peer) = serve(2, |stream| drop(peer::echo(stream)));
+    on_worker(async {
+        // Each look at it is a millisecond later.
+        let looks = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&looks);
+        let watch: Watch = Rc::new(move || Nanos::from_millis(seen.replace(seen.get() + 1)));
+        let dialer = Dialer::new(&Routes::at(address));
+        drop(dialer.connect(0).await.unwrap());
+        assert_eq!(dialer.counters().connecting, Nanos::ZERO, "no watch");
+        dialer.time_by(&watch);
+        let mut stream = dialer.connect(0).await.unwrap();
+        for _ in 0..3 {
+            echo(&mut stream, b"hello").await;
+        }
+        let counters = dialer.counters();
+        assert_eq!((counters.connecting, counters.securing), (Nanos::from_millis(1), Nanos::ZERO));
+        assert_eq!(looks.get(), 2, "a kept connection costs no look");
     });
     peer.join().unwrap();
 }
@@ -75,7 +100,7 @@ fn source_addresses_take_turns() {
     };
     let seen: Vec<String> = (0..4).map(|number| from(&sources, number)).collect();
     assert_eq!(seen, ["127.0.0.5", "127.0.0.6", "127.0.0.5", "127.0.0.6"]);
-    // On the loopback network they do without being asked.
+    // On the loopback network this is the default.
     assert_eq!([from(&[], 0), from(&[], 249), from(&[], 250)], ["127.0.1.1", "127.0.1.250", "127.0.1.1"]);
 }
 
@@ -108,7 +133,7 @@ fn a_refusal_is_the_targets_and_a_lack_is_the_drivers() {
     assert!(matches!(refused, Fault::Connect { .. }), "{refused:?}");
     assert!(in_words(&refused).starts_with(&format!("connect to {to}: Connection refused")), "{refused:?}");
     assert_eq!(refused.outcome(), Outcome::Broken);
-    // No address of this machine.
+    // Not an address of this machine.
     let lacking = fault(&["192.0.2.1".parse().unwrap()]);
     assert_eq!(lacking.outcome(), Outcome::DriverFault, "{lacking:?}");
 }

@@ -21,7 +21,7 @@ async fn connected(address: std::net::SocketAddr) -> (Dialer, Stream) {
     (dialer, stream)
 }
 
-/// Reads as many bytes as `text` has, which must be it.
+/// Reads as many bytes as `text` has, and compares them with it.
 async fn expect(stream: &mut Stream, text: &[u8]) {
     let mut read = Vec::new();
     while read.len() < text.len() {
@@ -31,13 +31,13 @@ async fn expect(stream: &mut Stream, text: &[u8]) {
     assert_eq!(read, text);
 }
 
-/// Sends `text`, which the peer must send back.
+/// Sends `text`, and expects it back.
 async fn echo(stream: &mut Stream, text: &[u8]) {
     stream.write_all(text).await.unwrap();
     expect(stream, text).await;
 }
 
-/// What a connection failed with.
+/// The fault of a failed connection.
 fn failed<T>(end: Result<T, Fault>) -> Fault {
     match end {
         Ok(_) => panic!("a connection was made"),
@@ -45,7 +45,7 @@ fn failed<T>(end: Result<T, Fault>) -> Fault {
     }
 }
 
-/// A fault and what caused it, in words.
+/// A fault and its causes, in words.
 fn in_words(fault: &Fault) -> String {
     let cause = std::error::Error::source(fault).map_or_else(String::new, |why| format!(": {why}"));
     format!("{fault}{cause}")

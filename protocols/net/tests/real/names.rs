@@ -1,4 +1,4 @@
-//! Names, their addresses, and the look at them before the load.
+//! Names, their addresses, and the probe before the load.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn endpoint(host: &str, port: u16) -> Endpoint {
     Endpoint::Host { host: host.to_owned(), port }
 }
 
-/// What is wrong with the target at this address.
+/// The fault of the target at this address.
 fn wrong(address: SocketAddr, tls: Option<&TlsConfig>, wait: Duration) -> String {
     Routes::at(address).answering(tls, wait).unwrap_err().to_string()
 }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// Takes this number of connections, one after the other, and does `each` with them.
+/// Accepts this number of connections, one after the other, and calls `each` with them.
 pub(crate) fn serve(
     connections: usize,
     each: impl Fn(TcpStream) + Send + 'static,
@@ -27,7 +27,7 @@ pub(crate) fn secured(
     StreamOwned::new(ServerConnection::new(Arc::clone(config)).unwrap(), stream)
 }
 
-/// Sends back what comes, to the end.
+/// Echoes all input, to the end.
 pub(crate) fn echo(mut stream: impl Read + Write) -> io::Result<()> {
     let mut room = [0; 4_096];
     loop {

@@ -1,4 +1,4 @@
-//! Pools: bounds, order, and which connections are kept.
+//! Pools: limits, order, and the connections kept.
 
 use std::net::TcpListener;
 use std::pin::{Pin, pin};
@@ -9,7 +9,7 @@ use barograph_net::{Dialer, Policy, Pool, Pools, Routes};
 
 use super::on_worker;
 
-/// The permit, if there is one at once.
+/// The permit, if it is available at once.
 fn at_once<T>(waiting: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     match waiting.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(permit) => Some(permit),

@@ -1,10 +1,13 @@
 //! TLS on a connection that began in the clear.
 
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_net::{Alpn, Dialer, Fault, Routes, Stream, Tls, TlsConfig, TlsFault};
+use barograph_model::Nanos;
+use barograph_net::{Alpn, Dialer, Fault, Routes, Stream, Tls, TlsConfig, TlsFault, Watch};
 use barograph_testkit::Authority;
 
 use super::peer::{self, secured, serve};
@@ -14,7 +17,7 @@ const GREETING: &[u8] = b"220 ready\r\n";
 const COMMAND: &[u8] = b"STARTTLS\r\n";
 const GO_AHEAD: &[u8] = b"220 go ahead\r\n";
 
-/// The peer's side of the lines in the clear.
+/// The peer's side of the exchange in the clear.
 fn greet(stream: &mut TcpStream) {
     stream.write_all(GREETING).unwrap();
     let mut command = [0; COMMAND.len()];
@@ -23,7 +26,7 @@ fn greet(stream: &mut TcpStream) {
     stream.write_all(GO_AHEAD).unwrap();
 }
 
-/// This side of them.
+/// This side of it.
 async fn greeted(dialer: &Dialer) -> Stream {
     let mut stream = dialer.connect(0).await.unwrap();
     expect(&mut stream, GREETING).await;
@@ -44,8 +47,13 @@ fn tls_begins_after_lines_in_the_clear() {
     let tls = TlsConfig::new(&tls, "127.0.0.1", Alpn::NONE).unwrap();
     on_worker(async {
         let dialer = Dialer::new(&Routes::at(address));
+        // Each look at it is a millisecond later.
+        let looks = Cell::new(0);
+        dialer.time_by(&(Rc::new(move || Nanos::from_millis(looks.replace(looks.get() + 1))) as Watch));
         let stream = greeted(&dialer).await;
         let mut stream = dialer.secure(stream, 0, &tls).await.unwrap();
+        let (counters, once) = (dialer.counters(), Nanos::from_millis(1));
+        assert_eq!((counters.connecting, counters.securing), (once, once));
         echo(&mut stream, b"EHLO there\r\n").await;
         // A second call changes nothing.
         let mut stream = dialer.secure(stream, 0, &tls).await.unwrap();

@@ -1,4 +1,4 @@
-//! TLS: who is believed, which protocol is agreed on, and why there is no session.
+//! TLS: trust, negotiated protocols, and failed handshakes.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ fn trusting(authority: &Authority) -> Tls {
     Tls { authorities: Some(authority.ca_pem().as_bytes().into()), ..Tls::default() }
 }
 
-/// The protocol agreed on with a peer that has this identity and offers these protocols.
+/// The protocol negotiated with a peer that has this identity and offers these protocols.
 fn agreed(identity: &Peer, offers: &[&str], tls: &Tls, alpn: Alpn) -> Result<Option<Vec<u8>>, Fault> {
     let config = Arc::new(identity.config(offers).unwrap());
-    // A client that does not believe it ends the connection.
+    // A client that does not trust it ends the connection.
     let (address, peer) = serve(1, move |stream| drop(peer::echo(secured(&config, stream))));
     let tls = TlsConfig::new(tls, "127.0.0.1", alpn).unwrap();
     let end = on_worker(async {
@@ -37,7 +37,7 @@ fn agreed(identity: &Peer, offers: &[&str], tls: &Tls, alpn: Alpn) -> Result<Opt
     end
 }
 
-/// Why there is no session with a peer of this identity.
+/// Reason for a failed handshake with a peer of this identity.
 fn refused(identity: &Peer, tls: &Tls) -> (TlsFault, String) {
     let fault = failed(agreed(identity, &[], tls, Alpn::NONE));
     assert_eq!(fault.outcome(), Outcome::Broken);
@@ -70,7 +70,7 @@ fn a_certificate_is_believed_up_to_a_trusted_authority_only() {
     let wrong = authority.wrong_name().unwrap();
     let (why, _) = refused(&wrong, &trusting(&authority));
     assert!(matches!(&why, TlsFault::WrongName { asked } if asked == "127.0.0.1"), "{why:?}");
-    // The right name makes it right.
+    // The right name makes it valid.
     let named = Tls { server_name: Some("other.invalid".to_owned()), ..trusting(&authority) };
     assert!(agreed(&wrong, &[], &named, Alpn::NONE).is_ok());
 }
@@ -174,7 +174,7 @@ fn a_peer_that_asks_for_a_certificate_is_shown_one() {
     let identity = Identity { certificate: file(&certificate), key: file(&key) };
     let shown = Tls { identity: Some(identity), ..trusting(&authority) };
     assert_eq!(agreed(&asking, &[], &shown, Alpn::NONE).unwrap(), None);
-    // One that does not ask is served as well.
+    // A peer that requests none is served as well.
     assert_eq!(agreed(&authority.server().unwrap(), &[], &shown, Alpn::NONE).unwrap(), None);
 }
 

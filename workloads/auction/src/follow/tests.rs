@@ -1,4 +1,5 @@
-//! Both ways of following against one scripted auction: what a follower sees, and what it makes of a stream that fails.
+//! Both ways of following on one scripted auction: the states seen by a follower, and its reaction to a
+//! failing stream.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,24 +17,24 @@ use crate::profile::{LOOK_AGAIN, STILL_OPEN, WAIT_ON};
 use crate::state::Followed;
 use crate::{AuctionUser, Feed, Line, News};
 
-/// The auction everybody follows here.
+/// The auction followed in all tests.
 const AUCTION: i64 = 1;
 
-/// An auction whose whole course is known.
+/// An auction with a known course.
 #[derive(Default)]
 struct Course {
     /// Rounds and states, in their order.
     states: Vec<(i64, BidUpdate)>,
-    /// Where the bidding stands.
+    /// Index of the present state.
     at: Cell<usize>,
-    /// How far the bidding gets on while each request is on its way; no further once they are used up.
+    /// Progress of the bidding during each request; none once they are used up.
     lags: RefCell<VecDeque<usize>>,
-    /// How the next streams fail.
+    /// Failures of the next streams.
     failures: RefCell<VecDeque<Failure>>,
     opened: Cell<u32>,
 }
 
-/// How a stream fails.
+/// Failure of a stream.
 #[derive(Clone, Copy, Debug)]
 enum Failure {
     /// It is not opened, but answered with this status.
@@ -45,8 +46,8 @@ enum Failure {
 }
 
 impl Course {
-    /// Time passes, though no item ends meanwhile: an item is on sale for a minute at least, as long as the engine waits
-    /// for any operation.
+    /// Lets time pass, though no item ends meanwhile: an item is on sale for a minute at least, the engine's
+    /// limit of any operation.
     fn get_on(&self) {
         let lag = self.lags.borrow_mut().pop_front().unwrap_or(0);
         let ends = |at: usize| self.states.get(at + 1).is_none_or(|s| is_over(&s.1));
@@ -59,14 +60,15 @@ impl Course {
         self.states[self.at.get()]
     }
 
-    /// The next thing happens; false when nothing will.
+    /// Moves to the next state; false at the end.
     fn happens(&self) -> bool {
         let is_more = self.at.get() + 1 < self.states.len();
         self.at.set(self.at.get() + usize::from(is_more));
         is_more
     }
 
-    /// What a poll is answered; nothing if it waits for ever. The end of an item stays known until the next one ends.
+    /// The answer to a poll; `None` if it waits for ever. The end of an item stays known until the next one
+    /// ends.
     fn poll(&self, item: i64, count: u32) -> Option<BidUpdate> {
         loop {
             let (_, now) = self.now();
@@ -198,7 +200,7 @@ fn course(listings: &[(i64, u32, bool)]) -> Course {
     Course { states, ..Course::default() }
 }
 
-/// A user who follows the auction and has seen where it begins.
+/// A user who follows the auction and has seen its beginning.
 fn follower(course: &Rc<Course>, news: News) -> (AuctionUser<Rc<Course>>, Turn) {
     let user = AuctionUser::new(Rc::clone(course), UserId(0), 1, news);
     let seen = course.states[0].1;
@@ -212,7 +214,7 @@ fn act(user: &AuctionUser<Rc<Course>>, op: OpId, turn: &mut Turn) -> Option<Outc
     user.act(op, turn).now_or_never()
 }
 
-/// Every state a follower sees until nothing happens any more, without repetitions.
+/// Every state seen by a follower until the end, without repetitions.
 fn watch(course: Course, news: News) -> Vec<BidUpdate> {
     let course = Rc::new(course);
     let (user, mut turn) = follower(&course, news);
@@ -271,7 +273,7 @@ fn a_stream_that_fails_is_an_outcome_and_another_is_opened_after_a_look_at_the_i
         (Failure::Event("stopping", "", "{}"), Outcome::Refused),
         (Failure::Event("bid", "1-2", "{}"), Outcome::WrongAnswer),
         (Failure::Event("bid", "later", r#"{"auctionId":1}"#), Outcome::WrongAnswer),
-        // Nothing but what a newer application may tell, without end.
+        // Only an event kind of a newer application, without end.
         (Failure::Event("weather", "", "fine"), Outcome::WrongAnswer),
         (Failure::Status(503), Outcome::Refused),
         (Failure::Status(410), Outcome::Refused),
@@ -295,7 +297,7 @@ fn a_wait_that_is_given_up_closes_the_stream() {
     let (user, mut turn) = follower(&course, News::Pushed);
     assert_eq!(act(&user, GET_NEXT_BID, &mut turn), Some(Outcome::Good));
     assert_eq!(user.choose(STILL_OPEN, &mut turn), WAIT_ON);
-    // Nothing comes after the last call here, until the engine's patience ends.
+    // Nothing comes after the last call here, until the engine's time limit.
     assert_eq!(act(&user, GET_NEXT_BID, &mut turn), None);
     assert_eq!(user.choose(STILL_OPEN, &mut turn), LOOK_AGAIN);
     assert_eq!(Rc::strong_count(&course), 2, "the user and this test hold it, no stream does");

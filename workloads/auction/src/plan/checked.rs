@@ -1,10 +1,10 @@
-//! Refusals of parts that do not go together, and of keys without effect, which would be taken for measured.
+//! Refusals of conflicting parts, and of keys without effect, which would be taken for measured.
 
 use barograph_spec::{Ability, Given, Plan, TlsPlan};
 
 use super::{AuctionPlan, Parts, TIERS};
 
-/// Refuses what does not go together, and what has no effect in this plan.
+/// Refuses conflicts, and keys without effect in this plan.
 pub(super) fn check(own: &AuctionPlan, plan: &Plan, g: &mut Given) {
     let parts = &own.deploy;
     stores(g, parts);
@@ -19,7 +19,7 @@ pub(super) fn check(own: &AuctionPlan, plan: &Plan, g: &mut Given) {
     }
 }
 
-/// Refuses stores and buses that do not go together.
+/// Refuses conflicts of stores and buses.
 fn stores(g: &mut Given, parts: &Parts) {
     let nodes = parts.nodes();
     if parts.is_embedded() {
@@ -61,7 +61,7 @@ fn stores(g: &mut Given, parts: &Parts) {
     }
 }
 
-/// Refuses several nodes that cannot be found at one address.
+/// Refuses several nodes without a common address.
 fn in_front(g: &mut Given, parts: &Parts) {
     if parts.bid_nodes > 0 && parts.web == "none" {
         let remedy = "choose deploy.web = \"nginx\", which tells bids from the rest, or no bid nodes";
@@ -100,7 +100,7 @@ fn virtual_address(g: &mut Given, parts: &Parts, plan: &Plan) {
     }
 }
 
-/// Counts and limits of tiers without a part.
+/// Refuses counts and limits of tiers without a part.
 fn without_their_tier(g: &mut Given, parts: &Parts) {
     for (tier, none) in [("web", parts.web_nodes == 0), ("balancer", parts.balancer_nodes == 0)] {
         if none {
@@ -135,7 +135,7 @@ fn without_their_tier(g: &mut Given, parts: &Parts) {
     }
 }
 
-/// Keys of the address that users are sent to.
+/// Refuses keys of the users' address without effect.
 fn of_the_front(g: &mut Given, parts: &Parts) {
     if parts.virtual_addresses > 0 {
         let allowed = "left out with deploy.virtual_addresses = 1: the address has all ports for itself";

@@ -1,11 +1,11 @@
-//! Topologies: what they are like unless a plan says otherwise, what does not go together, and what can have no effect.
+//! Topologies: their defaults, conflicts, and keys without effect.
 
 use barograph_spec::{Ability, Catalogue, Plan, PlatformKind, Refused, TlsPlan, explain, read};
 
 use super::AuctionPlan;
 use crate::Auctions;
 
-/// This machine, and hosts that can do everything.
+/// This machine, and hosts with all abilities.
 const PLATFORMS: [PlatformKind; 2] = [
     PlatformKind { name: "here", abilities: &[] },
     PlatformKind { name: "apart", abilities: &[Ability::Hosts, Ability::Links, Ability::VirtualAddresses] },
@@ -20,7 +20,7 @@ fn own(text: &str, sets: &[&str]) -> AuctionPlan {
     AuctionPlan::of(&plan(text, sets).unwrap()).clone()
 }
 
-/// The keys that are refused.
+/// The refused keys.
 fn refused(sets: &[&str]) -> Vec<String> {
     plan("", sets).map_or_else(|refused| refused.0.into_iter().map(|r| r.key).collect(), |_| Vec::new())
 }

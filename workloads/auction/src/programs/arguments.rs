@@ -65,7 +65,7 @@ pub(super) struct ServeArgs {
     pub(super) supervised: bool,
 }
 
-/// Where servers keep what would else be in files.
+/// Servers in place of files.
 #[derive(Args)]
 pub(super) struct ServerArgs {
     /// Users, auctions, items: postgres://USER@HOST:PORT/DATABASE or mysql://...

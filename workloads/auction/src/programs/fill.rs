@@ -1,4 +1,4 @@
-//! `barograph fill auction`: makes a data set, or finds it made.
+//! `barograph fill auction`: makes a data set, or reuses an existing one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use super::arguments::FillArgs;
 use crate::fill::Line;
 
-/// Fills.
+/// The filling program.
 pub(crate) struct Fill;
 
 impl Program for Fill {
@@ -67,7 +67,7 @@ fn print_line(outside: &Outside, line: &Line) {
     (outside.result)(&serde_json::to_string(line).expect("a line of plain fields is JSON"));
 }
 
-/// A line whenever another tenth of a stage is done.
+/// Prints a line for each tenth of a stage.
 fn show_progress(outside: &Outside, progress: Progress, last: &mut Option<(Stage, u64)>) {
     let tenth = progress.done * 10 / progress.total.max(1);
     if *last != Some((progress.stage, tenth)) {

@@ -1,4 +1,4 @@
-//! `barograph load auction`: a filled data set into database servers.
+//! `barograph load auction`: loads a filled data set into database servers.
 
 use barograph_auction::load::{Part, Servers, load as load_all};
 use barograph_record::ExitCode;
@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use super::arguments::LoadArgs;
 use super::{holds_data, place, servers};
 
-/// Loads.
+/// The loading program.
 pub(crate) struct Load;
 
 impl Program for Load {

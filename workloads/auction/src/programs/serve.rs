@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 use super::arguments::{LogArg, RoleArg, ServeArgs};
 use super::{attempted, holds_data, place, servers, url};
 
-/// Serves until told to end.
+/// The serving program, which runs until it is stopped.
 pub(crate) struct Serve;
 
 impl Program for Serve {
@@ -63,7 +63,7 @@ fn config(args: &ServeArgs, outside: &Outside) -> Result<ServeConfig, CommandErr
     })
 }
 
-/// Where users, auctions and events are.
+/// The stores given in the arguments.
 fn stores(args: &ServeArgs) -> Result<Stores, CommandError> {
     if let Some((relational, events)) = servers(&args.servers)? {
         return Ok(Stores::Servers { relational, events, connections: usize::from(args.connections) });
@@ -97,7 +97,7 @@ fn peers(args: &ServeArgs) -> Result<Option<Peers>, CommandError> {
     Ok(Some(Peers { bus, namespace: args.namespace.clone() }))
 }
 
-/// Events of the application go to standard error, which a harness keeps as the node's log.
+/// Sends the application's log to standard error, which a harness keeps as the node's log.
 fn log(args: &ServeArgs) -> Result<(), CommandError> {
     let filter = EnvFilter::try_new(&args.log_level)
         .map_err(|why| attempted(format!("understand --log-level `{}`", args.log_level), why))?;

@@ -1,4 +1,4 @@
-//! Following by push, and followers of both ways when the application refuses them.
+//! Following by push, and followers of both kinds when the application refuses them.
 
 use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, Outcome};
@@ -13,7 +13,7 @@ const USERS: u32 = 30;
 
 type Sim = Simulation<Auction<InProcess>>;
 
-/// So many users on two auctions, all of them there from the start.
+/// A simulation of the users on two auctions, all of them present from the start.
 fn simulate(
     seed: u64,
     users: u32,
@@ -33,7 +33,7 @@ fn count(got: &Interval, op: barograph_model::OpId) -> u64 {
     got.ops[op.index()].count()
 }
 
-/// An hour of load, and what was in progress when the users were taken away.
+/// An hour of load, and the operations in progress at the end of all users.
 fn an_hour(sim: &mut Sim) -> Interval {
     let mut all = sim.run(Nanos::from_secs(3_600));
     sim.ramp(0, Nanos::ZERO);
@@ -47,7 +47,8 @@ fn a_follower_asks_for_one_stream_and_keeps_it_for_its_session() {
     let got = an_hour(&mut sim);
     let waits = &got.ops[ops::GET_NEXT_BID.index()];
     let Feeds { opened, open, most } = app.feeds();
-    // Each join leads to one stream, whatever number of items its follower sees, unless the session ends right then.
+    // Each join leads to one stream, for any number of items seen by its follower, unless the session ends
+    // right then.
     let joins = count(&got, ops::JOIN_AUCTION);
     assert!(opened <= joins && joins - opened <= joins / 100, "{joins} joins and {opened} streams");
     assert_eq!(waits.requests, opened, "nothing else is asked for");
@@ -66,7 +67,7 @@ fn a_stream_that_stays_silent_is_timed_out_and_opened_again() {
     let waits = &got.ops[ops::GET_NEXT_BID.index()];
     let timed_out = waits.outcomes[Outcome::TimedOut.index()];
     assert!(timed_out > 20 && waits.failed() == timed_out, "{:?}", waits.outcomes);
-    // In microseconds. The engine looks for operations that wait too long every tenth of a second.
+    // In microseconds. The engine looks for timed-out operations every tenth of a second.
     assert!((60_000_000..60_200_000).contains(&waits.service.max()), "{} µs", waits.service.max());
     assert_eq!(waits.requests, app.feeds().opened);
     // One look when a follower begins, and one before each new stream.
@@ -76,7 +77,7 @@ fn a_stream_that_stays_silent_is_timed_out_and_opened_again() {
     assert!(looks.abs_diff(streams) <= 2, "{looks} looks, {streams} streams");
 }
 
-/// Whatever the bidding is refused with for a while, users go on when it is over as if nothing had happened.
+/// After any temporary refusal of the bidding, users continue as if nothing had happened.
 #[test]
 fn no_refusal_wedges_a_user() {
     for (status, news) in
@@ -88,7 +89,7 @@ fn no_refusal_wedges_a_user() {
         app.refuse(Some(status));
         let refused = sim.run(Nanos::from_secs(5));
         app.refuse(None);
-        // An operation that was refused at the end of it is tried again within a second; sessions that began then have
+        // An operation refused at the end of that time is retried within a second; sessions begun then have
         // to join their auctions anew.
         sim.run(Nanos::from_secs(120));
         let after = sim.run(Nanos::from_secs(1_200));

@@ -14,7 +14,7 @@ use barograph_workload_auction::{Auction, News, ops, profile};
 
 const USERS: u32 = 600;
 
-/// The profiles with how their followers hear of bids.
+/// The profiles with their sources of news.
 const BOTH: [(&str, News); 2] = [("official2", News::Polled), ("official2-push", News::Pushed)];
 
 fn settings(seed: u64, workers: usize) -> Settings {
@@ -52,7 +52,7 @@ fn the_measured_mix_is_the_required_one() {
         for (i, (op, rule)) in got.ops.iter().zip(&rules).enumerate() {
             let share = op.count() as f64 / all as f64;
             let (required, name) = (rule.mix.get(), ops::ALL[i].name);
-            // Half of the tolerance a run is judged by: what is left is for a real application and short windows.
+            // Half of a run's tolerance: the rest is for a real application and short windows.
             let allowed = required * rule.mix_tolerance.get() / 2.0;
             assert!(
                 (share - required).abs() <= allowed,
@@ -88,8 +88,8 @@ fn users_do_as_much_as_the_profile_is_derived_to() {
     }
 }
 
-/// Bids are further apart than a request takes, nearly always, so half an hour of 600 users is the same to the last
-/// operation; only the requests of the waits differ.
+/// Bids are nearly always further apart than the duration of a request, so half an hour of 600 users is equal
+/// to the last operation; only the requests of the waits differ.
 #[test]
 fn both_profiles_do_the_same_from_the_same_seed() {
     let (polled, pushed) = (measure(1, 1, News::Polled), measure(1, 1, News::Pushed));
@@ -107,8 +107,8 @@ fn both_profiles_do_the_same_from_the_same_seed() {
 fn a_seed_gives_the_same_users_on_one_worker_and_on_three() {
     let counts = |got: &Interval| got.ops.iter().map(|op| op.count()).collect::<Vec<_>>();
     assert_eq!(counts(&measure(3, 1, News::Polled)), counts(&measure(3, 1, News::Polled)));
-    // Users of different workers meet in auctions, where the order of two bids at the same instant is the workers';
-    // so what they do agrees in its rates, not to the last bid.
+    // Users of different workers meet in auctions, where the order of two simultaneous bids depends on the
+    // workers; so rates agree, not every bit.
     let (one, three) = (measure(3, 1, News::Polled), measure(3, 3, News::Polled));
     for (a, b) in counts(&one).iter().zip(counts(&three)) {
         assert!(a.abs_diff(b) as f64 <= 0.05 * (*a as f64) + 50.0, "{a} and {b}");

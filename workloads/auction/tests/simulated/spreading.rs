@@ -1,4 +1,4 @@
-//! Users who came with a step, and how long the mix is not the required one because of them.
+//! Users who came with a step, and their effect on the mix over time.
 
 use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, QosRule};
@@ -8,7 +8,7 @@ use barograph_workload_auction::{Auction, News, ops, profile};
 
 use crate::settings;
 
-/// Enough that chance is small against the tolerances.
+/// Enough users that chance is small against the tolerances.
 const USERS: u32 = 4_000;
 
 /// The window of a search.
@@ -17,7 +17,7 @@ const WINDOW: Nanos = Nanos::from_secs(20);
 /// An operation, and its share as a part of the required one.
 type Off = Vec<(&'static str, f64)>;
 
-/// The judged operations whose shares in a window are outside of so many times the profile's tolerances.
+/// The judged operations whose shares in a window are outside of `times` times the profile's tolerances.
 fn off(got: &Interval, times: f64) -> Off {
     let rules = profile::operations();
     let judged = || rules.iter().enumerate().filter(|(_, rule)| rule.judged);
@@ -30,8 +30,8 @@ fn off(got: &Interval, times: f64) -> Off {
         .collect()
 }
 
-/// What is off 10 s after a step from so many users, and 53 s after it. Then chance is allowed as much again as the tolerances
-/// are: the auctions themselves move in step for a while, whenever users come.
+/// Deviations 10 s after a step from `before` users, and 53 s after it. For the second, chance is allowed as
+/// much again as the tolerances: the auctions themselves move in step for a while, whenever users come.
 fn after_a_step(before: u32) -> (Off, Off) {
     let mut app = None;
     let mut sim = Simulation::new(&settings(4, 1), |timer| {
@@ -48,8 +48,8 @@ fn after_a_step(before: u32) -> (Off, Off) {
     (settled, off(&sim.run(WINDOW), 2.0))
 }
 
-/// A search waits a third of ramp and warm-up, 53 s where they are `quick`, after a step that adds many users. Settling alone
-/// takes it to the moment at which all that came look for auctions and join them.
+/// A search waits a third of ramp and warm-up, 53 s for `quick`, after a step that adds many users. Settling
+/// alone ends at the moment at which all new users look for auctions and join them.
 #[test]
 fn users_of_a_step_have_spread_after_a_third_of_the_time_that_all_have() {
     for before in [USERS * 9 / 10, USERS * 3 / 4, USERS * 2 / 3] {

@@ -1,13 +1,13 @@
-//! Refusals of keys that do not go together, and of keys without effect, which would be taken for measured.
+//! Refusals of conflicting keys, and of keys without effect, which would be taken for measured.
 
+use barograph_data::Popularity;
 use barograph_resp::Address;
 use barograph_spec::{Given, Plan, TlsPlan};
 
 use super::{KvPlan, Parts};
 use crate::command::{Family, Verb};
-use crate::keys::Popularity;
 
-/// Refuses what does not go together, and what has no effect in this plan.
+/// Refuses conflicts, and keys without effect in this plan.
 pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut Given) {
     values(g);
     without_commands(own, g);
@@ -37,7 +37,7 @@ fn values(g: &mut Given) {
     }
 }
 
-/// Keys of commands that the mix does not have.
+/// Refuses keys of commands that are not in the mix.
 fn without_commands(own: &KvPlan, g: &mut Given) {
     let has = |verb| own.mix.iter().any(|(known, _)| *known == verb);
     let of_family = |family| own.mix.iter().any(|(verb, _)| verb.family() == family);
@@ -77,7 +77,7 @@ fn popularity(popularity: Popularity, g: &mut Given) {
     }
 }
 
-/// A target that is there already.
+/// Checks the keys of an existing target.
 fn there(url: &str, own: &KvPlan, g: &mut Given) {
     let tls = match Address::parse(url) {
         Ok(address) => address.tls,
@@ -98,7 +98,7 @@ fn there(url: &str, own: &KvPlan, g: &mut Given) {
     }
 }
 
-/// What a run deploys itself.
+/// Checks the keys of a deployment.
 fn deployed(own: &KvPlan, g: &mut Given) {
     let Parts { store, stores, proxy, proxies, balancer, append_only } = own.deploy;
     if store == "embedded" && append_only != "none" {

@@ -1,10 +1,10 @@
 //! The key-value part of a plan in words.
 
+use barograph_data::Popularity;
 use barograph_model::words::{count, span};
 use barograph_spec::{Given, Plan, WorkloadSettings, placed, there};
 
 use super::{KvPlan, checked};
-use crate::keys::Popularity;
 use crate::values::Size;
 
 impl WorkloadSettings for KvPlan {
@@ -49,8 +49,8 @@ impl KvPlan {
         let popularity = match self.popularity {
             Popularity::Uniform => "all alike".to_owned(),
             Popularity::Zipf { exponent } => format!("by Zipf's law with exponent {exponent}"),
-            Popularity::Hot { keys, commands } => {
-                format!("{:.1} % of the commands to {:.1} % of them", commands * 100.0, keys * 100.0)
+            Popularity::Hot { numbers, draws } => {
+                format!("{:.1} % of the commands to {:.1} % of them", draws * 100.0, numbers * 100.0)
             }
             Popularity::Sequential => "one after the other".to_owned(),
         };
@@ -68,7 +68,7 @@ impl KvPlan {
         format!("data      {} keys ({popularity}), values of {bytes}, {fill}", count(self.keys))
     }
 
-    /// The parts of what is deployed, from the users to the stores.
+    /// The deployed parts, from the users to the stores.
     fn deployed(&self) -> String {
         let parts = &self.deploy;
         let several = |n: u32, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} x {one}") };

@@ -24,12 +24,12 @@ enum Answer {
 type Words<'w> = &'w [&'w [u8]];
 
 impl Session {
-    /// Whether the client has said goodbye, or what it sent cannot be read.
+    /// Whether the client has quit, or sent malformed bytes.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Answers bytes that are no command; nothing after them can be read.
+    /// Answers malformed bytes; nothing after them can be read.
     pub(super) fn refuse(&mut self, out: &mut Vec<u8>, why: &str) {
         error(out, &format!("ERR Protocol error: {why}"));
         self.over = true;
@@ -39,7 +39,7 @@ impl Session {
     pub(super) fn execute(&mut self, table: &mut Table, words: Words<'_>, out: &mut Vec<u8>) {
         let mut room = [0; 16];
         let name = upper(words[0], &mut room);
-        // The two that nearly all are.
+        // Nearly all commands are one of these two.
         match (name, words) {
             (b"GET", [_, key]) => return self.get(table, key, out),
             (b"MGET", [_, keys @ ..]) if !keys.is_empty() => {
@@ -129,7 +129,7 @@ impl Session {
         })
     }
 
-    /// Commands that are not about keys.
+    /// Executes commands that are not about keys.
     fn about(&mut self, table: &mut Table, name: &[u8], words: Words<'_>) -> Answer {
         match (name, words) {
             (b"PING", []) => Answer::Text("PONG"),
@@ -288,7 +288,7 @@ fn pop(table: &mut Table, key: &[u8], front: bool) -> Result<Answer, Refusal> {
     })
 }
 
-/// Elements of a list from one place to another, both counted from its end where they are negative.
+/// Elements of a list between two positions, both counted from its end if negative.
 fn range(table: &Table, key: &[u8], (from, to): (&[u8], &[u8]), out: &mut Vec<u8>) {
     let (Some(from), Some(to)) = (number(from), number(to)) else {
         return error(out, "ERR value is not an integer or out of range");
@@ -314,7 +314,7 @@ fn not_a_number() -> Answer {
     Answer::Error("ERR value is not an integer or out of range".to_owned())
 }
 
-/// A name in capitals, as far as there is room: no command is longer.
+/// A name in upper case, as far as `room` allows: no command is longer.
 fn upper<'r>(word: &[u8], room: &'r mut [u8; 16]) -> &'r [u8] {
     let length = word.len().min(room.len());
     room[..length].copy_from_slice(&word[..length]);

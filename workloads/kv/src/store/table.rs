@@ -1,11 +1,11 @@
-//! What the embedded store keeps.
+//! Contents of the embedded store.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// Bytes that a key costs beside its own and those of its value.
+/// Bytes of a key beside its own and those of its value.
 const OVERHEAD: u64 = 64;
 
-/// Keys that one tick removes at most.
+/// Most keys removed by one tick.
 const REMOVED_AT_ONCE: usize = 10_000;
 
 /// A value.
@@ -17,9 +17,9 @@ pub(super) enum Value {
 
 struct Entry {
     value: Value,
-    /// When it expires, in milliseconds of the table's time.
+    /// Time of expiry, in milliseconds of the table's time.
     until: Option<u64>,
-    /// What it counts in the table's bytes.
+    /// Its part of the table's bytes.
     bytes: u64,
 }
 
@@ -32,22 +32,22 @@ pub(super) struct Table {
     max_bytes: u64,
 }
 
-/// Why a command on a key is refused.
+/// Reason why a command on a key is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The key has a value of another type.
     WrongType,
-    /// The table is as large as it may be.
+    /// The table has its largest size.
     Full,
 }
 
 impl Table {
-    /// An empty one that may grow to `max_bytes`.
+    /// An empty table that may grow to `max_bytes`.
     pub(super) fn new(max_bytes: u64) -> Self {
         Table { entries: HashMap::new(), expiring: BTreeSet::new(), now_ms: 0, bytes: 0, max_bytes }
     }
 
-    /// Its time is now `now_ms`.
+    /// Sets its time to `now_ms`.
     pub(super) fn advance(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         for _ in 0..REMOVED_AT_ONCE {
@@ -61,12 +61,12 @@ impl Table {
         }
     }
 
-    /// Keys.
+    /// Number of keys.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Bytes of keys and values, with what they cost beside.
+    /// Bytes of keys and values, including overhead.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -78,13 +78,13 @@ impl Table {
         self.bytes = 0;
     }
 
-    /// The value of a key that is there and has not expired.
+    /// The value of an existing key that has not expired.
     pub(super) fn get(&self, key: &[u8]) -> Option<&Value> {
         let entry = self.entries.get(key)?;
         entry.until.is_none_or(|until| until > self.now_ms).then_some(&entry.value)
     }
 
-    /// The text of a key.
+    /// The string value of a key.
     pub(super) fn text(&self, key: &[u8]) -> Result<Option<&[u8]>, Refusal> {
         match self.get(key) {
             None => Ok(None),
@@ -93,7 +93,7 @@ impl Table {
         }
     }
 
-    /// Gives a key a value of any type, and a time to live in milliseconds.
+    /// Sets a key to a value of any type, with a lifetime in milliseconds.
     pub(super) fn set(&mut self, key: &[u8], value: Value, live_ms: Option<u64>) -> Result<(), Refusal> {
         self.remove(key);
         let bytes = OVERHEAD + key.len() as u64 + size(&value);
@@ -108,8 +108,8 @@ impl Table {
         Ok(())
     }
 
-    /// Changes the value of a key, which is made by `new` where it is not there. `most` is what `change` adds at most, in
-    /// bytes; it gives what it added.
+    /// Changes the value of a key, made by `new` if it does not exist. `most` is the largest addition by
+    /// `change`, in bytes; it returns the actual one.
     pub(super) fn change<T>(
         &mut self,
         key: &[u8],
@@ -133,7 +133,7 @@ impl Table {
         Ok(done)
     }
 
-    /// Gives a key a time to live; false when it is not there.
+    /// Sets the lifetime of a key; false if it does not exist.
     pub(super) fn expire(&mut self, key: &[u8], live_ms: u64) -> bool {
         if self.get(key).is_none() {
             return false;
@@ -147,13 +147,13 @@ impl Table {
         true
     }
 
-    /// Milliseconds that a key has to live; nothing inside when it has no end.
+    /// Remaining lifetime of a key in milliseconds; `Some(None)` without an end.
     pub(super) fn left_ms(&self, key: &[u8]) -> Option<Option<u64>> {
         self.get(key)?;
         Some(self.entries.get(key)?.until.map(|until| until - self.now_ms))
     }
 
-    /// Removes a key; false when it was not there.
+    /// Removes a key; false if it did not exist.
     pub(super) fn remove(&mut self, key: &[u8]) -> bool {
         let is_there = self.get(key).is_some();
         if let Some(entry) = self.entries.remove(key) {
@@ -174,7 +174,7 @@ fn size(value: &Value) -> u64 {
     }
 }
 
-/// Bytes that a field of a hash or an element of a list takes.
+/// Bytes of a field of a hash or of an element of a list.
 pub(super) const fn item_bytes(words: usize) -> i64 {
     words as i64 + 48
 }

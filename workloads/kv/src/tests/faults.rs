@@ -1,4 +1,4 @@
-//! What users see when stores refuse, lie, stall or go away.
+//! Outcomes for users when stores refuse, lie, stall or disappear.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -63,7 +63,7 @@ fn a_connection_that_is_closed_is_made_again() {
     let address = answering(b"$-1\r\n", 3);
     let ended = gets(address).until(|ended| ended.outcome("GET", Outcome::Broken) >= 2);
     assert!(ended.outcome("GET", Outcome::Good) >= 3, "after a pause it goes on");
-    // What it had read before it closed decides which of the two the system reports.
+    // The system reports one of the two, depending on the bytes read before the close.
     let why = ended.reasons[0].to_string();
     assert!(why.contains("closed the connection") || why.contains("reset the connection"), "{why}");
 }

@@ -1,4 +1,4 @@
-//! What the tests share: a store on a thread, and a run that ends when enough was seen.
+//! Common parts of the tests: a store on a thread, and a run that ends on a condition.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::seam::KeyValue;
 use crate::store::{Store, StoreOptions};
 use crate::testing;
 
-/// Intervals of a tenth of a second that a run may take: one that needs more hangs.
+/// Most intervals of a tenth of a second in a run: one that needs more hangs.
 const MOST_INTERVALS: usize = 600;
 
 /// The embedded store on a thread of its own, which ends with the test's process.
@@ -32,7 +32,7 @@ pub(super) fn embedded(max_bytes: u64) -> SocketAddr {
     address.recv().unwrap()
 }
 
-/// A plan with its workload and where it goes.
+/// A plan with its workload and its destination.
 pub(super) struct Load {
     plan: Plan,
     workload: Arc<dyn Workload>,
@@ -41,10 +41,10 @@ pub(super) struct Load {
     pub(super) timeout: Nanos,
 }
 
-/// Keys by family, and the progress that was told last.
+/// Keys by family, and the last progress report.
 pub(super) type Filled = (Vec<(String, u64)>, Option<FillProgress>);
 
-/// What came of a run.
+/// Result of a run.
 pub(super) struct Ended {
     names: Vec<&'static str>,
     sum: Interval,
@@ -76,7 +76,7 @@ impl Load {
         Ok((rows, last))
     }
 
-    /// Gives a fill up once it has begun, and waits until its connection is closed.
+    /// Drops a fill once it has begun, and waits until its connection is closed.
     pub(super) fn stopped_fill(&self) {
         let (send, begun) = tokio::sync::mpsc::channel(1);
         let job = self.job();
@@ -103,7 +103,7 @@ impl Load {
         self.until(|ended| ended.count() >= commands)
     }
 
-    /// Runs until `enough`.
+    /// Runs until `enough` holds.
     pub(super) fn until(&self, enough: impl Fn(&Ended) -> bool) -> Ended {
         let profile = self.workload.profiles()[0];
         let names: Vec<&'static str> = self.workload.ops().iter().map(|op| op.name).collect();
@@ -126,7 +126,7 @@ impl Load {
         ended
     }
 
-    /// Why there can be no load.
+    /// The reason why there can be no load.
     pub(super) fn refused(&self) -> LoadError {
         self.workload.load(&self.job()).err().expect("the load should be refused")
     }
@@ -153,7 +153,7 @@ impl Ended {
         self.sum.ops.iter().map(|op| op.count()).sum()
     }
 
-    /// Commands of this name that ended so.
+    /// Commands of this name with this outcome.
     pub(super) fn outcome(&self, name: &str, outcome: Outcome) -> u64 {
         let at = self.names.iter().position(|known| *known == name).unwrap();
         self.sum.ops[at].outcomes[outcome.index()]
@@ -164,7 +164,7 @@ impl Ended {
         self.sum.counters.get(counter)
     }
 
-    /// Every command of the mix was answered, and none failed.
+    /// Asserts that every command of the mix was answered, and none failed.
     pub(super) fn all_good(&self) {
         for (name, op) in self.names.iter().zip(&self.sum.ops) {
             let good = op.outcomes[Outcome::Good.index()];

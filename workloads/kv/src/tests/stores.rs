@@ -9,7 +9,7 @@ use barograph_test_services::{or_skip, product};
 use super::rig::{Load, embedded};
 use crate::measures::{BYTES, HITS, LOOKUPS};
 
-/// Every command once, few keys, and values that are checked.
+/// Every command once, few keys, and checked values.
 const ALL: &str = "[kv]\nkeys = 50\nverify = true\nvalue_bytes = 1\nvalue_bytes_max = 200\nexpire_s = 3600\nmget_keys = 5\n\
                    mix.GET = 1\nmix.SET = 1\nmix.MGET = 1\nmix.INCR = 1\nmix.DEL = 1\nmix.EXPIRE = 1\nmix.HSET = 1\n\
                    mix.HGET = 1\nmix.LPUSH = 1\nmix.LPOP = 1\nmix.LRANGE = 1\n";

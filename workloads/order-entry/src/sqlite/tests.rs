@@ -1,6 +1,6 @@
 //! The embedded engine with real files: fill, transactions, conflicts, checks.
 
-mod corruption;
+pub(crate) mod corruption;
 mod filling;
-mod rig;
+pub(crate) mod rig;
 mod transacting;

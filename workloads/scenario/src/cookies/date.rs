@@ -3,14 +3,15 @@
 use barograph_model::Nanos;
 use jiff::civil::DateTime;
 
+/// First letters of the months, in lower case.
 const MONTHS: [&[u8; 3]; 12] =
     [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
 
-/// When a date is, since 1970; zero before. The day of the week and the zone count for nothing.
+/// Time of a date since 1970; zero before. The day of the week and the zone are ignored.
 pub(super) fn parse(text: &[u8]) -> Option<Nanos> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for word in text.split(|b| is_delimiter(*b)).filter(|word| !word.is_empty()) {
-        // Each word is the first of these that is still missing and that it can be.
+        // Each word is the first missing field that it fits.
         let is_other = fill(&mut time, || clock(word))
             || fill(&mut day, || number(word, 1..=2))
             || fill(&mut month, || month_of(word));
@@ -34,7 +35,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Nanos> {
         small(day?)?,
         small(hour)?,
         small(minute)?,
-        // The clock of jiff has leap seconds, the clock of cookies has none.
+        // jiff allows leap seconds, cookies do not.
         small(second).filter(|s| *s < 60)?,
         0,
     );
@@ -46,7 +47,7 @@ fn is_delimiter(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'/' | b';'..=b'@' | b'['..=b'`' | b'{'..=b'~')
 }
 
-/// Fills an empty place. Whether there was something for it.
+/// Fills an empty field; returns whether there was a value for it.
 fn fill<T>(place: &mut Option<T>, found: impl FnOnce() -> Option<T>) -> bool {
     place.is_none() && {
         *place = found();
@@ -54,7 +55,7 @@ fn fill<T>(place: &mut Option<T>, found: impl FnOnce() -> Option<T>) -> bool {
     }
 }
 
-/// The number that a word begins with, if it has as many digits.
+/// The number at the beginning of a word, if it has that many digits.
 fn number(word: &[u8], digits: std::ops::RangeInclusive<usize>) -> Option<i16> {
     let length = word.iter().take_while(|b| b.is_ascii_digit()).count();
     let number = word[..length]

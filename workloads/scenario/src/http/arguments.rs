@@ -1,11 +1,11 @@
-//! What can be typed after `barograph http`, beside the options of every load command.
+//! Arguments of `barograph http`, beside the options of every load command.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use barograph_http::{Detour, Proxy};
-use barograph_scenario::{Connections, statuses};
+use barograph_scenario::{Connections, MOST_REDIRECTS, statuses};
 use clap::{ArgGroup, Args, ValueEnum};
 
 /// Load one URL or several: users or a rate, figures as they come, a verdict at the end
@@ -77,7 +77,7 @@ pub(super) struct HttpArgs {
     pub(super) source: Vec<IpAddr>,
 }
 
-/// The order in which a user asks for several URLs.
+/// The order in which a user requests several URLs.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum UrlOrder {
     /// One after the other, then from the beginning
@@ -85,9 +85,6 @@ pub(super) enum UrlOrder {
     /// Any of them, as the seed says
     Random,
 }
-
-/// Redirects of a chain at the most; browsers follow 20.
-const MOST_REDIRECTS: i64 = 50;
 
 /// Redirects that `--follow` allows.
 const USUAL_REDIRECTS: u8 = 10;
@@ -117,7 +114,7 @@ fn connections(text: &str) -> Result<Connections, String> {
     }
 }
 
-/// `Name: value`.
+/// Parses `Name: value`.
 fn header(text: &str) -> Result<(String, String), String> {
     let wrong = || "a header is written `Name: value`, as in -H 'Accept: text/html'".to_owned();
     let (name, value) = text.split_once(':').ok_or_else(wrong)?;

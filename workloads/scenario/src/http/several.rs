@@ -1,4 +1,4 @@
-//! Several URLs in one scenario: an operation each while they are few, else one operation for all.
+//! Several URLs in one scenario: an operation each if they are few, else one operation for all.
 
 use barograph_model::{Behaviour, BehaviourId, Behaviours, Next, OpId, Share, Vector};
 use barograph_scenario::{Action, Order, Scenario, leak};
@@ -7,15 +7,15 @@ use barograph_workload::CommandError;
 use super::arguments::UrlOrder;
 use crate::origins;
 
-/// URLs that have an operation each; more would make an unreadable table.
+/// Most URLs with an operation each; more would make an unreadable table.
 const FEW: usize = 20;
 
 /// A scenario of all URLs.
 pub(super) struct Joined {
     pub(super) scenario: Scenario,
-    /// What is loaded, in a line.
+    /// Description of the load, in a line.
     pub(super) title: String,
-    /// Origins beside that of the first URL, by the numbers that requests have for them.
+    /// Origins beside that of the first URL, by their numbers in requests.
     pub(super) origins: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ fn number(origins: &mut Vec<String>, base: &str) -> Result<u16, CommandError> {
     Ok(at as u16 + 1)
 }
 
-/// Numbers the operations, and says what each is.
+/// Names and describes the operations.
 fn name(scenario: &mut Scenario, titles: &[String]) {
     for (n, (operation, title)) in scenario.operations.iter_mut().zip(titles).enumerate() {
         operation.name = leak(&format!("{}{}", operation.name, n + 1));
@@ -93,7 +93,7 @@ fn name(scenario: &mut Scenario, titles: &[String]) {
     }
 }
 
-/// What follows each operation.
+/// Sets the transitions.
 fn follow(scenario: &mut Scenario, order: UrlOrder) {
     let count = scenario.operations.len();
     let next = |at: usize| match order {

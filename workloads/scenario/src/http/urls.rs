@@ -1,17 +1,17 @@
-//! The URLs under load: those that were typed, or those of a file.
+//! The URLs under load: from the command line and from a file.
 
 use barograph_workload::CommandError;
 
 use super::arguments::HttpArgs;
 use super::base;
 
-/// URLs at the most: each is kept as a request, ready to be sent.
+/// Most URLs: each is kept as a request, ready to be sent.
 const MOST: usize = 10_000;
 
 /// A URL under load.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Listed {
-    /// The method, where its line names one.
+    /// The method, if its line names one.
     pub(super) method: Option<String>,
     pub(super) url: String,
     /// Scheme, host and port.
@@ -47,7 +47,7 @@ pub(super) fn listed(args: &HttpArgs) -> Result<Vec<Listed>, CommandError> {
     Ok(listed)
 }
 
-/// `[METHOD] URL`; nothing for an empty line and a comment.
+/// Parses `[METHOD] URL`; `None` for an empty line or a comment.
 fn of_line(line: &str) -> Result<Option<Listed>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {

@@ -46,7 +46,7 @@ fn followers_have_their_own_argument_and_values_and_end_themselves() {
         "{FOLLOW}\n[behaviours.main]\nfirst = \"Join\"\npace = {{ think = \"5 ms\" }}\nnext = {{ Join = \"Join\" }}\n\
          [behaviours.follow]\nfirst = \"Poll\"\npace = {{ think = \"2 ms\" }}\nnext = {{ Poll = \"Poll\" }}\n"
     ));
-    // How long a room stays open depends on how the requests of all of them mix: until two were open, and three in all.
+    // The lifetime of a room depends on the mix of all requests: until two were open, and three in all.
     let mixed = || {
         let paths = target.paths();
         let firsts: BTreeSet<&String> = paths.iter().filter(|p| p.contains("/first/")).collect();
@@ -55,14 +55,15 @@ fn followers_have_their_own_argument_and_values_and_end_themselves() {
     let ended = run.until(|ended| ended.count("Poll") >= 60 && ended.count("Join") >= 20 && mixed());
     ended.all_good();
     let paths = target.paths();
-    // Never more than two at once, and others come when some have ended.
+    // Never more than two at once, and others begin when some have ended.
     let counts: BTreeSet<&str> =
         paths.iter().filter(|p| p.contains("/join/")).filter_map(|p| p.rsplit('/').next()).collect();
     assert!(counts.contains("2") && counts.iter().all(|n| ["0", "1", "2"].contains(n)), "{counts:?}");
     let rooms: BTreeSet<&str> =
         paths.iter().filter(|p| p.contains("/first/")).filter_map(|p| p.rsplit('/').next()).collect();
     assert!(rooms.len() > 2 && rooms.contains("room%201"), "{rooms:?}");
-    // What was seen is the activity's own: every poll names a number that an earlier answer to the same room gave.
+    // Extracted values belong to the activity: every poll names a number from an earlier answer to the same
+    // room.
     let asked = target.asked.lock().unwrap();
     for request in asked.iter().filter(|r| r.path.starts_with("/poll/")) {
         let mut parts = request.path.rsplit('/');
@@ -89,7 +90,7 @@ fn others_are_stopped_and_can_be_started_again() {
     assert_eq!(mains[..6], wanted);
 }
 
-/// Lets waits run out; an error when the user did not begin again before its next look, each time.
+/// Lets waits run out; fails unless the user was reset each time before its next look.
 fn begins_again_before_it_looks() -> Result<(), String> {
     let target = answering(|request| match request.path.as_str() {
         "/in" => Answer::new(200, "").with("set-cookie", "k=1"),
@@ -133,7 +134,7 @@ fn begins_again_before_it_looks() -> Result<(), String> {
 
 #[test]
 fn a_wait_that_runs_out_starts_the_user_over() {
-    // Where the answer to a wait comes later than the next look is due, the user looks while it waits.
+    // If the answer to a wait comes later than the next look is due, the user looks while it waits.
     one_of(10, begins_again_before_it_looks);
 }
 

@@ -1,5 +1,6 @@
-//! What comes: extraction, checks, outcomes, and the reasons people are told.
+//! Answers: extraction, checks, outcomes, and reasons for people.
 
+use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
 use barograph_model::{Nanos, Outcome};
@@ -48,13 +49,44 @@ fn values_are_found_everywhere_in_an_answer() {
     assert_eq!(paths[1..3], ["GET /a%20b/1/none/abc9/yes/next?x=1", "GET /a%20b/2/none/abc9/yes/next?x=1"]);
 }
 
-/// Runs one exchange with these keys against the page and says how it ended and why.
+/// Runs one exchange with these keys against the page; returns its outcome and the reason.
 fn judged(keys: &str) -> (Outcome, String) {
     let target = answering(page);
     let text = format!("[operations.Get]\n[[operations.Get.exchanges]]\npath = \"/\"\n{keys}\n");
     let ended = target.run(&text).until_done("Get", 1);
     let outcome = Outcome::ALL.into_iter().find(|o| ended.outcome("Get", *o) > 0).unwrap();
     (outcome, ended.whys("Get").join("; "))
+}
+
+/// As gzip writes it.
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_compressed_body_is_decoded_where_it_is_looked_at() {
+    let target = answering(|r| match r.path.as_str() {
+        "/broken" => Answer::new(200, "no gzip").with("content-encoding", "gzip"),
+        "/other" => Answer::new(200, "x").with("content-encoding", "br"),
+        _ => Answer::new(200, gzip(PAGE)).with("content-encoding", "gzip"),
+    });
+    let of = |path: &str, keys: &str| {
+        let text = format!("[operations.Get]\n[[operations.Get.exchanges]]\npath = \"{path}\"\n{keys}\n");
+        target.run(&text).until_done("Get", 1)
+    };
+    let next = "[[operations.Get.exchanges]]\npath = \"/{csrf}\"";
+    let keys = "check = { contains = \"a b\", json = { \"/vip\" = true }, max_bytes = 120 }\n\
+                extract.csrf = { regex = \"csrf=([a-z0-9]+)\", group = 1 }";
+    of("/", &format!("{keys}\n{next}")).all_good();
+    assert!(target.paths().contains(&"GET /abc9".to_owned()), "{:?}", target.paths());
+    for path in ["/broken", "/other"] {
+        of(path, "check = { min_bytes = 1 }").all_good();
+    }
+    let looked = |path: &str| of(path, "extract.all = { body = true }").whys("Get")[0].clone();
+    assert!(looked("/broken").starts_with("the body is no whole gzip: "), "{}", looked("/broken"));
+    assert_eq!(looked("/other"), "the body has the coding `br`, and only gzip and deflate are decoded");
 }
 
 #[test]
@@ -249,7 +281,7 @@ fn what_follows_a_bad_end_can_be_chosen() {
         "Told = \"Told\"\nWrong = \"Wrong\"\n".to_owned(),
     ]
     .concat();
-    // What is answered must not run into it as well, on a machine that takes the processor away for seconds.
+    // Other requests must not reach it as well, on a machine that takes the processor away for seconds.
     let run = Run { timeout: Nanos::from_secs(5), ..Run::at(&text, &server.url("/")) };
     let ended = run.until_done("Told", 1);
     assert_eq!(ended.outcome("Late", Outcome::TimedOut), 1);

@@ -1,4 +1,4 @@
-//! A seed repeats what every user does, whatever the number of workers.
+//! A seed repeats the choices of every user, with any number of workers.
 
 use std::collections::BTreeMap;
 

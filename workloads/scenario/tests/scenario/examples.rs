@@ -1,4 +1,4 @@
-//! Every file in `scenarios/` runs against a target that speaks its part. Only the pauses between operations are shorter
+//! Every file in `scenarios/` runs against a matching target. Only the pauses between operations are shorter
 //! than in the files.
 
 use std::path::{Path, PathBuf};
@@ -150,14 +150,14 @@ fn events() {
 
 #[test]
 fn chat() {
-    // The site echoes at a path of its own, and speaks no subprotocol.
+    // The site echoes at a path of its own, and offers no subprotocol.
     let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
     let scenario = example("chat.toml", |text| {
         text.replace("\"/chat\"", "\"/ws\"").replace("protocols = [\"chat.v1\"]", "")
     });
     let run = Run::new(scenario, Resolved::at(site.address().tcp(), Policy::PerUser(6)));
     let run = Run { users: 3, workers: 2, ..run };
-    // Who has hung up calls again after a pause, which the end of the load may come into.
+    // A user who has disconnected connects again after a pause, unless the load ends in it.
     let called_again = || site.connections() >= 5;
     run.until(|ended| ended.count("Echo") >= 60 && ended.count("Hangup") >= 2 && called_again()).all_good();
     assert!(called_again());

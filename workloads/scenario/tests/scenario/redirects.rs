@@ -1,6 +1,4 @@
-//! Redirects: what is sent again, to whom, and how a chain ends.
-
-use std::sync::Arc;
+//! Redirects: repeated parts of the request, their destinations, and the end of a chain.
 
 use barograph_model::Outcome;
 use barograph_testkit::{Answer, Request};
@@ -10,14 +8,12 @@ use crate::rig::{Ended, Noting, answering};
 /// Runs one exchange with these keys, which follows up to three redirects.
 fn followed(target: &Noting, keys: &str) -> Ended {
     let text = format!(
-        "[target]\ncookies = false\n[operations.Go]\n[[operations.Go.exchanges]]\npath = \"/a\"\n{keys}\n"
+        "[target]\ncookies = false\nredirects = 3\n[operations.Go]\n[[operations.Go.exchanges]]\npath = \"/a\"\n{keys}\n"
     );
-    let mut run = target.run(&text);
-    Arc::get_mut(&mut run.scenario).unwrap().target.redirects = 3;
-    run.until_done("Go", 1)
+    target.run(&text).until_done("Go", 1)
 }
 
-/// What was asked first, a line each: method, path, body and credentials.
+/// The first requests, a line each: method, path, body and credentials.
 fn asked(target: &Noting, count: usize) -> Vec<String> {
     let line = |r: &Request| {
         let secret = r.header("authorization").unwrap_or("-");

@@ -1,4 +1,4 @@
-//! What is sent: values from data files and generators, templates, bodies, cookies.
+//! Requests: values from data files and generators, templates, bodies, cookies.
 
 use barograph_http::Target;
 use barograph_testkit::{Answer, Door, Site, Speaks};

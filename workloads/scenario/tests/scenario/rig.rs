@@ -1,4 +1,4 @@
-//! What the tests share: a server that notes what it was asked, and a run that ends when enough was seen.
+//! Common parts of the tests: a server that records its requests, and a run that ends on a condition.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use barograph_stats::Interval;
 use barograph_testkit::{Act, Answer, Request, Server};
 use barograph_workload_scenario::{Options, Reason, Reasons, runnable};
 
-/// Intervals of a tenth of a second that a run may take: one that needs more hangs.
+/// Most intervals of a tenth of a second in a run: one that needs more hangs.
 const MOST_INTERVALS: usize = 600;
 
 /// 2026-01-31T23:59:59.123Z
@@ -19,14 +19,14 @@ pub(crate) fn clock() -> Nanos {
     Nanos(1_769_903_999_123_000_000)
 }
 
-/// Reads a scenario; files it names are looked for beside the examples.
+/// Reads a scenario; files it names are relative to the examples.
 pub(crate) fn scenario(text: &str) -> Arc<Scenario> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let read = barograph_scenario::read("test", text, &|path: &Path| std::fs::read(folder.join(path)));
     Arc::new(read.unwrap_or_else(|refused| panic!("{refused}")))
 }
 
-/// A server that answers as it is told, and what it was asked.
+/// A server with given answers, and its requests.
 pub(crate) struct Noting {
     pub(crate) server: Server,
     pub(crate) asked: Arc<Mutex<Vec<Request>>>,
@@ -49,13 +49,13 @@ impl Noting {
         Run::new(scenario, Resolved::at(self.server.addr(), Policy::PerUser(6)))
     }
 
-    /// Methods and paths of all requests, in the order they came.
+    /// Methods and paths of all requests, in order of arrival.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().map(|r| format!("{} {}", r.method, r.path)).collect()
     }
 }
 
-/// A run to be.
+/// A run to be made.
 pub(crate) struct Run {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) target: Resolved,
@@ -64,7 +64,7 @@ pub(crate) struct Run {
     pub(crate) timeout: Nanos,
 }
 
-/// What came of a run.
+/// Result of a run.
 pub(crate) struct Ended {
     scenario: Arc<Scenario>,
     sum: Interval,
@@ -73,7 +73,7 @@ pub(crate) struct Ended {
 
 impl Run {
     pub(crate) fn new(scenario: Arc<Scenario>, target: Resolved) -> Self {
-        // Ends what hangs; a machine may take the processor away for seconds.
+        // Ends a hanging run; a machine may take the processor away for seconds.
         Run { scenario, target, users: 1, workers: 1, timeout: Nanos::from_secs(30) }
     }
 
@@ -83,7 +83,7 @@ impl Run {
         Run::new(scenario(text), target)
     }
 
-    /// Runs until `enough`.
+    /// Runs until `enough` holds.
     pub(crate) fn until(self, enough: impl Fn(&Ended) -> bool) -> Ended {
         let settings = Settings {
             workers: self.workers,
@@ -106,7 +106,7 @@ impl Run {
         ended
     }
 
-    /// Runs until the operation of this name has ended so often.
+    /// Runs until the operation of this name has ended `count` times.
     pub(crate) fn until_done(self, operation: &str, count: u64) -> Ended {
         self.until(|ended| ended.count(operation) >= count)
     }
@@ -134,12 +134,12 @@ impl Ended {
         OpId(at.unwrap_or_else(|| panic!("no operation {operation}")) as u8)
     }
 
-    /// How often an operation ended so.
+    /// Number of operations with this outcome.
     pub(crate) fn outcome(&self, operation: &str, outcome: Outcome) -> u64 {
         self.sum.ops[self.op(operation).index()].outcomes[outcome.index()]
     }
 
-    /// How often an operation ended, the user's own endings left out.
+    /// Number of ended operations, without those ended by the user.
     pub(crate) fn count(&self, operation: &str) -> u64 {
         self.sum.ops[self.op(operation).index()].count()
     }
@@ -149,17 +149,17 @@ impl Ended {
         self.sum.ops[self.op(operation).index()].requests
     }
 
-    /// Why an operation failed.
+    /// Reasons for failures of an operation.
     pub(crate) fn reasons(&self, operation: &str) -> Vec<Reason> {
         self.reasons.lock().unwrap().of(self.op(operation)).to_vec()
     }
 
-    /// The words of its reasons.
+    /// The texts of its reasons.
     pub(crate) fn whys(&self, operation: &str) -> Vec<String> {
         self.reasons(operation).into_iter().map(|reason| reason.why).collect()
     }
 
-    /// Nothing failed, or this panics with what did.
+    /// Panics with the failures if there are any.
     pub(crate) fn all_good(&self) {
         let failed: u64 = self.sum.ops.iter().map(|op| op.failed()).sum();
         assert_eq!(failed, 0, "{}", self.told());

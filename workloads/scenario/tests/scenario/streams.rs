@@ -1,4 +1,4 @@
-//! Server-Sent Events and WebSockets that live in the user between operations.
+//! Server-Sent Events and WebSockets that stay open between operations.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -48,12 +48,12 @@ fn events_are_read_one_by_one_until_the_target_ends_them() {
     let ended = Run::at(&text, &site.url("")).until_done("Close", 2);
     let sessions = ended.count("Close");
     assert!(ended.outcome("Next", Outcome::Good) >= 3 * sessions);
-    // The fourth wait finds the end. The one user may be between it and its closing when the load ends.
+    // The fourth wait finds the end. The load may end while the one user is between it and its closing.
     let ends = ended.outcome("Next", Outcome::Broken);
     assert!((sessions..=sessions + 1).contains(&ends), "{ends} ends in {sessions} sessions");
     assert_eq!(ended.whys("Next"), ["the target ended the stream `ticks`"]);
     assert_eq!(ended.outcome("Tell", Outcome::Good), ended.count("Tell"));
-    // Closing what is closed is no fault.
+    // Closing a closed stream is not a fault.
     assert_eq!(ended.outcome("Close", Outcome::Good), sessions);
 }
 
@@ -100,7 +100,7 @@ const TALK: &str = r#"
     next = { Hear = "Hear" }
 "#;
 
-/// One activity says lines, another hears them; those said and not yet heard when the load ends.
+/// One activity sends lines, another receives them; returns the lines not received when the load ends.
 fn unheard() -> u64 {
     let site = site();
     let text = format!(
@@ -115,7 +115,7 @@ fn unheard() -> u64 {
 
 #[test]
 fn one_activity_listens_while_another_sends() {
-    // One may be on its way; more only when the load ends while the machine lets the target stand still.
+    // One may be on its way; more only if the load ends while the machine stops the target.
     one_of(10, || match unheard() {
         0..=2 => Ok(()),
         lines => Err(format!("{lines} lines were said and not heard")),
@@ -167,7 +167,7 @@ fn subprotocols_are_offered() {
     assert_eq!(asked[0].header("sec-websocket-protocol"), Some("chat.v1, chat.v2"));
 }
 
-/// A target of one stream: half an event at once, the other half when it is told to.
+/// A target of one stream: half an event at once, the other half on a signal.
 fn half_an_event(told: Receiver<()>) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -183,7 +183,7 @@ fn half_an_event(told: Receiver<()>) -> (String, JoinHandle<()>) {
         stream.write_all(head.as_bytes()).unwrap();
         told.recv().unwrap();
         stream.write_all(b": 1}\n\n").unwrap();
-        // Until the user has gone; how, does not matter.
+        // Until the user has gone, in any way.
         let _ = stream.read(&mut [0]);
     });
     (url, target)
@@ -209,7 +209,7 @@ fn a_wait_for_an_event_ends_with_the_timeout_and_loses_nothing() {
         pace = { think = "1 ms" }
         next = { Open = "Next", Next = "Next" }
         "#;
-    // Long enough that opening the stream does not run into it as well.
+    // Long enough that opening the stream does not time out as well.
     let run = Run { timeout: barograph_model::Nanos::from_secs(3), ..Run::at(text, &url) };
     let ended = run.until(|ended| {
         if ended.outcome("Next", Outcome::TimedOut) >= 1 {

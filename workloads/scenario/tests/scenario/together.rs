@@ -25,7 +25,8 @@ fn neighbours_and_repetitions_run_side_by_side() {
         parallel = true
         path = "/delay/250"
         "#;
-    // All four of an operation are on their way before the first is answered, unless the machine stands still between.
+    // All four of an operation are on their way before the first is answered, unless the machine stands still
+    // between.
     let run = Run::at(text, &site.url(""));
     let ended = run.until(|ended| ended.count("Get") >= 2 && site.most_at_once() >= 4);
     ended.all_good();
@@ -66,7 +67,7 @@ fn each_answer_is_judged_with_its_own_item_and_kept_in_order() {
     let mut asked = paths[1..4].to_vec();
     asked.sort();
     assert_eq!(asked, ["GET /items/1", "GET /items/2", "GET /items/3"]);
-    // The last of the list, not the last that was answered.
+    // The last of the list, not the last answer.
     assert_eq!(paths[4], "GET /1/end");
 }
 

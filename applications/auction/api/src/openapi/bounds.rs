@@ -1,4 +1,4 @@
-//! What values of requests may be: the same words for query strings, path parts and fields of bodies.
+//! Bounds of values in requests: the same for query strings, path parts and fields of bodies.
 
 use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
@@ -9,12 +9,12 @@ use crate::limits::{
 };
 use crate::page::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 
-/// What a value may be.
+/// Bound of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bound {
-    /// A text of at least and at most so many characters.
+    /// A text with a least and a greatest number of characters.
     Text(usize, usize),
-    /// A whole number from one to another.
+    /// A whole number in a range.
     Integer(i64, i64),
     /// Number of a page.
     Page,
@@ -26,20 +26,20 @@ pub(super) enum Bound {
 
 /// An amount of money.
 pub(super) const CENTS: Bound = Bound::Integer(0, MAX_CENTS);
-/// A moment.
+/// A time.
 pub(super) const MILLIS: Bound = Bound::Integer(-MAX_MILLIS, MAX_MILLIS);
-/// A number that names something.
+/// An id.
 pub(super) const ID: Bound = Bound::Integer(1, MAX_INTEGER);
 /// A sequence number.
 pub(super) const COUNT: Bound = Bound::Integer(0, u32::MAX as i64);
 
-/// A field of a body that takes only some values of its type.
+/// A field of a body with a bound narrower than its type.
 pub(super) struct Field {
     /// The schema of the body.
     pub(super) schema: &'static str,
     /// The field's name on the wire.
     pub(super) name: &'static str,
-    /// What it may be.
+    /// Its bound.
     pub(super) bound: Bound,
 }
 
@@ -47,14 +47,20 @@ const fn field(schema: &'static str, name: &'static str, bound: Bound) -> Field 
     Field { schema, name, bound }
 }
 
+/// Bound of a user's name.
 const NAME: Bound = Bound::Text(1, MAX_NAME);
+/// Bound of a password.
 const PASSWORD: Bound = Bound::Text(1, MAX_PASSWORD);
+/// Bound of a first or last name.
 const PERSON: Bound = Bound::Text(1, MAX_PERSON);
+/// Bound of a manufacturer.
 const MANUFACTURER: Bound = Bound::Text(1, MAX_MANUFACTURER);
+/// Bound of a short description.
 const SHORT: Bound = Bound::Text(1, MAX_SHORT);
+/// Bound of a long description.
 const LONG: Bound = Bound::Text(1, MAX_LONG);
 
-/// Every field of every body whose type says less than is meant.
+/// All bounded fields of all bodies.
 pub(super) const FIELDS: &[Field] = &[
     field("BidRequest", "amountCents", Bound::Integer(1, MAX_CENTS)),
     field("BidRequest", "auctionId", ID),
@@ -97,10 +103,10 @@ impl Bound {
     }
 }
 
-/// Puts the bounds of [`FIELDS`] into the schema of a body. What is described or may be absent stays so.
+/// Puts a bound of [`FIELDS`] into the schema of a body. Descriptions and optional fields stay.
 ///
 /// # Panics
-/// When the schema or the field is not there: the table above is wrong, which a test finds.
+/// If the schema or the field does not exist: the table above is wrong, which a test finds.
 pub(super) fn apply(schema: &mut RefOr<Schema>, field: &Field) {
     let RefOr::T(Schema::Object(body)) = schema else { panic!("{} is no object", field.schema) };
     let optional = !body.required.iter().any(|name| name == field.name);
@@ -117,7 +123,7 @@ pub(super) fn apply(schema: &mut RefOr<Schema>, field: &Field) {
     *place = bounded;
 }
 
-/// What a schema says it is; of alternatives, what the first that says something says.
+/// The description of a schema; of alternatives, the first description.
 fn described(schema: &RefOr<Schema>) -> Option<String> {
     match schema {
         RefOr::T(Schema::Object(object)) => object.description.clone(),

@@ -1,4 +1,4 @@
-//! One verb of one resource, and the words in which the table of them is written.
+//! One verb of one resource, and constructors for the table of endpoints.
 
 use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod;
@@ -6,7 +6,7 @@ use utoipa::openapi::path::HttpMethod;
 use super::bounds::{self, Bound};
 use crate::limits::{MAX_CATEGORY, MAX_SEARCH};
 
-/// What a body is.
+/// Body of an answer.
 pub(super) enum Body {
     /// There is none.
     Nothing,
@@ -18,7 +18,7 @@ pub(super) enum Body {
     Picture,
 }
 
-/// What a request brings along.
+/// Body of a request.
 pub(super) enum Request {
     /// Nothing.
     Nothing,
@@ -28,16 +28,16 @@ pub(super) enum Request {
     Upload,
 }
 
-/// Who may ask.
+/// Required authentication.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Everybody.
+    /// None.
     Public,
-    /// Who has a token.
+    /// A token.
     Token,
 }
 
-/// A part of the query string: its name and what it may be.
+/// A parameter of the query string: its name and bound.
 pub(super) type Asked = (&'static str, Bound);
 
 /// One verb of one resource.
@@ -50,9 +50,9 @@ pub(super) struct Endpoint {
     pub(super) request: Request,
     pub(super) status: u16,
     pub(super) answer: Body,
-    /// What else it answers; the body is an `ErrorBody` for these.
+    /// Error statuses; their body is an `ErrorBody`.
     pub(super) errors: &'static [u16],
-    /// What it answers with the body of the good answer, or without one.
+    /// Further statuses, with the body of the good answer, or without one.
     pub(super) also: &'static [u16],
 }
 
@@ -83,12 +83,12 @@ pub(super) const ITEM_SEARCH: &[Asked] = &[
     ("page", Bound::Page),
     ("pageSize", Bound::PageSize),
 ];
-/// A size of an image; the one query that must be there.
+/// A size of an image; the one required query parameter.
 pub(super) const SIZE: &[Asked] = &[(SIZE_NAME, Bound::Word("ImageSize"))];
 /// The name in [`SIZE`].
 pub(super) const SIZE_NAME: &str = "size";
 
-/// What a part of a path may be.
+/// Bound of a part of a path.
 pub(super) fn path_bound(name: &str) -> Bound {
     match name {
         "count" => bounds::COUNT,
@@ -107,7 +107,7 @@ pub(super) fn page_of<T: ToSchema>() -> Body {
     Body::Json(format!("Page_{}", T::name()))
 }
 
-/// Something to read.
+/// An endpoint for reading.
 pub(super) fn get(path: &'static str, summary: &'static str, answer: Body) -> Endpoint {
     Endpoint {
         verb: HttpMethod::Get,
@@ -123,12 +123,12 @@ pub(super) fn get(path: &'static str, summary: &'static str, answer: Body) -> En
     }
 }
 
-/// Something to read without a token.
+/// An endpoint for reading without a token.
 pub(super) fn public(path: &'static str, summary: &'static str, answer: Body) -> Endpoint {
     Endpoint { access: Access::Public, errors: &[], ..get(path, summary, answer) }
 }
 
-/// Something to add.
+/// An endpoint for adding.
 pub(super) fn post<T: ToSchema>(path: &'static str, summary: &'static str, answer: Body) -> Endpoint {
     Endpoint {
         verb: HttpMethod::Post,
@@ -139,7 +139,7 @@ pub(super) fn post<T: ToSchema>(path: &'static str, summary: &'static str, answe
     }
 }
 
-/// Something to change.
+/// An endpoint for changing.
 pub(super) fn put<T: ToSchema>(path: &'static str, summary: &'static str, answer: Body) -> Endpoint {
     Endpoint {
         verb: HttpMethod::Put,
@@ -149,7 +149,7 @@ pub(super) fn put<T: ToSchema>(path: &'static str, summary: &'static str, answer
     }
 }
 
-/// Something to remove.
+/// An endpoint for removing.
 pub(super) fn delete(path: &'static str, summary: &'static str) -> Endpoint {
     Endpoint { verb: HttpMethod::Delete, status: 204, ..get(path, summary, Body::Nothing) }
 }

@@ -61,7 +61,7 @@ struct Schemas;
 /// Builds the document.
 ///
 /// # Panics
-/// Never: the tables it is built from are constants, and a test builds it.
+/// Never: it is built from constant tables, and a test builds it.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let mut doc = Schemas::openapi();
@@ -90,7 +90,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     doc
 }
 
-/// The document as indented JSON with a line break at its end, as it is served and committed.
+/// The document as indented JSON with a line break at its end, in the form that is served and committed.
 ///
 /// # Panics
 /// Never: the document holds only strings, numbers and maps keyed by strings.
@@ -136,7 +136,7 @@ fn answer(endpoint: &Endpoint) -> Response {
     match &endpoint.answer {
         Body::Nothing => answer,
         Body::Json(schema) => answer.content("application/json", content(schema)),
-        // A document that describes itself in full would be longer than the rest.
+        // A full description of the document within itself would be longer than the rest.
         Body::Text("application/json") => {
             answer.content("application/json", Content::new(Some(Object::with_type(Type::Object))))
         }

@@ -1,10 +1,10 @@
-//! Where the resources are: one constant per resource for the server, one function per path for clients.
+//! Routes of the resources: one constant per resource for the server, one function per path for clients.
 
 mod paths;
 
 pub use paths::*;
 
-/// Every path of the application begins with this.
+/// Common prefix of all paths of the application.
 pub const BASE: &str = "/auction";
 
 /// Start page, public. Relative to [`BASE`], like all constants that follow.
@@ -21,11 +21,11 @@ pub const USER: &str = "/user/{id}";
 pub const LIVE_AUCTIONS: &str = "/live/auction";
 /// `DELETE`: leave an auction.
 pub const LIVE_AUCTION: &str = "/live/auction/{auctionId}";
-/// `GET`: who leads, public, for operations use.
+/// `GET`: the leader, public, for operators.
 pub const IS_MASTER: &str = "/live/auction/isMaster";
-/// `GET`: begin to drain the node, public, for operations use.
+/// `GET`: begin to drain the node, public, for operators.
 pub const PREPARE_FOR_SHUTDOWN: &str = "/live/auction/prepareForShutdown";
-/// `GET`: let all who wait go, public, for operations use.
+/// `GET`: end all waiting requests, public, for operators.
 pub const RELEASE: &str = "/live/auction/release";
 /// `GET`: page of all auctions, with filters.
 pub const AUCTIONS: &str = "/auction";
@@ -59,17 +59,17 @@ pub const BID_EVENTS: &str = "/bid/auction/{auctionId}/events";
 pub const USER_BIDS: &str = "/bid/user/{userId}";
 /// `GET`: page of a user's attendances.
 pub const USER_ATTENDANCE: &str = "/attendance/user/{userId}";
-/// `GET`: ready or not, public.
+/// `GET`: readiness, public.
 pub const HEALTH: &str = "/healthCheck";
-/// `GET`: the process serves, public.
+/// `GET`: whether the process serves, public.
 pub const ALIVE: &str = "/alive";
-/// `GET`: who is alive and who leads, public, for operations use.
+/// `GET`: live nodes and leader, public, for operators.
 pub const CLUSTER: &str = "/cluster";
 /// `GET`: figures in the text format of OpenMetrics, for Prometheus, public.
 pub const METRICS: &str = "/metrics";
-/// `GET`: data checks, public, for operations use.
+/// `GET`: data checks, public, for operators.
 pub const CHECK: &str = "/check";
 /// `GET`: the OpenAPI document, public.
 pub const OPENAPI: &str = "/openapi.json";
-/// `GET`: the browser application, public; what is below are its files.
+/// `GET`: the browser application, public; its files are below.
 pub const UI: &str = "/ui/";

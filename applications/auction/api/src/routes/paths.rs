@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::*;
 use crate::{AuctionId, AuctionQuery, ImageId, ImageSize, ItemId, ItemQuery, UserId};
 
-/// A path that gets its query string, part by part.
+/// A path being extended by its query string, part by part.
 struct Asked(String);
 
 impl Asked {
@@ -30,7 +30,7 @@ impl Asked {
         }
     }
 
-    /// Adds a number or one of a list of words, if there is one, as it is written in JSON.
+    /// Adds a number or one of a list of words, if there is one, in its JSON form.
     fn word<T: Serialize>(&mut self, key: &str, value: Option<&T>) {
         let word = value.and_then(|value| serde_json::to_string(value).ok());
         self.text(key, word.as_deref().map(|word| word.trim_matches('"')));
@@ -90,7 +90,7 @@ pub fn leave(auction: AuctionId) -> String {
     format!("{BASE}/live/auction/{auction}")
 }
 
-/// Path that says who leads.
+/// Path of the leader.
 #[must_use]
 pub fn is_master() -> String {
     format!("{BASE}{IS_MASTER}")
@@ -102,7 +102,7 @@ pub fn prepare_for_shutdown() -> String {
     format!("{BASE}{PREPARE_FOR_SHUTDOWN}")
 }
 
-/// Path that lets all who wait go.
+/// Path to end all waiting requests.
 #[must_use]
 pub fn release() -> String {
     format!("{BASE}{RELEASE}")
@@ -200,7 +200,7 @@ pub fn image(item: ItemId, image: ImageId, size: ImageSize) -> String {
     format!("{BASE}/item/{item}/image/{image}?size={}", size.name())
 }
 
-/// Path of an image in one size, for everybody.
+/// Path of an image in one size, without a token.
 #[must_use]
 pub fn public_image(image: ImageId, size: ImageSize) -> String {
     format!("{BASE}/image/{image}/{}", size.name())

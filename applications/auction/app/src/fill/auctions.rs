@@ -1,4 +1,4 @@
-//! Makes the rows of one auction: itself, its items, bids, attendance and images.
+//! Rows of one auction: the auction, its items, bids, attendance and images.
 
 use super::crew::Made;
 use super::layout::{Era, ITEM_MS, Layout, Place};
@@ -9,25 +9,26 @@ use barograph_auction_store::{
 use barograph_data::{Stream, TruncatedNormal, names, text};
 use rand::{Rng, RngExt};
 
-/// Each bid of the past was this much above the one before.
+/// Step between two bids of the past.
 const HISTORY_STEP_CENTS: i64 = 2_000;
 /// Time between two bids of the past; after the last one the item went through last call to its sale.
 const HISTORY_BID_MS: i64 = 12_000;
 /// Mean and standard deviation of starting bids, in cents.
 const STARTING_BID_CENTS: (f64, f64) = (20_000.0, 20_000.0);
-/// No item starts below one unit of money.
+/// Lowest starting bid, in cents: one unit of money.
 const LEAST_STARTING_BID_CENTS: f64 = 100.0;
-/// Above this amount nobody bids: times 1.06 it reaches the ceiling of 1,000 units.
+/// Highest amount that is outbid: times 1.06 it reaches the ceiling of 1,000 units.
 const LAST_BID_CENTS: f64 = 94_300.0;
-/// What a bid raises the amount by on average: a normal increase of 2 % with deviation 2 %, cut to 0.5-6 %.
+/// Mean raise of a bid: a normal increase of 2 % with deviation 2 %, cut to 0.5-6 %.
 const MEAN_RAISE: f64 = 1.0225;
-/// About the time between two accepted bids of a running auction; the bidding in progress is dated back by it.
+/// Approximate time between two accepted bids of a running auction; the bidding in progress is dated back by
+/// it.
 const BID_EVERY_MS: i64 = 7_600;
 /// From the last bid to the sale: the idle limit and the last call.
 const CLOSING_MS: f64 = 60_000.0;
-/// States from new to bad.
+/// Number of conditions, from new to bad.
 const CONDITIONS: i64 = 7;
-/// Items were made between 1970 and this long before the present.
+/// Length of a year; items were made between 1970 and a year before the present.
 const YEAR_MS: i64 = 31_556_952_000;
 
 /// Adds the rows of an auction.
@@ -52,7 +53,7 @@ pub(super) fn add(layout: &Layout, place: Place, made: &mut Made) {
     };
     let attendees = attendees(layout, &mut rng, auction.auctioneer_id);
     for (index, id) in layout.attendance(place).enumerate() {
-        // A current auction at full depth was visited more often than it has attendees: some came back.
+        // A current auction at full depth had more visits than it has attendees: some came back.
         let user_id = attendees[index % attendees.len()];
         made.events.attendance.push(attendance(&auction, id, user_id, &mut rng));
     }
@@ -78,7 +79,7 @@ pub(super) fn add(layout: &Layout, place: Place, made: &mut Made) {
     made.relational.auctions.push(auction);
 }
 
-/// A numbered user's id.
+/// Id of a numbered user.
 fn user(layout: &Layout, rng: &mut Stream) -> i64 {
     rng.random_range(1..=layout.counts.users) as i64
 }
@@ -138,8 +139,8 @@ fn starting_bid(rng: &mut Stream) -> i64 {
     positive.max(LEAST_STARTING_BID_CENTS).round() as i64
 }
 
-/// The starting bid of an item found on sale at a moment drawn at random. Items that take long are found more often,
-/// in proportion to the time they take.
+/// The starting bid of an item found on sale at a random moment. Items that take long are found more often,
+/// in proportion to their time on sale.
 fn starting_bid_on_sale(rng: &mut Stream) -> i64 {
     loop {
         let drawn = starting_bid(rng);
@@ -149,12 +150,12 @@ fn starting_bid_on_sale(rng: &mut Stream) -> i64 {
     }
 }
 
-/// Bids until nobody goes higher.
+/// Number of bids until the ceiling.
 fn bids_to_the_ceiling(start_cents: f64) -> f64 {
     (LAST_BID_CENTS / start_cents).ln().max(0.0) / MEAN_RAISE.ln()
 }
 
-/// How long an item is on sale, about.
+/// Approximate time on sale of an item.
 fn ms_on_sale(start_cents: f64) -> f64 {
     bids_to_the_ceiling(start_cents) * BID_EVERY_MS as f64 + CLOSING_MS
 }
@@ -175,11 +176,11 @@ struct Sale<'a> {
     item: &'a ItemRow,
     start_ms: i64,
     attendees: &'a [i64],
-    /// Counts the listings of the auction.
+    /// Number of the listing within the auction.
     round: i64,
 }
 
-/// Twenty bids by attendees, the last of which bought the item.
+/// Twenty bids by attendees; the last bidder bought the item.
 fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     let (layout, attendees) = (sale.layout, sale.attendees);
     let first = layout.history_bids(sale.item.id as u64) as i64;
@@ -187,7 +188,7 @@ fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     let mut bidder = rng.random_range(0..attendees.len());
     let mut high = None;
     for n in 0..BIDS_PER_ITEM as i64 {
-        // Nobody outbids himself: the step to the next bidder is never a whole round.
+        // Successive bidders differ: the step to the next one is never a whole round.
         bidder = (bidder + rng.random_range(1..attendees.len())) % attendees.len();
         let bid = BidRow {
             id: first + n,
@@ -223,7 +224,7 @@ fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     });
 }
 
-/// The bidding in progress that the first item of a current auction starts with.
+/// The bidding in progress of the first item of a current auction.
 fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     let (amount_cents, bids) = amount_in_progress(sale.item.starting_bid_cents, rng.random());
     let bidder_id = sale.attendees[rng.random_range(0..sale.attendees.len())];
@@ -263,8 +264,8 @@ fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     });
 }
 
-/// The amount, in cents, at a moment drawn evenly (`moment` is 0 to 1) from the time an item is on sale, and about how
-/// many bids it takes to get there. An item that starts above the ceiling has had one bid all the same.
+/// The amount, in cents, at a share of the time an item is on sale (`moment`, 0 to 1), and the approximate
+/// number of bids up to there. An item that starts above the ceiling has still had one bid.
 fn amount_in_progress(starting_bid_cents: i64, moment: f64) -> (i64, i64) {
     let start = starting_bid_cents as f64;
     let bids = (moment * ms_on_sale(start) / BID_EVERY_MS as f64).min(bids_to_the_ceiling(start)).round();
@@ -295,7 +296,7 @@ mod tests {
         let mean_ms = |draw: fn(&mut Stream) -> i64, rng: &mut Stream| {
             (0..20_000).map(|_| ms_on_sale(draw(rng) as f64)).sum::<f64>() / 20_000.0
         };
-        // 680 s an item, as follows from the published mix; found on sale: E[T^2] / E[T], which is longer.
+        // 680 s an item, as the published mix implies; found on sale: E[T^2] / E[T], which is longer.
         let any = mean_ms(starting_bid, &mut rng) / 1e3;
         assert!((any - 680.0).abs() < 20.0, "{any} s");
         let found = mean_ms(starting_bid_on_sale, &mut rng) / 1e3;

@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Users made at a time: tens of milliseconds of hashing.
+/// Users per job: tens of milliseconds of hashing.
 const USERS_PER_JOB: u64 = 500;
-/// Auctions made at a time: some hundreds of picture files.
+/// Auctions per job: some hundreds of picture files.
 const AUCTIONS_PER_JOB: u64 = 4;
-/// Batches that may wait for a store before makers wait for it.
+/// Batches that may wait for a store; then makers wait.
 const WAITING_BATCHES: usize = 16;
 
 /// Rows of both stores that were made together.
@@ -25,7 +25,7 @@ pub(super) struct Made {
     pub(super) events: EventBatch,
 }
 
-/// A part of the data that one thread makes at one go.
+/// A part of the data made by one thread in one step.
 #[derive(Debug, Clone)]
 enum Job {
     Users(Range<u64>),
@@ -45,7 +45,7 @@ fn jobs(layout: &Layout) -> Vec<Job> {
     jobs
 }
 
-/// What all makers share.
+/// State shared by all makers.
 struct Work<'a> {
     layout: &'a Layout,
     pictures: &'a Pictures,
@@ -54,11 +54,11 @@ struct Work<'a> {
     next: AtomicUsize,
     image_bytes: AtomicU64,
     stop: &'a AtomicBool,
-    /// Set when a maker fails, so that the others do not go on for nothing.
+    /// Set when a maker fails, so that the others stop.
     failed: AtomicBool,
 }
 
-/// Where a maker sends what it made.
+/// Channels from a maker to the writers.
 #[derive(Clone)]
 struct Outlets {
     relational: Sender<(usize, RelationalBatch)>,
@@ -66,7 +66,7 @@ struct Outlets {
     done: Sender<(Stage, u64)>,
 }
 
-/// What a crew works on.
+/// Input of a crew.
 pub(super) struct Order<'a> {
     pub(super) layout: &'a Layout,
     pub(super) pictures: &'a Pictures,
@@ -74,11 +74,11 @@ pub(super) struct Order<'a> {
     pub(super) images: &'a Path,
     pub(super) threads: usize,
     pub(super) stop: &'a AtomicBool,
-    /// Names the data set.
+    /// Name of the data set.
     pub(super) stamp: &'a str,
 }
 
-/// Makes everything; returns the bytes of the picture files.
+/// Makes all data; returns the bytes of the picture files.
 pub(super) fn make(order: &Order<'_>, progress: &mut dyn FnMut(Progress)) -> Result<u64, FillError> {
     let work = Work {
         layout: order.layout,
@@ -119,7 +119,7 @@ pub(super) fn make(order: &Order<'_>, progress: &mut dyn FnMut(Progress)) -> Res
         report(order.layout, &from_done, progress);
         crew.into_iter().map(|thread| thread.join().expect("makers do not panic")).collect::<Vec<_>>()
     });
-    // Whoever stopped only because another failed says so; the other one knows the reason.
+    // Threads that stopped because another one failed report that only; the other one reports the reason.
     let failure = results.into_iter().filter_map(Result::err).min_by_key(|e| matches!(e, FillError::Stopped));
     match failure {
         Some(failure) => Err(failure),
@@ -127,7 +127,7 @@ pub(super) fn make(order: &Order<'_>, progress: &mut dyn FnMut(Progress)) -> Res
     }
 }
 
-/// Adds up what makers report until the last one has finished.
+/// Adds up the makers' progress until the last one has finished.
 fn report(layout: &Layout, from_done: &Receiver<(Stage, u64)>, progress: &mut dyn FnMut(Progress)) {
     let rows = layout.rows();
     let (mut users, mut files) = (0, 0);
@@ -188,7 +188,7 @@ impl Work<'_> {
 }
 
 impl Outlets {
-    /// Hands rows to the stores; a store that no longer takes them has failed and says why itself.
+    /// Sends rows to the stores. A store that has failed takes none and reports its own reason.
     fn send(&self, number: usize, made: Made, done: (Stage, u64)) -> Result<(), FillError> {
         self.relational.send((number, made.relational)).map_err(|_| FillError::Stopped)?;
         self.events.send((number, made.events)).map_err(|_| FillError::Stopped)?;

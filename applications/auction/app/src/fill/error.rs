@@ -1,10 +1,10 @@
-//! Why a fill could not be done.
+//! Errors of a fill.
 
 use barograph_auction_store::StoreError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a fill could not be done; each message completes "failed to ...".
+/// Failure of a fill; each message completes "failed to ...".
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// The folder holds the data of another plan, which are left as they are.
@@ -12,17 +12,17 @@ pub enum FillError {
     OtherPlan {
         /// The folder.
         dir: PathBuf,
-        /// What the marker in it says.
+        /// Description of its data, from the marker.
         found: String,
-        /// What the plan says.
+        /// Description of the data planned.
         wanted: String,
     },
-    /// The folder holds something that no fill has made, so nothing in it is removed or written.
+    /// The folder holds entries that no fill has made, so nothing in it is removed or written.
     #[error("fill {}: it holds {}, which no fill has made", dir.display(), entry.display())]
     NotOurs {
         /// The folder.
         dir: PathBuf,
-        /// The first strange thing in it.
+        /// The first such entry.
         entry: PathBuf,
     },
     /// Another process is filling the same folder.
@@ -31,20 +31,20 @@ pub enum FillError {
         /// The folder.
         dir: PathBuf,
     },
-    /// There is no room left.
+    /// The disk is full.
     #[error("write {}: the disk is full", path.display())]
     DiskFull {
-        /// What was being written.
+        /// The file being written.
         path: PathBuf,
     },
     /// A file or folder could not be read, written or removed.
     #[error("{attempt} {}", path.display())]
     File {
-        /// What was attempted.
+        /// The operation.
         attempt: &'static str,
-        /// On what.
+        /// Its file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: io::Error,
     },
@@ -53,29 +53,29 @@ pub enum FillError {
     Store {
         /// The store's file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: StoreError,
     },
-    /// The marker cannot be understood.
+    /// The marker is malformed.
     #[error("understand the marker {}", path.display())]
     Marker {
         /// The marker's file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         why: serde_json::Error,
     },
     /// The pictures cannot be made.
     #[error("make the pictures")]
     Pictures(#[from] barograph_data::pictures::PicturesError),
-    /// The caller asked the fill to stop; what it made so far has no marker and is removed by the next fill.
+    /// The caller stopped the fill; its data have no marker and are removed by the next fill.
     #[error("finish the fill: it was stopped")]
     Stopped,
 }
 
 impl FillError {
-    /// Turns a failed file operation into the error that says so; a full disk gets its own.
+    /// Converts the error of a file operation; a full disk has its own variant.
     pub(super) fn file(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |why| match why.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -85,7 +85,7 @@ impl FillError {
         }
     }
 
-    /// The same for a store.
+    /// Converts the error of a store.
     pub(super) fn store(path: &Path) -> impl FnOnce(StoreError) -> Self {
         move |why| {
             if barograph_store_sqlite::is_full(&why) {

@@ -1,14 +1,15 @@
-//! The folder of a fill: who may fill it, what is in it, and how what a broken fill left is removed.
+//! The folder of a fill: exclusive access, contents, and removal of the remains of a broken fill.
 
 use super::FillError;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+/// File that a fill locks in its folder.
 const LOCK: &str = "fill.lock";
-/// Everything a fill ever makes in its folder.
+/// Entries that a fill makes in its folder.
 const OURS: [&str; 5] = ["pristine", "images", "marker.json", "marker.json.part", LOCK];
 
-/// A folder that this process alone fills, until the value is dropped.
+/// A folder locked for this process until the value is dropped.
 #[derive(Debug)]
 pub(super) struct Folder {
     dir: PathBuf,
@@ -16,7 +17,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder if need be and takes it. The system lets go of it when the process ends, however it ends.
+    /// Creates the folder if need be and locks it. The system releases the lock when the process ends for any
+    /// reason.
     pub(super) fn take(dir: &Path) -> Result<Self, FillError> {
         std::fs::create_dir_all(dir).map_err(FillError::file("make folder", dir))?;
         let entries = std::fs::read_dir(dir).map_err(FillError::file("look into", dir))?;
@@ -35,7 +37,7 @@ impl Folder {
         }
     }
 
-    /// Removes what a fill that did not finish has left, and makes the sub-folder of the stores.
+    /// Removes the remains of an unfinished fill, and makes the sub-folder of the stores.
     pub(super) fn empty(&self) -> Result<(), FillError> {
         for name in ["images", "pristine"] {
             let path = self.dir.join(name);
@@ -58,8 +60,8 @@ impl Folder {
         self.dir.join("images")
     }
 
-    /// Waits until everything written so far is on the disk, so that a run does not compete with the fill's
-    /// tail, and a complete marker never stands beside lost files.
+    /// Waits until all data are on the disk, so that a run does not compete with the last writes of the fill,
+    /// and a complete marker never stands beside lost files.
     pub(super) fn flush(&self) -> Result<(), FillError> {
         let flush = || rustix::fs::syncfs(File::open(&self.dir)?).map_err(std::io::Error::from);
         flush().map_err(FillError::file("flush", &self.dir))

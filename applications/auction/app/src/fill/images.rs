@@ -6,7 +6,7 @@ use barograph_data::pictures::{PictureSize, Pictures};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Images in one folder: file systems and people dislike folders with a million entries.
+/// Images per folder: file systems and people dislike folders with a million entries.
 const PER_FOLDER: u64 = 1_000;
 
 fn size_name(size: PictureSize) -> &'static str {
@@ -17,7 +17,7 @@ fn size_name(size: PictureSize) -> &'static str {
     }
 }
 
-/// Makes all folders first, so that writers of files need not look whether theirs exists.
+/// Makes all folders first, so that writers of files need not check for them.
 pub(super) fn make_folders(root: &Path, layout: &Layout) -> Result<(), FillError> {
     let (with_full, all) = layout.last_images();
     for size in PictureSize::ALL {
@@ -30,11 +30,11 @@ pub(super) fn make_folders(root: &Path, layout: &Layout) -> Result<(), FillError
     Ok(())
 }
 
-/// One thread's writer of picture files.
+/// Writer of picture files, one per thread.
 pub(super) struct Writer<'a> {
     pictures: &'a Pictures,
     root: &'a Path,
-    /// Image ids up to this one have a full picture.
+    /// Highest image id with a full picture.
     with_full: u64,
     file: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl<'a> Writer<'a> {
         Self { pictures, root, with_full: layout.last_images().0, file: Vec::new() }
     }
 
-    /// Writes all files of an image; tells how many, and their bytes.
+    /// Writes all files of an image; returns their number and bytes.
     pub(super) fn write(&mut self, id: u64) -> Result<(u64, u64), FillError> {
         let (mut files, mut bytes) = (0, 0);
         for size in PictureSize::ALL {

@@ -1,5 +1,5 @@
-//! Which id everything has and when it happens: pure arithmetic on the counts, so that any part of the data can
-//! be made without the others.
+//! Ids and times of all rows: pure arithmetic on the counts, so that any part of the data can be made without
+//! the others.
 
 use crate::fill::marker::Rows;
 use crate::sizes::{
@@ -11,11 +11,12 @@ use barograph_data::{Stream, Streams};
 use rand::RngExt;
 use std::ops::Range;
 
+/// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
-/// How long an item of the past was on sale.
+/// Time on sale of an item of the past.
 pub(super) const ITEM_MS: i64 = 300_000;
 
-/// Whether an auction is over, being held, or to come.
+/// Whether an auction is past, current or future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Era {
     Current,
@@ -23,7 +24,7 @@ pub(super) enum Era {
     Future,
 }
 
-/// One auction's place among all: its id, and its index among those of its era.
+/// Place of an auction: its id, and its index within its era.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) era: Era,
@@ -31,13 +32,13 @@ pub(super) struct Place {
     pub(super) index: u64,
 }
 
-/// Ids and times of everything. Ids run from 1: current auctions and their items come first, then the past,
+/// Ids and times of all rows. Ids run from 1: current auctions and their items come first, then the past,
 /// then the future.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) counts: Counts,
     pub(super) streams: Streams,
-    /// Items of current auctions before the n-th one; the last entry is all of them.
+    /// Items of current auctions before the n-th one; the last entry is their total.
     current_items_before: Vec<u64>,
 }
 
@@ -61,7 +62,7 @@ impl Layout {
         self.counts.current_auctions + self.counts.history_auctions + self.counts.future_auctions
     }
 
-    /// The place of the auction of an id between 1 and [`Self::auctions`].
+    /// The place of the auction with an id between 1 and [`Self::auctions`].
     pub(super) fn place(&self, id: u64) -> Place {
         let (current, history) = (self.counts.current_auctions, self.counts.history_auctions);
         let index = id - 1;
@@ -126,9 +127,11 @@ impl Layout {
         first + 1..first + 1 + rows
     }
 
-    /// When an auction starts. Those of the past and the future are spread evenly, each somewhere in its slot.
+    /// Start time of an auction. Those of the past and the future are spread evenly, each at random within
+    /// its slot.
     pub(super) fn start_ms(&self, place: Place, rng: &mut Stream) -> i64 {
-        // Past auctions end before the present, and no future one starts within a day: a run never meets either.
+        // Past auctions end before the present, and no future one starts within a day: neither occurs in a
+        // run.
         let (from, to, slots) = match place.era {
             Era::Current => return CLOCK_START_MS - rng.random_range(60_000..3_600_000),
             Era::History => {

@@ -1,4 +1,4 @@
-//! The marker: the last thing a fill writes, and the proof that a folder is complete.
+//! The marker: the last file that a fill writes, and the proof that a folder is complete.
 
 use super::{FillError, FillPlan};
 use crate::sizes::Factors;
@@ -7,8 +7,10 @@ use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Rises whenever the same plan would give other data; then older data are not reused.
+/// Version of the data format. It rises whenever the same plan would give other data; older data are not
+/// reused.
 const FORMAT: u32 = 3;
+/// File name of the marker.
 const NAME: &str = "marker.json";
 
 /// Rows by table, and picture files.
@@ -27,13 +29,13 @@ pub struct Rows {
     pub bids: u64,
     /// Attendance records.
     pub attendance: u64,
-    /// Images, whatever their number of sizes.
+    /// Images, each counted once for all its sizes.
     pub images: u64,
     /// Picture files, one per image and size.
     pub files: u64,
 }
 
-/// What a complete fill says about itself.
+/// Description of a complete fill.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marker {
@@ -41,13 +43,13 @@ pub struct Marker {
     pub format: u32,
     /// The size's name.
     pub size: String,
-    /// The most users that may be simulated at once.
+    /// Highest number of users simulated at once.
     pub max_users: u32,
-    /// How much lighter than published the data are.
+    /// Factors by which the data are lighter than published.
     pub factors: Factors,
-    /// The seed everything was made from.
+    /// The seed of the data.
     pub seed: u64,
-    /// Equal stamps mean equal data: runs may be compared only if theirs are equal.
+    /// Equal stamps mean equal data: only runs with equal stamps may be compared.
     pub stamp: String,
     /// Rows by table.
     pub rows: Rows,
@@ -55,18 +57,18 @@ pub struct Marker {
     pub store_bytes: u64,
     /// Bytes of all picture files (their contents; the file system rounds each up).
     pub image_bytes: u64,
-    /// How long the fill took.
+    /// Duration of the fill.
     pub seconds: f64,
 }
 
-/// A stamp of everything that decides what the data are.
+/// A stamp of everything that determines the data.
 pub(super) fn stamp(plan: &FillPlan) -> String {
     let text = format!("barograph auction fill {FORMAT}; {}", describe(plan));
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The plan in words, exact enough to tell plans apart.
+/// The plan in words, exact enough to distinguish plans.
 pub(super) fn describe(plan: &FillPlan) -> String {
     describe_parts(plan.size.name, plan.size.max_users, plan.factors, plan.seed)
 }
@@ -89,18 +91,18 @@ impl Marker {
             rows,
             store_bytes: 0,
             image_bytes: 0,
-            // Whole milliseconds: what is written reads back as the same number.
+            // Whole milliseconds: the number written equals the number read back.
             seconds: (seconds * 1e3).round() / 1e3,
         }
     }
 
-    /// What the data are, in words.
+    /// Description of the data.
     #[must_use]
     pub fn describe(&self) -> String {
         describe_parts(&self.size, self.max_users, self.factors, self.seed)
     }
 
-    /// Where the marker of a folder is.
+    /// Path of the marker in a folder.
     #[must_use]
     pub fn path(dir: &Path) -> PathBuf {
         dir.join(NAME)
@@ -120,7 +122,7 @@ impl Marker {
         serde_json::from_slice(&text).map(Some).map_err(|why| FillError::Marker { path, why })
     }
 
-    /// Writes the marker under another name first, so that half a marker never exists.
+    /// Writes the marker under another name first, so that a partial marker never exists.
     pub(super) fn write(&self, dir: &Path) -> Result<(), FillError> {
         let (draft, path) = (dir.join("marker.json.part"), Self::path(dir));
         let text =

@@ -1,32 +1,32 @@
-//! The fill: makes the data an auction site has after two years, from a size, two factors and a seed.
+//! The fill: makes the data of an auction site after two years, from a size, two factors and a seed.
 //!
 //! A filled folder holds
 //!
-//! | path | what |
+//! | path | contents |
 //! |---|---|
 //! | `pristine/relational.db` | users, auctions, items, high bids |
 //! | `pristine/events.db` | bids, attendance, image metadata |
 //! | `images/{thumbnail,preview,full}/{id / 1000}/{id}.jpg` | picture files |
-//! | `marker.json` | what the data are; written last, so that a folder with a marker is complete |
+//! | `marker.json` | description of the data; written last, so that a folder with a marker is complete |
 //!
 //! The application works on copies of the two stores, so using the data does not wear them away and the next
-//! run finds them as they were. Equal plans give equal bytes, whatever the number of threads.
+//! run finds them as they were. Equal plans give equal bytes with any number of threads.
 //!
 //! **The past.** Auctions are spread over 730 days before the present, ten items each, five minutes and twenty
 //! bids per item, each bid 20 units above the one before. The last bidder bought the item: with history factor 1
 //! a user has bought five items on average. **The future** holds auctions of the next 182 days.
 //!
 //! **Starting bids** are normal with mean 200 and deviation 200 units; of a negative draw half its size is taken.
-//! The published description says "halved until non-negative", which ends for no negative number; this reading of it
-//! gives 680 s per item, which is what the published mix implies.
+//! The published description says "halved until non-negative", which never ends for a negative number; this
+//! reading of it gives 680 s per item, as the published mix implies.
 //!
-//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as if somebody had
-//! come to a site that has been running for long: items that take long are found on sale more often, in proportion to
-//! their time, and each at a moment drawn evenly from its time. Amounts grow by 2.25 % a bid up to about 943 units, where
-//! `amount * 1.06` passes the ceiling of 1,000; then come last call and sale. The sequence number counts those bids;
-//! one of them, the highest, has a row. If every auction began with a fresh item instead, none would be sold in the
-//! first ten minutes of a run, all would be sold at about the same time after it, and the mix of operations in a
-//! measured window would depend on when it is taken.
+//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as on a
+//! site that has been running for long: items that take long are found on sale more often, in proportion to
+//! their time, and each at a moment drawn evenly from its time. Amounts grow by 2.25 % a bid up to about 943
+//! units, where `amount * 1.06` passes the ceiling of 1,000; then come last call and sale. The sequence
+//! number counts those bids; one of them, the highest, has a row. If every auction began with a fresh item
+//! instead, none would be sold in the first ten minutes of a run, all would be sold at about the same time
+//! after it, and the mix of operations in a measured window would depend on when it is taken.
 //!
 //! Credit is 1,000,000 units for each user.
 
@@ -51,46 +51,46 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// What every user may spend, in cents.
+/// Initial credit of each user, in cents.
 pub(crate) const CREDIT_CENTS: i64 = 100_000_000;
 
-/// What to fill, where, and with how many threads.
+/// Plan of a fill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FillPlan {
-    /// The folder, which is made if it does not exist.
+    /// The folder, made if it does not exist.
     pub dir: PathBuf,
-    /// How many users the data admit.
+    /// Size: the number of users the data admit.
     pub size: Size,
-    /// How much lighter than published the data are.
+    /// Factors by which the data are lighter than published.
     pub factors: Factors,
-    /// Where all choices come from.
+    /// Seed of all choices.
     pub seed: u64,
-    /// Threads that make rows and pictures; 0 counts as 1. They do not change what is made.
+    /// Threads that make rows and pictures; 0 counts as 1. The number does not change the data.
     pub threads: usize,
 }
 
 impl FillPlan {
-    /// Sixteen hexadecimal digits that are equal for plans whose data are equal; fit for the name of a folder.
+    /// Sixteen hexadecimal digits that are equal for plans with equal data; fit for the name of a folder.
     #[must_use]
     pub fn stamp(&self) -> String {
         marker::stamp(self)
     }
 
-    /// The rows and files that the plan will come to.
+    /// Rows and files of the data.
     #[must_use]
     pub fn rows(&self) -> Rows {
         layout::Layout::new(Counts::of(self.size, self.factors), self.seed).rows()
     }
 }
 
-/// What a fill is doing.
+/// Stage of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Encodes the pictures that all picture files are composed from.
     Library,
     /// Makes users; counted in users.
     Users,
-    /// Makes auctions with all that belongs to them; counted in picture files.
+    /// Makes auctions with everything in them; counted in picture files.
     Auctions,
     /// Makes the indices of the stores.
     Stores,
@@ -98,23 +98,23 @@ pub enum Stage {
     Flush,
 }
 
-/// How far a stage has come, in its own unit.
+/// Progress of a stage, in its own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// The stage.
     pub stage: Stage,
-    /// How much of it is done.
+    /// Amount done.
     pub done: u64,
-    /// How much it is in all.
+    /// Total amount.
     pub total: u64,
 }
 
 /// A filled folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filled {
-    /// What the data are.
+    /// Description of the data.
     pub marker: Marker,
-    /// Whether they were there already.
+    /// Whether the data were complete before.
     pub reused: bool,
 }
 
@@ -126,7 +126,7 @@ pub fn fill(plan: &FillPlan, progress: &mut dyn FnMut(Progress)) -> Result<Fille
     fill_unless(plan, &AtomicBool::new(false), progress)
 }
 
-/// Like [`fill`], and gives up with [`FillError::Stopped`] soon after `stop` becomes true.
+/// Like [`fill`], but fails with [`FillError::Stopped`] soon after `stop` becomes true.
 ///
 /// # Errors
 /// See [`fill`].
@@ -140,7 +140,7 @@ pub fn fill_unless(
         return Ok(filled);
     }
     let folder = folder::Folder::take(&plan.dir)?;
-    // Somebody else may have finished between the first look and the taking.
+    // Another process may have finished between the first look and the lock.
     if let Some(filled) = reuse(plan)? {
         return Ok(filled);
     }
@@ -177,7 +177,7 @@ pub fn fill_unless(
     Ok(Filled { marker, reused: false })
 }
 
-/// The data that are there, if they are complete and the plan's; an error if they are another plan's.
+/// The data in the folder, if they are complete and of this plan; an error if they are of another plan.
 fn reuse(plan: &FillPlan) -> Result<Option<Filled>, FillError> {
     let Some(marker) = Marker::read(&plan.dir)? else { return Ok(None) };
     if marker.stamp != plan.stamp() {

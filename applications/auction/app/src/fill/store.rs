@@ -1,4 +1,4 @@
-//! Writes rows into a store as fast as it takes them: one thread per file, batches in the order of their numbers.
+//! Writing rows into a store at full speed: one thread per file, batches in the order of their numbers.
 
 use super::FillError;
 
@@ -7,10 +7,10 @@ use crossbeam_channel::Receiver;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Creates the store at `path` and writes `batches` numbered batches into it, then makes the indices.
+/// Creates the store at `path`, writes `batches` numbered batches into it, then makes the indices.
 ///
-/// Batches may come in any order and are written in the order of their numbers, so that the file is the same
-/// whatever the number of threads that make them. Only as many wait as there are threads.
+/// Batches may arrive in any order and are written in the order of their numbers, so that the file does not
+/// depend on the number of threads. At most as many wait as there are threads.
 pub(super) fn write<B: Rows>(
     mut store: Filling<B>,
     path: &Path,
@@ -27,7 +27,7 @@ pub(super) fn write<B: Rows>(
         }
     }
     if next < batches {
-        // The makers of batches have given up; they know why.
+        // The makers of batches have failed and report the reason.
         return Err(FillError::Stopped);
     }
     store.close(stamp).map_err(FillError::store(path))?;

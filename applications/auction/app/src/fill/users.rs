@@ -1,4 +1,4 @@
-//! Makes the users: numbered ones, and the few accounts beside them.
+//! Rows of users: the numbered ones, and the few extra accounts.
 
 use super::CREDIT_CENTS;
 use crate::auth;
@@ -14,7 +14,7 @@ fn password(streams: Streams, id: u64) -> String {
     auth::hash(auth::PASSWORD, salt)
 }
 
-/// The users with these ids, each with a salt of its own.
+/// The users with these ids, each with its own salt.
 pub(super) fn numbered(streams: Streams, ids: Range<u64>) -> Vec<UserRow> {
     let user = |id: u64| {
         let draw = streams.stream("user", id).next_u64();

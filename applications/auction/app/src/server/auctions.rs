@@ -18,7 +18,7 @@ use crate::channels::Channel;
 
 type Answer = Result<Response, ApiError>;
 
-/// The channel of a live auction, or why there is none.
+/// The channel of a live auction, or the refusal.
 pub(crate) async fn live(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
     if let Some(channel) = app.channels.channel(id) {
         return Ok(channel);
@@ -80,7 +80,7 @@ pub(crate) async fn search(
     let window = window(query.page, query.page_size)?;
     check_search("text", query.text.as_deref().unwrap_or(""), MAX_SEARCH)?;
     check_search("category", query.category.as_deref().unwrap_or(""), MAX_CATEGORY)?;
-    // An empty text is in every name, and a form sends one for a field that was left out.
+    // An empty text is in every name, and forms send one for an empty field.
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     let filter =
         AuctionFilter { state: query.state, category: given(query.category), text: given(query.text) };

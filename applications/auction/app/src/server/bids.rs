@@ -17,7 +17,7 @@ use crate::messages::Bid;
 
 type Answer = Result<Response, ApiError>;
 
-/// The channel of an auction that somebody watches; an auction that is not live is not tracked.
+/// The channel of a followed auction; an auction that is not live is not tracked.
 pub(crate) async fn watch(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
     match live(app, id).await {
         Err(error) if error.status() == StatusCode::CONFLICT => {
@@ -27,7 +27,7 @@ pub(crate) async fn watch(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiE
     }
 }
 
-/// Somebody watches: the first one starts the auction's timers.
+/// Marks an auction as followed; the first follower starts the auction's timers.
 pub(crate) fn wake(app: &App, id: AuctionId, channel: &Channel) -> Result<(), ApiError> {
     if channel.first_watched() {
         app.wake(id).inspect_err(|_| channel.forget_watcher())?;
@@ -71,7 +71,7 @@ pub(crate) async fn next(
 ) -> Answer {
     check_id("item", item)?;
     let channel = watch(&app, AuctionId(auction)).await?;
-    // Asking for the state there is (0) is not watching yet.
+    // A request for the present state (0) does not make a follower.
     if count > 0 {
         wake(&app, AuctionId(auction), &channel)?;
     }

@@ -1,9 +1,9 @@
-//! Connections: how many, how long, and how they end.
+//! Connections: their number, their time limits, and their end.
 //!
-//! What a hostile or a broken peer can hold is bounded in each direction: a connection on which nothing comes is closed
-//! after [`REST`], a head of a request that does not come whole ends it after [`HEAD_TIME`], a body that does not come in
-//! time is refused where it is read, and one whose answers are not taken is closed by the system after [`UNTAKEN_MS`]. A
-//! poll or a stream that waits is none of these.
+//! The resources that a hostile or broken peer can hold are bounded in each direction. A connection without
+//! input is closed after [`REST`], a request head that does not arrive whole ends it after [`HEAD_TIME`], a
+//! body that does not arrive in time is refused where it is read, and a connection whose answers are not
+//! taken is closed by the system after [`UNTAKEN_MS`]. Polls and streams that wait are exempt.
 //!
 //! [`HEAD_TIME`]: super::heads::HEAD_TIME
 
@@ -21,17 +21,19 @@ use tokio::sync::{Semaphore, watch};
 use super::heads::{Stage, Staged, Timely};
 use super::traffic::Traffic;
 
-/// Bytes a connection may buffer: an image is sent past the buffer, a request is far smaller. A longer head is refused.
+/// Buffer size of a connection in bytes: images are sent past the buffer, requests are far smaller. A longer
+/// head is refused.
 pub(super) const BUFFER_BYTES: usize = 16 * 1024;
-/// How long a connection may rest between two requests, and before the first: longer than the proxies in front keep
-/// connections, which is 300 s. So it is them who end a connection, and never send a request on one that is being closed.
+/// Longest rest between two requests, and before the first one. Proxies in front keep connections for 300 s;
+/// being longer, this makes the proxy end the connection, so that it never sends a request on one that is
+/// being closed.
 pub(super) const REST: Duration = Duration::from_secs(330);
-/// How long bytes that were sent may be unacknowledged, and bytes to be sent may find no room at the peer, in
-/// milliseconds: as long as a client waits for an answer.
+/// Time limit, in milliseconds, for the peer to acknowledge sent bytes and to make room for more: as long as
+/// a client waits for an answer.
 const UNTAKEN_MS: u32 = 60_000;
-/// How long connections may take to finish what they do when the server ends.
+/// Time limit for connections to finish their requests when the server ends.
 pub(super) const DRAIN_LIMIT: Duration = Duration::from_secs(5);
-/// Pause after the system refused a connection, so that a lack of files does not become a busy loop.
+/// Pause after the system refused a connection, so that a lack of open files does not become a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Phases of a server, in order.
@@ -39,19 +41,19 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 pub(super) enum Phase {
     /// New connections are accepted.
     Accepting,
-    /// Those that are open are served on.
+    /// Open connections are still served.
     Serving,
-    /// Requests that came are answered, and connections close.
+    /// Requests received so far are answered, and connections close.
     Closing,
 }
 
-/// Waits for a phase or a later one, or for the end of the server.
+/// Waits for `wanted` or a later phase, or for the end of the server.
 async fn reached(mut phase: watch::Receiver<Phase>, wanted: Phase) {
-    // The guard must not live on: it is not for two threads.
+    // The guard must not live on: it cannot be sent between threads.
     let _ = phase.wait_for(|now| *now >= wanted).await.is_ok();
 }
 
-/// The place where connections come in.
+/// A listener with the settings of its connections.
 pub(super) struct Gate {
     pub(super) listener: TcpListener,
     pub(super) router: Router,
@@ -69,7 +71,7 @@ impl Gate {
             () = reached(self.phase.clone(), Phase::Serving) => {}
         }
         reached(self.phase.clone(), Phase::Closing).await;
-        // Other tables of open files have the socket too: closing it here would not end it.
+        // Other tables of open files hold the socket too: closing it here would not end it.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Read);
         let all = free.acquire_many(room);
         if tokio::time::timeout(DRAIN_LIMIT, all).await.is_err() {
@@ -97,9 +99,9 @@ impl Gate {
     }
 }
 
-/// Settings of a connection that the system keeps. It works without them as well.
+/// Sets options of a connection. Failures are ignored; it works without them as well.
 fn prepare(stream: &TcpStream) {
-    // Without this an answer could wait for the acknowledgement of the one before.
+    // Otherwise an answer could wait for the acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, UNTAKEN_MS);
 }
@@ -118,7 +120,7 @@ where
         .keep_alive(true)
         .serve_connection(TokioIo::new(Timely::new(stream, stage)), service);
     let mut connection = std::pin::pin!(connection);
-    // Errors of a connection are its peer's business: it closed early or sent what is not HTTP.
+    // Errors of a connection are the peer's: it closed early or sent something other than HTTP.
     tokio::select! {
         _ = connection.as_mut() => {}
         () = reached(phase, Phase::Closing) => {

@@ -1,4 +1,4 @@
-//! What a request is answered with when it is not answered as asked.
+//! Refusals of requests.
 
 use std::borrow::Cow;
 
@@ -20,27 +20,27 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    /// A refusal for this reason, with a sentence for people.
+    /// A refusal with a code and a message for people.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         ApiError { code, message: message.into() }
     }
 
-    /// There is no such thing.
+    /// The resource does not exist.
     pub(crate) fn no_such(what: &'static str) -> Self {
         ApiError::new(ErrorCode::NotFound, format!("no such {what}"))
     }
 
-    /// The request cannot be read.
+    /// The request is malformed.
     pub(crate) fn bad(message: impl Into<Cow<'static, str>>) -> Self {
         ApiError::new(ErrorCode::BadRequest, message)
     }
 
-    /// The node ends, or lets all go who wait.
+    /// The node is stopping, or is ending all polls.
     pub(crate) fn stopping() -> Self {
         ApiError::new(ErrorCode::Stopping, "the application is about to stop")
     }
 
-    /// The status that goes with the code.
+    /// The HTTP status of the code.
     pub(crate) fn status(&self) -> StatusCode {
         match self.code {
             ErrorCode::BadRequest => StatusCode::BAD_REQUEST,

@@ -1,8 +1,8 @@
-//! The bidding of an auction as server-sent events: what a follower polls for is pushed to it.
+//! The bidding of an auction as server-sent events, pushed instead of polled.
 //!
-//! A stream belongs to the task of its connection: a change wakes it once, and the text of the event is made once for
-//! all followers. A follower that reads slowly misses states in between, never the end of an item's bidding nor the
-//! latest state; nothing is queued for it.
+//! A stream belongs to the task of its connection: a change wakes it once, and the text of the event is made
+//! once for all followers. A follower that reads slowly misses intermediate states, never the end of an
+//! item's bidding nor the latest state; nothing is queued for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,19 +24,19 @@ use super::extract::{Caller, Parted};
 use crate::app::App;
 use crate::channels::{Following, Published, Seen};
 
-/// How long a stream is silent at the most: proxies drop connections on which nothing comes, often after a minute.
+/// Longest silence of a stream: proxies drop silent connections, often after a minute.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// A line that says nothing.
+/// A comment line, without content.
 const STILL_THERE: Bytes = Bytes::from_static(b": no change\n\n");
 
 /// The last event of a stream that the node ends.
 const STOPPING: Bytes = Bytes::from_static(b"event: stopping\ndata: {}\n\n");
 
-/// What a browser that comes again says it has seen last.
+/// Id of the last event seen, sent by a browser that reconnects.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Tells nginx to pass events on as they come.
+/// Makes nginx pass events on without buffering.
 const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// `GET /bid/auction/{auctionId}/events`
@@ -54,7 +54,7 @@ pub(crate) async fn follow(
     if watch.borrow().is_stopping() {
         return Err(ApiError::stopping());
     }
-    // Who has missed nothing, or says what cannot be, is told the present state all the same: it came to ask.
+    // A client that has missed nothing, or that sends an impossible id, gets the present state as well.
     let seen = seen.filter(|seen| watch.borrow().unseen(Some(*seen)).next().is_some());
     let follower = Follower { watch, seen, next: None, state: Flow::On, _following: app.channels.follow() };
     let events = stream::unfold(follower, |mut follower| async move {
@@ -69,32 +69,32 @@ pub(crate) async fn follow(
     Ok(response)
 }
 
-/// Reads an event's id, `ROUND-SEQUENCE`.
+/// Parses an event's id, `ROUND-SEQUENCE`.
 fn seen(id: &str) -> Option<Seen> {
     let (round, sequence) = id.trim().split_once('-')?;
     Some((round.parse().ok()?, sequence.parse().ok()?))
 }
 
-/// Whether a stream goes on.
+/// Whether a stream continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     On,
     Over,
 }
 
-/// Somebody who follows an auction.
+/// A follower of an auction.
 struct Follower {
     watch: Receiver<Published>,
-    /// The state last told; `None` before the first.
+    /// The last state sent; `None` before the first.
     seen: Option<Seen>,
-    /// An event that follows on the one just told.
+    /// An event that follows directly on the last one.
     next: Option<(Seen, Bytes)>,
     state: Flow,
     _following: Following,
 }
 
 impl Follower {
-    /// The next event; `None` after the last.
+    /// Returns the next event; `None` after the last.
     async fn event(&mut self) -> Option<Bytes> {
         if self.state == Flow::Over {
             return None;
@@ -117,7 +117,7 @@ impl Follower {
                 }
                 now.unseen(self.seen)
             };
-            // A state that comes again is no news.
+            // A repeated state is not sent.
             let Some((seen, event)) = unseen.next() else { continue };
             (self.seen, self.next) = (Some(seen), unseen.next());
             return Some(event);

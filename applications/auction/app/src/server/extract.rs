@@ -1,5 +1,5 @@
-//! What handlers take from a request: the caller, path parts, a window of a list, a JSON body. Each refuses what it
-//! cannot read with an error of the contract.
+//! Extractors of the handlers: the caller, path parts, a window of a list, a JSON body. Each refuses
+//! malformed input with an error of the contract.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use uuid::Uuid;
 use super::error::ApiError;
 use crate::app::App;
 
-/// How long a JSON body may take to come. It fits in a few packets, so only a broken or a hostile peer takes longer.
+/// Time limit of a JSON body. It fits into a few packets, so only a broken or hostile peer takes longer.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Who asks, by the token in the header.
+/// The caller, by the token in the header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(crate) id: UserId,
@@ -31,7 +31,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Refuses callers that ask for somebody else.
+    /// Refuses callers that act for another user.
     pub(crate) fn must_be(&self, user: UserId) -> Result<(), ApiError> {
         if self.id == user {
             return Ok(());
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     }
 }
 
-/// A page of a list, checked.
+/// A checked page of a list.
 pub(crate) fn window(page: Option<u32>, page_size: Option<u32>) -> Result<Window, ApiError> {
     let (page, size) = (page.unwrap_or(0), page_size.unwrap_or(DEFAULT_PAGE_SIZE));
     if page > MAX_PAGE {
@@ -91,7 +91,7 @@ pub(crate) fn window(page: Option<u32>, page_size: Option<u32>) -> Result<Window
     Ok(Window { page, size })
 }
 
-/// A page of a list, as most lists are asked for. A type of its own because the stores' one is not of this crate.
+/// The page parameters of most lists. A type of its own because [`Window`] is of another crate.
 pub(crate) struct Paged(pub(crate) Window);
 
 impl FromRequestParts<Arc<App>> for Paged {
@@ -125,12 +125,13 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Sent<T> {
     }
 }
 
-/// Refuses a number that nothing is called by, where no store is asked whether something is.
+/// Refuses a number that is not an id, for routes that do not look it up in a store.
 pub(crate) fn check_id(what: &'static str, id: i64) -> Result<(), ApiError> {
     if (1..=MAX_INTEGER).contains(&id) { Ok(()) } else { Err(ApiError::no_such(what)) }
 }
 
-/// Refuses a text that is empty, longer than `most` characters, or holds what not every store keeps.
+/// Refuses a text that is empty, is longer than `most` characters, or holds characters that not every store
+/// keeps.
 pub(crate) fn check_text(name: &'static str, text: &str, most: usize) -> Result<(), ApiError> {
     if text.is_empty() {
         return Err(ApiError::bad(format!("{name} is empty")));
@@ -143,14 +144,14 @@ pub(crate) fn check_search(name: &'static str, text: &str, most: usize) -> Resul
     if text.contains('\0') {
         return Err(ApiError::bad(format!("{name} has a zero character")));
     }
-    // A character has at least one byte, so most texts are not counted.
+    // A character has at least one byte, so most texts need no counting.
     if text.len() > most && text.chars().count() > most {
         return Err(ApiError::bad(format!("{name} has more than {most} characters")));
     }
     Ok(())
 }
 
-/// Refuses an amount that nobody can have.
+/// Refuses an impossible amount.
 pub(crate) fn check_cents(name: &'static str, cents: Cents) -> Result<(), ApiError> {
     if (0..=MAX_CENTS).contains(&cents) {
         return Ok(());
@@ -158,7 +159,7 @@ pub(crate) fn check_cents(name: &'static str, cents: Cents) -> Result<(), ApiErr
     Err(ApiError::bad(format!("{name} is {cents}, but must be from 0 to {MAX_CENTS}")))
 }
 
-/// Refuses a moment that no calendar has.
+/// Refuses a time outside of the calendar.
 pub(crate) fn check_millis(name: &'static str, at: Millis) -> Result<(), ApiError> {
     if (-MAX_MILLIS..=MAX_MILLIS).contains(&at) {
         return Ok(());

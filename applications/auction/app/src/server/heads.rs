@@ -1,8 +1,8 @@
-//! A head that has begun must come whole in time.
+//! Time limit of request heads.
 //!
-//! hyper has one timer for a head that comes and for a connection that rests between two requests, and proxies keep
-//! resting connections for minutes. So hyper's timer is that of rest, and the stream below it times heads: it sees when
-//! bytes come while no request is being answered.
+//! hyper has one timer for a head and for a connection that rests between two requests, and proxies keep
+//! resting connections for minutes. So hyper's timer is that of rest, and the stream below hyper times heads:
+//! it sees bytes that arrive while no request is being answered.
 
 use std::io;
 use std::pin::Pin;
@@ -18,18 +18,18 @@ use hyper::service::Service;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How long a head may take from its first byte to its last. It fits into a few packets; HAProxy allows as much and a
-/// half.
+/// Time limit of a head from its first byte to its last. It fits into a few packets; HAProxy allows one and a
+/// half times as much.
 pub(super) const HEAD_TIME: Duration = Duration::from_secs(20);
 
-/// Nothing of the next head has come.
+/// No byte of the next head has arrived.
 const RESTING: u8 = 0;
-/// A part of it has.
+/// A part of the head has arrived.
 const COMING: u8 = 1;
-/// A request is being answered; what comes meanwhile is its body.
+/// A request is being answered; input belongs to its body.
 const ANSWERING: u8 = 2;
 
-/// What a connection does now.
+/// State of a connection.
 #[derive(Clone, Default)]
 pub(super) struct Stage(Arc<AtomicU8>);
 
@@ -47,7 +47,7 @@ impl Stage {
 pub(super) struct Timely<S> {
     stream: S,
     stage: Stage,
-    /// When the head that comes is too late; made when it did not come in one piece, which hardly any does.
+    /// Deadline of the present head; made only when the head does not arrive in one piece, which is rare.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -118,7 +118,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timely<S> {
     }
 }
 
-/// A service that says when a request is being answered.
+/// A service that marks the time in which a request is answered.
 pub(super) struct Staged<S> {
     service: S,
     stage: Stage,
@@ -164,7 +164,7 @@ where
     }
 }
 
-/// The body of an answer. When it is dropped the answer is given, or nobody wants it any more.
+/// The body of an answer. Its drop ends the answer, complete or not.
 pub(super) struct Answer {
     body: Body,
     stage: Stage,

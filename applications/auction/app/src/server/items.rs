@@ -23,13 +23,13 @@ use crate::channels::{CURRENT_ITEM_LIMIT, News};
 
 type Answer = Result<Response, ApiError>;
 
-/// The position of a condition, which is the number the stores keep.
+/// The position of a condition, which is the number in the stores.
 fn position(condition: Condition) -> i64 {
     let at = Condition::ALL.iter().position(|one| *one == condition);
     i64::try_from(at.unwrap_or(0)).unwrap_or(0)
 }
 
-/// An item with its images, as it is served.
+/// An item with its images, as served.
 pub(crate) async fn entry(app: &App, id: ItemId) -> Result<ItemEntry, ApiError> {
     let load = async || {
         let Some(item) = app.relational.item(id).await? else { return Ok(None) };
@@ -41,7 +41,7 @@ pub(crate) async fn entry(app: &App, id: ItemId) -> Result<ItemEntry, ApiError> 
     app.items.get_or_load(&id, load).await?.ok_or_else(|| ApiError::no_such("item"))
 }
 
-/// An item of the caller; others are refused.
+/// An item of the caller; refuses those of others.
 pub(crate) async fn own(app: &App, id: ItemId, caller: Caller) -> Result<Item, ApiError> {
     let item = app.relational.item(id).await?.ok_or_else(|| ApiError::no_such("item"))?;
     caller.must_be(item.auctioneer_id)?;
@@ -131,7 +131,7 @@ pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, Parted(id): Part
     Ok(respond::ready_json(entry(&app, ItemId(id)).await?.body))
 }
 
-/// A page with the items' images.
+/// Adds the items' images to a page.
 async fn with_images(app: &App, mut page: Page<Item>) -> Answer {
     app.with_images(&mut page.items).await?;
     Ok(respond::json(StatusCode::OK, &page))
@@ -173,8 +173,8 @@ pub(crate) async fn of_auction(
     Paged(window): Paged,
 ) -> Answer {
     let id = AuctionId(id);
-    // The version is read before the store is, so a page read too early is never found under the later version.
-    // Items of auctions that are not live do not change their state: their version is 0.
+    // The version is read before the store, so a page read too early is never found under the later version.
+    // Items of auctions that are not live do not change state: their version is 0.
     let version = match live(&app, id).await {
         Ok(channel) => channel.version(),
         Err(error) if error.status() == StatusCode::NOT_FOUND => return Err(error),

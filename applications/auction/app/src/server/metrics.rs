@@ -1,5 +1,5 @@
-//! The figures of a node in the text format of OpenMetrics, which Prometheus reads. Counters grow while the node works;
-//! what has a present value is looked at when somebody asks.
+//! The figures of a node in the text format of OpenMetrics, which Prometheus reads. Counters grow while the
+//! node works; present values are read on each request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::traffic::{BUCKETS, CLASSES, Route, Traffic, VERBS};
 use crate::app::App;
 use crate::cache::Use;
 
-/// How the text says what it is.
+/// Content type of the text.
 pub(super) const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type Labels = [(&'static str, &'static str); 1];
 
-/// All figures now.
+/// All present figures.
 pub(super) fn text(app: &App, traffic: &Arc<Traffic>) -> String {
     let mut present = Registry::default();
     node(app, traffic, &mut present);
@@ -122,7 +122,7 @@ fn bus(app: &App, to: &mut Registry) {
     counter(to, "auction_bus_reconnects", "Times the bus was connected again", counts.reconnects);
 }
 
-/// The requests, written when somebody asks.
+/// The requests, written on each scrape.
 struct Requests(Arc<Traffic>);
 
 impl fmt::Debug for Requests {

@@ -1,4 +1,4 @@
-//! The HTTP server: accepts connections, limits them, and ends in good order.
+//! The HTTP server: accepts connections, limits them, and stops in order.
 
 mod auctions;
 mod bids;
@@ -33,12 +33,13 @@ use crate::app::{App, StartError};
 use crate::cluster;
 use crate::settings::ServeConfig;
 
-/// Connections that the system may hold for us to accept: a ramp opens thousands in the same instant.
+/// Connections that may wait to be accepted: a ramp opens thousands in the same instant.
 const BACKLOG: u32 = 4096;
-/// Threads of what runs beside connections that have threads of their own: the auctioneer, and what it decided is stored.
+/// Threads for the work beside connections that have threads of their own: the auctioneer, and storing its
+/// decisions.
 const BACKGROUND_THREADS: usize = 2;
 
-/// Why the server ended.
+/// Reason for the end of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The application could not start.
@@ -47,13 +48,13 @@ pub enum ServeError {
     /// The system refused a thread, a socket option or the like.
     #[error("cannot {what}")]
     System {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the system says.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// A store failed during the run; what was decided after it is not stored.
+    /// A store failed during the run; later decisions are not stored.
     #[error("a store failed: {0}")]
     Trouble(String),
 }
@@ -62,11 +63,12 @@ fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> Serv
     move |source| ServeError::System { what, source: source.into() }
 }
 
-/// Serves until `shutdown` is done, then stops in order: accepts no more, hands its auctions over, lets pollers go,
-/// finishes requests, writes what is decided. `ready` gets the address when the application answers there.
+/// Serves until `shutdown` completes, then stops in order: refuses connections, hands its auctions over, ends
+/// polls, finishes requests, stores all decisions. `ready` receives the address when the application answers
+/// there.
 ///
 /// # Errors
-/// When the application cannot start, and when a store failed during the run.
+/// If the application cannot start, and if a store failed during the run.
 pub fn serve(
     config: ServeConfig,
     shutdown: impl Future<Output = ()>,
@@ -109,7 +111,8 @@ pub fn serve(
     result
 }
 
-/// Lets connections in: to threads of their own where there are runtimes for them, else to the runtime of everything.
+/// Starts accepting connections: in threads of their own where there are runtimes for them, else in the main
+/// runtime.
 fn begin(
     runtime: &Runtime,
     own: Vec<Runtime>,

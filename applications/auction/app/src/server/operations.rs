@@ -1,4 +1,4 @@
-//! The start page, and what operations people ask.
+//! The start page, and resources for operating a node.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,9 +18,10 @@ use super::respond;
 use super::traffic::Traffic;
 use crate::app::App;
 
+/// The start page of the node.
 const HOME: &str = include_str!("home.html");
 
-/// The document never changes while the program runs.
+/// The OpenAPI document; constant while the program runs.
 static OPENAPI: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(openapi_json()));
 
 type Answer = Result<Response, ApiError>;
@@ -56,7 +57,7 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
     respond::json(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &health)
 }
 
-/// What the stores promise, in one line; once when both promise the same.
+/// Durability of the stores in one line; once if both are the same.
 fn durability(tiers: &[(Tier, Described)]) -> String {
     let kept = tiers.iter().filter(|(tier, _)| matches!(tier, Tier::Relational | Tier::Events));
     let mut said: Vec<String> =

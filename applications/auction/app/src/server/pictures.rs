@@ -1,4 +1,4 @@
-//! Images: adding one to an item, and the pictures themselves.
+//! Images: uploads to items, and the pictures themselves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,30 +25,31 @@ use super::respond;
 use crate::app::App;
 use crate::ids::Ids;
 
-/// Uploads that are read at the same time; each is held in memory, 16 MiB at the most. More are refused as busy.
+/// Concurrent uploads; each is held in memory, 16 MiB at the most. More are refused as busy.
 const UPLOADS: usize = 16;
 
-/// How long an upload may take to come: the largest at 2 Mbit/s.
+/// Time limit of an upload: that of the largest at 2 Mbit/s.
 const UPLOAD_TIME: Duration = Duration::from_secs(70);
 
-/// Pictures never change, a new one has another number; a year is as long as caches believe.
+/// Caching of pictures. They never change, a new one has another number; a year is the longest time that
+/// caches accept.
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// Who may read an upload now.
+/// Permits for uploads.
 static READERS: Semaphore = Semaphore::const_new(UPLOADS);
 
-/// Requests that may wait for pictures which other nodes have taken and not written yet. More are told at once that there
-/// is none, as whoever asks for a picture that never was would be.
+/// Requests that may wait for pictures that other nodes have accepted and not yet written. More are answered
+/// at once like requests for pictures that do not exist.
 pub(super) const LATE: usize = 64;
 
-/// Looks at the store for such a picture, each after twice the pause of the one before: 3 s in all, longer than a write
-/// queue takes that is not backed up.
+/// Looks at the store for such a picture, each after twice the previous pause: 3 s in all, longer than a
+/// write queue takes without backlog.
 const LATE_LOOKS: u32 = 6;
 
 /// The first pause.
 pub(super) const LATE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Who may wait for a late picture now.
+/// Permits for waiting requests.
 pub(super) static WAITERS: Semaphore = Semaphore::const_new(LATE);
 
 type Answer = Result<Response, ApiError>;
@@ -73,7 +74,8 @@ pub(crate) async fn add(
         timeout(UPLOAD_TIME, picture(request)).await.map_err(slow)??
     };
     let image = ImageId(app.ids.next());
-    // The picture first: a link to nothing would be served, a picture without a link is never asked for.
+    // The picture first: a link without a picture would be served, a picture without a link is never
+    // requested.
     app.images.put(image, picture)?;
     let row = ImageRow {
         id: image.0,
@@ -88,7 +90,7 @@ pub(crate) async fn add(
     Ok(respond::json(StatusCode::ACCEPTED, &answer))
 }
 
-/// The picture in an upload.
+/// Reads the picture of an upload.
 async fn picture(request: Request) -> Result<Bytes, ApiError> {
     let form = Multipart::from_request(request, &()).await;
     let mut form = form.map_err(|e| ApiError::new(ErrorCode::NotMultipart, e.body_text()))?;
@@ -140,7 +142,7 @@ pub(crate) async fn for_all(
     Parted((image, size)): Parted<(i64, ImageSize)>,
     headers: HeaderMap,
 ) -> Answer {
-    // The number and the size say which bytes: no store is asked whether they are still the same.
+    // Number and size identify the bytes: the store need not be read.
     let tag = format!("\"{image}-{}\"", size.name());
     let tag = HeaderValue::try_from(tag).map_err(|_| ApiError::no_such("image"))?;
     let mut response = if knows(&headers, &tag) {
@@ -155,7 +157,8 @@ pub(crate) async fn for_all(
     Ok(response)
 }
 
-/// Whether who asks has these bytes. A proxy that compresses makes the tag a weak one, which is as good here.
+/// Whether the client has these bytes. A proxy that compresses makes the tag a weak one, which is as good
+/// here.
 fn knows(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let known =
         headers.get_all(IF_NONE_MATCH).iter().flat_map(|value| value.as_bytes().split(|&b| b == b','));
@@ -168,13 +171,13 @@ async fn serve(app: &App, image: ImageId, size: ImageSize) -> Answer {
         None => late(app, image, size).await?,
     };
     let picture = picture.ok_or_else(|| ApiError::no_such("size of this image"))?;
-    // What a fill made is JPEG.
+    // Pictures of a fill are JPEG.
     let kind = kind(&picture).unwrap_or(Kind::Jpeg).content_type();
     Ok(respond::body(StatusCode::OK, kind, picture))
 }
 
-/// Waits a moment for a picture that is not in the store: where there are other nodes, one of them may have it in its
-/// write queue, and has told of it already.
+/// Waits a moment for a picture that is not in the store: another node may have announced it and still have
+/// it in its write queue.
 async fn late(app: &App, image: ImageId, size: ImageSize) -> Result<Option<Bytes>, ApiError> {
     if app.bus.is_none() || size != ImageSize::Full || !Ids::is_of_a_run(image.0) {
         return Ok(None);

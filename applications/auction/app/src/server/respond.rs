@@ -1,4 +1,4 @@
-//! How bodies become responses.
+//! Construction of responses.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -7,7 +7,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use serde::Serialize;
 
-/// The text of a value.
+/// Serialises a value as JSON.
 pub(crate) fn text<T: Serialize>(value: &T) -> Bytes {
     Bytes::from(serde_json::to_vec(value).expect("wire types have string keys and no failing parts"))
 }
@@ -17,7 +17,7 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     body(status, "application/json", text(value))
 }
 
-/// A 200 with JSON that was made before.
+/// A 200 with a prepared JSON text.
 pub(crate) fn ready_json(text: Bytes) -> Response {
     body(StatusCode::OK, "application/json", text)
 }
@@ -29,7 +29,7 @@ pub(crate) fn nothing() -> Response {
     response
 }
 
-/// A response with a body of some kind.
+/// A response with a body of content type `kind`.
 pub(crate) fn body(status: StatusCode, kind: &'static str, bytes: Bytes) -> Response {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! Which handler answers which request.
+//! Routes of all resources.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::traffic::{Metering, Traffic};
 use super::{auctions, bids, events, items, operations, pictures, ui, users};
 use crate::app::App;
 
-/// Bytes a request body may have; the largest sensible one, an item in the longest script, has about 5 KiB.
+/// Longest request body in bytes; the largest sensible one, an item in the longest script, has about 5 KiB.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// The resources, and their paths for those who count.
+/// The resources, and their paths for counting.
 struct Resources {
     router: Router<Arc<App>>,
     paths: Vec<&'static str>,
@@ -32,7 +32,7 @@ impl Resources {
     }
 }
 
-/// What users do.
+/// Resources for users.
 fn for_users() -> Resources {
     let uploads = post(pictures::add).layer(DefaultBodyLimit::max(MAX_UPLOAD_BYTES));
     Resources { router: Router::new(), paths: Vec::new() }
@@ -61,7 +61,7 @@ fn for_users() -> Resources {
         .at(routes::USER_BIDS, get(bids::history))
 }
 
-/// What operations people and programs do.
+/// Resources for operators and programs.
 fn for_operations(resources: Resources) -> Resources {
     resources
         .at(routes::IS_MASTER, get(operations::is_master))
@@ -74,7 +74,7 @@ fn for_operations(resources: Resources) -> Resources {
         .at(routes::OPENAPI, get(operations::openapi))
 }
 
-/// All resources, ready to serve, and what is counted of them.
+/// The router of all resources, and the counts of its requests.
 pub(crate) fn router(app: Arc<App>) -> (Router, Arc<Traffic>) {
     let Resources { router, mut paths } = for_operations(for_users());
     paths.push(routes::METRICS);
@@ -85,7 +85,7 @@ pub(crate) fn router(app: Arc<App>) -> (Router, Arc<Traffic>) {
     };
     let resources = router.route(routes::METRICS, figures).merge(ui::router());
     let router = Router::new()
-        // A nested "/" answers without the slash only; the start page has both addresses.
+        // A nested "/" answers only without the slash; the start page has both addresses.
         .route(&format!("{}/", routes::BASE), get(operations::home))
         .nest(routes::BASE, resources)
         .fallback(|| async { ApiError::no_such("resource") })
@@ -102,7 +102,7 @@ pub(crate) fn router(app: Arc<App>) -> (Router, Arc<Traffic>) {
     (router, traffic)
 }
 
-/// A bug must cost one request, not the connection, and must be seen by the driver.
+/// Turns a panic into a refusal: it must cost one request, not the connection, and the driver must see it.
 #[expect(clippy::needless_pass_by_value, reason = "the layer wants a function of the box")]
 fn caught(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());

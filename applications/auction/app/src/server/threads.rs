@@ -1,10 +1,11 @@
-//! Threads that serve the connections of a node whose stores are files: each has a runtime, a listener and open files of
-//! its own.
+//! Threads that serve the connections of a node whose stores are files: each has a runtime, a listener and a
+//! table of open files of its own.
 //!
-//! The system's limit of open files is one of a table of them, so n threads hold n times the connections. A table is a
-//! copy, made when all that threads share is open: the descriptors that wake their runtimes, and the files of the stores.
-//! Those have one number in every table. What a thread opens later, connections and pictures, stays with it and with the
-//! threads that it starts for blocking work. Why not otherwise: docs/decisions/0009.
+//! The system's limit of open files holds for each table, so n threads hold n times the connections. A table
+//! is a copy, made when all shared files are open: the descriptors that wake the threads' runtimes, and the
+//! files of the stores. Those have one number in every table. Files that a thread opens later, connections
+//! and pictures, belong to it and to the threads that it starts for blocking work. Alternatives:
+//! docs/decisions/0009.
 //!
 //! Not for nodes with other servers: connections to those are opened at any time and used by every thread.
 
@@ -25,25 +26,26 @@ use super::traffic::Traffic;
 use super::{BACKLOG, ServeError, system};
 use crate::settings::{MOST_THREADS, ServeConfig};
 
-/// Files in a table beside connections and those that come with threads: of the stores, and pictures that are being read.
+/// Files in a table beside connections and the files of threads: those of the stores, and pictures being
+/// read.
 const OTHER_FILES: u64 = 120;
 
-/// Files that come with a thread, in every table: four of its runtime, a listener, and four of the stores' readers.
+/// Files of a thread, in every table: four of its runtime, a listener, and four of the stores' readers.
 const FILES_OF_A_THREAD: u64 = 10;
 
-/// What the threads have in common.
+/// State shared by the threads.
 pub(super) struct Front {
     pub(super) router: Router,
     pub(super) traffic: Arc<Traffic>,
     pub(super) phase: watch::Receiver<Phase>,
     /// Dropped by each thread at its end.
     pub(super) open: mpsc::Sender<Infallible>,
-    /// Connections that the server may have at once.
+    /// Limit of connections of the whole server.
     pub(super) max_connections: usize,
 }
 
 impl Front {
-    /// What lets connections in from a listener.
+    /// The gate of a listener.
     pub(super) fn gate(&self, listener: TcpListener) -> Gate {
         let (router, traffic) = (self.router.clone(), Arc::clone(&self.traffic));
         Gate { listener, router, traffic, phase: self.phase.clone() }
@@ -57,8 +59,8 @@ pub(super) fn room_of_table(threads: usize) -> usize {
     usize::try_from(files.saturating_sub(others)).unwrap_or(usize::MAX).max(1)
 }
 
-/// The number of threads: as many as asked for, and more where their open files hold fewer connections than there
-/// is to be room for. No more than connections, so that each has some.
+/// The number of threads: the configured number, or more where their open files would hold fewer connections
+/// than configured. At most one thread per connection.
 pub(super) fn count(config: &ServeConfig) -> usize {
     let asked = config.threads.max(1);
     let most = asked.max(MOST_THREADS);
@@ -66,13 +68,14 @@ pub(super) fn count(config: &ServeConfig) -> usize {
     (asked..=most).find(holds).unwrap_or(most).min(config.max_connections.max(1))
 }
 
-/// A runtime for each thread. Made before the stores are opened: see above.
+/// A runtime for each thread. Must be called before the stores are opened, as described at the top.
 pub(super) fn runtimes(threads: usize) -> Result<Vec<Runtime>, ServeError> {
     let one = |_| Builder::new_current_thread().enable_all().build();
     (0..threads).map(one).collect::<io::Result<_>>().map_err(system("start a thread's runtime"))
 }
 
-/// Starts a thread for each runtime at the address of a listener, and waits until each has its open files.
+/// Starts a thread for each runtime at the address of a listener, and waits until each has its table of open
+/// files.
 pub(super) fn start(
     runtimes: Vec<Runtime>,
     listener: std::net::TcpListener,
@@ -96,7 +99,7 @@ pub(super) fn start(
             let room = room_of_thread(number, count);
             begun.wait();
             runtime.block_on(gate.serve(room.min(share)));
-            // What was not finished in time ends here, where its files are.
+            // Unfinished work ends here, in the thread that has its files.
             runtime.shutdown_timeout(DRAIN_LIMIT);
             drop(open);
         };
@@ -107,8 +110,8 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Another listener at an address. The first one is bound before sockets may share it, so a port that another program
-/// has is refused.
+/// Another listener at an address. The first one is bound before sockets may share it, so a port of another
+/// program is refused.
 fn beside(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseport(true)?;
@@ -121,7 +124,7 @@ pub(super) fn share_address(listener: &std::net::TcpListener) -> Result<(), Serv
     sockopt::set_socket_reuseport(listener, true).map_err(system("share the listener's address"))
 }
 
-/// Gives the calling thread a table of open files of its own; returns the connections that it may have. Where the system
+/// Gives the calling thread a table of open files of its own; returns its limit of connections. If the system
 /// refuses the table, the threads share one.
 fn room_of_thread(number: usize, threads: usize) -> usize {
     let room = room_of_table(threads);

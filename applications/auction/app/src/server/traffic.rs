@@ -1,5 +1,5 @@
-//! Counts and times requests, per route. Counting is an addition to a number whose place was fixed at the start: it
-//! allocates nothing and waits for nobody.
+//! Counts and times of requests, per route. Counting is an addition at a place fixed at the start: it neither
+//! allocates nor waits.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -17,7 +17,7 @@ use tower::{Layer, Service};
 
 use crate::clock::Clock;
 
-/// Verbs that are counted apart; the last stands for all others.
+/// Verbs with counts of their own; the last stands for all others.
 pub(super) const VERBS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "other"];
 
 /// Classes of status codes.
@@ -30,9 +30,9 @@ pub(super) const BUCKETS: [f64; 14] =
 /// The route of requests that no resource answers, and of the files of the browser application.
 const OTHER: &str = "other";
 
-/// What happened at one route.
+/// Requests of one route.
 pub(super) struct Route {
-    /// Its path, parameters in braces.
+    /// Its path, with parameters in braces.
     pub(super) path: String,
     /// Requests by verb and class.
     pub(super) answered: [[AtomicU64; CLASSES.len()]; VERBS.len()],
@@ -57,7 +57,7 @@ impl Route {
     }
 }
 
-/// All that comes and goes.
+/// Traffic of a server.
 pub(crate) struct Traffic {
     clock: Clock,
     /// Places in `routes`, by path.
@@ -70,7 +70,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Nothing yet, at these routes, which are relative to the application's base.
+    /// Zero counts for these routes, which are relative to the application's base.
     pub(super) fn at(paths: &[&str], clock: Clock) -> Self {
         let mut routes: Vec<Route> =
             paths.iter().map(|path| Route::new(format!("{}{path}", routes::BASE))).collect();
@@ -79,7 +79,7 @@ impl Traffic {
         Traffic { clock, places, routes, connections: AtomicU64::new(0), opened: AtomicU64::new(0) }
     }
 
-    /// What happened, by route.
+    /// Requests by route.
     pub(super) fn routes(&self) -> &[Route] {
         &self.routes
     }
@@ -89,7 +89,7 @@ impl Traffic {
         (self.connections.load(Ordering::Relaxed), self.opened.load(Ordering::Relaxed))
     }
 
-    /// Counts a connection as long as the answer lives.
+    /// Counts a connection for the lifetime of the returned value.
     pub(super) fn connected(self: &Arc<Self>) -> Connected {
         self.connections.fetch_add(1, Ordering::Relaxed);
         self.opened.fetch_add(1, Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Traffic {
     }
 }
 
-/// A connection that is open.
+/// An open connection, counted until dropped.
 pub(super) struct Connected(Arc<Traffic>);
 
 impl Drop for Connected {
@@ -116,7 +116,7 @@ fn verb(method: &Method) -> usize {
     VERBS.iter().position(|verb| *verb == method.as_str()).unwrap_or(VERBS.len() - 1)
 }
 
-/// Puts the counting around services.
+/// Layer that counts the requests of a service.
 #[derive(Clone)]
 pub(super) struct Metering(pub(super) Arc<Traffic>);
 
@@ -159,7 +159,7 @@ where
     }
 }
 
-/// A request being answered. One that is given up before its answer is not counted.
+/// A request being answered. One dropped before its answer is not counted.
 pub(super) struct Timed<F> {
     traffic: Arc<Traffic>,
     place: usize,

@@ -1,4 +1,4 @@
-//! The browser application: static files that are part of the program.
+//! The browser application: static files built into the program.
 
 use axum::Router;
 use axum::body::Body;
@@ -12,26 +12,31 @@ use axum::routing::get;
 use barograph_auction_api::routes;
 use sha2::{Digest, Sha256};
 
-/// The pages load what this server has and nothing else, run no script in their text, and stand in nobody's frame.
+/// Content policy: pages load only from this server, run no inline scripts, and are not shown in frames.
 const POLICY: &str =
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
-/// Names carry no version, so a browser asks each time and gets a 304 as long as nothing changed.
+/// Names carry no version, so a browser sends a request each time and gets a 304 as long as nothing changed.
 const CACHING: &str = "no-cache";
 
+/// Content type of pages.
 const HTML: &str = "text/html; charset=utf-8";
+/// Content type of styles.
 const CSS: &str = "text/css; charset=utf-8";
+/// Content type of scripts.
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+/// Content type of drawings.
 const SVG: &str = "image/svg+xml";
 
 /// One file of the application.
 #[derive(Clone, Copy)]
 struct File {
-    /// Its place below `/ui/`; the start page has none.
+    /// Its path below `/ui/`; empty for the start page.
     name: &'static str,
     kind: &'static str,
     bytes: &'static [u8],
 }
 
+/// All files of the application, each with its path.
 const FILES: [File; 12] = [
     File { name: "", kind: HTML, bytes: include_bytes!("../../ui/index.html") },
     File { name: "account.js", kind: SCRIPT, bytes: include_bytes!("../../ui/account.js") },
@@ -47,7 +52,7 @@ const FILES: [File; 12] = [
     File { name: "sell.js", kind: SCRIPT, bytes: include_bytes!("../../ui/sell.js") },
 ];
 
-/// The files as resources below the application's base, for everybody.
+/// Routes of the files below the application's base, without authentication.
 pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     // Without its last slash the address would put relative names in the wrong place.
     let home = routes::ui();
@@ -60,14 +65,15 @@ pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     })
 }
 
-/// A name for exactly these bytes.
+/// The entity tag of these bytes.
 fn tag(bytes: &[u8]) -> HeaderValue {
     let sum = Sha256::digest(bytes);
     let number = sum.iter().take(8).fold(0_u64, |number, &byte| (number << 8) | u64::from(byte));
     HeaderValue::from_str(&format!("\"{number:016x}\"")).expect("quotes and hexadecimal digits are visible")
 }
 
-/// Whether the asker has these bytes. A proxy that compresses makes the tag a weak one, which is as good here.
+/// Whether the client has these bytes. A proxy that compresses makes the tag a weak one, which is as good
+/// here.
 fn knows(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let known =
         headers.get_all(IF_NONE_MATCH).iter().flat_map(|value| value.as_bytes().split(|&b| b == b','));
@@ -102,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of the whole application: it is to load at once, also over a poor line.
+    /// Limit of the whole application in bytes: it must load at once, even over a slow line.
     const MOST: usize = 60 * 1024;
 
     async fn ask(path: &str, known: Option<&HeaderValue>) -> Response {

@@ -25,7 +25,7 @@ fn hash(password: &str) -> String {
     auth::hash(password, Uuid::new_v4().into_bytes())
 }
 
-/// A token as the stores have it, as a key.
+/// Converts a stored token to a key.
 fn key(token: &str) -> Option<u128> {
     Uuid::try_parse(token).ok().map(|token| token.as_u128())
 }
@@ -33,13 +33,13 @@ fn key(token: &str) -> Option<u128> {
 /// `POST /login`
 pub(crate) async fn login(State(app): State<Arc<App>>, Sent(sent): Sent<LoginRequest>) -> Answer {
     let refuse = || ApiError::new(ErrorCode::Unauthorized, "wrong name or password");
-    // What nobody can be called is not looked for: a store may refuse such a text.
+    // An impossible name is not looked up: a store may refuse such a text.
     let readable = check_text("name", &sent.name, MAX_NAME).is_ok();
     if !readable || check_text("password", &sent.password, MAX_PASSWORD).is_err() {
         return Err(refuse());
     }
     let account = app.relational.user_by_name(&sent.name).await?.ok_or_else(refuse)?;
-    // Verified on the spot: it takes less time than handing it over would be worth.
+    // Verified on this thread: it takes less time than a hand-over to another one would be worth.
     if !account.user.enabled || !auth::verify(&sent.password, &account.password) {
         return Err(refuse());
     }
@@ -137,7 +137,7 @@ pub(crate) async fn update(
 /// `DELETE /user/{id}`
 pub(crate) async fn remove(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
     caller.must_be(UserId(id))?;
-    // First, because afterwards nobody has the token to do it with.
+    // First, because afterwards the token is gone.
     app.events.leave(caller.id, None).await?;
     let last = app.relational.remove_user(caller.id).await?.ok_or_else(|| ApiError::no_such("user"))?;
     for token in last.as_deref().and_then(key).into_iter().chain([caller.token]) {

@@ -1,4 +1,4 @@
-//! Somebody who comes, changes the name and goes.
+//! A user who registers, changes the name and leaves.
 
 use crate::person::Person;
 use crate::site::{Site, browsers};
@@ -27,7 +27,7 @@ async fn an_account_is_made_changed_and_removed() {
     ann.fill("[name=name]", "ann2@auction.example").await;
     ann.click("main button").await;
     ann.shows(".good", "Saved.").await;
-    // The server forgets the session behind the page's back.
+    // The server ends the session without notice to the page.
     ann.run("return fetch('../logout', { headers: { API_TOKEN: JSON.parse(localStorage['auction.session']).token } })")
         .await;
     ann.go("#/history/attendance").await;

@@ -1,4 +1,4 @@
-//! People who follow auctions and bid.
+//! Users who follow auctions and bid.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use barograph_testkit::one_of_async;
 use crate::person::Person;
 use crate::site::{Site, browsers};
 
-/// Others see a bid within this. It takes some milliseconds; a machine may be busy.
+/// Time limit within which others see a bid. It takes some milliseconds, more on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// How often it is tried.
+/// Number of tries.
 const TRIES: usize = 5;
 
-/// Answers every stream as a server does that has none.
+/// Script that answers every stream like a server without streams.
 const NO_STREAMS: &str = "const real = window.fetch;
 window.fetch = (url, how) => String(url).endsWith('/events')
   ? Promise.resolve(new Response('{}', { status: 404 })) : real(url, how);";
@@ -44,7 +44,7 @@ async fn join(person: &Person, auction: &str) {
     person.until("at('.lot [data-line=live]') && at('.lot .quick:enabled')?.textContent").await;
 }
 
-/// One bids what is proposed, the other sees it. Returns the amount and the time between.
+/// One user bids the proposed amount, the other sees it. Returns the amount and the time between.
 async fn raise(bidder: &Person, other: &Person) -> (String, Duration) {
     let button = bidder.text(".lot .quick:enabled").await;
     let amount = button.strip_prefix("Bid ").unwrap().to_owned();
@@ -57,7 +57,7 @@ async fn raise(bidder: &Person, other: &Person) -> (String, Duration) {
         ))
         .await;
     let clicked = bidder.run("const now = Date.now(); at('.lot .quick').click(); return now;").await;
-    // The promise is waited for by the driver itself.
+    // The driver itself waits for the promise.
     let seen = other.run("return window.seen").await;
     let between = seen.as_u64().unwrap().saturating_sub(clicked.as_u64().unwrap());
     bidder.shows(".lot .say", &format!("Your bid of {amount} leads.")).await;
@@ -66,8 +66,8 @@ async fn raise(bidder: &Person, other: &Person) -> (String, Duration) {
     (amount, Duration::from_millis(between))
 }
 
-/// Each raises once, the first hears that it was outbid, and both say what they saw when. Others see a bid at once in one
-/// of some tries: a busy machine only makes it later.
+/// Both users raise once; the first sees that it was outbid, and both report the times. Others see a bid at
+/// once in one of some tries: a busy machine only makes it later.
 #[expect(clippy::print_stdout, reason = "the times are what one wants to know")]
 async fn compete(first: &Person, second: &Person) -> String {
     one_of_async(TRIES, async || {
@@ -97,7 +97,7 @@ async fn two_people_bid_against_each_other_and_see_the_sale() {
     let item = ben.text(".lot .item").await;
     let price = compete(&ann, &ben).await;
 
-    // A low bid is refused here, without a question to the server.
+    // A low bid is refused in the page, without a request to the server.
     ann.fill(".lot .bid input", "0.01").await;
     ann.keys(".lot .bid input", "\u{e007}").await;
     ann.shows(".lot .say", &format!("Offer more than {price}.")).await;
@@ -157,7 +157,7 @@ async fn a_lost_connection_is_shown_and_heals() {
         "ERR_INCOMPLETE_CHUNKED_ENCODING",
         "ERR_CONNECTION_RESET",
         "ERR_EMPTY_RESPONSE",
-        // A picture was on its way.
+        // A picture was being loaded.
         "ERR_SOCKET_NOT_CONNECTED",
         "ERR_CONTENT_LENGTH_MISMATCH",
     ])

@@ -1,8 +1,8 @@
-//! The application on real stores, and in real browsers: people who bid against each other, sell, search, and lose the
-//! server.
+//! The application on real stores and in real browsers: users who bid against each other, sell, search, and
+//! lose the server.
 //!
-//! The server runs in this process on data of its own, browsers run in a namespace that ends with their test. Every wait
-//! is for something that shows on the page, and has a deadline.
+//! The server runs in this process on data of its own, browsers run in a namespace that ends with their test.
+//! Every wait is for visible content of the page, and has a deadline.
 
 mod account;
 mod bidding;

@@ -36,7 +36,7 @@ impl Person {
         self.click("main button").await;
     }
 
-    /// Goes to a place in the application as a link would.
+    /// Follows a link within the application.
     pub(crate) async fn go(&self, hash: &str) {
         self.browser.go(&format!("{}{hash}", self.base)).await;
     }
@@ -50,7 +50,7 @@ impl Person {
         self.find(css).await.click().await.unwrap();
     }
 
-    /// Replaces what stands in a field.
+    /// Replaces the content of a field.
     pub(crate) async fn fill(&self, css: &str, text: &str) {
         let field = self.find(css).await;
         field.clear().await.unwrap();
@@ -62,8 +62,8 @@ impl Person {
         self.find(css).await.send_keys(keys).await.unwrap();
     }
 
-    /// Closes the browser. It must have complained about nothing but answers that the test provoked, and have loaded
-    /// nothing from elsewhere.
+    /// Closes the browser. Asserts that it reported only errors that the test provoked, and loaded only from
+    /// the server.
     pub(crate) async fn leave(self, provoked: &[&str]) {
         self.assert_no_complaints(provoked).await;
         let elsewhere = format!(

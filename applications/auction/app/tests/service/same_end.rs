@@ -1,4 +1,4 @@
-//! One seeded run of several auctions ends in the same state, whatever the stores under it.
+//! One seeded run of several auctions ends in the same state on all stores.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use barograph_auction_store::contract::{self, Digest};
 use barograph_auction_store::{EventBatch, Events, Loading, RelationalBatch, StoreError};
 use barograph_test_services as services;
 
-/// Where all choices of the run come from.
+/// Seed of all choices of the run.
 const SEED: u64 = 20_301_202;
 
 /// Loads both stores with the contract's data.

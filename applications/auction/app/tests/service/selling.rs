@@ -1,4 +1,4 @@
-//! Somebody who sells a thing and finds it again.
+//! A user who sells an item and finds it again.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A running application with little data, and the browsers that look at it.
+//! A running application with little data, and the browsers that show it.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::person::Person;
 
-/// Longest wait for the server, on a machine that has much else to do.
+/// Longest wait for the server, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Room for some pictures.
@@ -31,7 +31,7 @@ pub(crate) struct Site {
     _state: TempDir,
 }
 
-/// The data that all tests share: the application only reads them.
+/// The data shared by all tests: the application only reads them.
 pub(crate) fn data() -> &'static Path {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| {
@@ -47,7 +47,7 @@ pub(crate) fn data() -> &'static Path {
             seed: 1,
             threads: 2,
         };
-        // Found complete by the next test process.
+        // The next test process finds them complete.
         fill(&plan, &mut |_| {}).unwrap();
         plan.dir
     })
@@ -71,19 +71,19 @@ impl Site {
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = mpsc::sync_channel(1);
         let shutdown = async move {
-            // Sent or dropped, the test is over.
+            // Whether sent or dropped, the test is over.
             let _ = stopped.await.is_ok();
         };
         let thread = std::thread::spawn(move || {
             serve(config, shutdown, |address| tell.send(address).expect("the test waits"))
         });
         let address = told.recv_timeout(PATIENCE);
-        // Of a server that did not start its thread knows why.
+        // The thread of a server that did not start has the reason.
         let Ok(address) = address else { panic!("{:?}", thread.join()) };
         Site { address, stop: Some(stop), thread: Some(thread), _state: state }
     }
 
-    /// Stops it as an operator would.
+    /// Stops it like an operator.
     pub(crate) fn stop(mut self) {
         self.stop.take();
         self.thread.take().unwrap().join().unwrap().unwrap();
@@ -94,13 +94,13 @@ impl Drop for Site {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // The test has failed already; how the server ended does not matter any more.
+            // The test has failed already; the end of the server does not matter any more.
             let _ = thread.join();
         }
     }
 }
 
-/// The driver of browsers; `None` after a line that says what is missing.
+/// The driver of browsers; `None` after a line that names what is missing.
 pub(crate) fn browsers() -> Option<Service> {
     services::or_skip(services::browsers())
 }

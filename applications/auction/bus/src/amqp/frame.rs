@@ -1,4 +1,4 @@
-//! Frames of AMQP 0.9.1: found, bounded, and taken apart. Methods are read and written by `amq-protocol`.
+//! Frames of AMQP 0.9.1: splitting, bounds, contents. Methods are encoded and decoded by `amq-protocol`.
 
 use amq_protocol::frame::{AMQPFrame, WriteContext, gen_frame, parse_frame};
 use amq_protocol::protocol::{AMQPClass, channel, connection};
@@ -7,27 +7,33 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use crate::bounds::FRAME_BYTES;
 use crate::codec::LinkError;
 
+/// Type of a frame with a method.
 const METHOD: u8 = 1;
+/// Type of a frame with the header of a message.
 const HEADER: u8 = 2;
+/// Type of a frame with a part of a message's body.
 const BODY: u8 = 3;
+/// Type of a heartbeat.
 const HEARTBEAT: u8 = 8;
+/// Last byte of every frame.
 const END: u8 = 0xCE;
 
 /// Type, channel and length.
 const HEAD_BYTES: usize = 7;
-/// What surrounds a payload: the head and the end mark.
+/// Bytes around a payload: the head and the end mark.
 pub(super) const AROUND_BYTES: usize = HEAD_BYTES + 1;
 
 /// The class of messages.
 const BASIC: u16 = 60;
-/// Class, weight, length of the body, and flags that say "no properties". Without properties a message is transient.
+/// Length of class, weight, length of the body, and flags for "no properties". Without properties a message
+/// is transient.
 const HEADER_BYTES: u32 = 2 + 2 + 8 + 2;
 
-/// A frame as far as this client tells them apart.
+/// A frame, as far as this client distinguishes them.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
     Method(AMQPClass),
-    /// What comes before a body: its whole length.
+    /// The header before a body, with its whole length.
     Header {
         body_bytes: u64,
     },
@@ -36,7 +42,7 @@ pub(super) enum Frame {
     Heartbeat,
 }
 
-/// Takes the next whole frame. None: more must be read.
+/// Takes the next whole frame; `None` if more bytes are needed.
 pub(super) fn take(read: &mut BytesMut) -> Result<Option<Frame>, LinkError> {
     let Some(mut head) = read.get(..HEAD_BYTES) else { return Ok(None) };
     let (kind, _channel, length) = (head.get_u8(), head.get_u16(), head.get_u32());
@@ -66,7 +72,7 @@ pub(super) fn take(read: &mut BytesMut) -> Result<Option<Frame>, LinkError> {
             let bytes = bytes.ok_or_else(|| LinkError::protocol("a message header that is too short"))?;
             Ok(Some(Frame::Header { body_bytes: u64::from_be_bytes(bytes) }))
         }
-        // A copy of its own: a slice would keep the whole buffer alive as long as the application keeps the message.
+        // Copied: a slice would keep the whole buffer alive as long as the application keeps the message.
         BODY => Ok(Some(Frame::Body(Bytes::copy_from_slice(payload)))),
         HEARTBEAT => Ok(Some(Frame::Heartbeat)),
         other => Err(LinkError::protocol(format!("a frame of kind {other}"))),
@@ -105,7 +111,7 @@ pub(super) fn put_heartbeat(out: &mut BytesMut) {
     out.put_slice(&[HEARTBEAT, 0, 0, 0, 0, 0, 0, END]);
 }
 
-/// An error with the server's words when the method ends the connection.
+/// Fails with the server's words if the method ends the connection.
 pub(super) fn unless_closed(method: connection::AMQPMethod) -> Result<AMQPClass, LinkError> {
     match method {
         connection::AMQPMethod::Close(close) => Err(refused(close.reply_code, close.reply_text.as_str())),
@@ -113,7 +119,7 @@ pub(super) fn unless_closed(method: connection::AMQPMethod) -> Result<AMQPClass,
     }
 }
 
-/// An error with the server's words when the method ends the channel.
+/// Fails with the server's words if the method ends the channel.
 pub(super) fn unless_channel_closed(method: channel::AMQPMethod) -> Result<AMQPClass, LinkError> {
     match method {
         channel::AMQPMethod::Close(close) => Err(refused(close.reply_code, close.reply_text.as_str())),
@@ -125,7 +131,7 @@ fn refused(code: u16, text: &str) -> LinkError {
     LinkError::Refused { says: format!("{code} {text}") }
 }
 
-/// Was something asked for that the server does not have? AMQP 0.9.1 numbers that like HTTP does.
+/// Whether the server lacks a requested entity. AMQP 0.9.1 has the same number for that as HTTP.
 pub(super) fn is_not_found(why: &LinkError) -> bool {
     matches!(why, LinkError::Refused { says } if says.starts_with("404 "))
 }
@@ -175,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, nothing panics, and a frame never takes more than there is.
+        /// No input causes a panic, and a frame never takes more than the available bytes.
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200), kind in 0_u8..10) {
             let mut read = BytesMut::from(&[kind, 0, 1, 0, 0, 0][..]);

@@ -1,4 +1,4 @@
-//! What is said before messages flow: who we are, which exchange, which queue.
+//! The exchange before messages flow: login, declaration of the exchange, declaration of the queue.
 
 use amq_protocol::protocol::{AMQPClass, basic, channel, connection, exchange, queue};
 use amq_protocol::types::{AMQPValue, FieldTable};
@@ -9,16 +9,16 @@ use crate::bounds::{FRAME_BYTES, HEARTBEAT_SECONDS, PREFETCH};
 use crate::codec::LinkError;
 use crate::url::Server;
 
-/// How every AMQP 0.9.1 connection begins.
+/// The first bytes of every AMQP 0.9.1 connection.
 const PROTOCOL: &[u8] = b"AMQP\0\0\x09\x01";
 
-/// What RabbitMQ lets in on its own machine when nobody was named.
+/// Default user of RabbitMQ, accepted on its own machine only.
 const GUEST: &str = "guest";
 
-/// The least length of frames that AMQP allows a server to ask for.
+/// The shortest maximum of frames that AMQP allows a server to request.
 const LEAST_FRAME_BYTES: u32 = 4096;
 
-/// What the server said of itself.
+/// Properties of the server.
 pub(super) struct Greeted {
     /// Product and version.
     pub(super) server: String,
@@ -26,7 +26,7 @@ pub(super) struct Greeted {
     pub(super) frame_bytes: usize,
 }
 
-/// Until the connection is open.
+/// Opens the connection.
 pub(super) async fn greet(talk: &mut Talk, server: &Server) -> Result<Greeted, LinkError> {
     talk.stream.write_all(PROTOCOL).await?;
     let AMQPClass::Connection(connection::AMQPMethod::Start(start)) = talk.hear().await? else {
@@ -44,7 +44,7 @@ pub(super) async fn greet(talk: &mut Talk, server: &Server) -> Result<Greeted, L
     let AMQPClass::Connection(connection::AMQPMethod::Tune(tune)) = talk.hear().await? else {
         return Err(unexpected("tune"));
     };
-    // 0 says "no limit".
+    // 0 means "no limit".
     let offered = if tune.frame_max == 0 { FRAME_BYTES } else { tune.frame_max };
     let frame_bytes = offered.clamp(LEAST_FRAME_BYTES, FRAME_BYTES);
     let tune_ok = connection::TuneOk {
@@ -64,7 +64,7 @@ pub(super) async fn greet(talk: &mut Talk, server: &Server) -> Result<Greeted, L
     }
 }
 
-/// Until messages can come.
+/// Declares exchange and queue, and subscribes.
 pub(super) async fn subscribe(talk: &mut Talk, rabbit: &Rabbit) -> Result<(), LinkError> {
     ask(talk, AMQPClass::Channel(channel::AMQPMethod::Open(channel::Open {}))).await?;
     let exchange = exchange::Declare {
@@ -116,7 +116,7 @@ pub(super) async fn subscribe(talk: &mut Talk, rabbit: &Rabbit) -> Result<(), Li
     Ok(())
 }
 
-/// A method on the channel and its answer: the method after it in the same class.
+/// Sends a method on the channel and returns its answer: the method after it in the same class.
 async fn ask(talk: &mut Talk, method: AMQPClass) -> Result<AMQPClass, LinkError> {
     let expected = (method.get_amqp_class_id(), method.get_amqp_method_id() + 1);
     talk.say(CHANNEL, method).await?;
@@ -133,7 +133,8 @@ fn unexpected(wanted: &str) -> LinkError {
 
 fn ourselves() -> FieldTable {
     let mut can = FieldTable::default();
-    // Say why the password is wrong instead of hanging up; say when the queue is gone instead of going silent.
+    // Requests an error for a wrong password instead of a closed connection, and a notice when the queue is
+    // gone.
     can.insert("authentication_failure_close".into(), AMQPValue::Boolean(true));
     can.insert("consumer_cancel_notify".into(), AMQPValue::Boolean(true));
     let mut properties = FieldTable::default();

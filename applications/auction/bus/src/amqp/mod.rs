@@ -1,8 +1,8 @@
-//! RabbitMQ, spoken to in AMQP 0.9.1.
+//! RabbitMQ over AMQP 0.9.1.
 //!
-//! One topic exchange with the name of the namespace, which goes when its last node does. Each node has a queue that
-//! the server names, exclusive to its connection and bound with `all` and `node.NAME`: a name of our own would be
-//! locked after a loss until the server notices that the old connection is gone.
+//! One topic exchange with the name of the namespace, deleted with its last node. Each node has a queue named
+//! by the server, exclusive to its connection and bound with `all` and `node.NAME`: a queue with a fixed name
+//! would be locked after a loss until the server notices that the old connection is gone.
 
 mod frame;
 mod greeting;
@@ -24,7 +24,7 @@ use speech::{Listener, Speaker};
 /// The routing key of messages to every node.
 const ALL: &str = "all";
 
-/// The one channel that is used. 0 is the connection itself.
+/// The only channel used. 0 is the connection itself.
 const CHANNEL: u16 = 1;
 
 /// The routing key of a node's inbox.
@@ -32,7 +32,7 @@ fn inbox(node: &str) -> String {
     format!("node.{node}")
 }
 
-/// A RabbitMQ server, and who we are there.
+/// A RabbitMQ server, and this node's place there.
 pub(crate) struct Rabbit {
     server: Server,
     exchange: String,
@@ -65,8 +65,8 @@ impl Broker for Rabbit {
     type Encoder = Speaker;
     type Decoder = Listener;
 
-    /// The exchange goes with its last node, which may be between our declaring it and our binding to it. So an attempt that
-    /// does not find it is made anew.
+    /// Opens a link. The exchange is deleted with its last node, possibly between its declaration and the
+    /// binding to it here. An attempt that does not find it is repeated.
     async fn open(&self) -> Result<Link<Speaker, Listener>, LinkError> {
         for _ in 1..MISSED_AT_MOST {
             match self.attempt().await {
@@ -94,7 +94,7 @@ impl Rabbit {
     }
 }
 
-/// Question and answer, before messages flow.
+/// Requests and answers, before messages flow.
 struct Talk {
     stream: TcpStream,
     read: BytesMut,
@@ -107,7 +107,7 @@ impl Talk {
         Ok(self.stream.write_all(&out).await?)
     }
 
-    /// The next method. A connection or channel that is closed instead is an error with the server's words.
+    /// The next method. A close of the connection or channel is an error with the server's words.
     async fn hear(&mut self) -> Result<AMQPClass, LinkError> {
         loop {
             match frame::take(&mut self.read)? {

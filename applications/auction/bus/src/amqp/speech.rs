@@ -8,15 +8,15 @@ use super::{ALL, CHANNEL, inbox};
 use crate::codec::{Decode, Encode, Incoming, LinkError, Parcel};
 use crate::{Delivery, MAX_BODY_BYTES, Through};
 
-/// A close of our own needs a code that says "nothing wrong".
+/// Reply code of a close without an error.
 const GOOD: u16 = 200;
 
-/// Puts messages into frames.
+/// Encoder of messages into frames.
 pub(crate) struct Speaker {
     exchange: String,
-    /// The longest frame the server takes.
+    /// The longest frame that the server accepts.
     frame_bytes: usize,
-    /// The method that precedes a message to all, in bytes: most messages have it.
+    /// The method that precedes a message to all nodes, encoded: most messages have it.
     to_all: BytesMut,
 }
 
@@ -56,8 +56,8 @@ impl Encode for Speaker {
         frame::put_heartbeat(out);
     }
 
-    /// The channel first: what was published on it is routed before its end is confirmed. The connection's end comes
-    /// as an answer to that.
+    /// The channel first: messages published on it are routed before its end is confirmed. The connection is
+    /// closed on that confirmation.
     fn farewell(&mut self, out: &mut BytesMut) {
         let close = channel::Close { reply_code: GOOD, reply_text: "bye".into(), class_id: 0, method_id: 0 };
         frame::put_method(CHANNEL, AMQPClass::Channel(channel::AMQPMethod::Close(close)), out)
@@ -65,20 +65,20 @@ impl Encode for Speaker {
     }
 }
 
-/// Understands frames.
+/// Decoder of frames.
 #[derive(Default)]
 pub(crate) struct Listener {
     begun: Option<Begun>,
-    /// The newest message, as the server numbers them, and how many were not acknowledged.
+    /// The server's number of the newest message, and the number of unacknowledged ones.
     newest: u64,
     unacknowledged: u32,
 }
 
-/// A message of which not all frames have come.
+/// A message whose frames have not all arrived.
 struct Begun {
     tag: u64,
     through: Through,
-    /// None until the header has come.
+    /// `None` until the header has arrived.
     missing_bytes: Option<u64>,
     body: BytesMut,
 }
@@ -124,14 +124,14 @@ impl Listener {
         Ok(self.whole(piece))
     }
 
-    /// The message, when this was the last of its pieces.
+    /// Returns the message, if this was its last piece.
     fn whole(&mut self, piece: Bytes) -> Incoming {
         let Some(begun) = &mut self.begun else { return Incoming::Chatter };
         if begun.missing_bytes != Some(0) {
             begun.body.put_slice(&piece);
             return Incoming::Chatter;
         }
-        // Most messages are one piece, which is handed on as it is.
+        // Most messages are one piece, which is passed on without a copy.
         let body = if begun.body.is_empty() {
             piece
         } else {

@@ -1,7 +1,8 @@
-//! NATS, spoken to in its own text protocol.
+//! NATS in its own text protocol.
 //!
-//! Not through a client library: the usual one hands each subscription its own queue, and then messages to all and
-//! messages to the inbox of one sender can overtake each other. On one connection the server keeps them in order.
+//! Without a client library: the usual one gives each subscription its own queue, so that messages to all and
+//! messages to the inbox of one sender can overtake each other. On one connection the server keeps them in
+//! order.
 
 mod speech;
 
@@ -18,7 +19,7 @@ use crate::url::Server;
 use crate::{MAX_BODY_BYTES, Place};
 use speech::{Line, Listener, Pings, Speaker};
 
-/// A NATS server, and who we are there.
+/// A NATS server, and this node's place there.
 pub(crate) struct Nats {
     server: Server,
     namespace: String,
@@ -31,7 +32,7 @@ impl Nats {
         Nats { server: server.clone(), namespace, node }
     }
 
-    /// What is said once the server has introduced itself. The pong tells that it has taken the subscriptions.
+    /// The introduction after the server's own. The pong confirms the subscriptions.
     fn introduction(&self) -> String {
         let mut connect = json!({
             "verbose": false,
@@ -75,8 +76,8 @@ impl Broker for Nats {
                 Line::Pong => break,
                 Line::Ping => stream.write_all(speech::PONG).await?,
                 Line::Info(_) | Line::Fine => {}
-                // A message that comes between SUB and PONG would be lost here; it may be, before `Connected`. But
-                // its body is not a line, so the server is asked for nothing else until it is out of the way.
+                // A message between SUB and PONG is skipped, which is allowed before `Connected`. Its body is
+                // not a line, so it must be read before the next line of the server.
                 Line::Message { bytes, .. } => skip(&mut stream, &mut read, bytes).await?,
             }
         }
@@ -87,7 +88,7 @@ impl Broker for Nats {
     }
 }
 
-/// The server's version, if it takes us and our messages.
+/// The server's version, if it accepts this client and its messages.
 fn introduced(info: &Value) -> Result<String, LinkError> {
     if info["tls_required"] == true {
         return Err(LinkError::protocol("it asks for TLS, which the bus does not speak"));

@@ -10,12 +10,16 @@ use crate::bounds::LINE_BYTES;
 use crate::codec::{Decode, Encode, Incoming, LinkError, Parcel};
 use crate::{Delivery, MAX_BODY_BYTES, Through};
 
-/// Our numbers of the two subscriptions.
+/// Id of the subscription to messages for all nodes.
 pub(super) const ALL_ID: u64 = 1;
+/// Id of the subscription to the inbox.
 pub(super) const INBOX_ID: u64 = 2;
 
+/// The answer to a ping.
 pub(super) const PONG: &[u8] = b"PONG\r\n";
+/// A ping, answered by the server with a pong.
 const PING: &[u8] = b"PING\r\n";
+/// End of every line.
 const LINE_END: &[u8] = b"\r\n";
 
 pub(super) fn all(namespace: &str) -> String {
@@ -26,14 +30,15 @@ pub(super) fn inbox(namespace: &str, node: &str) -> String {
     format!("{namespace}.node.{node}")
 }
 
-/// The server answers pings in order, so the answer to the last one tells that everything before it was handled.
+/// Counter of pings. The server answers them in order, so the answer to the last one confirms that everything
+/// before it was handled.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
     asked: AtomicU64,
     last: AtomicBool,
 }
 
-/// Puts messages into lines.
+/// Encoder of messages into lines.
 pub(crate) struct Speaker {
     namespace: String,
     to_all: String,
@@ -74,7 +79,7 @@ impl Encode for Speaker {
 /// A line from the server.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
-    /// The server of itself.
+    /// The server's description of itself.
     Info(Value),
     /// A message's announcement; its body follows.
     Message {
@@ -83,11 +88,11 @@ pub(super) enum Line {
     },
     Ping,
     Pong,
-    /// Nothing to be done.
+    /// Nothing to do.
     Fine,
 }
 
-/// Takes the next whole line. None: more must be read.
+/// Takes the next whole line; `None` if more bytes are needed.
 pub(super) fn take_line(read: &mut BytesMut) -> Result<Option<Line>, LinkError> {
     let Some(end) = read.iter().take(LINE_BYTES).position(|byte| *byte == b'\n') else {
         if read.len() >= LINE_BYTES {
@@ -109,12 +114,12 @@ pub(super) fn take_line(read: &mut BytesMut) -> Result<Option<Line>, LinkError> 
             Err(_) => Err(LinkError::protocol("an INFO that is not JSON")),
         },
         "-ERR" => Err(LinkError::Refused { says: rest.trim_matches(['\'', ' ']).to_owned() }),
-        // Not repeated: whatever this server is, its words are not ours to pass on.
+        // The line is not quoted: its source is unknown.
         _ => Err(LinkError::protocol("a line that is not of NATS")),
     }
 }
 
-/// Subject, our number of the subscription, perhaps where to answer, length.
+/// Parses subject, id of the subscription, optional reply address, length.
 fn announcement(rest: &str) -> Result<Line, LinkError> {
     let unreadable = || LinkError::protocol("a message without its length");
     let mut words = rest.split_ascii_whitespace();
@@ -126,7 +131,7 @@ fn announcement(rest: &str) -> Result<Line, LinkError> {
     Ok(Line::Message { id, bytes })
 }
 
-/// Takes a body and its line end. None: more must be read.
+/// Takes a body and its line end; `None` if more bytes are needed.
 pub(super) fn take_body(read: &mut BytesMut, bytes: usize) -> Result<Option<Bytes>, LinkError> {
     if read.len() < bytes + LINE_END.len() {
         return Ok(None);
@@ -134,17 +139,17 @@ pub(super) fn take_body(read: &mut BytesMut, bytes: usize) -> Result<Option<Byte
     if &read[bytes..bytes + LINE_END.len()] != LINE_END {
         return Err(LinkError::protocol("a message that is not as long as it says"));
     }
-    // A copy of its own: a slice would keep the whole buffer alive as long as the application keeps the message.
+    // Copied: a slice would keep the whole buffer alive as long as the application keeps the message.
     let body = Bytes::copy_from_slice(&read[..bytes]);
     read.advance(bytes + LINE_END.len());
     Ok(Some(body))
 }
 
-/// Understands lines and bodies.
+/// Decoder of lines and bodies.
 pub(crate) struct Listener {
     pings: Arc<Pings>,
     answered: u64,
-    /// A message whose body has not come as a whole.
+    /// A message whose body is incomplete.
     announced: Option<(Through, usize)>,
 }
 
@@ -199,7 +204,7 @@ mod tests {
         Incoming::Message(Delivery { through, body: Bytes::from_static(body) })
     }
 
-    /// What is understood of a text that comes in pieces.
+    /// Decodes a text that arrives in pieces.
     fn understood(text: &[u8], piece: usize) -> Result<Vec<Incoming>, LinkError> {
         let mut listener = Listener::new(Arc::default());
         let (mut read, mut all) = (BytesMut::new(), Vec::new());
@@ -258,13 +263,13 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, nothing panics.
+        /// No input causes a panic.
         #[test]
         fn any_bytes_are_survived(word in "(MSG|INFO|PING|x| )*", bytes in proptest::collection::vec(any::<u8>(), 0..99)) {
             let mut text = word.into_bytes();
             text.extend_from_slice(&bytes);
             text.extend_from_slice(b"\r\n");
-            // Both answers are right; a panic is not.
+            // Success and failure are both right; a panic is not.
             let _ = understood(&text, 5);
         }
     }

@@ -1,4 +1,4 @@
-//! Brokers that die, refuse, or say nothing.
+//! Brokers that die, refuse, or stay silent.
 
 use std::error::Error;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Said of a broker that did not answer while an attempt to connect lasted.
+/// Part of the error of a broker that did not answer within an attempt to connect.
 pub(crate) const TOO_LATE: &str = "within 5 s";
 
 pub(crate) fn url(text: &str) -> BusUrl {
@@ -45,7 +45,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     drop(listener);
 }
 
-/// The real one says so after ten seconds of not being read; what it says is what counts here.
+/// The real server drops the link after ten seconds without reading; here only its message matters.
 #[tokio::test]
 async fn nats_that_finds_us_slow_is_lost_and_found() {
     let (listener, port) = listener().await;
@@ -72,10 +72,10 @@ async fn nats_that_finds_us_slow_is_lost_and_found() {
     let _ = tokio::join!(server, client);
 }
 
-/// How often the times are taken: at once is at once in one of them, whatever else the machine does meanwhile.
+/// Number of measurements: one of them shows an attempt at once, even on a busy machine.
 const TRIES: usize = 10;
 
-/// A link that stands for so long begins the waits anew, so times that were stretched beyond it say nothing.
+/// Age of a link at which the waits start anew; times stretched beyond it are meaningless.
 const STEADY: Duration = Duration::from_secs(5);
 
 /// The first attempt is made at once, the one after the next loss half a second later.
@@ -95,7 +95,7 @@ async fn a_server_that_throws_us_out_is_not_asked_in_a_tight_loop() {
     .await;
 }
 
-/// The times between three links, of which each is ended as soon as it stands.
+/// The times between three links, each ended as soon as it is up.
 async fn waits_between_links() -> [Duration; 2] {
     let (listener, port) = listener().await;
     let server = async {
@@ -113,7 +113,7 @@ async fn waits_between_links() -> [Duration; 2] {
     [times[1] - times[0], times[2] - times[1]]
 }
 
-/// A server that stops talking without closing, as one does whose machine has lost its power.
+/// A server that goes silent without closing, as after a power failure of its machine.
 #[tokio::test]
 async fn a_silent_link_is_lost() {
     let (listener, port) = listener().await;
@@ -123,7 +123,7 @@ async fn a_silent_link_is_lost() {
         Node::connect(&url, Place { namespace: "silent", node: "a" }, &settings),
         greet(&listener),
     );
-    // From here on only timers are left to happen.
+    // From here on only timers are left.
     tokio::time::pause();
     let Some(Heard::Lost { why }) = node.heard.recv().await else { panic!("the link was lost") };
     assert!(why.contains("within 20 s"), "{why}");

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The kinds of bus.
@@ -22,13 +22,13 @@ pub(crate) enum Kind {
     Nats,
 }
 
-/// A node's end.
+/// A node's end of the bus.
 pub(crate) struct Node {
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) heard: mpsc::Receiver<Heard>,
 }
 
-/// What a node hears, without the words.
+/// An event of a node, without the words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Message((Through, Bytes)),
@@ -37,7 +37,7 @@ pub(crate) enum Next {
 }
 
 impl Kind {
-    /// Nodes that are connected. None: the service is missing, which was said.
+    /// Connected nodes; `None` if the service is missing, which was reported.
     pub(crate) async fn nodes(self, namespace: &str, names: &[&str]) -> Option<Vec<Node>> {
         self.nodes_with(namespace, names, &Settings::default()).await
     }
@@ -78,7 +78,7 @@ impl Node {
         let connected = async {
             loop {
                 match connect(url, place, settings).await {
-                    // One attempt has some seconds, which a broker on a busy machine may not get for itself.
+                    // One attempt has some seconds, which may be too short for a broker on a busy machine.
                     Err(ConnectError::Link { source: LinkError::Silent { .. }, .. }) => {}
                     other => return other.expect("a bus"),
                 }
@@ -98,7 +98,7 @@ impl Node {
         }
     }
 
-    /// The next thing heard, which must be a message.
+    /// The next event, which must be a message.
     pub(crate) async fn message(&mut self) -> (Through, Bytes) {
         match self.next().await {
             Next::Message(message) => message,
@@ -125,7 +125,7 @@ pub(crate) async fn send(bus: &dyn Bus, to: To<'_>, body: &Bytes) {
     in_time(sent).await;
 }
 
-/// Before the deadline.
+/// Fails after the deadline.
 pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
     timeout(DEADLINE, what).await.expect("it takes too long")
 }

@@ -1,4 +1,4 @@
-//! What holds for every bus: in one process, RabbitMQ, NATS.
+//! Tests for every bus: in one process, RabbitMQ, NATS.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use barograph_auction_bus::{MAX_BODY_BYTES, SendError, Settings, Through, To};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-/// Each case as a test of the bus in one process, and all of them in turn for a broker, which takes long to start.
+/// Each case as a test of the bus in one process, and all of them in turn for a broker, which is slow to
+/// start.
 macro_rules! on_every_bus {
     ($($name:ident),* $(,)?) => {
         mod in_process {
@@ -65,7 +66,7 @@ async fn an_inbox_is_its_nodes_alone(kind: Kind) {
     assert_eq!(b[0].message().await, (Through::All, text("end")));
 }
 
-/// Whether they go to all or to the inbox, and while both send.
+/// Order is kept to all nodes and to the inbox, with two senders at once.
 async fn one_senders_messages_keep_their_order(kind: Kind) {
     const COUNT: u64 = 3000;
     let Some(mut nodes) = kind.nodes("order", &["a", "b"]).await else { return };
@@ -89,7 +90,7 @@ async fn one_senders_messages_keep_their_order(kind: Kind) {
             *expected += 1;
         }
     };
-    // The other node takes what it hears too, or it would be the one that stalls.
+    // The other node takes its messages too; otherwise it would be the one that stalls.
     let taking = async {
         loop {
             others[0].message().await;
@@ -165,13 +166,14 @@ async fn memory_is_bounded_when_a_receiver_stalls(kind: Kind) {
         }
     }
     assert!(full > 0, "nothing was ever full");
-    // Heard without limit of time here: what is waiting now is bounded by the queues, wherever they are.
+    // Received without a time limit here: the number of waiting messages is bounded by the queues, wherever
+    // they are.
     assert!(nodes[0].bus.counts().heard <= small.inbox as u64, "{:?}", nodes[0].bus.counts());
     if kind == Kind::InProcess {
         assert_eq!(taken, small.inbox as u64);
     }
-    // The receiver goes on, and the end comes through: in one process and on RabbitMQ as the newest of all, on NATS
-    // perhaps only after the link was made anew.
+    // The receiver continues, and the last message arrives: in one process and on RabbitMQ as the newest of
+    // all, on NATS perhaps only after a reconnection.
     let mut end = nodes[0].bus.send(To::Node("a"), text("end"));
     let mut heard = 0_u64;
     loop {
@@ -192,11 +194,12 @@ async fn memory_is_bounded_when_a_receiver_stalls(kind: Kind) {
     }
 }
 
-/// What a node that leaves waits for its broker at most. One that takes longer does not get what is queued.
+/// Longest wait of a leaving node for its broker. After it the queued messages are dropped.
 const CLOSING: Duration = Duration::from_secs(5);
 
 async fn closing_hands_over_what_is_queued(kind: Kind) {
-    // A broker that other work of the machine keeps away for as long is promised nothing, so it is asked again.
+    // Nothing is guaranteed with a broker that other work of the machine delays as long, so the test is
+    // repeated.
     for namespace in ["close", "close-again", "close-third", "close-last"] {
         let Some(nodes) = kind.nodes(namespace, &["listener", "leaver"]).await else { return };
         if hands_over(nodes).await == Closed::InTime {
@@ -206,7 +209,7 @@ async fn closing_hands_over_what_is_queued(kind: Kind) {
     panic!("the broker never took what was queued within {CLOSING:?}");
 }
 
-/// How long closing took.
+/// Duration of closing.
 #[derive(PartialEq, Eq)]
 enum Closed {
     InTime,
@@ -249,7 +252,7 @@ async fn nodes_that_are_dropped_are_gone(kind: Kind) {
     assert_eq!(nodes[0].message().await, (Through::All, text("still here")));
 }
 
-/// What brokers keep for a namespace goes with its last node, and may go while the next one comes.
+/// Brokers delete a namespace with its last node, possibly while the next one arrives.
 async fn a_node_may_come_as_the_last_one_leaves(kind: Kind) {
     let Some(mut nodes) = kind.nodes("leaving", &["a"]).await else { return };
     for _ in 0..100 {

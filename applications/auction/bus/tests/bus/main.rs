@@ -1,4 +1,4 @@
-//! The buses: in one process, against servers of the test's own, and with real brokers.
+//! The buses: in one process, against the test's own servers, and with real brokers.
 
 mod broken;
 mod common;

@@ -1,4 +1,4 @@
-//! Real brokers: what holds for every bus, and their death.
+//! Real brokers: the tests for every bus, and their death.
 
 use barograph_auction_bus::{Place, SendError, Settings, Through, To};
 use barograph_test_services::{self as services, Missing, Service};
@@ -50,7 +50,7 @@ async fn dies_and_comes_back(start: fn() -> Result<Service, Missing>) {
     assert_eq!(a.message().await, (Through::Inbox, text("back")));
     assert_eq!((a.bus.counts().reconnects, b.bus.counts().reconnects), (1, 1));
 
-    // Closing does not wait for a broker that is away.
+    // Closing does not wait for an absent broker.
     tokio::task::block_in_place(|| service.kill());
     assert_eq!(a.next().await, Next::Lost);
     in_time(a.bus.close()).await;
@@ -65,7 +65,7 @@ async fn a_wrong_password_is_said_and_not_shown() {
     let said = async {
         loop {
             let error = refused(&wrong).await;
-            // A busy broker may need longer than an attempt is given.
+            // A busy broker may need longer than the time limit of an attempt.
             if !error.contains(TOO_LATE) {
                 return error;
             }

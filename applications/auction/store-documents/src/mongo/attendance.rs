@@ -1,8 +1,10 @@
-//! Attendance: entries of their user's documents, and one document for each user and auction where it is open.
+//! Attendance: entries of their user's documents, and one document for each user and auction with an open
+//! attendance.
 //!
-//! The insert of that document decides who joined, on every server. It is made before the entry and deleted after the
-//! entry was marked as left, so that an entry that is not marked as left always has its document, and a user never has
-//! two open entries at one auction. What a write leaves that broke off in between is finished by the next join.
+//! The insert of that document decides which join succeeds, on every server. It is made before the entry and
+//! deleted after the entry was marked as left, so that an entry that is not marked as left always has its
+//! document, and a user never has two open entries at one auction. The next join completes a write that broke
+//! off in between.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,6 +20,7 @@ use crate::documents::AttendanceDocument;
 use crate::failure::{Deed, RACES, refused};
 use crate::histories;
 
+/// Collections of attendances.
 const ATTENDANCE: Pair = Pair { loaded: LOADED_ATTENDANCE, run: RUN_ATTENDANCE };
 
 /// One part of a user's attendances.
@@ -28,12 +31,12 @@ pub(super) struct Attendee {
     /// Attendances by id.
     #[serde(default)]
     pub(super) a: BTreeMap<String, AttendanceDocument>,
-    /// States of attendances that are over, by id.
+    /// States of ended attendances, by id.
     #[serde(default)]
     pub(super) l: BTreeMap<String, i64>,
 }
 
-/// The attendance of a user that is open at an auction.
+/// An open attendance of a user at an auction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Open {
     #[serde(rename = "_id")]
@@ -95,7 +98,7 @@ impl Mongo {
         Err(deed.unreachable("others join and leave for the same user all the time".into()))
     }
 
-    /// The attendance that is open already, unless it ends at this moment.
+    /// The existing open attendance, unless it ends at this moment.
     async fn rejoin(&self, deed: Deed, wanted: &AttendanceRow) -> Result<Option<AttendanceRow>, StoreError> {
         let (user, auction) = (wanted.user_id, wanted.auction_id);
         let Some(open) = self.link.find::<Open>(deed, ATTENDING, &open_id(user, auction)).await? else {
@@ -110,7 +113,8 @@ impl Mongo {
                 self.enter(deed, &there).await?;
                 Ok(Some(there))
             }
-            // A leave was lost before it deleted this. By its attendance too: somebody may have joined anew.
+            // A leave was lost before it deleted this. Matched by its attendance too, since the user may have
+            // joined anew.
             Some(_) => {
                 let filter = doc! { "_id": open_id(user, auction), "attendance": there.id };
                 self.link.delete_where(deed, ATTENDING, vec![filter]).await?;
@@ -169,7 +173,8 @@ impl Mongo {
         merge(self.gather(deed, ATTENDANCE, &[user]).await?)
     }
 
-    /// Loaded rows that are open are in the written collection too, so that the loaded ones need not be read here.
+    /// Users with several open attendances. Loaded open rows are in the written collection too, so that the
+    /// loaded one need not be read here.
     pub(super) async fn doubles(&self) -> Result<Vec<(UserId, AuctionId)>, StoreError> {
         let rows = merge(self.link.scan(read("look for double attendance"), RUN_ATTENDANCE).await?)?;
         let mut seen = HashSet::new();
@@ -184,7 +189,7 @@ impl Mongo {
     }
 }
 
-/// The attendances in some parts, those that are over marked so.
+/// The attendances in some parts, with the ended ones marked.
 fn merge(attendees: Vec<Attendee>) -> Result<Vec<AttendanceRow>, StoreError> {
     let over: HashMap<String, i64> = attendees
         .iter()

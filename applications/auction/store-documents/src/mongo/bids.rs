@@ -1,4 +1,4 @@
-//! Bids: entries of their bidder's documents, and the bids of an auction that may be unsettled.
+//! Bids: entries of their bidder's documents, and lists of possibly unsettled bids by auction.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,10 +13,11 @@ use crate::documents::BidDocument;
 use crate::failure::{Deed, refused};
 use crate::histories;
 
+/// Collections of bids.
 pub(super) const BIDS: Pair = Pair { loaded: LOADED_BIDS, run: RUN_BIDS };
 
-/// Bids whose auction is remembered until they are settled, so that they can be taken off the auction's list: a second of
-/// the bids that a fast server takes. A bid beyond them stays on the list, which is looked up for nothing then.
+/// Bids whose auction is remembered until they are settled, so that they can be removed from the auction's
+/// list: a second of the bids of a fast server. Bids beyond them stay on the list and cost useless lookups.
 const REMEMBERED: usize = 65_536;
 
 /// One part of a bidder's bids.
@@ -24,28 +25,28 @@ const REMEMBERED: usize = 65_536;
 pub(super) struct Bidder {
     #[serde(rename = "_id")]
     pub(super) id: String,
-    /// Bids by id, as they were proposed or loaded.
+    /// Bids by id, as proposed or loaded.
     #[serde(default)]
     pub(super) b: BTreeMap<String, BidDocument>,
-    /// What became of bids, by id.
+    /// Settled states, by id of the bid.
     #[serde(default)]
     pub(super) s: BTreeMap<String, i64>,
 }
 
-/// One part of an auction's list of bids that may be unsettled.
+/// One part of an auction's list of possibly unsettled bids.
 #[derive(Debug, Deserialize)]
 struct Auction {
     #[serde(default)]
     u: BTreeMap<String, i64>,
 }
 
-/// What this store knows of bids it proposed. It only saves work: who it forgets is found to be settled by its bidder's
-/// documents.
+/// Bids proposed through this store. It only saves work: a forgotten bid is found to be settled in its
+/// bidder's documents.
 #[derive(Debug, Default)]
 pub(super) struct Unsettled {
     /// Auctions by unsettled bid.
     auctions: HashMap<i64, i64>,
-    /// Bids that are settled and still on their auction's list, by auction.
+    /// Settled bids that are still on their auction's list, by auction.
     settled: HashMap<i64, Vec<i64>>,
 }
 
@@ -70,7 +71,8 @@ impl Mongo {
         settled: &[Settled],
     ) -> Result<(), StoreError> {
         let _turn = self.parts.turn().await?;
-        // First the lists: a bid that is listed and nowhere else is no bid, but one that is not listed is never settled.
+        // First the lists: a bid that is only on a list does not exist, but a bid that is on no list is never
+        // settled.
         let lists = self.list_changes(proposed);
         self.link.update(write("list proposed bids"), UNSETTLED, &lists).await?;
         let changes = self.bidder_changes(proposed, settled)?;
@@ -85,7 +87,7 @@ impl Mongo {
         Ok(())
     }
 
-    /// Puts proposed bids on their auctions' lists, and takes off what was settled since.
+    /// Puts proposed bids on their auctions' lists, and removes bids settled since.
     fn list_changes(&self, proposed: &[BidRow]) -> Vec<Change> {
         let mut unsettled = self.unsettled.lock().expect("nothing panics while this lock is held");
         let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
@@ -166,8 +168,8 @@ impl Mongo {
     }
 }
 
-/// The bids in some parts, each as it was settled. In one part the last settlement of a bid stands alone. Between parts
-/// of different writers, whose order nobody knows, the one that says more counts; by the words of
+/// The bids in some parts, each in its settled state. One part holds only the last settlement of a bid.
+/// Between parts of different writers, whose order is unknown, the more definite one counts; by the rules of
 /// [`barograph_auction_store::fate`] they never disagree on whether a bid was accepted.
 fn merge(bidders: Vec<Bidder>) -> Result<Vec<BidRow>, StoreError> {
     let mut settled: HashMap<String, i64> = HashMap::new();
@@ -192,7 +194,7 @@ fn merge(bidders: Vec<Bidder>) -> Result<Vec<BidRow>, StoreError> {
     Ok(bids)
 }
 
-/// How much a state says about a bid.
+/// Definiteness of a state.
 fn says(state: i64) -> u8 {
     match state {
         codes::bid::PROPOSED => 0,

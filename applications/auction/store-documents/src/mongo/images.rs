@@ -14,6 +14,7 @@ use crate::documents::ImageDocument;
 use crate::failure::refused;
 use crate::histories;
 
+/// Collections of images.
 const IMAGES: Pair = Pair { loaded: LOADED_IMAGES, run: RUN_IMAGES };
 
 /// One part of an item's images.
@@ -47,8 +48,8 @@ impl Mongo {
         Ok(rows)
     }
 
-    /// The first image of an id stands. Two with one id at the same moment are the same image asked for twice, so that
-    /// looking first is enough.
+    /// Adds an image; the first one with an id is kept. Two concurrent ones with one id are repetitions of
+    /// the same image, so a read before the write suffices.
     pub(super) async fn keep_image(&self, image: ImageRow) -> Result<(), StoreError> {
         let document = serialize_to_bson(&ImageDocument::of(&image))
             .map_err(|error| refused(STORE, "write an image as a document", error.to_string()))?;

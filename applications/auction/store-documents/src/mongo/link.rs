@@ -1,4 +1,4 @@
-//! The connection to a server that speaks the MongoDB protocol, in the few commands this store needs.
+//! The connection to a server over the MongoDB protocol, with the few commands of this store.
 
 use std::time::Duration;
 
@@ -13,40 +13,41 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, Deed, RACES, refused};
 
+/// Name of the store in errors.
 pub(super) const STORE: &str = "the document store";
 
-/// The database when the address names none.
+/// Default database.
 const DATABASE: &str = "auction_events";
 
-/// How long a command waits for a server that takes commands. Short, since writes to FerretDB 1.x wait for each other, and
-/// with the server gone each would wait this long in turn; a caller tries again anyway.
+/// Time limit of a command for finding a server. Short, since writes to FerretDB 1.x wait for each other, and
+/// without the server each would wait this long in turn; callers retry anyway.
 const SERVER_LIMIT: Duration = Duration::from_secs(1);
 
-/// How often a server is asked when a store is opened, each time for [`FIRST_LIMIT`]: a server on a busy machine may
-/// be slow to say its first word, and nobody asks again for a store that was not opened.
+/// Tries when a store is opened, each for [`FIRST_LIMIT`]: a server on a busy machine may be slow to answer
+/// first, and a failed opening is not repeated.
 const FIRST_TRIES: u32 = 5;
 
-/// How long it is looked for and may take for its first word.
+/// Time limit for finding the server and for its first answer.
 const FIRST_LIMIT: Duration = Duration::from_secs(2);
 
-/// "A document with this `_id` exists."
+/// Error code: a document with this `_id` exists.
 const DUPLICATE: i32 = 11000;
 
-/// Codes of a server that goes down, or is no longer the primary of its set: nothing was done.
+/// Error codes of a server that is shutting down, or is no longer the primary of its set: nothing was done.
 const GOING_DOWN: [i32; 7] = [91, 189, 10107, 11600, 11602, 13435, 13436];
 
-/// Documents of one insert while loading. The driver cuts further where the server's limits ask for it.
+/// Documents per insert while loading. The driver splits further at the server's limits.
 const INSERT_DOCUMENTS: usize = 5_000;
 
-/// The most changes in one command: 512 of a large write fit in one, and the message stays small. FerretDB 1.x keeps a
-/// SQLite connection open for every change until the command is done, which doubles the time of each; it gets them one
-/// by one.
+/// Most changes in one command: 512 of a large write fit into one, and the message stays small. FerretDB 1.x
+/// keeps a SQLite connection open for every change until the command is done, which doubles the time of each,
+/// so it gets them one by one.
 const CHANGES_AT_ONCE: usize = 1_000;
 
-/// The most keys looked up in one query: 1,000 keys of 30 bytes are far below the limit of a message.
+/// Most keys in one query: 1,000 keys of 30 bytes are far below the limit of a message.
 const KEYS_AT_ONCE: usize = 1_000;
 
-/// What a change of one document consists of. A document that is not there is made.
+/// A change of one document, which is made if it does not exist.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) id: String,
@@ -60,8 +61,8 @@ impl Change {
     }
 }
 
-/// A query for one key (FerretDB 1.x looks for nothing else in its database, and reads all documents for the rest) or for
-/// many.
+/// A query for one key (FerretDB 1.x uses its database's index for nothing else, and reads all documents
+/// otherwise) or for many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     OneByOne,
@@ -86,7 +87,7 @@ pub(super) fn bulk(deed: Deed) -> Deed {
 }
 
 impl Link {
-    /// Waits for the server's first word, within bounds.
+    /// Waits for the server's first answer, within limits.
     pub(super) async fn new(url: &str, connections: usize) -> Result<Self, StoreError> {
         // The driver's own words may repeat parts of the address, and addresses hold passwords.
         let wrong = |_: Error| refused(STORE, "read its address", "it is no address of a MongoDB server");
@@ -94,7 +95,7 @@ impl Link {
         options.max_pool_size = Some(u32::try_from(connections).unwrap_or(u32::MAX));
         options.connect_timeout = Some(CONNECT_LIMIT);
         options.server_selection_timeout = Some(SERVER_LIMIT);
-        // A server that was restarted is found again this soon.
+        // A server that was restarted is found again within this time.
         options.heartbeat_freq = Some(Duration::from_secs(1));
         options.app_name = Some("barograph auction".to_owned());
         options.write_concern =
@@ -123,13 +124,13 @@ impl Link {
         self.changes_at_once = 1;
     }
 
-    /// Any command, with its answer.
+    /// Runs any command.
     pub(super) async fn run(&self, deed: Deed, command: Document) -> Result<Document, StoreError> {
         deed.within(async { self.database.run_command(command).await.map_err(|error| failed(deed, error)) })
             .await
     }
 
-    /// A command to the server rather than to a database.
+    /// Runs a command on the server rather than on a database.
     pub(super) async fn run_admin(&self, deed: Deed, command: Document) -> Result<Document, StoreError> {
         let admin = self.database.client().database("admin");
         deed.within(async { admin.run_command(command).await.map_err(|error| failed(deed, error)) }).await
@@ -139,7 +140,7 @@ impl Link {
         self.database.collection(name)
     }
 
-    /// Changes documents, each of them atomically as far as the server does that.
+    /// Changes documents, each of them atomically if the server does so.
     pub(super) async fn update(&self, deed: Deed, name: &str, changes: &[Change]) -> Result<(), StoreError> {
         for part in changes.chunks(self.changes_at_once) {
             self.update_part(deed, name, part).await?;
@@ -158,7 +159,7 @@ impl Link {
             let answer = self.run(deed, command.clone()).await?;
             match complaint(&answer) {
                 None => return Ok(()),
-                // Two made the same document; now that it is there, both change it.
+                // Two writers made the same document; now that it exists, both change it.
                 Some((DUPLICATE, _)) => {}
                 Some((_, text)) => return Err(deed.lost(text.into())),
             }
@@ -166,7 +167,7 @@ impl Link {
         Err(deed.lost("the same document was made by others again and again".into()))
     }
 
-    /// Whether the document was inserted: otherwise there is one with its `_id`.
+    /// Inserts a document; false if one with its `_id` exists.
     pub(super) async fn insert<T: Serialize + Send + Sync>(
         &self,
         deed: Deed,
@@ -198,7 +199,7 @@ impl Link {
         Ok(())
     }
 
-    /// Deletes documents by id; answers how many there were.
+    /// Deletes documents by id; returns their number.
     pub(super) async fn delete(&self, deed: Deed, name: &str, ids: &[String]) -> Result<usize, StoreError> {
         if ids.is_empty() {
             return Ok(0);
@@ -206,7 +207,7 @@ impl Link {
         self.delete_where(deed, name, ids.iter().map(|id| doc! { "_id": id }).collect()).await
     }
 
-    /// Deletes the first document of each filter; answers how many there were.
+    /// Deletes the first document of each filter; returns their number.
     pub(super) async fn delete_where(
         &self,
         deed: Deed,
@@ -229,7 +230,7 @@ impl Link {
         Ok(usize::try_from(deleted).unwrap_or_default())
     }
 
-    /// One document, if it is there.
+    /// One document, if it exists.
     pub(super) async fn find<T>(&self, deed: Deed, name: &str, id: &str) -> Result<Option<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
@@ -241,7 +242,7 @@ impl Link {
         deed.within(found).await
     }
 
-    /// Those of some documents that are there, in any order.
+    /// The existing ones of some documents, in any order.
     pub(super) async fn find_all<T>(&self, deed: Deed, places: Places<'_>) -> Result<Vec<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
@@ -286,7 +287,7 @@ impl Link {
     }
 }
 
-/// Documents that are looked up.
+/// Documents to look up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'a> {
     pub(super) collection: &'static str,
@@ -305,7 +306,7 @@ fn statement(change: &Change) -> Bson {
     Bson::Document(doc! { "q": { "_id": &change.id }, "u": update, "upsert": true })
 }
 
-/// What an answer that is otherwise well says went wrong: the code and the words of the first, unless all are duplicates.
+/// The first error in an answer that is otherwise successful, as code and message, unless all are duplicates.
 fn complaint(answer: &Document) -> Option<(i32, String)> {
     let errors = answer.get_array("writeErrors").into_iter().flatten().filter_map(Bson::as_document);
     let concern = answer.get_document("writeConcernError").ok();
@@ -317,7 +318,7 @@ fn complaint(answer: &Document) -> Option<(i32, String)> {
     told.min_by_key(|(code, _)| *code == DUPLICATE)
 }
 
-/// A number of any type the protocol has: servers differ.
+/// Reads a number of any type of the protocol, since servers differ.
 pub(super) fn whole(value: &Bson) -> Option<i64> {
     match value {
         Bson::Int32(number) => Some(i64::from(*number)),
@@ -341,7 +342,7 @@ fn failed(deed: Deed, error: Error) -> StoreError {
         ErrorKind::Command(told) if GOING_DOWN.contains(&told.code) => deed.lost(error.into()),
         ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } => deed.lost(error.into()),
         ErrorKind::Write(WriteFailure::WriteConcernError(_)) => deed.lost(error.into()),
-        // FerretDB on SQLite: another process kept the file locked for longer than it waits.
+        // FerretDB on SQLite: another process kept the file locked for longer than its wait.
         _ if error.to_string().contains("SQLITE_BUSY") => deed.lost(error.into()),
         _ => deed.refused(error.into()),
     }

@@ -18,13 +18,13 @@ use super::{
 use crate::documents::{AttendanceDocument, BidDocument, ImageDocument};
 use crate::failure::refused;
 
-/// Rows that are gathered before a round is written: about 100 MB. Every round costs every later read a lookup.
+/// Rows gathered before a round is written: about 100 MB. Every round costs every later read a lookup.
 const ROUND_ROWS: usize = 1_000_000;
 
-/// Documents that are built before they are sent.
+/// Documents built before they are sent.
 const DOCUMENTS: usize = 5_000;
 
-/// A store that is being loaded.
+/// A store being loaded.
 pub(crate) struct Load {
     link: Link,
     rounds: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) async fn start(url: &str) -> Result<Self, StoreError> {
         let link = Link::new(url, 2).await?;
-        // `meta` is the first of them: without it nobody opens the store.
+        // `meta` is the first of them: without it the store cannot be opened.
         for collection in COLLECTIONS {
             link.drop(bulk(write("empty itself")), collection).await?;
         }
@@ -82,7 +82,7 @@ impl Load {
         }
     }
 
-    /// What a loaded row leaves open goes where runs look for it; a fill has none of these.
+    /// Writes loaded rows that are still open to the collections of runs; a fill has none of these.
     async fn write_live(&self, bids: &[BidRow], attendance: &[AttendanceRow]) -> Result<(), StoreError> {
         let deed = bulk(write("take what is still open"));
         for row in attendance.iter().filter(|row| row.state == codes::attendance::ATTENDING) {

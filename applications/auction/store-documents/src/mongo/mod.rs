@@ -1,6 +1,6 @@
 //! The event store over the MongoDB protocol.
 //!
-//! Documents are partitions that are read by their `_id`, and nothing is looked up otherwise:
+//! Documents are partitions, read only by their `_id`:
 //!
 //! | collections | key | holds |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | `loaded_attendance`, `run_attendance` | user | `a`: attendances by id; `l`: those that were left, by id |
 //! | `loaded_images`, `run_images` | item | `i`: images by id |
 //! | `unsettled` | auction | `u`: bidders by bid, of bids that may be unsettled |
-//! | `attending` | user and auction | the attendance that is open there; its insert decides between two who join |
-//! | `writers`, `meta` | | see [`parts`]; what was loaded |
+//! | `attending` | user and auction | the open attendance; its insert decides between two joins |
+//! | `writers`, `meta` | | see [`parts`]; the loaded data |
 //!
 //! Bids are entries of their bidder's document because one query then answers a history, and because FerretDB 1.x asks
 //! its database for a string `_id` only. (On SQLite, version 1.24 spells the index of `_id` and its queries differently,
@@ -17,8 +17,8 @@
 //! of a document, 16 MB: about 90,000 bids or 100,000 attendances of one user in one run, where a user of the benchmark
 //! makes a few hundred.
 //!
-//! No transactions are used. A write that touches several documents is ordered so that what an unanswered write leaves
-//! is harmless and is finished by repeating it.
+//! No transactions are used. A write to several documents is ordered so that the remains of an unanswered
+//! write are harmless, and a repetition completes them.
 
 mod attendance;
 mod bids;
@@ -44,15 +44,25 @@ use parts::Parts;
 
 pub(crate) use load::Load;
 
+/// Collection of loaded bids.
 const LOADED_BIDS: &str = "loaded_bids";
+/// Collection of the run's bids.
 const RUN_BIDS: &str = "run_bids";
+/// Collection of loaded attendances.
 const LOADED_ATTENDANCE: &str = "loaded_attendance";
+/// Collection of the run's attendances.
 const RUN_ATTENDANCE: &str = "run_attendance";
+/// Collection of loaded images.
 const LOADED_IMAGES: &str = "loaded_images";
+/// Collection of the run's images.
 const RUN_IMAGES: &str = "run_images";
+/// Collection of lists of bids that are not settled, by auction.
 const UNSETTLED: &str = "unsettled";
+/// Collection of present attendances, one per user and auction.
 const ATTENDING: &str = "attending";
+/// Collection of the numbers claimed by opened stores.
 const WRITERS: &str = "writers";
+/// Collection of the description of the data set.
 const META: &str = "meta";
 
 /// All collections.
@@ -69,10 +79,10 @@ const COLLECTIONS: [&str; 10] = [
     ATTENDING,
 ];
 
-/// The only document of `meta`.
+/// The id of the only document of `meta`.
 const LOADED: &str = "loaded";
 
-/// What was loaded.
+/// Description of the loaded data.
 #[derive(Debug, Serialize, Deserialize)]
 struct Meta {
     #[serde(rename = "_id")]
@@ -91,7 +101,7 @@ pub(crate) struct Mongo {
     described: Described,
 }
 
-/// Two collections that hold the same kind of thing.
+/// Two collections of the same kind of rows: loaded and written.
 #[derive(Clone, Copy)]
 struct Pair {
     loaded: &'static str,
@@ -126,7 +136,7 @@ impl Mongo {
         Ok(all)
     }
 
-    /// All documents of some keys in a collection that is written in runs.
+    /// All documents of some keys in a collection written in runs.
     async fn gather_written<T>(
         &self,
         deed: Deed,
@@ -163,7 +173,7 @@ pub(crate) async fn stamp(url: &str) -> Result<String, StoreError> {
     Ok(meta(&Link::new(url, 1).await?).await?.stamp)
 }
 
-/// What the server is, and how documents are looked up there.
+/// Description of the server, and its way of looking up documents.
 async fn describe(link: &Link) -> Result<(Described, Lookup), StoreError> {
     let build = link.run_admin(read("ask for its version"), doc! { "buildInfo": 1 }).await?;
     let version = build.get_str("version").unwrap_or("of unknown version");

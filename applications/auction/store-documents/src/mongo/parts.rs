@@ -1,17 +1,17 @@
-//! How what belongs together (the bids of a user, ...) is spread over documents, and who writes which.
+//! Distribution of related rows (the bids of a user, ...) over documents, and their writers.
 //!
-//! Loaded rows and rows of the run are in different collections, so that the data checks read what the run wrote and
-//! nothing else. A document is named `KEY.PART`:
+//! Loaded rows and rows of the run are in different collections, so that the data checks read only the rows
+//! of the run. A document is named `KEY.PART`:
 //!
-//! - Loaded parts, from 0: the loader fills documents in rounds, and a key has at most one document of each round. They
-//!   never change.
-//! - Written parts: on a server that changes a document atomically there is one, 0, and everybody writes it. FerretDB 1.x
-//!   reads, changes and writes a document without a transaction, so that of two changes at the same time one is lost.
-//!   There every opened store claims the next part for itself, and changes of one document are made one after another.
-//!   Part 0 is the loader's there.
+//! - Loaded parts, from 0: the loader fills documents in rounds, and a key has at most one document of each
+//!   round. They never change.
+//! - Written parts: on a server that changes a document atomically there is one, 0, written by all stores.
+//!   FerretDB 1.x reads, changes and writes a document without a transaction, so that one of two concurrent
+//!   changes is lost. There every opened store claims the next part for itself, and changes of one document
+//!   are made one after another. Part 0 is the loader's there.
 //!
-//! What a key holds is the union of its parts, which never contradict each other: entries do not change once written,
-//! and what becomes of them (a settlement, a departure) is an entry beside them.
+//! The contents of a key are the union of its parts, which never contradict each other: entries do not change
+//! once written, and later events (a settlement, a departure) are separate entries.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,26 +23,26 @@ use super::link::{Link, Lookup, read, write};
 use super::{META, WRITERS};
 use crate::failure::refused;
 
-/// The most stores that may be opened on FerretDB between two loads. Every read looks into the parts of all of them.
+/// Most stores opened on FerretDB between two loads. Every read looks into the parts of all of them.
 const MAX_WRITERS: u32 = 64;
 
-/// Who changes a document.
+/// Writers of a document.
 #[derive(Debug)]
 pub(super) enum Writing {
-    /// Everybody, and the server keeps changes apart.
+    /// All stores; the server keeps their changes apart.
     Shared,
     /// Only this store, one change at a time.
     Alone {
         own: u32,
-        /// The last part that is known to be somebody's.
+        /// The last part that is known to be claimed.
         last: AtomicU32,
-        /// One for all documents: FerretDB on SQLite writes one at a time anyway, and those it keeps waiting it lets
-        /// try again and again.
+        /// One for all documents: FerretDB on SQLite writes one at a time anyway, and makes the waiting ones
+        /// retry.
         gate: Mutex<()>,
     },
 }
 
-/// Where the parts of keys are.
+/// The parts of keys.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// Rounds of the loader.
@@ -51,7 +51,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Claims a part to write where that is needed.
+    /// Claims a part to write if the server requires it.
     pub(super) async fn claim(link: &Link, loaded: u32, lookup: Lookup) -> Result<Self, StoreError> {
         let writing = match lookup {
             Lookup::Together => Writing::Shared,
@@ -63,7 +63,7 @@ impl Parts {
         Ok(Self { loaded, writing })
     }
 
-    /// The document of a key that this store writes.
+    /// The document of a key written by this store.
     pub(super) fn own(&self, key: i64) -> String {
         match &self.writing {
             Writing::Shared => name(key, 0),
@@ -71,12 +71,12 @@ impl Parts {
         }
     }
 
-    /// The documents of a key that were loaded.
+    /// The loaded documents of a key.
     pub(super) fn loaded(&self, key: i64) -> impl Iterator<Item = String> {
         (0..self.loaded).map(move |part| name(key, part))
     }
 
-    /// How many parts of a key may have been written, as far as is known.
+    /// Number of possibly written parts of a key, as far as known.
     pub(super) fn written(&self) -> u32 {
         match &self.writing {
             Writing::Shared => 1,
@@ -84,7 +84,7 @@ impl Parts {
         }
     }
 
-    /// Learns which stores were opened since.
+    /// Finds stores opened since.
     pub(super) async fn learn(&self, link: &Link) -> Result<(), StoreError> {
         let Writing::Alone { last, .. } = &self.writing else { return Ok(()) };
         let mut known = last.load(Ordering::Acquire);
@@ -99,7 +99,7 @@ impl Parts {
     pub(super) async fn turn(&self) -> Result<Option<MutexGuard<'_, ()>>, StoreError> {
         match &self.writing {
             Writing::Shared => Ok(None),
-            // Nothing was changed while this waits, hence the deed that reads.
+            // Nothing is changed during this wait, hence the reading deed.
             Writing::Alone { gate, .. } => {
                 read("wait to write").within(async { Ok(Some(gate.lock().await)) }).await
             }
@@ -123,7 +123,7 @@ async fn is_claimed(link: &Link, number: u32) -> Result<bool, StoreError> {
     Ok(found.is_some())
 }
 
-/// Takes the first number that nobody has; the insert decides between two who want the same.
+/// Claims the first free number; the insert decides between two stores that want the same.
 async fn claim_number(link: &Link) -> Result<u32, StoreError> {
     for number in 1..=MAX_WRITERS {
         if !is_claimed(link, number).await?

@@ -10,7 +10,7 @@ use crate::documents::AttendanceDocument;
 use crate::failure::RACES;
 use crate::histories;
 
-/// The attendance that is open, or else a new one; neither when somebody else makes one at this moment.
+/// The open attendance, or else a new one; no row if another join makes one at this moment.
 const JOIN: &str = "
     WITH there AS (
         SELECT user_id, id, doc FROM auction_events.attendance
@@ -21,10 +21,11 @@ const JOIN: &str = "
         ON CONFLICT DO NOTHING RETURNING user_id, id, doc)
     SELECT user_id, id, doc::text FROM there UNION ALL SELECT user_id, id, doc::text FROM made";
 
-/// The very attendance that is wanted, whatever became of it.
+/// The requested attendance itself, in any state.
 const SAME: &str = "
     SELECT user_id, id, doc::text FROM auction_events.attendance WHERE user_id = $1 AND ms = $2 AND id = $3";
 
+/// Ends a user's attendance of one auction, or of all.
 const LEAVE: &str = "
     UPDATE auction_events.attendance SET doc = jsonb_set(doc, '{state}', '1')
     WHERE user_id = $1 AND doc->>'state' = '0' AND ($2::bigint IS NULL OR auction = $2)";
@@ -34,9 +35,10 @@ const HISTORY: &str = "
     SELECT user_id, id, doc::text, count(*) OVER () FROM auction_events.attendance
     WHERE user_id = $1 ORDER BY ms DESC, id DESC LIMIT $2 OFFSET $3";
 
-/// For a page behind the last row.
+/// The total, for a page behind the last row.
 const TOTAL: &str = "SELECT count(*) FROM auction_events.attendance WHERE user_id = $1";
 
+/// Users who attend an auction more than once, for the data checks.
 const DOUBLES: &str = "
     SELECT user_id, auction FROM auction_events.attendance WHERE doc->>'state' = '0'
     GROUP BY user_id, auction HAVING count(*) > 1 ORDER BY user_id, auction";

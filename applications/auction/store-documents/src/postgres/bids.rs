@@ -12,18 +12,21 @@ use crate::documents::BidDocument;
 use crate::failure::{Deed, RACES};
 use crate::histories;
 
+/// Inserts proposed bids. Those already inserted are unchanged.
 const PROPOSE: &str = "
     INSERT INTO auction_events.bid (bidder, ms, id, auction, doc)
     SELECT bidder, ms, id, auction, doc::jsonb
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS new (bidder, ms, id, auction, doc)
     ON CONFLICT DO NOTHING";
 
+/// Changes the states of bids. Only a proposed bid becomes the highest.
 const SETTLE: &str = "
     UPDATE auction_events.bid SET doc = jsonb_set(bid.doc, '{state}', to_jsonb(new.state))
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS new (bidder, ms, id, state)
     WHERE bid.bidder = new.bidder AND bid.ms = new.ms AND bid.id = new.id AND bid.doc->>'state' <> new.state::text
       AND (new.state <> 0 OR bid.doc->>'state' = '2')";
 
+/// Proposed bids of an auction, by id.
 const UNSETTLED: &str = "
     SELECT bidder, id, doc::text FROM auction_events.bid WHERE auction = $1 AND doc->>'state' = '2' ORDER BY id";
 
@@ -32,9 +35,10 @@ const HISTORY: &str = "
     SELECT bidder, id, doc::text, count(*) OVER () FROM auction_events.bid
     WHERE bidder = $1 AND doc->>'state' <> '3' ORDER BY ms DESC, id DESC LIMIT $2 OFFSET $3";
 
-/// For a page behind the last row.
+/// The total, for a page behind the last row.
 const TOTAL: &str = "SELECT count(*) FROM auction_events.bid WHERE bidder = $1 AND doc->>'state' <> '3'";
 
+/// All bids except the loaded ones, for the data checks.
 const OF_THE_RUN: &str = "SELECT bidder, id, doc::text FROM auction_events.bid WHERE NOT loaded";
 
 /// The columns of proposed bids.
@@ -57,7 +61,7 @@ struct Settlements {
 }
 
 impl Proposed {
-    /// In the order of the key, so that two who write the same bids wait for each other and not in a circle.
+    /// The columns, in the order of the key, so that two writers of the same bids do not deadlock.
     fn of(bids: &[BidRow]) -> Result<Self, StoreError> {
         let mut sorted: Vec<&BidRow> = bids.iter().collect();
         sorted.sort_unstable_by_key(|bid| (bid.bidder_id, bid.bid_ms, bid.id));
@@ -113,8 +117,8 @@ impl Postgres {
         }
     }
 
-    /// Both in one transaction, with all statements on the way before the first is answered. When one fails, the commit
-    /// that follows undoes the others.
+    /// Writes both in one transaction, with all statements sent before the first is answered. If one fails,
+    /// the commit that follows undoes the others.
     async fn write_both(
         &self,
         deed: Deed,

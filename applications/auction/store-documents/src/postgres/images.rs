@@ -1,4 +1,4 @@
-//! Pictures in PostgreSQL: which there are of an item, and in which sizes.
+//! Image metadata in PostgreSQL: the images of an item, with their sizes.
 
 use barograph_auction_api::ItemId;
 use barograph_auction_store::{ImageRow, StoreError};
@@ -7,9 +7,11 @@ use super::link::{read, write};
 use super::{Postgres, document, text};
 use crate::documents::ImageDocument;
 
+/// Images of items, in order.
 const OF_ITEMS: &str = "
     SELECT item, id, doc::text FROM auction_events.image WHERE item = ANY($1) ORDER BY item, number, id";
 
+/// Inserts an image. One already inserted is unchanged.
 const ADD: &str = "
     INSERT INTO auction_events.image (item, number, id, doc) VALUES ($1, $2, $3, ($4::text)::jsonb) ON CONFLICT DO NOTHING";
 

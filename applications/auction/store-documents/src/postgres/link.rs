@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL, their time limits, and what its errors mean.
+//! Connections to PostgreSQL, their time limits, and the meaning of errors.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -11,9 +11,10 @@ use tokio_postgres::{Config, Error, NoTls, Row};
 
 use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, Deed, refused};
 
+/// Name of the store in errors.
 pub(super) const STORE: &str = "the PostgreSQL document store";
 
-/// How long an idle connection may be silent before the kernel asks whether the server is still there.
+/// Silence of an idle connection after which the kernel probes the server.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
 pub(super) fn read(what: &'static str) -> Deed {
@@ -28,7 +29,7 @@ pub(super) fn bulk(deed: Deed) -> Deed {
     Deed { limit: BULK_LIMIT, ..deed }
 }
 
-/// What a statement's `$1`, `$2`, ... stand for.
+/// Values of a statement's `$1`, `$2`, ...
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Connections to one database.
@@ -37,7 +38,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Nothing is connected before the first statement.
+    /// Connects with the first statement.
     pub(super) fn new(url: &str, connections: usize) -> Result<Self, StoreError> {
         // Without the driver's words, and without the address: it may hold a password.
         let wrong = || refused(STORE, "read its address", "it is no address of a PostgreSQL database");
@@ -57,15 +58,15 @@ impl Link {
         Ok(Self { pool })
     }
 
-    /// A connection, when one is free.
+    /// A free connection.
     pub(super) async fn lease(&self, deed: Deed) -> Result<Lease, StoreError> {
-        // Nothing is changed while this waits.
+        // Nothing is changed during this wait.
         let waiting = Deed { access: Access::Read, ..deed };
         let got = async { self.pool.get().await.map_err(|error| not_connected(deed, error)) };
         Ok(Lease { object: Some(waiting.within(got).await?) })
     }
 
-    /// One statement and its rows.
+    /// Runs one statement; returns its rows.
     pub(super) async fn query(
         &self,
         deed: Deed,
@@ -78,7 +79,7 @@ impl Link {
         Ok(rows)
     }
 
-    /// One change; answers how many rows it touched.
+    /// Runs one change; returns the number of rows.
     pub(super) async fn execute(&self, deed: Deed, sql: &str, values: Values<'_>) -> Result<u64, StoreError> {
         let lease = self.lease(deed).await?;
         let rows = lease.execute(deed, sql, values).await?;
@@ -87,8 +88,8 @@ impl Link {
     }
 }
 
-/// A connection that is closed when it is dropped, unless it is given back: after an error, or an answer that came too
-/// late, it may be amid a transaction.
+/// A connection that is closed when dropped, unless it is given back: after an error, or a late answer, it
+/// may be within a transaction.
 pub(super) struct Lease {
     object: Option<Object>,
 }
@@ -125,7 +126,7 @@ impl Lease {
         deed.within(async { done.await.map_err(|error| failed(deed, error)) }).await
     }
 
-    /// Statements without values, one after the other.
+    /// Runs statements without values, one after the other.
     pub(super) async fn batch(&self, deed: Deed, sql: &str) -> Result<(), StoreError> {
         let done = async { self.client().batch_execute(sql).await.map_err(|error| failed(deed, error)) };
         deed.within(done).await
@@ -150,12 +151,12 @@ fn not_connected(deed: Deed, error: PoolError) -> StoreError {
     }
 }
 
-/// Whether a transaction lost against another one, which undid it.
+/// Whether a transaction was undone by a conflict with another one.
 pub(super) fn lost_race(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED | &SqlState::T_R_SERIALIZATION_FAILURE))
 }
 
-/// The server goes down, comes up, or has no room: class 57P, 53.
+/// Whether the server is stopping, starting, or out of resources: classes 57P, 53.
 fn is_passing(code: &SqlState) -> bool {
     code.code().starts_with("57P") || code.code().starts_with("53")
 }

@@ -11,10 +11,10 @@ use super::link::{Link, bulk, failed, write};
 use super::{schema, text};
 use crate::documents::{AttendanceDocument, BidDocument, ImageDocument};
 
-/// Text that is gathered before it is sent: large enough that the number of messages costs nothing.
+/// Bytes of text gathered before they are sent: large enough that the number of messages costs nothing.
 const PIECE_BYTES: usize = 256 * 1024;
 
-/// A store that is being loaded.
+/// A store being loaded.
 pub(crate) struct Load {
     link: Link,
 }
@@ -89,7 +89,8 @@ impl Load {
     }
 }
 
-/// One line of COPY's text form. JSON texts hold no line breaks and no tabs, but backslashes, which COPY reads too.
+/// Appends one line of COPY's text form. JSON texts hold no line breaks and no tabs, but backslashes, which
+/// are escaped for COPY.
 fn push_line(out: &mut String, keys: &[i64], document: &str) {
     for key in keys {
         write!(out, "{key}\t").expect("writing to a string does not fail");

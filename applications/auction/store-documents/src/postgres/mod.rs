@@ -1,6 +1,6 @@
-//! The event store in PostgreSQL, as JSONB documents beside the columns they are looked up by.
+//! The event store in PostgreSQL, as JSONB documents beside their key columns.
 //!
-//! Every operation is one statement, except writing bids: what was proposed and what was settled are two statements in
+//! Every operation is one statement, except for writing bids: proposals and settlements are two statements in
 //! one transaction, sent together.
 
 mod attendance;
@@ -38,7 +38,7 @@ impl Postgres {
     }
 }
 
-/// How its tables are made.
+/// The form of its tables.
 pub(crate) fn form() -> String {
     format!("{}\n{}", schema::EMPTY, schema::FINISH.join("\n"))
 }
@@ -47,7 +47,7 @@ pub(crate) async fn stamp(url: &str) -> Result<String, StoreError> {
     loaded(&Link::new(url, 1)?).await
 }
 
-/// The stamp of what was loaded.
+/// The stamp of the loaded data.
 async fn loaded(link: &Link) -> Result<String, StoreError> {
     let deed = read("see what was loaded");
     let why =
@@ -83,8 +83,8 @@ async fn describe(link: &Link) -> Result<Described, StoreError> {
 }
 
 impl Postgres {
-    /// A page of what a user did, newest first, and how much there is of it. Rows of `page` have the whole count in their
-    /// fourth column; `total` is asked when a page is beyond the last.
+    /// A page of a user's history, latest first, and its total length. Rows of `page` have the total in their
+    /// fourth column; `total` is run only for a page behind the last row.
     async fn history(
         &self,
         deed: Deed,
@@ -102,12 +102,12 @@ impl Postgres {
     }
 }
 
-/// The JSON text of a document.
+/// A document as JSON text.
 fn text<T: Serialize>(document: &T) -> Result<String, StoreError> {
     serde_json::to_string(document).map_err(|error| refused(STORE, "write a document", error.to_string()))
 }
 
-/// The document in a column that holds its text.
+/// The document in a column of JSON text.
 fn document<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
     let text: &str =
         row.try_get(column).map_err(|error| refused(STORE, "read a document", error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Tables and indices. A row has the columns it is looked up by, and the document.
+//! Tables and indices. A row has its key columns, and the document.
 
 use barograph_auction_store::codes;
 
@@ -6,7 +6,8 @@ use barograph_auction_store::codes;
 const _: () = assert!(codes::bid::PROPOSED == 2 && codes::bid::VOID == 3);
 const _: () = assert!(codes::attendance::ATTENDING == 0 && codes::attendance::LEFT == 1);
 
-/// Empties the store and makes its tables, without what would slow loading down. Rows that come now count as loaded.
+/// Empties the store and makes its tables, without indices, which would slow loading down. The following rows
+/// count as loaded.
 pub(super) const EMPTY: &str = "
     DROP SCHEMA IF EXISTS auction_events CASCADE;
     CREATE SCHEMA auction_events;
@@ -31,9 +32,9 @@ pub(super) const EMPTY: &str = "
         doc jsonb NOT NULL);
     CREATE TABLE auction_events.meta (stamp text NOT NULL)";
 
-/// What is made after loading, one statement each. The partial indices hold few rows at any time: what is unsettled, who
-/// attends, and what the run wrote. The unique one decides between two who join at once; loaded rows are left out of it,
-/// so that a loading is not refused for what the data checks are there to find.
+/// Statements after loading. The partial indices hold few rows at any time: unsettled bids, open attendance,
+/// and rows of the run. The unique one decides between two concurrent joins; loaded rows are left out of it,
+/// so that faults in them fail the data checks and not the loading.
 pub(super) const FINISH: [&str; 10] = [
     "ALTER TABLE auction_events.bid ADD PRIMARY KEY (bidder, ms, id)",
     "ALTER TABLE auction_events.attendance ADD PRIMARY KEY (user_id, ms, id)",
@@ -48,5 +49,5 @@ pub(super) const FINISH: [&str; 10] = [
     "ANALYZE auction_events.bid, auction_events.attendance, auction_events.image",
 ];
 
-/// Remembers what was loaded.
+/// Stores the name of the loaded data.
 pub(super) const STAMP: &str = "INSERT INTO auction_events.meta (stamp) VALUES ($1)";

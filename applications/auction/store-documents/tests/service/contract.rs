@@ -1,10 +1,10 @@
-//! Both forms of the event store do what the seam promises, on real servers.
+//! Both forms of the event store fulfil the contract, on real servers.
 
 use barograph_auction_store::{EventBatch, StoreError, contract};
 use barograph_store_documents as documents;
 use barograph_test_services as services;
 
-/// Connections of an opened store: more than one, so that calls at the same time meet in the server.
+/// Connections of an opened store: more than one, so that concurrent calls meet in the server.
 const CONNECTIONS: usize = 4;
 
 fn block_on(test: impl Future<Output = ()>) {
@@ -29,7 +29,7 @@ fn the_mongodb_protocol_keeps_the_contract() {
     ));
 }
 
-/// What is refused, and that a finished loading names its data set.
+/// Only loaded stores can be opened, and a finished loading has its stamp.
 async fn opens_only_what_was_loaded(url: &str) {
     let never = documents::open(url, 1).await.err().unwrap();
     assert!(

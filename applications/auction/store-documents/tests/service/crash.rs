@@ -1,4 +1,4 @@
-//! The server dies in the middle of writes: what was answered is there, and repeating is harmless.
+//! The server dies amid writes: confirmed ones persist, and repetition is harmless.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,13 +11,13 @@ use barograph_auction_store::{
 use barograph_store_documents as documents;
 use barograph_test_services::{self as services, Service};
 
-/// Writers at the same time, one per auction. They share bidders.
+/// Concurrent writers, one per auction. They share bidders.
 const WRITERS: i64 = 4;
 /// Bidders.
 const BIDDERS: i64 = 7;
-/// Answered writes before the server dies.
+/// Confirmed writes before the server dies.
 const BEFORE: u32 = 40;
-/// By when everything must be well again.
+/// Time limit for the recovery.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 const ALL: Window = Window { page: 0, size: 100_000 };
@@ -52,18 +52,18 @@ fn visit(auction: i64, at: i64) -> AttendanceRow {
     }
 }
 
-/// What a writer was told.
+/// Confirmed writes of a writer.
 #[derive(Default)]
 struct Told {
-    /// Bids that were proposed.
+    /// Number of proposed bids.
     proposed: i64,
-    /// Of these, the first so many were settled.
+    /// Number of settled bids, the first of the proposed ones.
     settled: i64,
     /// Users and their attendances.
     joined: Vec<(i64, i64)>,
 }
 
-/// Proposes and settles until the store fails; answers what was told Ok.
+/// Proposes and settles until the store fails; returns the confirmed writes.
 async fn write_until_it_fails(store: Arc<dyn Events>, auction: i64, answered: Arc<AtomicU32>) -> Told {
     let mut told = Told::default();
     loop {
@@ -91,7 +91,7 @@ async fn write_until_it_fails(store: Arc<dyn Events>, auction: i64, answered: Ar
     }
 }
 
-/// Does something again until the store is well.
+/// Retries until the store has recovered.
 async fn in_the_end<T>(act: impl AsyncFn() -> Result<T, StoreError>) -> T {
     let again = async {
         loop {
@@ -164,7 +164,8 @@ async fn check(store: &dyn Events, auction: i64, told: &Told) {
         assert!(state.is_some(), "bid {at} of auction {auction} was answered and is lost");
         assert!(at > told.settled || state == Some(codes::bid::HIGH), "the settlement of bid {at} is lost");
     }
-    // The one that failed may be there or not; doing it again, and all before it, leaves everything once.
+    // The failed one may exist or not; after its repetition, and that of all before it, everything exists
+    // once.
     let bids: Vec<BidRow> = (1..=told.proposed + 1).map(|at| bid(auction, at)).collect();
     let settled: Vec<Settled> = bids[..bids.len() - 1].iter().map(high).collect();
     in_the_end(async || store.write(&bids, &settled).await).await;
@@ -181,7 +182,7 @@ async fn check(store: &dyn Events, auction: i64, told: &Told) {
             "attendance {id} was answered and is lost"
         );
     }
-    // Who joined, or tried to when the server died, is there once after joining again.
+    // A user who joined, or tried to when the server died, is present once after joining again.
     for user in 1..=BIDDERS {
         let again = AttendanceRow { user_id: user, ..visit(auction, 90_000 + user) };
         let joined = in_the_end(async || store.join(again.clone()).await).await;
@@ -208,7 +209,7 @@ fn the_mongodb_protocol_survives_the_death_of_its_server() {
     survives(ferretdb);
 }
 
-/// Two stores on one server, as two nodes have them: what either was told is there, and each sees it.
+/// Two stores on one server, as in two nodes: confirmed writes of either exist, and each sees them.
 async fn two_nodes(url: &str) {
     let first = loaded(url).await;
     let second = documents::open(url, 4).await.unwrap();
@@ -232,13 +233,13 @@ async fn two_nodes(url: &str) {
                 .await;
         assert_eq!(visits.into_iter().map(|page| page.unwrap().items.len()).sum::<usize>(), 14);
     }
-    // The other node's bids are found by whoever takes the auction over, and settled by it.
+    // The new owner of the auction finds the other node's bids and settles them.
     let left = bid(1, 31);
     first.write(std::slice::from_ref(&left), &[]).await.unwrap();
     assert_eq!(second.unsettled(AuctionId(1)).await.unwrap(), std::slice::from_ref(&left));
     second.write(&[], &[Settled { state: codes::bid::VOID, ..high(&left) }]).await.unwrap();
     assert_eq!(first.unsettled(AuctionId(1)).await.unwrap(), []);
-    // Joining at the same time through both leaves one record, which either may end.
+    // Concurrent joins through both leave one record, which either may end.
     let (a, b) = tokio::join!(first.join(visit(9, 1)), second.join(visit(9, 8)));
     assert_eq!(a.unwrap(), b.unwrap());
     let (a, b) =

@@ -1,7 +1,7 @@
-//! Pictures as documents behind the MongoDB protocol: MongoDB itself, or a server that speaks like it.
+//! Pictures as documents over the MongoDB protocol: MongoDB itself, or a compatible server.
 //!
-//! A document is found by its `_id` alone, because some of these servers scan the collection for anything else. A
-//! document holds at most 16 MB, which is where the published limit of uploads comes from.
+//! A document is read by its `_id` alone, because some of these servers scan the collection for anything
+//! else. A document holds at most 16 MB, which is the origin of the published limit of uploads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,23 +17,25 @@ use mongodb::{Client, Collection};
 use super::{Key, Later, Picture, Store, bad, name_of};
 use crate::error::PictureError;
 
+/// Name of the store in messages.
 const NAME: &str = "MongoDB protocol";
 
-/// The database when a URL names none.
+/// Default database.
 const DATABASE: &str = "auction";
 
+/// The collection of pictures.
 const COLLECTION: &str = "picture";
 
-/// Connections, each of which does one thing at a time, unless the URL says how many.
+/// Default number of connections; each serves one operation at a time.
 const CONNECTIONS: u32 = 16;
 
-/// A server must be found within this time.
+/// Time limit for finding a server.
 const FIND_SERVER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Removing all pictures drops a collection.
+/// Time limit for removing all pictures, which drops a collection.
 const CLEAR_WITHIN: Duration = Duration::from_secs(60);
 
-/// What servers answer to a second document of one name.
+/// Server's error code of a second document with one name.
 const DUPLICATE: i32 = 11_000;
 
 /// A collection of pictures.
@@ -83,7 +85,7 @@ fn describe(facts: &Document) -> Described {
     Described { product, durability: durability.to_owned() }
 }
 
-/// What the driver says, as one of our errors.
+/// Converts an error of the driver.
 fn failed(what: &'static str) -> impl Fn(Error) -> PictureError {
     move |error| {
         let lost = matches!(
@@ -102,7 +104,7 @@ fn document(picture: &Picture) -> Document {
     doc! { "_id": name_of(picture.key), "bytes": bytes }
 }
 
-/// Whether all that went wrong is that some documents are there already.
+/// Whether the only errors are existing documents.
 fn only_duplicates(error: &Error) -> bool {
     match &*error.kind {
         ErrorKind::InsertMany(failure) => {
@@ -128,7 +130,7 @@ impl Documents {
         Ok(Some(Bytes::copy_from_slice(bytes.bytes)))
     }
 
-    /// Many new pictures go in one request. When some of them are there already all are replaced one by one.
+    /// Writes many new pictures in one request. If some of them exist already all are replaced one by one.
     async fn put(&self, pictures: &[Picture]) -> Result<(), PictureError> {
         if pictures.len() > 1 {
             let inserted = self.write.insert_many(pictures.iter().map(document)).ordered(false).await;

@@ -1,7 +1,7 @@
-//! Pictures in files of this machine.
+//! Pictures in local files.
 //!
-//! A read hops to a blocking thread and back, some 20 to 50 µs. A picture is written beside its place and renamed, so
-//! nobody ever reads half of one.
+//! A read moves to a blocking thread and back, which takes some 20 to 50 µs. A picture is written beside its
+//! place and renamed, so that no reader sees a partial one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,14 +14,15 @@ use super::objects::{About, Clearing, Failure, Layer, Objects};
 use super::{Purpose, SIZES, Store, bad};
 use crate::error::{PictureError, file};
 
+/// Name of the store in messages.
 const NAME: &str = "image folder";
 
-/// Waiting for the disk after each picture would cost more than the rest of an upload, and the published application
-/// does not do it either.
+/// Durability of writes. Waiting for the disk after each picture would cost more than the rest of an upload,
+/// and the published application does not do it either.
 const DURABILITY: &str = "a written picture survives the process, not the machine: its file is renamed into place and \
                           not flushed to the disk";
 
-/// Opens folders of pictures: those of a fill, and those of uploads.
+/// Opens the folders of pictures: that of a fill, and that of uploads.
 pub(super) fn open(
     read: &Path,
     write: Option<&Path>,
@@ -30,7 +31,7 @@ pub(super) fn open(
     if purpose == Purpose::Load {
         make(read)?;
     }
-    // What is loaded goes to where a fill is, never to the uploads.
+    // A load writes to the place of a fill, never to the uploads.
     let uploads = match write.filter(|_| purpose == Purpose::Serve) {
         Some(folder) => {
             make(folder)?;
@@ -72,7 +73,7 @@ fn layer(folder: &Path) -> Result<Layer, PictureError> {
     Ok(Layer { store: Arc::new(store), prefix: object_store::path::Path::default() })
 }
 
-/// Removes the pictures of some folders.
+/// Removes the pictures in some folders.
 pub(super) async fn clear(folders: Vec<PathBuf>) -> Result<(), PictureError> {
     let remove = move || {
         for path in folders.iter().flat_map(|folder| SIZES.map(|size| folder.join(size.name()))) {
@@ -88,7 +89,7 @@ pub(super) async fn clear(folders: Vec<PathBuf>) -> Result<(), PictureError> {
     blocking(remove).await
 }
 
-/// Does file work where it may block.
+/// Runs work on files in a thread that may block.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, PictureError> + Send + 'static,
 ) -> Result<T, PictureError> {

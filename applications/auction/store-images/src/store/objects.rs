@@ -1,4 +1,4 @@
-//! Pictures as objects of a store of objects: what files and S3 have in common.
+//! Pictures as objects of an object store: the common part of files and S3.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,48 +13,48 @@ use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use super::{Key, Later, Picture, SIZES, Store, path_of};
 use crate::error::PictureError;
 
-/// Pictures of one call that are stored at a time.
+/// Concurrent writes of one call.
 const PUTS_AT_ONCE: usize = 8;
 
 /// One folder of pictures.
 pub(super) struct Layer {
     pub(super) store: Arc<dyn ObjectStore>,
-    /// Below which the pictures are; may be empty.
+    /// Prefix of the pictures; may be empty.
     pub(super) prefix: Path,
 }
 
-/// What differs between kinds of such stores.
+/// Differences between kinds of object stores.
 #[derive(Clone)]
 pub(super) struct About {
     pub(super) name: &'static str,
     pub(super) described: Described,
-    /// What an error that says nothing more exact means.
+    /// Meaning of an unspecific error.
     pub(super) failure: Failure,
 }
 
-/// What an error without a kind of its own means.
+/// Meaning of an unspecific error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// There is a network in between, so it most often is that.
+    /// The store is behind a network, which is the most likely cause.
     Unreachable,
-    /// The store is here, and says no.
+    /// The store is local, and refused.
     Refused,
 }
 
 /// A store of objects in one or two layers.
 pub(super) struct Objects {
     pub(super) pictures: Layer,
-    /// Takes what is written, when it is there.
+    /// Layer of uploads, if it is separate.
     pub(super) uploads: Option<Layer>,
     pub(super) about: About,
     pub(super) clearing: Clearing,
 }
 
-/// How all pictures are removed.
+/// Method of removing all pictures.
 pub(super) enum Clearing {
     /// Folders of pictures on this machine.
     Folders(Vec<PathBuf>),
-    /// Whatever a listing of the layer names.
+    /// All objects listed in the layer.
     Listed,
 }
 
@@ -78,8 +78,8 @@ impl Layer {
         self.store.put(&self.path(picture.key), payload).await.map(drop)
     }
 
-    /// Removes what is below the folders of the sizes. Each page of the listing and each removal is a request of its
-    /// own, with the client's limits.
+    /// Removes everything below the folders of the sizes. Each page of the listing and each removal is a
+    /// request of its own, with the client's limits.
     async fn clear(&self) -> object_store::Result<()> {
         for size in SIZES {
             let folder = self.prefix.clone().join(size.name());
@@ -105,7 +105,7 @@ impl About {
 impl Store for Objects {
     fn get(&self, key: Key) -> Later<'_, Option<Bytes>> {
         Box::pin(async move {
-            // Uploads are in full size only, so a small picture costs one look.
+            // Uploads are in full size only, so a small picture takes one read.
             let uploads = self.uploads.as_ref().filter(|_| key.1 == ImageSize::Full);
             for layer in uploads.into_iter().chain([&self.pictures]) {
                 if let Some(found) = layer.get(key).await.map_err(self.about.error("read a picture"))? {

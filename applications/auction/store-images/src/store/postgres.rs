@@ -14,30 +14,35 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use super::{Key, Later, Picture, Store, bad, name_of};
 use crate::error::PictureError;
 
+/// Name of the store in messages.
 const NAME: &str = "PostgreSQL";
 
-/// Requests of one connection are answered in order, so a few connections keep a large picture from delaying others.
-/// Each costs a process of the server.
+/// Number of connections. Requests of one connection are answered in order, so a few connections keep a large
+/// picture from delaying others. Each costs a process of the server.
 const CONNECTIONS: usize = 4;
 
+/// Time limit for a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// A server that vanished without a word is noticed so late at most.
+/// Time limit for noticing a server that vanished silently.
 const SILENCE_WITHIN: Duration = Duration::from_secs(15);
 
-/// A call that finds its connection broken is made once more on a new one: all calls may be repeated.
+/// Attempts of a call: one that finds its connection broken is repeated once on a new one, since all calls
+/// are idempotent.
 const ATTEMPTS: usize = 2;
 
-/// Removing all pictures takes a lock and unlinks files, whatever their number.
+/// Time limit for removing all pictures, which takes a lock and unlinks files: their number does not matter.
 const CLEAR_WITHIN: Duration = Duration::from_secs(60);
 
-/// JPEG does not get smaller by compressing it again, so the server shall not try.
+/// The table of pictures. JPEG does not compress further, so the server's compression is off.
 const SCHEMA: &str = "\
     CREATE TABLE IF NOT EXISTS picture (_id text PRIMARY KEY, bytes bytea NOT NULL);
     ALTER TABLE picture ALTER COLUMN bytes SET STORAGE EXTERNAL;";
 
+/// The bytes of a picture.
 const GET: &str = "SELECT bytes FROM picture WHERE _id = $1";
 
+/// Inserts pictures, or replaces their bytes.
 const PUT: &str = "\
     INSERT INTO picture (_id, bytes) SELECT * FROM unnest($1::text[], $2::bytea[])
     ON CONFLICT (_id) DO UPDATE SET bytes = excluded.bytes";
@@ -57,7 +62,7 @@ struct Line {
     put: Statement,
 }
 
-/// Opens the database, and makes the table when it is missing.
+/// Opens the database, and makes the table if it is missing.
 pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, PictureError> {
     let mut config: Config = url.parse().map_err(|_| bad(url, "the driver does not understand it"))?;
     if config.get_ssl_mode() == SslMode::Require {
@@ -79,12 +84,13 @@ async fn connect(config: &Config) -> Result<Client, PictureError> {
     let connecting = tokio::time::timeout(CONNECT_WITHIN, config.connect(NoTls)).await;
     let slow = |_| PictureError::Slow { store: NAME, what: "connect", limit: CONNECT_WITHIN };
     let (client, connection) = connecting.map_err(slow)?.map_err(failed("connect"))?;
-    // Ends with the client; what it says when it breaks, the client says too.
+    // Ends with the client, which reports its errors too.
     tokio::spawn(connection);
     Ok(client)
 }
 
-/// Several nodes may make the table at the same time, and one of them is told that it exists: the second try is quiet.
+/// Makes the table. Several nodes may do so at the same time, and one of them gets an error: its second try
+/// finds the table.
 async fn prepare_table(client: &Client) -> Result<(), PictureError> {
     let exists = "SELECT 1 FROM pg_class WHERE oid = to_regclass('picture')";
     for _ in 0..ATTEMPTS {
@@ -116,7 +122,7 @@ async fn describe(client: &Client) -> Result<Described, tokio_postgres::Error> {
     })
 }
 
-/// What the driver says, as one of our errors.
+/// Converts an error of the driver.
 fn failed(what: &'static str) -> impl Fn(tokio_postgres::Error) -> PictureError {
     move |error| match is_lost(&error) {
         true => PictureError::Unreachable { store: NAME, what, source: error.into() },
@@ -124,8 +130,8 @@ fn failed(what: &'static str) -> impl Fn(tokio_postgres::Error) -> PictureError 
     }
 }
 
-/// Whether the connection is at fault, or a server that is starting or stopping (class 57), or has no connection to
-/// spare (class 53).
+/// Whether the connection is at fault, or a server that is starting or stopping (class 57), or has no
+/// connection to spare (class 53).
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     let passing = |code: &str| code.starts_with("57P") || code.starts_with("53");
     match error.code() {
@@ -135,10 +141,10 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
 }
 
 impl Postgres {
-    /// A connection that works as far as is known, in turn.
+    /// Returns the next connection in turn that is not known to be broken.
     async fn line(&self) -> Result<Arc<Line>, PictureError> {
         let at = self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS;
-        // One connects, the others that want this connection wait for it.
+        // One caller connects, others that need this connection wait for it.
         let mut line = self.lines[at].lock().await;
         if let Some(open) = line.as_ref().filter(|open| !open.client.is_closed()) {
             return Ok(Arc::clone(open));

@@ -1,4 +1,4 @@
-//! Pictures in S3, or in one of the many stores that speak like it.
+//! Pictures in S3 or a compatible store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,31 +19,33 @@ use super::objects::{About, Clearing, Failure, Layer, Objects};
 use super::{STAMP, Store, bad};
 use crate::error::{PictureError, Source};
 
+/// Name of the store in messages.
 const NAME: &str = "S3";
 
-/// The region that stores without regions expect.
+/// Region of stores without regions.
 const REGION: &str = "us-east-1";
 
-/// What S3 calls a bucket that is not there.
+/// S3's error code for a missing bucket.
 const NO_BUCKET: &str = "NoSuchBucket";
 
-/// One request, from the connection to the last byte of its answer.
+/// Time limit of one request, from the connection to the last byte of its answer.
 const REQUEST_WITHIN: Duration = Duration::from_secs(20);
 
+/// Time limit for a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// Connections that are kept while nobody uses them: more than readers and writers of one node have at a time would only
-/// be closed by the store.
+/// Idle connections kept: more than the concurrent readers and writers of one node would only be closed by
+/// the store.
 const IDLE_CONNECTIONS: usize = 64;
 
-/// Requests that fail by the store's fault or the network's are made again so often by the client. Few, because writes
-/// are repeated by the queue too, and a reader waits.
+/// Retries by the client after faults of the store or the network. Few, because the queue repeats writes too,
+/// and a reader waits.
 const RETRIES: usize = 2;
 
-/// Nothing is made again after this time.
+/// Time limit after which nothing is retried.
 const RETRY_WITHIN: Duration = Duration::from_secs(8);
 
-/// What a URL says.
+/// The parts of a URL.
 struct Target {
     bucket: String,
     prefix: Path,
@@ -72,8 +74,8 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, PictureError> {
     match pictures.store.get(&pictures.path(STAMP)).await {
         Ok(_) => {}
         Err(object_store::Error::NotFound { .. }) => {
-            // Is it the picture that is missing, or the whole bucket? Some stores tell only who asks for a listing, and
-            // who may not ask is not told.
+            // A listing distinguishes a missing picture from a missing bucket. Some stores report a missing
+            // bucket only for listings, and some users may not list.
             let listed = pictures.store.list(Some(&pictures.prefix)).try_next().await;
             if listed.is_err_and(|error| error.to_string().contains(NO_BUCKET)) {
                 return Err(bad(url, "there is no such bucket"));
@@ -126,7 +128,8 @@ fn endpoint(value: &str) -> Option<String> {
 fn build(target: Target) -> object_store::Result<Arc<dyn ObjectStore>> {
     let retry =
         RetryConfig { backoff: BackoffConfig::default(), max_retries: RETRIES, retry_timeout: RETRY_WITHIN };
-    // Only what a URL leaves open comes from the environment: S3's own tools agree on these names for credentials.
+    // The environment provides only settings missing in the URL: S3's own tools agree on these names for
+    // credentials.
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(target.bucket)
         .with_region(target.region.as_deref().unwrap_or(REGION))
@@ -141,7 +144,7 @@ fn build(target: Target) -> object_store::Result<Arc<dyn ObjectStore>> {
     Ok(Arc::new(builder.build()?))
 }
 
-/// Makes the HTTP client, with the TLS provider that the rest of the program has.
+/// Makes the HTTP client, with the TLS provider of the rest of the program.
 struct Connector;
 
 impl fmt::Debug for Connector {
@@ -163,10 +166,10 @@ impl HttpConnector for Connector {
     }
 }
 
-/// TLS that trusts whom this machine trusts.
+/// TLS with the system's trusted authorities.
 fn tls() -> Result<ClientConfig, tokio_rustls::rustls::Error> {
     let mut roots = RootCertStore::empty();
-    // What cannot be read there is missing later, when a certificate cannot be verified.
+    // An unreadable certificate shows when a peer cannot be verified.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let versions = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?;

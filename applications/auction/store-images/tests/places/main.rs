@@ -1,4 +1,4 @@
-//! The same questions to every place that pictures can be in, with real services behind them.
+//! The same tests for every place of pictures, with real services behind them.
 
 mod s3;
 mod service;
@@ -45,7 +45,7 @@ fn write(dir: &Path, id: i64, size: ImageSize) {
     std::fs::write(path, picture(id, size)).unwrap();
 }
 
-/// Loads on a task of its own, which also shows that a load can be moved between threads.
+/// Loads in a task of its own, which also proves that a load is `Send`.
 async fn load_all(from: &Path, to: &Place, stamp: &'static str) -> Result<Vec<(u64, u64)>, PictureError> {
     let (from, to) = (from.to_owned(), to.clone());
     let loading = tokio::spawn(async move {
@@ -63,7 +63,7 @@ async fn full(pictures: &Pictures, id: i64) -> Option<Bytes> {
     pictures.get(ImageId(id), ImageSize::Full).await.unwrap()
 }
 
-/// Loads, reads everything back, uploads, reads the upload on another node.
+/// Loads, reads everything back, uploads, and reads the upload on another node.
 async fn holds_what_was_loaded_and_uploaded(place: &Place) {
     let filled = filled();
     let told = load_all(filled.path(), place, STAMP).await.unwrap();
@@ -91,7 +91,7 @@ async fn holds_what_was_loaded_and_uploaded(place: &Place) {
     assert!(full(&open(place).await, 99_999).await.unwrap() == large);
 }
 
-/// A load empties the place first, and only a whole one leaves a stamp.
+/// A load empties the place first, and only a complete one leaves a stamp.
 async fn is_emptied_by_a_load(place: &Place) {
     assert_eq!(open(place).await.stamp().await.unwrap().as_deref(), Some(STAMP));
     let filled = filled();
@@ -111,19 +111,19 @@ async fn is_emptied_by_a_load(place: &Place) {
     assert_eq!(open(place).await.stamp().await.unwrap(), None);
 }
 
-/// Outages that are tried.
+/// Number of outages.
 const OUTAGES: usize = 4;
 
-/// An upload is tried for longer than this before it is given up.
+/// Time for which an upload is retried.
 const TRIED_FOR: Duration = Duration::from_secs(10);
 
-/// A server that is killed and comes back is used again; what was uploaded meanwhile is written. A busy machine may need
-/// longer to start a server than an upload is tried for, and then another outage decides.
+/// A server that is killed and returns is used again; uploads in between are written. On a busy machine the
+/// restart may take longer than the retries of an upload, and then another outage decides.
 async fn outlives_its_server(place: &Place, server: &mut dyn Server) {
     one_of_async(OUTAGES, async || outlives_an_outage(place, server).await).await;
 }
 
-/// An error when the outage was longer than an upload is tried.
+/// Returns an error if the outage was longer than the retries of an upload.
 async fn outlives_an_outage(place: &Place, server: &mut dyn Server) -> Result<(), String> {
     let pictures = open(place).await;
     pictures.put(ImageId(1), Bytes::from_static(b"before")).unwrap();

@@ -1,4 +1,4 @@
-//! An S3 server of other people's making, in this process, that can be killed and comes back with its objects.
+//! A third-party S3 server in this process that can be killed and returns with its objects.
 
 use std::pin::Pin;
 
@@ -45,15 +45,15 @@ impl S3 {
     }
 }
 
-/// Dropping this closes the listener and all connections.
+/// Serves until dropped, which closes the listener and all connections.
 async fn serve(listener: TcpListener, service: S3Service) {
     let mut connections = JoinSet::new();
     while let Ok((socket, _)) = listener.accept().await {
-        // Without it each answer waits for the client's delayed acknowledgement, 40 ms.
+        // Otherwise each answer waits for the client's delayed acknowledgement, 40 ms.
         socket.set_nodelay(true).unwrap();
         let service = service.clone();
         connections.spawn(async move {
-            // A client that goes away is no failure of the server.
+            // A client that disconnects is not a failure of the server.
             http1::Builder::new().serve_connection(TokioIo::new(socket), service).await.ok();
         });
         while connections.try_join_next().is_some() {}

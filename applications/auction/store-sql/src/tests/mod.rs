@@ -1,4 +1,4 @@
-//! Statements, words and folding without a server, and an owner that stops in the middle.
+//! Statements, words and folding without a server, and an owner that stops amid a change.
 
 mod service;
 

@@ -1,4 +1,4 @@
-//! A process that is stopped between the locks and the commit of an application does not keep its auctions for long.
+//! A process that is stopped between the locks and the commit of a change does not bar its auctions for long.
 
 use barograph_auction_api::AuctionId;
 use barograph_auction_store::{Beat, Registry, Standing, contract};

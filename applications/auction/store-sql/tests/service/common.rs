@@ -1,4 +1,4 @@
-//! What the tests with servers share: a small data set, an owner of auctions, and sales.
+//! Common parts of the tests with servers: a small data set, an owner of auctions, and sales.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use barograph_store_sql::{Sql, load};
 /// More than all sales of a test together.
 pub(crate) const CREDIT_CENTS: i64 = 1_000_000_000;
 
-/// What an item costs here, in cents.
+/// Price of an item, in cents.
 pub(crate) const PRICE_CENTS: i64 = 7;
 
-/// How long a condition may take to come true on a busy machine.
+/// Time limit for a condition to become true on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Loads the data set of the contract, in which everybody is rich.
+/// Loads the data set of the contract, with ample credit for all users.
 pub(crate) async fn loaded(url: &str) {
     let mut data = contract::relational_data();
     for user in data.iter_mut().flat_map(|batch| &mut batch.users) {
@@ -25,13 +25,13 @@ pub(crate) async fn loaded(url: &str) {
     contract::load(load(url).await.unwrap(), data).await.unwrap();
 }
 
-/// Somebody who is loaded and can buy.
+/// A loaded user who can buy.
 pub(crate) fn buyer() -> UserId {
     let data = contract::relational_data();
     data.iter().flat_map(|batch| &batch.users).map(|user| UserId(user.id)).max().expect("there are users")
 }
 
-/// A node that is enlisted and leads if it can.
+/// Registers a node, which leads if it can.
 pub(crate) async fn enlisted(store: &Sql, node: &str) -> Beat {
     let beat = Beat { node: node.to_owned(), standing: Standing::Active, lease_ms: 600_000 };
     store.enlist(&beat).await.unwrap();
@@ -45,7 +45,7 @@ pub(crate) async fn running(store: &Sql) -> Vec<(AuctionId, ItemId)> {
     states.into_iter().filter_map(|s| Some((s.auction.id, s.items.first()?.item))).collect()
 }
 
-/// The leader `leader` gives an auction to `node`, which claims it; answers the fence.
+/// `leader` assigns an auction to `node`, which claims it; returns the fence.
 pub(crate) async fn handed_over(leader: (&Sql, &str), node: (&Sql, &str), auction: AuctionId) -> i64 {
     let led = leader.0.assign(leader.1, &[(auction, node.1.to_owned())]).await.unwrap();
     assert_eq!(led, Led::Yes);
@@ -80,7 +80,7 @@ pub(crate) fn sale((auction, item): (AuctionId, ItemId), round: i64, fence: i64)
     (0..).zip(steps).map(change).collect()
 }
 
-/// Waits until something is so, looking now and then.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: &str, is: impl Fn() -> bool) {
     let mut ticks = tokio::time::interval(Duration::from_millis(5));
     let seen = async {

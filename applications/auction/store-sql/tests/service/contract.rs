@@ -1,4 +1,4 @@
-//! What the seams promise, on both servers.
+//! The contract, on both servers.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use barograph_auction_store::contract;
 use barograph_store_sql::{load, open};
 use barograph_test_services::{self as services, Missing, Service};
 
-/// Connections of a store in these tests: some cases have several callers at the same time.
+/// Connections of a store in these tests: some cases have several concurrent callers.
 const CONNECTIONS: usize = 4;
 
 async fn everything(server: Result<Service, Missing>) {

@@ -1,4 +1,5 @@
-//! Two owners of one auction who do not know of each other's claims: what is fenced is not in the store, not even partly.
+//! Two owners of one auction without knowledge of each other's claims: nothing of a fenced change is in the
+//! store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,13 +12,13 @@ use barograph_auction_store::{Applied, Change, HighBidRow, Relational, StoreErro
 use barograph_store_sql::{Sql, open};
 use barograph_test_services::{self as services, Missing, Service};
 
-/// How often the auction changes hands.
+/// Number of changes of the owner.
 const CLAIMS: i64 = 30;
 
 /// Applications that must have succeeded under a fence before the next claim.
 const BETWEEN: usize = 3;
 
-/// What an owner knows: its fence, which may be an old one, and what it was answered.
+/// State of an owner: its fence, which may be old, and its answers.
 #[derive(Default)]
 struct Owner {
     fence: AtomicI64,
@@ -25,9 +26,10 @@ struct Owner {
     stop: AtomicBool,
 }
 
-/// What the store answers to changes. A process that stands still between its locks and its commit loses them, and asks again
-/// until it knows. That the first attempt may have been carried out does no harm: what is in the store answers as stored
-/// whoever has the auction by now (the contract holds every store to it), so what is fenced is not there.
+/// Answers of the store to changes, retried until known: a process that stands still between its locks and
+/// its commit loses them. If the first attempt was carried out, the repetition is harmless: applied changes
+/// are answered as stored under any owner (a rule of the contract), so a fenced answer means that the change
+/// is not there.
 async fn answered(store: &Sql, changes: &[Change]) -> Vec<Applied> {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let answers = async {
@@ -43,7 +45,7 @@ async fn answered(store: &Sql, changes: &[Change]) -> Vec<Applied> {
     answers.unwrap_or_else(|_| panic!("listing {} was not answered in time", changes[0].listing))
 }
 
-/// Applies sales one after the other, under whatever fence it was told last; answers which were stored and which fenced.
+/// Applies sales one after the other, under the latest known fence; returns the stored and the fenced ones.
 async fn applies(store: Sql, owner: Arc<Owner>, on: ((AuctionId, ItemId), i64)) -> [Vec<i64>; 2] {
     let (auction, first_round) = on;
     let [mut stored, mut fenced] = [Vec::new(), Vec::new()];

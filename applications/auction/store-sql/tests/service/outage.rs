@@ -1,5 +1,5 @@
-//! The server is killed in the middle of applications and started again: what it answered is there, what it left open
-//! can be repeated, and the store finds back by itself.
+//! The server is killed amid changes and started again: confirmed changes persist, open ones can be repeated,
+//! and the store recovers by itself.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use barograph_auction_store::{Applied, Relational, StoreError};
 use barograph_store_sql::{Sql, open};
 use barograph_test_services::{self as services, Missing, Service};
 
-/// How often the server is killed.
+/// Number of kills.
 const KILLS: usize = 3;
 
 /// Sales between two kills, of all owners together.
 const BETWEEN: usize = 60;
 
-/// What owners have come to.
+/// Progress of the owners.
 #[derive(Default)]
 struct Progress {
     sales: AtomicUsize,
@@ -27,7 +27,7 @@ struct Progress {
     stop: AtomicBool,
 }
 
-/// Applies sales until told to stop, each as often as it takes; answers their listings.
+/// Applies sales until stopped, each with retries; returns their listings.
 async fn sells(store: Sql, progress: Arc<Progress>, on: ((AuctionId, ItemId), i64)) -> Vec<i64> {
     let (auction, fence) = on;
     let mut listings = Vec::new();
@@ -55,8 +55,8 @@ async fn sells(store: Sql, progress: Arc<Progress>, on: ((AuctionId, ItemId), i6
     listings
 }
 
-/// Waits until the server answers again. An answer that is asked for has two seconds, which a server that has just been
-/// started on a busy machine may need for itself.
+/// Waits until the server answers again. A ping has a time limit of two seconds, which a server that has just
+/// started on a busy machine may exceed.
 async fn until_it_answers(store: &Sql) {
     let answered = async {
         while let Err(error) = store.ping().await {

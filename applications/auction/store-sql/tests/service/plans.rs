@@ -1,4 +1,5 @@
-//! What is asked for in every session reads few rows: no table is read from end to end. The servers count rows themselves.
+//! Queries of every session read few rows: no table is read from end to end. The servers count rows
+//! themselves.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const AUCTIONS: i64 = 200;
 const ITEMS: i64 = 50;
 const RUNNING: i64 = 5;
 
-/// Rows that a question may read on its way through a table or what was made for it; the tables that count are longer.
+/// Most rows read by a query in a table or index; the tables that count are longer.
 const FEW: i64 = 1_500;
 
 const PAGE: Window = Window { page: 0, size: 10 };
@@ -123,7 +124,8 @@ fn questions() -> Vec<Question> {
     ]
 }
 
-/// Asks one question some times, more than PostgreSQL takes to settle for a plan, with connections of its own.
+/// Runs one query repeatedly, more often than PostgreSQL needs to settle for a plan, with connections of its
+/// own.
 async fn ask(url: &str, question: Question) {
     let store = open(url, 1).await.unwrap();
     for _ in 0..10 {
@@ -141,7 +143,7 @@ async fn postgres_reads_no_table_from_end_to_end() {
     let read = "SELECT CAST(SUM(seq_tup_read) AS BIGINT) FROM pg_stat_user_tables \
                 WHERE relname IN ('barograph_user', 'barograph_item', 'barograph_high_bid')";
     let counted = async || -> i64 {
-        // A connection hands its counts over when it ends.
+        // A connection reports its counts when it ends.
         let mut ticks = tokio::time::interval(Duration::from_millis(5));
         let wait = async {
             while client.query_one(gone, &[]).await.unwrap().get::<_, i64>(0) > 0 {

@@ -1,4 +1,4 @@
-//! Changes of auctions: what each kind leaves, that repeating does no harm, and that nobody spends twice.
+//! Changes of auctions: the effect of each kind, harmless repetition, and no double spending.
 
 use barograph_auction_api::{AuctionId, ItemId, ItemState, UserId};
 
@@ -8,10 +8,10 @@ use super::track::Track;
 use super::{ALL, own};
 use crate::{Applied, CLOCK_START_MS, Change, Registry, Relational, Span};
 
-/// Some moment in the run.
+/// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
 
-/// Applies to both; the answers and what the store holds afterwards must be the same.
+/// Applies changes to store and model; answers and contents afterwards must be equal.
 pub(super) async fn both<S: Relational + ?Sized>(
     store: &S,
     model: &mut Model,
@@ -23,7 +23,7 @@ pub(super) async fn both<S: Relational + ?Sized>(
     answers
 }
 
-/// Store and model hold the same.
+/// Asserts that store and model have equal contents.
 pub(super) async fn same<S: Relational + ?Sized>(store: &S, model: &Model) {
     assert_eq!(store.audit().await.unwrap(), model.audit());
     for auction in [ONGOING, UNTOUCHED, BETWEEN] {
@@ -75,7 +75,7 @@ pub(super) async fn every_kind<S: Relational + Registry + ?Sized>(store: &S) {
     loaded_goes_on(store, &mut model, fences[0]).await;
 }
 
-/// A listing that was loaded goes on where it was.
+/// A loaded listing continues from its state.
 async fn loaded_goes_on<S: Relational + ?Sized>(store: &S, model: &mut Model, fence: i64) {
     let mut track = Track::new(ONGOING, fence, Some(&open_listing()));
     let steps = [
@@ -159,7 +159,7 @@ pub(super) async fn unpaid<S: Relational + Registry + ?Sized>(store: &S) {
     );
 }
 
-/// One buyer wins three auctions at the same moment and can pay for two.
+/// One buyer wins three auctions at once and can pay for two.
 pub(super) async fn at_the_same_time<S: Relational + Registry + ?Sized>(store: &S) {
     let auctions = [ONGOING, UNTOUCHED, BETWEEN];
     let fences = own(store, "node", &auctions).await;
@@ -183,7 +183,7 @@ pub(super) async fn at_the_same_time<S: Relational + Registry + ?Sized>(store: &
     assert_eq!(credit(store, 7).await, CREDIT - 80_000);
 }
 
-/// As many changes as one batch of an owner holds.
+/// A batch of the largest size of an owner.
 pub(super) async fn large<S: Relational + Registry + ?Sized>(store: &S) {
     let auctions = [UNTOUCHED, BETWEEN];
     let fences = own(store, "node", &auctions).await;

@@ -9,7 +9,7 @@ use super::data::{BETWEEN, ONGOING, UNTOUCHED};
 use super::{ALL, event_data, in_pages};
 use crate::{AttendanceRow, CLOCK_START_MS, Events, Window, codes};
 
-/// Some moment in the run.
+/// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
 
 fn visit(id: i64, user_id: i64, auction_id: i64) -> AttendanceRow {
@@ -100,7 +100,7 @@ pub(super) async fn histories<S: Events + ?Sized>(store: &S) {
     assert_eq!(states(store, 9).await, []);
 }
 
-/// The same user joins from many places at once.
+/// The same user joins from many connections at once.
 pub(super) async fn at_the_same_time<S: Events + ?Sized>(store: &S) {
     for round in 0..10 {
         let first = 2_000 + round * 10;

@@ -1,4 +1,4 @@
-//! Auctions: lists and their filters, when they begin, and what their owner takes over.
+//! Auctions: lists and their filters, their begin, and the state taken over by an owner.
 
 use barograph_auction_api::{AuctionId, AuctionState, ItemId, UserId};
 use barograph_auction_rules::Listing;

@@ -8,7 +8,7 @@ use super::data::{ONGOING, UNTOUCHED, old_bid};
 use super::{ALL, event_data, in_pages};
 use crate::{BidRow, CLOCK_START_MS, Events, Settled, StoreError, Window, codes};
 
-/// Some moment in the run.
+/// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
 
 /// A bid of this run by user 2 or 5.
@@ -160,7 +160,7 @@ pub(super) async fn of_the_run<S: Events + ?Sized>(store: &S) {
     assert_eq!(store.run_bids().await.unwrap(), bids, "all of them, by listing, sequence and id");
 }
 
-/// What was written is there when the store is opened again.
+/// Written bids persist when the store is opened again.
 pub(super) async fn stay<S: Events + ?Sized>(store: &S, open: &impl AsyncFn() -> Result<Arc<S>, StoreError>) {
     let bids = [proposed(1_001, 2, ONGOING), proposed(1_002, 5, ONGOING)];
     store.write(&bids, &[settled(&bids[0], codes::bid::HIGH)]).await.unwrap();

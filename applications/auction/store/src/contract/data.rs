@@ -1,4 +1,4 @@
-//! The small data set of the suites: twelve users, six auctions in all states, and what happened to some users.
+//! The small data set of the suites: twelve users, six auctions in all states, and histories of some users.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use crate::{
 
 /// Users 1 to 12; the last may not log in.
 pub(super) const USERS: i64 = 12;
-/// What each of them may spend.
+/// Credit of each user, in cents.
 pub(super) const CREDIT: i64 = 100_000;
 /// An auction with an open bidding for item 1; its items are 1 to 4.
 pub(super) const ONGOING: i64 = 1;
-/// A running auction in which nothing was on sale yet; its items are 5 to 7.
+/// A running auction without a listing so far; its items are 5 to 7.
 pub(super) const UNTOUCHED: i64 = 2;
 /// A running auction that sold item 8 and has item 9 left.
 pub(super) const BETWEEN: i64 = 3;
@@ -25,17 +25,17 @@ pub(super) const LATER: i64 = 5;
 pub(super) const OVER: i64 = 6;
 /// All running auctions.
 pub(super) const RUNNING: [i64; 3] = [ONGOING, UNTOUCHED, BETWEEN];
-/// The first id that the data set does not use for any kind of row.
+/// The first id that no row of the data set uses.
 pub(super) const FREE_ID: i64 = 1_000;
 
-/// Sold in [`OVER`]: listing, item, buyer, amount, when.
+/// Sales in [`OVER`]: listing, item, buyer, amount, time.
 const SALES: [(i64, i64, i64, i64, i64); 3] = [
     (61, 12, 2, 5_000, CLOCK_START_MS - 3_000_000),
     (62, 13, 2, 6_000, CLOCK_START_MS - 2_000_000),
     (63, 14, 3, 7_000, CLOCK_START_MS - 1_000_000),
 ];
 
-/// One-line descriptions, by item from 1. The words are there for the searches.
+/// One-line descriptions, by item from 1. Their words serve the searches.
 const DESCRIPTIONS: [&str; 18] = [
     "Brass lamp with a green shade",
     "lamp, oak; about the size of a chair",
@@ -189,7 +189,7 @@ pub(super) fn old_bid(id: i64, bidder_id: i64, bid_ms: i64) -> BidRow {
     }
 }
 
-/// A visit that was loaded.
+/// A loaded visit.
 pub(super) fn old_visit(id: i64, user_id: i64, auction_id: i64) -> AttendanceRow {
     let state =
         if auction_id == OVER { codes::attendance::AUCTION_COMPLETE } else { codes::attendance::LEFT };
@@ -207,11 +207,11 @@ fn image(id: i64, item_id: i64, number: i64) -> ImageRow {
     ImageRow { id, item_id, number, sizes: codes::image::PREVIEW, created_ms: CLOCK_START_MS - 1 }
 }
 
-/// The event part, in two batches: bids of users 2 and 3, visits of users 2 and 4 (who still attends `ONGOING` by
-/// record 50), images of items 1 and 2.
+/// The event part, in two batches: bids of users 2 and 3, visits of users 2 and 4 (who is still present in
+/// `ONGOING` by record 50), images of items 1 and 2.
 #[must_use]
 pub fn event_data() -> Vec<EventBatch> {
-    // Two bids each at the same moment, so that the order within it shows; neither ids nor times come in order.
+    // Pairs of bids at the same time, to test the order within them; neither ids nor times are in order.
     let mut bids: Vec<BidRow> =
         (100..123).rev().map(|id| old_bid(id, 2, CLOCK_START_MS - 5_000_000 + id / 2 * 1_000)).collect();
     let open = open_listing();

@@ -1,4 +1,4 @@
-//! What the stores hold at the end of a run, as text that is equal for all stores.
+//! Contents of the stores at the end of a run, as text that is equal for all stores.
 
 use std::fmt::{Display, Write};
 
@@ -8,8 +8,8 @@ use super::ALL;
 use super::data::USERS;
 use crate::{AuctionFilter, Events, ItemFilter, Relational, Span};
 
-/// Everything two stores hold after a seeded run, a line per entry. Fences are left out: how far a claim raises one is
-/// the store's own business.
+/// All contents of two stores after a seeded run, a line per entry. Fences are left out: the size of a raise
+/// is the store's choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest(String);
 
@@ -20,7 +20,7 @@ impl Display for Digest {
 }
 
 impl Digest {
-    /// Asks both stores for all there is; `added` are the users that the run added.
+    /// Reads everything from both stores; `added` are the users added by the run.
     pub(super) async fn take<S: Relational + ?Sized>(
         store: &S,
         events: &dyn Events,

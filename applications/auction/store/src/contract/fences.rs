@@ -1,4 +1,4 @@
-//! Fences: whoever lost an auction writes nothing that counts.
+//! Fences: an owner that has lost an auction writes nothing that counts.
 
 use super::applies::both;
 use super::data::{BETWEEN, ONGOING, UNTOUCHED, closed_listing, open_listing};
@@ -7,7 +7,7 @@ use super::own;
 use super::track::Track;
 use crate::{Applied, CLOCK_START_MS, Registry, Relational};
 
-/// Some moment in the run.
+/// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
 
 pub(super) async fn stale<S: Relational + Registry + ?Sized>(store: &S) {
@@ -21,7 +21,7 @@ pub(super) async fn stale<S: Relational + Registry + ?Sized>(store: &S) {
     let new = own(store, "second", &[UNTOUCHED]).await;
     assert!(new[0] > old[0], "a claim raises the fence: {old:?}, {new:?}");
     model.fences.insert(UNTOUCHED, new[0]);
-    // Somebody who lost the connection amid the commit, and asks again after the claim.
+    // An owner that lost the connection during the commit and repeats its changes after the claim.
     let again = both(store, &mut model, &begun).await;
     assert_eq!(again, [Applied::Stored; 3], "what is in the store is stored, whoever has the auction by now");
     let mut taken_over = mine.clone();
@@ -46,7 +46,7 @@ pub(super) async fn stale<S: Relational + Registry + ?Sized>(store: &S) {
     assert_eq!(both(store, &mut model, &[ahead.last_call(NOW)]).await, [Fenced], "a fence nobody was given");
 }
 
-/// Two owners that claim in turn: whatever the one that lost says, the other's listing stays whole.
+/// Two owners that claim in turn: the changes of the one that lost leave the other's listing intact.
 pub(super) async fn raised_in_between<S: Relational + Registry + ?Sized>(store: &S) {
     let mut fence = own(store, "first", &[UNTOUCHED]).await[0];
     let mut model = Model::new(&[UNTOUCHED], &[fence]);

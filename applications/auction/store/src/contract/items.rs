@@ -1,4 +1,4 @@
-//! Items: lists in their orders, changes by their owner, purchases.
+//! Items: lists in their orders, changes by their sellers, purchases.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::data::{FREE_ID, ONGOING, OVER};
 use super::{ALL, in_pages, relational_data};
 use crate::{CLOCK_START_MS, ItemFilter, ItemRow, Relational, Span, Updated, Window, codes};
 
-/// The item as users see it.
+/// The item in its wire form.
 pub(super) fn as_shown(row: &ItemRow) -> Item {
     Item {
         id: ItemId(row.id),

@@ -1,8 +1,8 @@
-//! What every implementation of the seams must do, as tests that an implementation calls with its own store.
+//! Contract tests of the store traits, for use by every implementation.
 //!
-//! A suite makes a small data set, loads it through [`Loading`], opens the store and asks it everything that the seams
-//! promise. It panics with what it expected, as tests do. What only one product can get wrong (its own server dying, its
-//! own settings) is not here.
+//! A suite makes a small data set, loads it through [`Loading`], opens the store and checks every guarantee
+//! of the traits. It panics on a violation, like a test. Faults specific to one product (death of its server,
+//! its settings) are not covered here.
 
 mod applies;
 mod attendance;
@@ -33,16 +33,16 @@ use crate::{
     StoreError, Window,
 };
 
-/// The name under which the data set is loaded.
+/// Stamp of the loaded data set.
 const STAMP: &str = "contract";
 
 /// A lease that outlasts every test.
 const LONG_MS: i64 = 600_000;
 
-/// The page that holds everything there is in the small data set.
+/// A page that holds the whole small data set.
 const ALL: Window = Window { page: 0, size: 1000 };
 
-/// Loads batches and finishes. Errors: those of the store.
+/// Loads batches and finishes. Errors are those of the store.
 pub async fn load<B: Batch>(mut loading: Box<dyn Loading<B>>, batches: Vec<B>) -> Result<(), StoreError> {
     for batch in batches {
         loading.add(batch).await?;
@@ -50,11 +50,11 @@ pub async fn load<B: Batch>(mut loading: Box<dyn Loading<B>>, batches: Vec<B>) -
     loading.finish(STAMP).await
 }
 
-/// Puts a relational store through everything its seam promises. `empty` makes the store anew for loading, `open` opens
-/// what was loaded; both are called once per case, one case after the other.
+/// Tests all guarantees of a relational store. `empty` makes the store anew for loading, `open` opens the
+/// loaded store; both are called once per case, one case after the other.
 ///
 /// # Panics
-/// When the store does anything else.
+/// On any violation.
 pub async fn relational<S: Relational + Registry + ?Sized>(
     empty: impl AsyncFn() -> Result<Box<dyn Loading<RelationalBatch>>, StoreError>,
     open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
@@ -84,10 +84,10 @@ pub async fn relational<S: Relational + Registry + ?Sized>(
     users::stay(&*fresh().await, &open).await;
 }
 
-/// Puts an event store through everything its seam promises; see [`relational`] for the arguments.
+/// Tests all guarantees of an event store; see [`relational`] for the arguments.
 ///
 /// # Panics
-/// When the store does anything else.
+/// On any violation.
 pub async fn events<S: Events + ?Sized>(
     empty: impl AsyncFn() -> Result<Box<dyn Loading<EventBatch>>, StoreError>,
     open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
@@ -109,11 +109,11 @@ pub async fn events<S: Events + ?Sized>(
     bids::stay(&*fresh().await, &open).await;
 }
 
-/// Puts a register of nodes through everything its seam promises, with one opened store that speaks for all nodes; see
-/// [`relational`] for the arguments.
+/// Tests all guarantees of a register of nodes, with one opened store used by all nodes; see [`relational`]
+/// for the arguments.
 ///
 /// # Panics
-/// When the register does anything else.
+/// On any violation.
 pub async fn registry<S: Relational + Registry + ?Sized>(
     empty: impl AsyncFn() -> Result<Box<dyn Loading<RelationalBatch>>, StoreError>,
     open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
@@ -132,11 +132,11 @@ pub async fn registry<S: Relational + Registry + ?Sized>(
     registry::same_name(&*fresh().await).await;
 }
 
-/// A node that was replaced by another process of the same name is told so: for stores that several processes open.
-/// See [`relational`] for the arguments.
+/// Tests that a node replaced by another process of the same name notices: for stores opened by several
+/// processes. See [`relational`] for the arguments.
 ///
 /// # Panics
-/// When the register does anything else.
+/// On any violation.
 pub async fn replaced<S: Relational + Registry + ?Sized>(
     empty: impl AsyncFn() -> Result<Box<dyn Loading<RelationalBatch>>, StoreError>,
     open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
@@ -146,12 +146,13 @@ pub async fn replaced<S: Relational + Registry + ?Sized>(
     registry::replaced(&*first, &*second).await;
 }
 
-/// A sign of life of an active node.
+/// A beat of an active node.
 fn beat(node: &str, lease_ms: i64) -> Beat {
     Beat { node: node.to_owned(), standing: Standing::Active, lease_ms }
 }
 
-/// Makes `node` the owner of auctions; answers their fences in the order of the auctions. Whoever led before leaves.
+/// Makes `node` the owner of auctions; returns their fences in the order of the auctions. The previous leader
+/// leaves.
 async fn own<S: Registry + ?Sized>(store: &S, node: &str, auctions: &[i64]) -> Vec<i64> {
     let me = beat(node, LONG_MS);
     store.enlist(&me).await.unwrap();
@@ -173,7 +174,7 @@ async fn own<S: Registry + ?Sized>(store: &S, node: &str, auctions: &[i64]) -> V
     claimed.into_iter().map(|c| c.1).collect()
 }
 
-/// Walks through a list in pages of `size` and answers all of it; the pages must fit each other and the total.
+/// Reads a list in pages of `size` and returns all entries; the pages must match each other and the total.
 async fn in_pages<T, F>(size: u32, mut page: F) -> Vec<T>
 where
     F: AsyncFnMut(Window) -> Result<Page<T>, StoreError>,

@@ -1,4 +1,4 @@
-//! What a relational store holds of auctions, in memory: how changes must leave it.
+//! A model of a relational store's auctions in memory: the expected effect of changes.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ impl Model {
         self.listings.values().filter(sold).max_by_key(|row| row.round)
     }
 
-    /// What the store's audit must say.
+    /// The expected audit.
     pub(super) fn audit(&self) -> Audit {
         let mut offers: Vec<Offered> = self.listings.values().map(|row| self.offered(row)).collect();
         offers.retain(|o| o.row.end_ms.is_none_or(|end| end >= CLOCK_START_MS));

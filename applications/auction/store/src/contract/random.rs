@@ -1,4 +1,4 @@
-//! A run of several live auctions drawn from a seed, held against the model step by step.
+//! A random run of several live auctions, compared with the model step by step.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,10 +19,11 @@ use crate::{
 /// Steps of a run: enough for some dozens of sales.
 const STEPS: u32 = 600;
 
-/// Changes that wait at most before they are applied.
+/// Most changes that wait before they are applied.
 const WAITING: usize = 40;
 
-/// Numbers from a seed; the same on every machine. The constants are those of the published SplitMix64.
+/// Random numbers from a seed, the same on every machine. The constants are those of the published
+/// SplitMix64.
 struct Dice(u64);
 
 impl Dice {
@@ -35,7 +36,8 @@ impl Dice {
     }
 }
 
-/// One auction with its owner's books. The purse is its own, so that buyers can run out of money elsewhere.
+/// One auction with its owner's state. Each has a purse of its own, so that buyers can run out of money
+/// elsewhere.
 struct Owned {
     live: LiveAuction,
     track: Track,
@@ -55,11 +57,12 @@ struct Run<'a, S: ?Sized> {
     added: Vec<i64>,
 }
 
-/// Runs several auctions, users and items by chance on stores that hold [`super::relational_data`] and
-/// [`super::event_data`], and compares with a model in memory. The same seed leaves the same [`Digest`] in all stores.
+/// Runs several auctions, users and items at random on stores that hold [`super::relational_data`] and
+/// [`super::event_data`], and compares with a model in memory. The same seed leaves the same [`Digest`] in
+/// all stores.
 ///
 /// # Panics
-/// When a store answers or holds anything but what the model does.
+/// If answers or contents of a store differ from the model.
 pub async fn seeded_run<S: Relational + Registry + ?Sized>(
     store: &S,
     events: &dyn Events,
@@ -128,7 +131,7 @@ impl<S: Relational + Registry + ?Sized> Run<'_, S> {
         }
     }
 
-    /// Takes an auction over from what the store says.
+    /// Takes an auction over in the state of the store.
     async fn track(&mut self, auction: i64, fence: i64) {
         let state = self.store.start_state(AuctionId(auction)).await.unwrap().expect("it runs");
         let StartState { auction: shown, items, latest, .. } = state;
@@ -177,7 +180,7 @@ impl<S: Relational + Registry + ?Sized> Run<'_, S> {
         self.waiting.extend(events.into_iter().map(|e| owned.track.change(e)));
     }
 
-    /// Proposes, applies, settles, some of it twice.
+    /// Proposes, applies and settles, some of it twice.
     async fn flush(&mut self) {
         let changes = std::mem::take(&mut self.waiting);
         let proposed: Vec<BidRow> = changes.iter().filter_map(Change::proposes).collect();
@@ -211,7 +214,8 @@ impl<S: Relational + Registry + ?Sized> Run<'_, S> {
         owned.purse.learn(buyer, left);
     }
 
-    /// Another node claims an auction while changes of the one before are on their way, and settles what that one left.
+    /// Another node claims an auction while changes of the previous owner are on their way, and settles that
+    /// owner's bids.
     async fn take_over(&mut self) {
         let auction = self.any_auction();
         self.claims += 1;

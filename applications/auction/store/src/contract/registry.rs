@@ -11,10 +11,10 @@ use crate::{Assignment, Beat, CLOCK_START_MS, Led, Registry, Relational, Standin
 /// A lease that ends within the test.
 const SHORT_MS: i64 = 200;
 
-/// How often the suite looks whether a lease has ended.
+/// Interval between checks whether a lease has ended.
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long a short lease may take to end on a machine that is busy.
+/// Time limit for the end of a short lease, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn idle(node: &str) -> Beat {
@@ -25,7 +25,7 @@ fn assigned(auctions: &[i64], node: &str) -> Vec<(AuctionId, String)> {
     auctions.iter().map(|a| (AuctionId(*a), node.to_owned())).collect()
 }
 
-/// Names of the members, as `beat` of `node` says, and who leads.
+/// Names of the members after `beat` of `node`, and the leader.
 async fn cluster<S: Registry + ?Sized>(store: &S, beat: &Beat) -> (Vec<String>, Option<String>) {
     let cluster = store.beat(beat).await.unwrap();
     (cluster.members.into_iter().map(|m| m.node).collect(), cluster.leader)
@@ -36,7 +36,7 @@ async fn whose<S: Registry + ?Sized>(store: &S, auction: i64) -> Assignment {
     all.into_iter().find(|a| a.auction.0 == auction).expect("the auction runs")
 }
 
-/// Beats for `node` until it sees what `is` says, or the test's patience ends.
+/// Beats for `node` until `is` holds for the answer, or the time limit is over.
 async fn until<S: Registry + ?Sized>(store: &S, beat: &Beat, is: impl Fn(&crate::Cluster) -> bool) {
     let mut ticks = tokio::time::interval(POLL);
     let seen = async {

@@ -1,4 +1,4 @@
-//! The search for items: which words find what, and how filters narrow it.
+//! Search for items: words with their results, and filters.
 
 use barograph_auction_api::ItemState;
 
@@ -10,7 +10,7 @@ async fn found<S: Relational + ?Sized>(store: &S, filter: &ItemFilter) -> Vec<i6
     in_pages(3, async |w| store.items(filter, w).await).await.iter().map(|i| i.id.0).collect()
 }
 
-/// Words as users type them, and the items of the data set that they find.
+/// Search texts, and the items of the data set that match them.
 const SEARCHES: &[(&str, &[i64])] = &[
     ("lamp", &[1, 2, 9, 15]),
     ("LAMP", &[1, 2, 9, 15]),

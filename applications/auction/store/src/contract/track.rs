@@ -1,27 +1,27 @@
-//! The changes of one auction in a test: keeps listing, round and leading bid as an owner of the auction does.
+//! Changes of one auction in a test: tracks listing, round and leading bid like an owner.
 
 use barograph_auction_api::{AuctionId, BidState, ItemId, Millis, UserId};
 use barograph_auction_rules::{Bidding, Event, EventKind, Listing, UNSOLD};
 
 use crate::{Change, HighBidRow, codes};
 
-/// Where the listings of one auction stand.
+/// State of the listings of one auction.
 #[derive(Clone, Debug)]
 pub(super) struct Track {
     auction: i64,
-    /// The fence under which changes are made.
+    /// The fence of the changes.
     pub(super) fence: i64,
     listing: i64,
     round: i64,
     bid: i64,
     bid_ms: Millis,
     bidding: Bidding,
-    /// Counts up for listings and bids; starts far from what other auctions use.
+    /// Source of ids for listings and bids; starts far from those of other auctions.
     next_id: i64,
 }
 
 impl Track {
-    /// An auction of which `latest` is the last listing, if there was one.
+    /// An auction with the last listing `latest`, if there was one.
     pub(super) fn new(auction: i64, fence: i64, latest: Option<&HighBidRow>) -> Self {
         let bidding = latest.map_or_else(
             || Bidding::begin(Listing { item: ItemId(0), starting_bid: 0 }),
@@ -45,12 +45,12 @@ impl Track {
         }
     }
 
-    /// Another owner goes on from `latest`, with ids that were not used before.
+    /// Another owner continues from `latest`, with unused ids.
     pub(super) fn take_over(&mut self, fence: i64, latest: Option<&HighBidRow>) {
         *self = Track { next_id: self.next_id, ..Track::new(self.auction, fence, latest) };
     }
 
-    /// The change for what an auction did.
+    /// The change for an event of the auction.
     pub(super) fn change(&mut self, event: Event) -> Change {
         match event.kind {
             EventKind::ItemStarted => {
@@ -85,25 +85,25 @@ impl Track {
         self.change(Event { at_ms, kind, bidding })
     }
 
-    /// An item of the data set comes on sale.
+    /// Puts an item of the data set on sale.
     pub(super) fn start(&mut self, at_ms: Millis, item: i64) -> Change {
         let bidding = Bidding::begin(Listing { item: ItemId(item), starting_bid: item * 100 });
         self.change(Event { at_ms, kind: EventKind::ItemStarted, bidding })
     }
 
-    /// A bid is accepted.
+    /// Accepts a bid.
     pub(super) fn bid(&mut self, at_ms: Millis, bidder: i64, amount: i64) -> Change {
         self.bidding.bidder = UserId(bidder);
         self.bidding.amount = amount;
         self.next(at_ms, EventKind::NewHighBid, BidState::Open)
     }
 
-    /// Nobody bid for a while.
+    /// Gives the last call.
     pub(super) fn last_call(&mut self, at_ms: Millis) -> Change {
         self.next(at_ms, EventKind::LastCall, BidState::LastCall)
     }
 
-    /// The item is sold to whoever leads, or goes back when nobody does.
+    /// Sells the item to the leading bidder, or returns it to the list without one.
     pub(super) fn close(&mut self, at_ms: Millis) -> Change {
         if self.bidding.bidder == UNSOLD {
             self.next(at_ms, EventKind::NotSold, BidState::NotSold)
@@ -113,7 +113,7 @@ impl Track {
     }
 }
 
-/// The state of a listing in the store that goes with a change.
+/// The state of a listing after a change of this kind.
 pub(super) fn listing_state(kind: EventKind) -> i64 {
     match kind {
         EventKind::ItemStarted | EventKind::NewHighBid => codes::high_bid::OPEN,

@@ -1,4 +1,4 @@
-//! Users: names are unique, tokens find their holder, removed users are gone but counted.
+//! Users: names are unique, tokens lead to their user, removed users are hidden but counted.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::data::{CREDIT, FREE_ID, USERS};
 use super::relational_data;
 use crate::{Profile, Relational, StoreError, UserRow};
 
-/// Nobody has this id.
+/// An id of no user.
 const NOBODY: UserId = UserId(FREE_ID);
 
 fn named(id: i64, name: &str) -> UserRow {
@@ -128,7 +128,7 @@ pub(super) async fn removal<S: Relational + ?Sized>(store: &S) {
     assert_eq!(store.user_by_name("user3@example.org").await.unwrap().expect("user 4").user.id, UserId(4));
 }
 
-/// What was changed is there when the store is opened again, and so is what was loaded.
+/// Changes and loaded rows persist when the store is opened again.
 pub(super) async fn stay<S: Relational + ?Sized>(
     store: &S,
     open: &impl AsyncFn() -> Result<Arc<S>, StoreError>,

@@ -1,4 +1,5 @@
-//! The abuse: tasks of a runtime in this process. Everything is bounded: so many connections, so many attempts a second.
+//! The abuse: tasks of a runtime in this process, with bounded numbers of connections and of attempts per
+//! second.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,20 +14,20 @@ use tokio::time::{sleep, timeout};
 
 /// Connections that send a byte per second.
 const SLOW: usize = 500;
-/// Connections on which nothing is sent.
+/// Idle connections.
 const IDLE: usize = 10_000;
 /// Tasks of each other kind.
 const EACH: usize = 4;
-/// Between two attempts of a task: a nuisance, not a flood of the network.
+/// Pause between two attempts of a task: a nuisance, not a flood of the network.
 const PAUSE: Duration = Duration::from_millis(10);
-/// An answer to abuse is not waited for any longer.
+/// Time limit of an answer to abuse.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A body that is announced and begun.
+/// Announced length of a body that is only begun.
 const BODY_BYTES: u64 = 1 << 30;
 
 pub(super) const WORDS: &str = "The abuse: 500 connections that send a byte per second, 10,000 idle connections, and four tasks each that announce bodies of 1 GiB, use tokens that nobody has, and send headers without end, with 10 ms between attempts.";
 
-/// What became of the abuse, counted by words.
+/// Counts of the abuse's results, by words.
 #[derive(Clone, Default)]
 struct Ends(Arc<Mutex<BTreeMap<String, u64>>>);
 
@@ -42,7 +43,7 @@ impl Ends {
     }
 }
 
-/// Abuse that goes on until it is ended or dropped.
+/// Abuse that continues until it is ended or dropped.
 pub(super) struct Attack {
     runtime: Runtime,
     ends: Ends,
@@ -69,7 +70,7 @@ impl Attack {
         Ok(Attack { runtime, ends })
     }
 
-    /// What has become of it so far.
+    /// Its results so far.
     pub(super) fn words(&self) -> String {
         self.ends.words()
     }
@@ -82,7 +83,7 @@ impl Attack {
     }
 }
 
-/// Does it over and over, and counts how each ended.
+/// Repeats an attempt, and counts its results.
 async fn again<F: Future<Output = std::io::Result<String>>>(ends: &Ends, what: &str, once: impl Fn() -> F) {
     loop {
         let end = once().await.unwrap_or_else(|why| why.kind().to_string());
@@ -91,7 +92,7 @@ async fn again<F: Future<Output = std::io::Result<String>>>(ends: &Ends, what: &
     }
 }
 
-/// Opens idle connections one after the other, keeps them, and counts how they end.
+/// Opens idle connections one after the other, keeps them, and counts their endings.
 async fn hold(at: SocketAddr, ends: &Ends) {
     for _ in 0..IDLE {
         match TcpStream::connect(at).await {
@@ -109,7 +110,7 @@ async fn hold(at: SocketAddr, ends: &Ends) {
     std::future::pending::<()>().await;
 }
 
-/// A request's head, a byte per second, for as long as the node bears it.
+/// Sends a request's head, a byte per second, until the node ends the connection.
 async fn slow(at: SocketAddr) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(at).await?;
     stream
@@ -138,7 +139,7 @@ async fn endless(at: SocketAddr) -> std::io::Result<String> {
     pour(at, &head, line.as_bytes()).await
 }
 
-/// Sends a beginning and then the same piece until something is answered or the connection is closed.
+/// Sends a beginning and then the same piece until there is an answer or the connection is closed.
 async fn pour(at: SocketAddr, head: &str, piece: &[u8]) -> std::io::Result<String> {
     let (mut from, mut to) = TcpStream::connect(at).await?.into_split();
     let pouring = async {

@@ -14,22 +14,22 @@ use super::told::{Measured, Told};
 use crate::auction::ask::{bid_body, login_body};
 use crate::auction::pace::Beat;
 
-/// Everybody is there within this, in seconds, or something is wrong.
+/// Time limit for all tasks to be present, in seconds.
 const GATHERING_S: u64 = 60;
 
-/// How long bidders bid before it counts, in seconds.
+/// Warm-up of the bidding, in seconds.
 const WARM_UP_S: u64 = 3;
 
-/// How followers learn of news.
+/// The followers' source of news.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
     /// An event stream each.
     Stream,
-    /// A long poll after the other.
+    /// Successive long polls.
     Poll,
 }
 
-/// What all share.
+/// State shared by all tasks.
 pub(super) struct Scene {
     beat: Rc<Beat>,
     clients: Vec<Rc<Client>>,
@@ -60,14 +60,14 @@ impl Scene {
         })
     }
 
-    /// From now on it counts.
+    /// Begins the measurement.
     pub(super) fn begin(&self) {
         self.told.borrow_mut().measured = Measured::default();
         self.bids.set(0);
         self.faults.set(0);
     }
 
-    /// What came out since it began to count.
+    /// The figures since the begin of the measurement.
     pub(super) fn end(&self) -> Measured {
         Measured { bids: self.bids.get(), faults: self.faults.get(), ..self.told.borrow().measured.clone() }
     }
@@ -76,14 +76,14 @@ impl Scene {
         self.faults.set(self.faults.get() + 1);
     }
 
-    /// Something went wrong; a beat later it may be tried again.
+    /// Pauses for a beat after a failure.
     async fn rest(&self) {
         self.fault();
         self.beat.next().await;
     }
 }
 
-/// Brings all followers, then the bidders, and lets them begin.
+/// Starts all followers, then the bidders, and lets them begin.
 pub(super) async fn gather(scene: &Rc<Scene>, news: News) -> anyhow::Result<()> {
     for number in 0..scene.followers {
         let scene = Rc::clone(scene);
@@ -110,7 +110,7 @@ pub(super) async fn gather(scene: &Rc<Scene>, news: News) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Somebody who is logged in.
+/// A logged-in user.
 struct User {
     scene: Rc<Scene>,
     line: Connections,
@@ -151,14 +151,14 @@ impl User {
         serde_json::from_slice(answer.body()).ok()
     }
 
-    /// The bidding for the item on sale.
+    /// The present bidding for the item on sale.
     async fn look(&self) -> Option<BidUpdate> {
         let item: Item = self.read(&routes::current_item(self.scene.auction)).await?;
         let update: BidUpdate = self.read(&routes::next_bid(self.scene.auction, item.id, 0)).await?;
         is_open(&update).then_some(update)
     }
 
-    /// The state after one that was seen; `None` when the item is over or nothing came.
+    /// The state after `seen`; `None` if the item is over or there was no answer.
     async fn after(&self, seen: &BidUpdate) -> Option<BidUpdate> {
         self.read(&routes::next_bid(self.scene.auction, seen.item_id, seen.sequence)).await
     }
@@ -205,8 +205,8 @@ impl User {
         }
     }
 
-    /// Bids, and waits for the state after its bid. The raises differ, so that of bids on the same state more than one
-    /// is accepted.
+    /// Bids, and waits for the state after its bid. The raises differ, so that more than one of several bids
+    /// on the same state is accepted.
     async fn bid(self, mut turn: i64) {
         let path = routes::bids();
         let headers = [(TOKEN_HEADER, self.token.as_str()), JSON];

@@ -1,45 +1,45 @@
-//! Who was told of which state when.
+//! Times at which followers learned of each state.
 
 use std::collections::HashMap;
 
 use barograph_auction_api::BidUpdate;
 
-/// Bids that wait for an answer at once, at most: each bidder has one, and some are forgotten without an answer.
+/// Most bids that wait for an answer: each bidder has one, and some never get an answer.
 const MOST_SENT: usize = 100_000;
 
-/// A state's place: a number of the listing, and the sequence number within it.
+/// A state's position: the number of the listing, and the sequence number within it.
 pub(super) type Place = (i64, u32);
 
-/// A bid as it was sent: item, bidder, amount.
+/// A sent bid: item, bidder, amount.
 type Sent = (i64, i64, i64);
 
-/// A state that not everybody knows yet.
+/// A state that not all followers know yet.
 #[derive(Default)]
 struct State {
-    /// When its bid was sent, if it was seen before a later one by anybody.
+    /// Time at which its bid was sent, if any follower saw it before a later state.
     sent: Option<u64>,
-    /// When followers were told, in the order in which they were.
+    /// Times at which followers learned of it, in order.
     told: Vec<u64>,
 }
 
-/// What came out. Times in nanoseconds.
+/// The results. Times in nanoseconds.
 #[derive(Clone, Default)]
 pub(super) struct Measured {
-    /// From sending a bid to the last follower being told.
+    /// From sending a bid to the last follower's news.
     pub(super) last: Vec<f64>,
     /// … and to the median follower.
     pub(super) median: Vec<f64>,
-    /// States that nobody was told of before a later one.
+    /// States that no follower saw before a later one.
     pub(super) overtaken: u64,
-    /// States told to followers, all together.
+    /// States received by all followers together.
     pub(super) tellings: u64,
-    /// Bids that were taken into the queue.
+    /// Bids queued by the node.
     pub(super) bids: u64,
-    /// Answers that were missing or refused.
+    /// Missing or refusing answers.
     pub(super) faults: u64,
 }
 
-/// The account of all followers.
+/// Accounts of all followers.
 pub(super) struct Told {
     seen: Vec<Option<Place>>,
     sent: HashMap<Sent, u64>,
@@ -57,12 +57,12 @@ impl Told {
         }
     }
 
-    /// Followers who have been told anything.
+    /// Followers with any news so far.
     pub(super) fn present(&self) -> usize {
         self.seen.iter().flatten().count()
     }
 
-    /// A bid goes out.
+    /// Records a sent bid.
     pub(super) fn sends(&mut self, bid: Sent, now: u64) {
         if self.sent.len() >= MOST_SENT {
             self.sent.clear();
@@ -70,7 +70,7 @@ impl Told {
         self.sent.insert(bid, now);
     }
 
-    /// A follower is told of a state; `update` reads it, which is needed the first time only.
+    /// Records that a follower received a state; `update` parses it, which is needed the first time only.
     pub(super) fn saw(
         &mut self,
         follower: usize,
@@ -82,10 +82,10 @@ impl Told {
         let before = self.seen[follower].replace(place);
         let from = match before {
             Some((listing, sequence)) if listing == place.0 => sequence + 1,
-            // The first state somebody is told is old.
+            // The first state received is old.
             None => return,
             Some(_) => {
-                // Whoever has not been told of the listing before will not be.
+                // Followers that have not received the previous listing will not.
                 self.open.retain(|known, _| known.0 == place.0);
                 place.1
             }
@@ -106,7 +106,7 @@ impl Told {
         }
     }
 
-    /// Everybody knows this state.
+    /// Completes a state known to all followers.
     fn complete(&mut self, place: Place) {
         let Some(mut state) = self.open.remove(&place) else { return };
         let Some(sent) = state.sent else {

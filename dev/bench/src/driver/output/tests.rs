@@ -1,5 +1,5 @@
-//! Output of real runs, shortened to what is read and a little around it, with some failures put in. That of fortio
-//! and wrk2 is after their documentation.
+//! Output of real runs, shortened to the relevant lines and a few around them, with some failures added. That
+//! of fortio and wrk2 follows their documentation.
 
 use super::*;
 

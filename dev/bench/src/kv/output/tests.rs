@@ -1,4 +1,4 @@
-//! Output of real runs, shortened to what is read and a little around it.
+//! Output of real runs, shortened to the relevant lines and a few around them.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ fn columns_of_csv_are_found_by_their_titles() {
         ..Reading::default()
     };
     assert_eq!(csv(CSV, &job(None)).unwrap(), expected);
-    // A proxy does not know CONFIG.
+    // Proxies do not support CONFIG.
     let warned = format!("WARNING: Could not fetch server CONFIG\n{CSV}");
     assert_eq!(csv(&warned, &job(None)).unwrap(), expected);
 }

@@ -1,8 +1,10 @@
-//! Searches as others make them: doubling until a level fails, then halving the gap. What failed is never tried again.
+//! Search methods of other tools: doubling until a level fails, then halving the gap. A failed level is never
+//! tried again.
 
 use super::{Found, MOST_TRIALS, RESOLUTION};
 
-/// `passes` makes the trials of a level: did it pass, and how many trials that took.
+/// Searches by bisection. `passes` makes the trials of a level and returns whether it passed, and the number
+/// of trials.
 pub(super) fn bisection(bounds: (u32, u32), mut passes: impl FnMut(f64) -> (bool, u32)) -> Found {
     let (min, max) = (f64::from(bounds.0), f64::from(bounds.1));
     let (mut pass, mut fail): (f64, Option<f64>) = (0.0, None);

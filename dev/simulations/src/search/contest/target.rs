@@ -1,11 +1,11 @@
-//! Targets whose capacity is known, and the luck of their trials.
+//! Targets of known capacity, with random trials.
 
 use barograph_model::TrialResult;
 
-/// Shape of an edge: how the pass probability falls with the load.
+/// Shape of an edge: fall of the pass probability with the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
-    /// A logistic curve, which is what the search believes in.
+    /// A logistic curve, the model of the search.
     Logistic,
     /// The curve of a normal distribution: shorter tails.
     Normal,
@@ -18,34 +18,36 @@ pub(crate) enum Edge {
 pub(crate) enum Neighbours {
     /// There are none.
     None,
-    /// Nobody notices.
+    /// Present, without a gate.
     Unnoticed,
-    /// A validity gate notices, and the trials come back as not valid.
+    /// Present, with a validity gate that makes their trials invalid.
     Gated,
 }
 
-/// A made-up target; its capacity is drawn for each search.
+/// A simulated target; its capacity is drawn for each search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Target {
     /// Shape of the edge.
     pub(crate) edge: Edge,
     /// Width of the edge as a share of the capacity.
     pub(crate) softness: f64,
-    /// Share of trials that fail for no reason.
+    /// Share of spurious failures.
     pub(crate) spurious: f64,
     /// Its neighbours.
     pub(crate) neighbours: Neighbours,
 }
 
-/// Part of all trials in a stretch, mean length of a stretch, and the capacity left in it.
+/// Share of trials in stretches.
 const IN_STRETCHES: f64 = 0.2;
+/// Mean length of a stretch, in trials.
 const STRETCH: f64 = 4.0;
+/// Capacity left in a stretch, as a part.
 const CAPACITY_LEFT: f64 = 0.85;
 
 /// The step of SplitMix64: 2^64 over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What SplitMix64 makes of a state.
+/// Output of SplitMix64 for a state.
 fn mixed(state: u64) -> u64 {
     let mut z = state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -61,16 +63,17 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// Every cell and every search in it has luck of its own.
+    /// Trials with random numbers that depend on the cell and the search.
     pub(super) fn new(target: Target, cell: u32, search: u32) -> Self {
-        // Mixed, because neighbouring states of this generator are neighbouring places of one and the same sequence.
+        // Mixed, because neighbouring states of this generator are neighbouring places of one and the same
+        // sequence.
         let state = mixed(((u64::from(cell) << 32) | u64::from(search)).wrapping_add(GOLDEN));
         let mut trials = Trials { target, state, in_stretch: false };
         trials.in_stretch = trials.uniform() < IN_STRETCHES;
         trials
     }
 
-    /// Evenly between 0 and 1 (SplitMix64): good enough for coins, and the same everywhere.
+    /// A uniform number between 0 and 1 (SplitMix64): good enough for coins, and the same everywhere.
     fn uniform(&mut self) -> f64 {
         self.state = self.state.wrapping_add(GOLDEN);
         (mixed(self.state) >> 11) as f64 / (1u64 << 53) as f64
@@ -97,7 +100,7 @@ impl Trials {
         if self.uniform() < passes { TrialResult::Pass } else { TrialResult::Fail }
     }
 
-    /// The next trial that can be believed: did it pass, and how many trials it took.
+    /// The next valid trial: whether it passed, and the number of trials made.
     pub(super) fn believed(&mut self, level: f64, capacity: f64) -> (bool, u32) {
         let mut trials = 1;
         loop {
@@ -110,7 +113,7 @@ impl Trials {
 }
 
 impl Target {
-    /// Pass probability of a trial that does not fail for no reason.
+    /// Pass probability of a trial without spurious failure.
     fn passes(&self, level: f64, capacity: f64) -> f64 {
         let z = (level / capacity).ln() / self.softness;
         match self.edge {

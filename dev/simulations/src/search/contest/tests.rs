@@ -7,7 +7,7 @@ const SEARCHES: u32 = 40;
 
 const OURS: Contender = Contender::Ramped { trials: 30, prior: Prior::Even };
 
-/// Edges, their softness, the share of spurious failures, and how wide intervals are at the most: their median.
+/// Edges, their softness, the share of spurious failures, and the largest median width of intervals.
 const EDGES: [(Edge, f64, f64, f64); 9] = [
     (Edge::Logistic, 0.01, 0.00, 0.060),
     (Edge::Logistic, 0.01, 0.10, 0.080),
@@ -24,8 +24,8 @@ fn target(edge: Edge, softness: f64, spurious: f64) -> Target {
     Target { edge, softness, spurious, neighbours: Neighbours::None }
 }
 
-/// With 30 trials and up to 10 % spurious failures hardly any search is off by more than a tenth, and the intervals hold
-/// what they say, whatever the shape of the edge.
+/// With 30 trials and up to 10 % spurious failures hardly any search is off by more than a tenth, and the
+/// intervals have their stated coverage, for any shape of the edge.
 #[test]
 fn thirty_trials_find_every_edge_and_their_intervals_hold() {
     let (mut gross, mut held, mut drifted) = (0.0, 0.0, 0.0);
@@ -43,8 +43,8 @@ fn thirty_trials_find_every_edge_and_their_intervals_hold() {
     assert!(drifted <= 0.03, "{drifted} of the searches tell a change that never was");
 }
 
-/// Two searches a pair, of targets of which one holds so many times what the other does: the interval of their ratio holds
-/// it as often as it says, targets that are the same are hardly ever told apart, and ones that are not mostly are.
+/// Pairs of searches on targets with a known ratio of capacities: the interval of their ratio has its stated
+/// coverage, equal targets are hardly ever found different, and different ones mostly are.
 #[test]
 fn the_ratio_of_two_searches_lies_in_its_interval() {
     const PAIRS: u32 = 20;
@@ -84,7 +84,7 @@ fn with_a_gate_bad_neighbours_do_no_harm() {
     assert!(found.gross <= 0.025 && found.coverage.unwrap() >= 0.85, "{found:?}");
 }
 
-/// What the others make of the same targets: without spurious failures they are exact, with them they are not.
+/// The other methods on the same targets: without spurious failures they are exact, with them they are not.
 #[test]
 fn searches_that_try_each_level_once_are_led_astray() {
     let (calm, unlucky) = (target(Edge::Logistic, 0.01, 0.0), target(Edge::Logistic, 0.01, 0.1));
@@ -95,7 +95,7 @@ fn searches_that_try_each_level_once_are_led_astray() {
     assert!(gross(Contender::FindMax, unlucky) > 0.25);
 }
 
-/// A trial that is not valid is made again for all of them, and counted.
+/// All of them repeat invalid trials, and count them.
 #[test]
 fn with_a_gate_the_others_take_more_trials_and_find_the_same() {
     let gated = Target { neighbours: Neighbours::Gated, ..target(Edge::Logistic, 0.01, 0.0) };

@@ -1,47 +1,48 @@
-//! The plan of a load command: what was typed, as a plan says it.
+//! The plan of a load command, from its arguments.
 
 use barograph_model::Nanos;
 use barograph_workload::TypedLoad;
 
 use crate::args::LoadCommandArgs;
 
-/// Fewer users are there at once; more come within a second, so that their connections are not all opened together.
+/// Largest number of users that start at once; more arrive within a second, so that connections are not all
+/// opened together.
 const AT_ONCE: u32 = 200;
 
-/// Users that think become active within one think time, and within so long at the most.
+/// Longest ramp for users with a think time, who arrive within one think time.
 const LONGEST_RAMP: Nanos = Nanos::from_secs(60);
 
-/// A window needs some intervals for the test of steadiness, and the screen wants news; more than this many a second
-/// would be work for nobody.
+/// Intervals of a window: enough for the test of steadiness and for updates of the screen, and no more than
+/// needed.
 const INTERVALS_PER_WINDOW: u64 = 10;
 
-/// What is in flight at the end may take so long, at the most.
+/// Longest time for operations in flight at the end.
 const LONGEST_DRAIN: Nanos = Nanos::from_secs(2);
 
-/// A trial of a search, where nobody says how long.
+/// Default length of a trial in a search.
 const TRIAL: Nanos = Nanos::from_secs(5);
 
-/// A measured window, where nobody says how long.
+/// Default length of a measured window.
 const WINDOW: Nanos = Nanos::from_secs(10);
 
-/// Load before a measured window, unless its length is typed.
+/// Default length of the warm-up.
 const WARM_UP: Nanos = Nanos::from_secs(1);
 
-/// The longest interval: the screen wants news.
+/// Longest interval in milliseconds, bounded for updates of the screen.
 const MOST_INTERVAL_MS: u64 = 1_000;
 
-/// Trials of a search at the most: the ramp finds the magnitude, each trial halves what is left.
+/// Most trials of a search: the ramp finds the magnitude, and each trial halves the rest.
 const MOST_TRIALS: u32 = 10;
 
-/// The first ramp of a search: so steady that the level at which the target gives way can be told.
+/// Length of the first ramp of a search in seconds: slow enough to show at which level the target gives way.
 const SEARCH_RAMP_S: u64 = 10;
 
-/// The plan as text, to be read like any other. `runs` is the folder of its record.
+/// Returns the plan as text, to be read like any other. `runs` is the folder of its record.
 pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, runs: &str) -> String {
     let (usual, warm_up) = match (args.search, args.operations) {
         (true, _) => (TRIAL, WARM_UP),
         (false, None) => (WINDOW, WARM_UP),
-        // They take what they take.
+        // Operations determine their own duration.
         (false, Some(_)) => (Nanos::ZERO, Nanos::ZERO),
     };
     let window = args.duration.unwrap_or(usual);
@@ -69,7 +70,7 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
     )
 }
 
-/// Whole seconds, rounded up.
+/// Rounds up to whole seconds.
 fn whole(time: Nanos) -> u64 {
     time.0.div_ceil(1_000_000_000)
 }
@@ -78,9 +79,9 @@ fn fixed(args: &LoadCommandArgs, users: u32) -> String {
     let (unit, level, ramp_s) = match args.rate {
         Some(rate) => ("rate", f64::from(rate), 0),
         None => {
-            // A number of operations begins with all of its users.
+            // A number of operations begins with all users at once.
             let together = u64::from(users > AT_ONCE && args.operations.is_none());
-            // Spread over a think time, or they would come back in waves for ever.
+            // Spread over a think time, as users would otherwise keep coming in waves.
             let ramp_s = args.think.map_or(together, |think| whole(think.min(LONGEST_RAMP)).max(together));
             ("users", users.into(), ramp_s)
         }
@@ -215,7 +216,7 @@ mod tests {
             ("errors", "--errors 7%"),
             ("search", "--search"),
         ];
-        // What is shown and kept; other tests are about it.
+        // Options for display and storage; other tests cover them.
         let shown = "report keep_record format json quiet live live_at export_to export_label";
         for argument in LoadCommandArgs::augment_args(clap::Command::new("x")).get_arguments() {
             let id = argument.get_id().as_str();

@@ -1,4 +1,4 @@
-//! The figures of a finished load command, from its record, as JSON and as a table.
+//! Figures of a finished load command, from its record, as JSON and as a table.
 
 mod figures;
 mod traffic;
@@ -12,22 +12,23 @@ use crate::words::{NONE, bytes, count, figure, percent, time, wrapped};
 use figures::{Figures, Operation, QUANTILES, Times, cell, times};
 use traffic::Traffic;
 
-/// Sentences are wrapped here: no terminal in use is narrower than most people like to read.
+/// Width at which sentences wrap, which suits most terminals.
 const WIDTH: usize = 100;
 
+/// Bytes of a mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// Below so many users, what a run needs anyway is most of the memory that it added per user.
+/// Smallest number of users for a figure of memory per user; below it the fixed memory of a run dominates.
 const USERS_FOR_A_SHARE: u32 = 1_000;
 
-/// Stands below the name of a row.
+/// Indentation below the name of a row.
 const BEGIN: &str = "                ";
 
-/// What is printed at the end. Its keys are a promise: they keep their meaning, later versions may add others.
-/// Figures are of the deciding measured window; what was not measured is null.
+/// Printed result. Its keys are a promise: they keep their meaning, and later versions may add others.
+/// Figures are those of the deciding window; figures that were not measured are null.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    /// What was loaded.
+    /// Target of the load.
     pub(crate) request: String,
     /// `users` or `starts/s`.
     pub(crate) unit: &'static str,
@@ -38,23 +39,23 @@ pub(crate) struct Summary {
     pub(crate) users: u32,
     /// Length of the window.
     pub(crate) seconds: f64,
-    /// The operations asked for; null where a time was.
+    /// Number of operations asked for; null for a load by time.
     #[serde(rename = "operations_asked")]
     pub(crate) asked: Option<u64>,
-    /// From the first start to the last end of the operations asked for; null where not all of them ended.
+    /// Time from the first start to the last end of the operations asked for; null if not all of them ended.
     pub(crate) elapsed_s: Option<f64>,
-    /// The time was up before the operations asked for had ended.
+    /// Whether the time ended before the operations asked for did.
     pub(crate) ended_by_time: bool,
-    /// Of all operations together.
+    /// Figures of all operations together.
     #[serde(flatten)]
     pub(crate) whole: Figures,
     /// Operations that ended well and within the limit.
     pub(crate) goodput_per_s: f64,
     /// Operations started per second.
     pub(crate) achieved_rate: f64,
-    /// Of each operation.
+    /// Figures of each operation.
     pub(crate) operations: Vec<Operation>,
-    /// Why operations failed, with the first few reasons; of the whole load, warm-up included.
+    /// Failures with their first few reasons, over the whole load including warm-up.
     pub(crate) failures: Vec<FailureReason>,
     /// Arrivals that waited for a free user.
     pub(crate) late: u64,
@@ -64,55 +65,56 @@ pub(crate) struct Summary {
     pub(crate) skipped: u64,
     pub(crate) lag_p50_ms: f64,
     pub(crate) lag_p99_ms: f64,
-    /// CPU time of this whole program per request, user and system, in microseconds.
+    /// CPU time of this process per request, user and system, in microseconds.
     pub(crate) cpu_us_per_request: Option<f64>,
-    /// Cores this program used.
+    /// Cores used by this process.
     pub(crate) driver_cores: Option<f64>,
-    /// Memory of this program at the end of the window.
+    /// Memory of this process at the end of the window.
     pub(crate) rss_mib: Option<f64>,
     /// Memory added per user.
     pub(crate) bytes_per_user: Option<f64>,
     /// Connections open at the end of the window.
     pub(crate) connections: Option<u64>,
-    /// What connections carried, and how many were made.
+    /// Bytes and connections of the window.
     pub(crate) traffic: Option<Traffic>,
-    /// Every rule held.
+    /// Whether every rule held.
     pub(crate) passed: bool,
-    /// The measurement can be believed.
+    /// Whether the measurement is valid.
     pub(crate) valid: bool,
     /// The answer in a sentence.
     pub(crate) verdict: String,
-    /// Why it did not pass or cannot be believed.
+    /// Reasons why it did not pass or is not valid.
     pub(crate) reasons: Vec<String>,
-    /// Only after a search.
+    /// Result of a search; absent for other loads.
     pub(crate) search: Option<Found>,
-    /// The level was changed while the window was measured, so its figures are of more than one load.
+    /// Whether the level changed during the window, so that the figures cover more than one load.
     pub(crate) level_changed: bool,
-    /// The run was ended by a signal, so the window may be shorter than asked for.
+    /// Whether a signal ended the run, so that the window may be shorter than asked for.
     pub(crate) interrupted: bool,
-    /// How long a user paused after a failure, where users went on at once otherwise.
+    /// Pause of a user after a failure, if users otherwise continue at once.
     pub(crate) failure_pause_s: Option<f64>,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Found {
-    /// The capacity: its median, or without an interval the highest level that passed and was believed.
+    /// Capacity: its median or, without an interval, the highest valid level that passed.
     pub(crate) highest: Option<u32>,
     pub(crate) lowest_fail: Option<u32>,
     pub(crate) bounded_by: String,
     pub(crate) trials: u32,
     pub(crate) confirmed: bool,
-    /// The 95 % interval of the capacity; without an upper end where nobody knows how far it goes.
+    /// 95 % interval of the capacity; the upper end is null if unknown.
     pub(crate) interval: Option<[Option<f64>; 2]>,
-    /// Its lower end, rounded down.
+    /// Lower end of the interval, rounded down.
     pub(crate) safe: Option<u32>,
 }
 
 impl Summary {
-    /// Of a record; `None` when its run came to no verdict or measured nothing. `request` is what was loaded.
+    /// Builds the summary of a record; `None` if its run has no verdict or no window. `request` is the target
+    /// of the load.
     pub(crate) fn of(run: &Run, request: &str, failures: Vec<FailureReason>) -> Option<Self> {
-        // A search whose every trial failed rests on none; the last one says most.
+        // A search without a pass has no deciding trial; the last one is the most informative.
         let trial = run.deciding_trial().or_else(|| run.trials().last())?;
         let window = &trial.window;
         let middle = |row: &&IntervalRow| {
@@ -176,7 +178,7 @@ impl Summary {
             search: verdict.search.as_ref().map(|search| Found {
                 highest: verdict.capacity,
                 lowest_fail: search.lowest_fail,
-                bounded_by: search.bounded_by.clone(),
+                bounded_by: search.bounded_by.to_string(),
                 trials: search.trials,
                 confirmed: search.confirmed,
                 interval: search
@@ -191,12 +193,13 @@ impl Summary {
         }
     }
 
-    /// For a pull request: the table in a block that keeps its columns, the answer below it.
+    /// Formats for a pull request: the table in a code block, which keeps its columns, and the answer below
+    /// it.
     pub(crate) fn markdown(&self, noun: Noun) -> String {
         format!("```text\n{}\n```", self.text(noun).replace("```", "'''"))
     }
 
-    /// As a table for people. `noun` is what a request is called.
+    /// Formats as a table. `noun` is the name of a request.
     pub(crate) fn text(&self, noun: Noun) -> String {
         let times = if self.operations.len() > 1 { self.operations_table() } else { self.times_table() };
         let mut text = format!("{}\n\n{times}\n", self.request);
@@ -250,7 +253,7 @@ impl Summary {
         table
     }
 
-    /// Each operation with its response time, and all together.
+    /// Response time of each operation, and of all together.
     fn operations_table(&self) -> String {
         let row = |name: &str, count_per_s: f64, figures: &Figures| {
             let counts = [figure(count_per_s), count(figures.errors)].map(|text| cell(&text)).concat();
@@ -295,7 +298,7 @@ impl Summary {
             parts.push(format!("late {}", count(self.late)));
             parts.push(format!("dropped {}", count(self.dropped)));
         }
-        // Users who ask again at once never wait for their start.
+        // Users who continue at once have no start lag.
         let lag = if self.lag_p99_ms > 0.0 { time(self.lag_p99_ms) } else { NONE.to_owned() };
         parts.push(format!("start lag p99 {lag}"));
         parts
@@ -437,7 +440,7 @@ verdict         passed, valid
         assert_eq!(summary.markdown(REQUEST).matches("```").count(), 2);
     }
 
-    /// Half as many of another operation, which take longer.
+    /// Figures with a second operation, half as frequent and slower.
     fn of_two(times: (Times, Times)) -> Summary {
         let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
         let put = KeptOp {
@@ -492,7 +495,7 @@ failed          100 (0.133 %)   refused 90
         assert!(text.ends_with("5,000 starts/s were carried.\n  the driver was the limit"));
     }
 
-    /// An upper end above all that was allowed would be that of the first belief.
+    /// An upper end beyond the allowed levels would be that of the prior.
     #[test]
     fn an_interval_that_nobody_knows_the_end_of_has_none() {
         let interval = |at_least: bool, beyond: f64| {
@@ -516,12 +519,12 @@ failed          100 (0.133 %)   refused 90
         assert_eq!(interval(true, 0.0), Some([Some(90.0), None]));
     }
 
-    /// The keys are promised in docs/http-command.md.
+    /// The keys are documented in docs/http-command.md.
     #[test]
     fn the_keys_of_the_json_are_stable() {
         let json = serde_json::to_value(summary()).unwrap();
         let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        // Their order is not promised.
+        // Their order is not part of the promise.
         keys.sort_unstable();
         let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped elapsed_s ended_by_time error_share \
             errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations operations_asked outcomes p50_ms p90_ms p95_ms \

@@ -1,4 +1,4 @@
-//! How a study was begun on this machine: what `--resume` needs and the shared record of a study does not have.
+//! State at the start of a study that `--resume` needs and that its shared record omits.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::prepare::Asked;
 use super::{header, refused, write};
 use crate::commands::Failed;
 
-/// The working folder and the arguments.
+/// Working folder and arguments.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begin {
-    /// Paths in plans and overrides count from it.
+    /// Base of relative paths in plans and overrides.
     pub(super) folder: String,
     file: String,
     sets: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct Begin {
 }
 
 impl Begin {
-    /// A study that begins in this folder.
+    /// Returns the state of a study that begins in this folder.
     pub(super) fn of(asked: &Asked) -> Self {
         Begin {
             folder: std::env::current_dir().unwrap_or_default().display().to_string(),
@@ -40,7 +40,7 @@ impl Begin {
         write(study, STUDY_BEGIN, &(text.map_err(refused)? + "\n"))
     }
 
-    /// That of the study in this folder; older versions have it in the header.
+    /// Reads the state of the study in this folder; older versions have it in the header.
     pub(super) fn read(study: &Path) -> Result<Self, Failed> {
         let path = study.join(STUDY_BEGIN);
         let read = match std::fs::read(&path) {

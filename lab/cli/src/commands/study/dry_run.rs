@@ -1,4 +1,4 @@
-//! What a study would do, in words.
+//! Description of a study before it is run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,10 +12,10 @@ use barograph_study::{Progress, Schedule, places};
 
 use super::prepare::Prepared;
 
-/// Blocks whose order is shown.
+/// Number of blocks whose order is shown.
 const SHOWN: u32 = 5;
 
-/// Says it.
+/// Prints the description.
 pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: &Path) -> String {
     let study = &prepared.study;
     let mut text = String::new();
@@ -108,8 +108,8 @@ fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
     line("", &again);
 }
 
-/// How long the load lasts, where `expected` are the seconds of a run of each configuration: until all blocks are made, and
-/// where a width is sought until the most of them are.
+/// Duration of the load, with `expected` seconds per run of each configuration: for all blocks or, if a width
+/// is sought, for the largest number of blocks.
 fn duration(study: &Study, expected: &[f64]) -> String {
     let seconds = Progress::new(study, &[]).seconds_left(expected);
     let time = |seconds: f64| span(Nanos::from_secs_f64(seconds));
@@ -148,7 +148,7 @@ fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// By how much the figures of each configuration are divided, where the plans say so.
+/// Divisor of the figures of each configuration, if it is a key of the plans.
 fn divided(prepared: &Prepared, metric: &MetricPlan, line: &mut impl FnMut(&str, &str)) {
     let Some(Divisor::Planned(key)) = &metric.per else { return };
     let numbers =

@@ -1,4 +1,5 @@
-//! A study against this machine: every configuration's plan read and checked before anything is run.
+//! Preparation of a study on this machine: every configuration's plan is read and checked before the first
+//! run.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::args::StudyArgs;
 use crate::catalog::WORKLOADS;
 use crate::commands::{Failed, check};
 
-/// What was typed.
+/// Typed arguments.
 pub(super) struct Asked {
     pub(super) file: PathBuf,
     pub(super) sets: Vec<String>,
@@ -36,13 +37,13 @@ impl Asked {
     }
 }
 
-/// A study that is possible here, but for what is missing.
+/// A study that is possible here, except for missing requirements.
 pub(super) struct Prepared {
     pub(super) study: Study,
-    /// The text of its plan.
+    /// Text of its plan.
     pub(super) text: String,
     pub(super) sets: Vec<String>,
-    /// The loads of each configuration, by its place.
+    /// Loads of each configuration, by its index.
     pub(super) checked: Vec<Vec<CheckedLoad>>,
 }
 
@@ -87,7 +88,7 @@ fn of_study(why: &Refused) -> Failed {
     refused(anyhow!("the study cannot be carried out\n{why}"))
 }
 
-/// Leaves the levels that `--only` names.
+/// Removes the levels that `--only` does not name.
 fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
     let refuse = |allowed: String| {
         of_study(&Refused(vec![Refusal {
@@ -119,7 +120,7 @@ fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
     Ok(study)
 }
 
-/// Why an override cannot be: a factor varies its key.
+/// Refuses an override whose key a factor varies.
 fn varied(study: &Study, set: &str) -> Option<Refusal> {
     let (key, value) = set.split_once('=')?;
     let factor = varying(study, key.trim())?;
@@ -141,12 +142,12 @@ fn varying<'s>(study: &'s Study, key: &str) -> Option<&'s Factor> {
     study.factors.iter().find(varies)
 }
 
-/// Is `key` the same as `table`, or one below it?
+/// Whether `key` equals `table` or is below it.
 fn holds(table: &str, key: &str) -> bool {
     key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Refuses a metric at this place of the study.
+/// Refuses the metric at this index of the study.
 fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: String) -> Failed {
     of_study(&Refused(vec![Refusal {
         place: study.name.clone(),
@@ -157,8 +158,7 @@ fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: Stri
     }]))
 }
 
-/// The study with a metric of each load in the place of one that names none, where the plan has several. A metric is of the
-/// loads that measure it.
+/// Replaces a metric that names no load by one for each load that measures it, if the plan has several loads.
 fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, Failed> {
     if loads.len() == 1 {
         return Ok(study);
@@ -178,7 +178,7 @@ fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, Failed> {
     Ok(each)
 }
 
-/// Why runs with this load have no such metric of it: the key at fault, its value and what is allowed.
+/// Reason why runs with this load lack the metric: the key at fault, its value and the allowed values.
 fn unmeasured(metric: &MetricPlan, load: &CheckedLoad) -> Option<(&'static str, String, String)> {
     let (workload, plan) = (&load.workload, &load.checked.plan);
     let ops: Vec<&str> = workload.ops().iter().map(|op| op.name).collect();
@@ -244,8 +244,8 @@ fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Refuses metrics that are divided by what no configuration has as a number above 0. One that only some have is no mistake:
-/// a level may be to have none of something.
+/// Refuses metrics with a divisor that is not a number above 0 in any configuration. If some configurations
+/// have it, the metric is accepted, as a level may set a number to zero.
 fn divisible(prepared: &Prepared) -> Result<(), Failed> {
     for (at, metric) in prepared.study.metrics.iter().enumerate() {
         let Some(Divisor::Planned(key)) = &metric.per else { continue };
@@ -267,8 +267,8 @@ fn divisible(prepared: &Prepared) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Refuses configurations of which some get another driver than others where the plan leaves it open: they would differ in
-/// it as well, and nobody could tell what made the difference.
+/// Refuses configurations with different drivers if the plan leaves the driver open: the effect of the
+/// factors could not be separated from that of the driver.
 fn alike(prepared: &Prepared) -> Result<(), Failed> {
     type Decided = fn(&Plan) -> String;
     let decided: [(&str, Decided); 2] = [
@@ -299,7 +299,7 @@ fn alike(prepared: &Prepared) -> Result<(), Failed> {
     if refusals.is_empty() { Ok(()) } else { Err(of_study(&Refused(refusals))) }
 }
 
-/// Which value which configurations have; nothing where all have the same.
+/// Values with their configurations; `None` if all are equal.
 fn unlike(names: &[&str], values: &[String]) -> Option<String> {
     let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
     for (&name, value) in names.iter().zip(values) {
@@ -314,7 +314,7 @@ fn unlike(names: &[&str], values: &[String]) -> Option<String> {
 }
 
 impl Prepared {
-    /// What a key is in the plan of each configuration, by its name; nothing where it is no number there.
+    /// A key's value in the plan of each configuration, by its name; `None` if it is not a number there.
     pub(super) fn numbers(&self, load: Option<&str>, key: &str) -> Vec<(&str, Option<f64>)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.as_str());
         names.enumerate().map(|(at, name)| (name, self.number(at, load, key))).collect()
@@ -329,7 +329,7 @@ impl Prepared {
         }
     }
 
-    /// The plan of a configuration, checked here and now, with further overrides.
+    /// Checks the plan of a configuration with further overrides, at this moment.
     pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<Vec<CheckedLoad>, Failed> {
         let configuration = &self.study.configurations[at];
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
@@ -344,17 +344,17 @@ impl Prepared {
         })
     }
 
-    /// The unit beside the figures of a metric.
+    /// Unit of a metric's figures.
     pub(super) fn unit(&self, metric: &MetricPlan) -> String {
         metric.unit().replace(Metric::Capacity.unit(), self.counted())
     }
 
-    /// What capacities count.
+    /// Unit of capacities.
     pub(super) fn counted(&self) -> &'static str {
         counted(self.checked.iter().map(|loads| loads[0].checked.plan.unit_of_all()))
     }
 
-    /// The plans as resolved, by the configuration's name.
+    /// Resolved plans, by the configuration's name.
     pub(super) fn plans(&self) -> Vec<(String, String)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
         let text = |loads: &Vec<CheckedLoad>| match &loads[..] {
@@ -362,6 +362,11 @@ impl Prepared {
             _ => loads[0].checked.plan.of_run.clone(),
         };
         names.zip(self.checked.iter().map(text)).collect()
+    }
+
+    /// Whether a plan asks for absolute paths in its record.
+    pub(super) fn has_absolute_paths(&self) -> bool {
+        self.checked.iter().flatten().any(|load| load.checked.plan.has_absolute_paths)
     }
 
     /// What this machine lacks, each with the configuration.
@@ -375,7 +380,7 @@ impl Prepared {
         Ok(all)
     }
 
-    /// Seconds of load of a run, by place; the control's last.
+    /// Expected seconds of load of a run, by index; the control's last.
     pub(super) fn expected(&self) -> Vec<f64> {
         let seconds = |at: usize| barograph_spec::estimate(&self.checked[at][0].checked.plan).as_secs_f64();
         let all = (0..self.checked.len()).map(seconds);
@@ -383,7 +388,7 @@ impl Prepared {
     }
 }
 
-/// What capacities count: what the plans do, where all do the same.
+/// Unit of capacities: that of the plans, if all have the same.
 pub(super) fn counted(mut units: impl Iterator<Item = LoadUnit>) -> &'static str {
     match units.next() {
         Some(first) if units.all(|unit| unit == first) => first.name(),
@@ -391,12 +396,12 @@ pub(super) fn counted(mut units: impl Iterator<Item = LoadUnit>) -> &'static str
     }
 }
 
-/// Where the records of a study's runs go, as an override.
+/// Override for the folder of a study's records.
 pub(super) fn into(runs: &Path) -> String {
     format!("runs={}", toml::Value::String(runs.display().to_string()))
 }
 
-/// A failure that means that the study cannot go on either, and not only that this run was none.
+/// Whether a failure ends the study, and not only this run.
 pub(super) fn ends_the_study(code: ExitCode) -> bool {
     matches!(code, ExitCode::Refused | ExitCode::CannotWrite | ExitCode::Bug)
 }

@@ -1,4 +1,4 @@
-//! Makes the runs of a study: ordinary runs with ordinary records, one after the other.
+//! Runs of a study: ordinary runs with ordinary records, one after another.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::commands::{Failed, show};
 use crate::terminal::{self, Terminal};
 use crate::watch::{Watch, place};
 
-/// Why a study cannot go on.
+/// A failure that ends a study.
 pub(super) struct StudyFailed(pub(super) Failed);
 
 impl From<RecordError> for StudyFailed {
@@ -34,16 +34,16 @@ impl From<Failed> for StudyFailed {
     }
 }
 
-/// Who looks on at all runs of a study.
+/// Followers of all runs of a study.
 pub(super) struct Watched {
-    /// One page for all of them.
+    /// One page for all runs.
     pub(super) page: Option<Arc<Page>>,
-    /// Whoever is sent their figures.
+    /// Receivers of their figures.
     pub(super) export_to: Vec<Receiver>,
 }
 
 impl Watched {
-    /// Says a line on the page.
+    /// Shows a line on the page.
     fn say(&self, line: &str) {
         if let Some(page) = &self.page {
             page.say(line);
@@ -51,7 +51,7 @@ impl Watched {
     }
 }
 
-/// The runs of a study.
+/// Runs of a study.
 pub(super) struct Runs<'p> {
     prepared: &'p Prepared,
     folder: PathBuf,
@@ -59,14 +59,14 @@ pub(super) struct Runs<'p> {
     runtime: Runtime,
     stop: StopHandle,
     heard: Stop,
-    /// Runs this process has begun.
+    /// Number of runs begun by this process.
     begun: u32,
     watched: Watched,
     next: Option<Start>,
 }
 
 impl<'p> Runs<'p> {
-    /// Into this folder. From here on an interrupt stops the study in order.
+    /// Prepares runs with their records in this folder. From here on an interrupt stops the study in order.
     pub(super) fn new(prepared: &'p Prepared, folder: &Path, watched: Watched) -> Result<Self, Failed> {
         let (stop, heard) = Stop::new();
         let runtime = runtime()?;
@@ -79,13 +79,13 @@ impl<'p> Runs<'p> {
         Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, watched, next: None })
     }
 
-    /// Has somebody said stop since the last run?
+    /// Whether the user has stopped the study since the last run.
     fn is_stopped(&self) -> bool {
         let heard = self.heard.or(tokio::task::yield_now());
         self.runtime.block_on(heard).is_err()
     }
 
-    /// Says what comes and how long all of it still takes.
+    /// Announces the next run and the remaining time.
     fn announce(&self, wanted: &Wanted, left: &Progress) {
         let Study { repeats, warm_up_blocks, .. } = &self.prepared.study;
         let again = if wanted.attempt > 1 { ", once more because it could not be used" } else { "" };
@@ -98,7 +98,7 @@ impl<'p> Runs<'p> {
             false => format!("{} of {blocks}", block(wanted)),
         };
         let seconds = left.seconds_left(&self.expected);
-        // Of further blocks nobody knows how many there will be; this run is left in any case.
+        // The number of further blocks is unknown; this run remains in any case.
         let this = self.expected.get(wanted.configuration).copied().filter(|_| repeats.width.is_some());
         let time = span(Nanos::from_secs_f64(seconds.max(this.unwrap_or(0.0))));
         let more = if this.is_some() { ", and more while intervals are too wide" } else { "" };
@@ -107,10 +107,10 @@ impl<'p> Runs<'p> {
         self.watched.say(&line);
     }
 
-    /// Which run of how many this is.
+    /// Position of this run in the study.
     fn turn(&self, wanted: &Wanted, left: &Progress) -> Turn {
         let number = number(left);
-        // More blocks may follow until the intervals are narrow enough.
+        // Blocks may follow until the intervals are narrow enough.
         let least = if self.prepared.study.repeats.width.is_some() { "at least " } else { "" };
         Turn {
             words: format!("run {number} of {least}{}", left.runs().max(number)),
@@ -119,14 +119,14 @@ impl<'p> Runs<'p> {
     }
 }
 
-/// The number of the next run.
+/// Number of the next run.
 fn number(left: &Progress) -> usize {
     left.warmed_up().len() + left.ended().len() + 1
 }
 
 impl Runs<'_> {
-    /// Lets those look on who were asked to. After the first run it goes on without receivers if they cannot: what looks on is
-    /// not worth the rest of a study.
+    /// Starts the requested followers. After the first run, receivers that fail are left out: they are not
+    /// worth the rest of a study.
     fn watch(&self, wanted: &Wanted, left: &Progress) -> Result<Watch, Failed> {
         let page = &self.watched.page;
         if let Some(page) = page {
@@ -166,7 +166,7 @@ impl Runner for Runs<'_> {
         screen.finish();
         let finished = finished.map_err(Failed::from)?;
         let ended = Box::new(self.ended(&finished, wanted.configuration, started));
-        // The page says so too, and goes on with the next run.
+        // The page shows it too, and continues with the next run.
         let line = told(&ended);
         terminal::say(&line);
         self.watched.say(line.trim_start());
@@ -180,7 +180,7 @@ impl Runner for Runs<'_> {
 }
 
 impl Runs<'_> {
-    /// What a run of the configuration at this place came to, from its record.
+    /// Result of a run of the configuration at this index, from its record.
     fn ended(&self, finished: &Finished, configuration: usize, started: RunStarted) -> RunEnded {
         let mut ended = RunEnded {
             started,
@@ -205,7 +205,7 @@ impl Runs<'_> {
                 return ended;
             }
         };
-        // The study goes on without the page; `barograph report` makes it later.
+        // The study continues without the page; `barograph report` writes it later.
         if let Err(failed) = show::write_report(&run, &run.dir) {
             terminal::complain(&failed.why);
         }
@@ -216,7 +216,7 @@ impl Runs<'_> {
             let bound = verdict.search.as_ref().filter(|search| search.at_least);
             ended.at_least = bound.map(|search| search.bounded_by.clone());
             if !verdict.valid {
-                // Rules that did not hold are no reason to drop a run.
+                // Rules that did not hold are not a reason to drop a run.
                 ended.reasons.extend(verdict.doubts.iter().cloned());
                 if verdict.doubts.is_empty() {
                     ended.reasons.push(verdict.sentence.clone());
@@ -242,13 +242,13 @@ impl Runs<'_> {
     }
 }
 
-/// The block of a run, by the name that is said of it.
+/// Name of a run's block.
 fn block(wanted: &Wanted) -> String {
     let kind = if wanted.warm_up { "warm-up block" } else { "block" };
     format!("{kind} {}", wanted.block)
 }
 
-/// A run in a line.
+/// A run in one line.
 fn told(ended: &RunEnded) -> String {
     let word = match (ended.valid, ended.passed) {
         _ if ended.started.warm_up => "warm-up, not judged",

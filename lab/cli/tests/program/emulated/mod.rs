@@ -1,4 +1,4 @@
-//! What boots machines, which takes minutes where they are emulated.
+//! Tests that boot machines, which takes minutes if they are emulated.
 
 mod actions;
 mod deployments;

@@ -1,4 +1,4 @@
-//! A driver's one control connection, from the order to the last interval.
+//! A driver's control connection, from the order to the last interval.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,16 +22,16 @@ use crate::fleet::order::{Ready, Receipt};
 use crate::fleet::wire::{Trouble, Wire};
 use crate::{HarnessError, connections};
 
-/// That it lives is said so often.
+/// Heartbeat interval.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Counting connections may take this part of the time: where there are many, they are counted less often.
+/// Inverse of the share of time that counting connections may take; many connections are counted less often.
 const COUNTING: u64 = 100;
 
-/// A beginning must not be further ahead than this.
+/// Largest time until the start of a load.
 const FARTHEST: Nanos = Nanos::from_secs(60);
 
-/// A driver and its harness.
+/// Control connection of a driver with the state of its load.
 pub(super) struct Session {
     wire: Wire,
     clock: Clock,
@@ -40,17 +40,17 @@ pub(super) struct Session {
     own: Own,
 }
 
-/// How far the load is.
+/// Progress of the load.
 enum Stage {
-    /// No order yet.
+    /// Waits for an order.
     Idle,
-    /// Its files are coming.
+    /// Receives the files.
     Receiving(Receipt),
-    /// Names are being resolved.
+    /// Resolves names.
     Preparing(JoinHandle<Result<Ready, HarnessError>>),
-    /// It may begin.
+    /// Waits for the start.
     Ready(Box<Ready>),
-    /// It is on.
+    /// Generates load.
     Running(Box<Running>),
 }
 
@@ -59,13 +59,13 @@ struct Running {
     workload: Arc<dyn Workload>,
 }
 
-/// What happens beside commands.
+/// Event of a load, other than commands.
 enum Step {
     Prepared(Result<Ready, HarnessError>),
     Interval(Result<Option<Interval>, EngineError>),
 }
 
-/// Ends with what comes next of the load. May be dropped and asked again.
+/// Waits for the next event of the load. May be dropped and called again.
 async fn step(stage: &mut Stage) -> Step {
     match stage {
         Stage::Preparing(task) => match task.await {
@@ -82,7 +82,7 @@ impl Session {
         Ok(Session { wire, clock, workloads, stage: Stage::Idle, own: Own::new()? })
     }
 
-    /// Serves until the load is over, and sees to it that the harness hears the last word.
+    /// Serves until the load has ended and the harness has received the last message.
     pub(super) async fn run(mut self) -> Result<(), FleetError> {
         let ended = self.lead().await;
         if !matches!(ended, Err(FleetError::Harness(_))) {
@@ -141,10 +141,10 @@ impl Session {
         self.say(&Said::Ended { told }).await
     }
 
-    /// Says that the engine broke.
+    /// Reports that the engine failed.
     async fn failed(&mut self, why: &EngineError) -> FleetError {
         let why = in_one_line(why);
-        // The harness finds the connection closed if it cannot hear it.
+        // If the report cannot be delivered, the harness sees a closed connection.
         let _ = self.say(&Said::Failed { why: why.clone() }).await;
         FleetError::Failed { driver: "this driver".to_owned(), why }
     }
@@ -158,7 +158,7 @@ impl Session {
         let command =
             message::read(&frame.body).map_err(|why| FleetError::Harness(Trouble::Nonsense(why)))?;
         match command {
-            // At once: how long an answer takes is how unsure its clock is.
+            // Answered at once: the delay is the uncertainty of the measured clock.
             Command::Ping { n } => {
                 let at = self.clock.now().0;
                 self.say(&Said::Pong { n, at }).await
@@ -197,8 +197,8 @@ impl Session {
         }
     }
 
-    /// Waits for more bytes, or, if there are none to come, makes the load ready on a thread of its own: pings must be
-    /// answered meanwhile.
+    /// Waits for more bytes or, if the order is complete, prepares the load on another thread, so that pings
+    /// are still answered.
     fn receive(&mut self, receipt: Receipt) {
         self.stage = if receipt.is_whole() {
             let workloads = self.workloads;
@@ -245,7 +245,7 @@ impl Session {
             return Err(nonsense("users before a beginning"));
         };
         let by = running.engine.now() - at;
-        // A worker that is gone is told of by its engine's next interval.
+        // The engine's next interval reports a worker that has ended.
         let _ = running.engine.ramp_at(level, over, at).await;
         if by > Nanos::ZERO {
             return self.say(&Said::Late { by: by.0 }).await;
@@ -258,7 +258,7 @@ fn nonsense(what: &'static str) -> FleetError {
     FleetError::Harness(out_of_place(what))
 }
 
-/// What this process uses.
+/// Resource use of this process.
 struct Own {
     probe: ProcessProbe,
     connections: Option<u64>,
@@ -276,16 +276,16 @@ impl Own {
     fn facts(&mut self, clock: &Clock) -> Result<Facts, FleetError> {
         self.count(clock);
         let mut sample = self.probe.sample(clock.now()).map_err(FleetError::Probe)?;
-        // The process alone would show the table of its first thread.
+        // A sample of the process shows only the table of its first thread.
         sample.open_files = connections::files();
         Ok(Facts::of(&sample, self.connections))
     }
 
-    /// Has connections counted on a thread of its own: tens of thousands take tens of milliseconds.
+    /// Counts connections on another thread, as tens of thousands take tens of milliseconds.
     fn count(&mut self, clock: &Clock) {
         let now = clock.now();
         if let Some(task) = self.counting.take_if(|task| task.is_finished()) {
-            // It has ended, so this does not wait.
+            // The task has ended, so this does not wait.
             if let Some(Ok((connections, took))) = futures_now(task) {
                 self.connections = connections;
                 self.next_count = now + Nanos(took.0.saturating_mul(COUNTING));
@@ -301,7 +301,7 @@ impl Own {
     }
 }
 
-/// The output of a task that has ended.
+/// Output of a task that has ended; `None` while it runs.
 fn futures_now<T>(mut task: JoinHandle<T>) -> Option<Result<T, tokio::task::JoinError>> {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::Pin::new(&mut task).poll(&mut context) {

@@ -1,4 +1,4 @@
-//! Actions at their moments, with their durations and pauses.
+//! Actions at their moments, with durations and pauses.
 
 use barograph_model::Nanos;
 use barograph_record::{Impact, Stretch};
@@ -6,7 +6,8 @@ use barograph_record::{Impact, Stretch};
 use super::*;
 use crate::testing::Slow;
 
-/// Runs 4 s of load on a deployed application whose unit takes 100 ms to stop, 250 ms to start, and 400 ms to move.
+/// Runs 4 s of load on a deployed application whose unit takes 100 ms to stop, 250 ms to start, and 400 ms to
+/// move.
 fn acted(workload: TestWorkload, actions: &str) -> (tempfile::TempDir, Kept) {
     let root = tempfile::tempdir().unwrap();
     let ground = Simulated::default();
@@ -21,7 +22,7 @@ fn acted(workload: TestWorkload, actions: &str) -> (tempfile::TempDir, Kept) {
     (root, kept)
 }
 
-/// Moment, name, details, duration, pause and reason of each action.
+/// Time, name, details, duration, pause and reason of each action.
 type Told<'k> = (f64, &'k str, &'k str, f64, Option<f64>, Option<&'k str>);
 
 fn told(kept: &Kept) -> Vec<Told<'_>> {
@@ -54,6 +55,27 @@ fn a_part_is_stopped_started_and_restarted_with_what_each_took() {
 }
 
 #[test]
+fn nodes_of_a_tier_stop_and_start_side_by_side_until_the_number_runs() {
+    let scale =
+        |at_s: f64, count: u32| format!("{{at_s={at_s},unit=\"application\",act=\"scale\",count={count}}}");
+    let kill = "{at_s=2.5,unit=\"application-1\",act=\"stop\"}";
+    let actions = [scale(1.0, 1), scale(1.5, 1), scale(2.0, 2), kill.to_owned(), scale(3.0, 3)].join(",");
+    let (_root, kept) = acted(TestWorkload { behind: 3, ..TestWorkload::default() }, &actions);
+    assert_eq!(
+        told(&kept),
+        [
+            (1.0, "scale", "scale to 1: application-2, application-3 stopped", 0.1, None, None),
+            (1.5, "scale", "scale to 1: no node stopped or started", 0.0, None, None),
+            (2.0, "scale", "scale to 2: application-2 started", 0.25, None, None),
+            (2.5, "stop", "stop: exit code 0", 0.1, None, None),
+            (3.0, "scale", "scale to 3: application-1, application-3 started", 0.25, None, None),
+        ]
+    );
+    assert!(kept.actions().all(|action| action.unit.starts_with("application")));
+    assert_eq!(kept.impacts().len(), 5);
+}
+
+#[test]
 fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
     let (_root, kept) = acted(
         TestWorkload::default(),
@@ -77,13 +99,13 @@ fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
 fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
     let resize = "{at_s=1,unit=\"application-1\",act=\"resize\",cpus=2,memory_mib=64}";
     let (_root, kept) = acted(TestWorkload::default(), resize);
-    // It is tried on another thread, which simulated time does not wait for.
+    // The action runs on another thread, for which simulated time does not wait.
     let told: Vec<(f64, &str, Option<&str>)> =
         kept.actions().map(|action| (action.at_s, action.act.as_str(), action.failed.as_deref())).collect();
     assert_eq!(told, [(1.0, "resize to 2 cores, 64 MiB", Some("platform cannot limit it"))]);
 }
 
-/// Operations, failures, judged quantile and longest time of a stretch, with its begin and end.
+/// Start, end, operations, failures, judged quantile and longest time of a stretch.
 fn stretch(stretch: Option<&Stretch>) -> Option<(f64, f64, u64, u64, Option<f64>, f64)> {
     let stretch = stretch?;
     let op = stretch.op("Ask")?;
@@ -98,18 +120,18 @@ fn what_users_saw_of_a_restart_stands_beside_the_calm_part_of_its_window() {
     let (_root, kept) = acted(workload, restart);
     let impacts = kept.impacts();
     let [impact] = &impacts[..] else { panic!("{impacts:?}") };
-    // 10 users do 50 operations in each of 19 intervals.
+    // 10 users make 50 operations in each of 19 intervals.
     assert_eq!(stretch(impact.before.as_ref()), Some((0.1, 2.0, 950, 0, Some(1.0), 1.0)));
     let longest = 349.183;
     assert_eq!(stretch(impact.during.as_ref()), Some((2.0, 2.4, 40, 0, Some(longest), longest)));
-    // It took until 2.35 s, and the next interval is as before.
+    // It took until 2.35 s, and the next interval is normal again.
     assert_eq!(impact.after, None);
     assert!(impact.recovered_s.is_some_and(|s| (s - 0.05).abs() < 1e-9), "{impact:?}");
 }
 
 #[test]
 fn users_who_see_more_after_an_action_have_not_recovered_before() {
-    // The target answers nothing for longer than the action took, and its part is back before that.
+    // The target is silent for longer than the action, and its part is back before that.
     let silent = Some((Nanos::from_secs(2), Nanos::from_millis(2_750)));
     let workload = TestWorkload { silent, ..TestWorkload::default() };
     let actions =
@@ -140,6 +162,6 @@ fn an_action_outside_of_a_window_and_one_without_a_calm_part_have_less_to_tell()
     let impacts = kept.impacts();
     let [stop] = &impacts[..] else { panic!("{impacts:?}") };
     assert_eq!((stop.action.name.as_str(), &stop.before, stop.recovered_s), ("stop", &None, None));
-    // 150 ms of 500 operations a second, in whole intervals.
+    // 150 ms of 500 operations per second, in whole intervals.
     assert_eq!(stretch(stop.during.as_ref()).map(|(from_s, to_s, ..)| (from_s, to_s)), Some((0.1, 0.3)));
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::testing::{Course, Filling};
 
-/// An application of two addresses without data sets or checks.
+/// An application with two addresses, without data sets or checks.
 fn bare(filling: Option<Filling>) -> TestWorkload {
     TestWorkload { bare: true, filling, ..TestWorkload::default() }
 }
@@ -97,7 +97,7 @@ fn an_application_that_ends_while_it_is_filled_ends_the_run() {
     assert_eq!(Kept::open(&finished.dir).unwrap().interrupted().unwrap().phase, "fill");
 }
 
-/// Two loads on targets that are there already.
+/// Two loads on targets that exist already.
 const TWO: &str = "[[loads]]\nname = \"a\"\nload.users = 1\ntarget.url = \"http://127.0.0.1:9/a\"\n\
                    [[loads]]\nname = \"b\"\nload.users = 1\ntarget.url = \"http://127.0.0.1:9/b\"\n";
 

@@ -1,4 +1,4 @@
-//! Paths, open loops, targets that are there already, and commands while a load is on.
+//! Paths, open loops, targets that exist already, and commands to a running load.
 
 use barograph_model::{Offered, Share};
 use barograph_record::{KeptResult, KeptUnit, Purpose, Trial};
@@ -8,7 +8,7 @@ use crate::check::check;
 use crate::control::{Command, ControlError, ask};
 use crate::testing::{Jams, Mix};
 
-/// Runs on a target that is there already.
+/// Runs on a target that exists already.
 fn run_there(root: &Path, more: &[&str]) -> Finished {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
@@ -63,7 +63,7 @@ fn without_a_deployment_a_plan_must_say_where_the_target_is() {
 
 const AFTER_A_STEP: &str = "mix after a step";
 
-/// Trials of a workload whose one operation should be half of the mix, with nothing else wrong.
+/// Trials of a workload whose only operation should be half of the mix, with nothing else wrong.
 fn with_a_wrong_mix(session_s: f64, keys: &[&str]) -> Vec<Trial> {
     let root = tempfile::tempdir().unwrap();
     let mix = Mix { required: Share::percent(50.0), session_s };
@@ -83,7 +83,8 @@ fn with_a_wrong_mix(session_s: f64, keys: &[&str]) -> Vec<Trial> {
     trials
 }
 
-/// While users may be in the session in which they came, a search makes the window again. A window of a fixed load stays.
+/// While users may still be in their first session, a search repeats the window. The window of a fixed load
+/// stays.
 #[test]
 fn a_search_does_not_take_the_mix_after_a_step_for_a_failure() {
     let search = ["load.strategy=search", "load.max_users=4", "load.max_trials=2", "load.settle_s=0"];
@@ -100,10 +101,10 @@ fn a_search_does_not_take_the_mix_after_a_step_for_a_failure() {
     }
 }
 
-/// Had it to come down to a level, this target would carry fewer than 40 users.
+/// If it were approached from above, this target would carry fewer than 40 users.
 #[test]
 fn a_target_that_jams_is_tried_from_below() {
-    // Where users settle for longer than they have to spread, the target has that to recover all the same.
+    // If users settle for longer than they need to spread, the target also has that time to recover.
     for settle in ["load.settle_s=0", "load.settle_s=2"] {
         tried_from_below(settle);
     }
@@ -132,7 +133,7 @@ fn tried_from_below(settle: &str) {
     assert_eq!(kept.verdict().unwrap().search.as_ref().unwrap().highest_pass, Some(50), "{settle}");
 }
 
-/// All of them at once would be a load of their own.
+/// All of them at once would be a different load.
 #[test]
 fn the_first_users_of_a_climb_come_one_by_one() {
     let search = [
@@ -170,7 +171,7 @@ fn an_open_loop_is_told_in_its_unit() {
     );
     assert!(trial.window.checks.iter().any(|c| c.name == "offered rate"));
     let used = &trial.resources;
-    // A tenth of a core for 200 requests a second.
+    // A tenth of a core for 200 requests per second.
     assert_eq!((used.driver_cpu_us_per_request, used.driver_rss_bytes), (Some(500.0), Some(8 << 20)));
     assert!(used.driver_connections.is_some() && used.app_rss_bytes.is_none());
     let verdict = kept.verdict().unwrap();
@@ -180,7 +181,7 @@ fn an_open_loop_is_told_in_its_unit() {
     assert_eq!((trial.window.starts_s, trial.window.throughput), (200.0, 200.0));
 }
 
-/// From when until when was measured, in seconds of the load.
+/// Start and end of each window, in seconds of the load.
 fn windows(kept: &Kept) -> Vec<(f64, f64)> {
     kept.trials().map(|trial| (trial.window.from_s, trial.window.to_s)).collect()
 }
@@ -218,7 +219,7 @@ fn a_trace_is_played_as_it_is_written() {
     let note =
         "the trace has 50 starts in 1.0 s; its mean of 50 starts/s stands for the load where one is named";
     assert_eq!(kept.notes().map(|(_, text)| text).collect::<Vec<_>>(), [note]);
-    // The second of the last instant, and one for what it starts.
+    // The second of the last arrival, and one for its operations.
     assert_eq!(windows(&kept), [(0.0, 2.0)]);
 }
 
@@ -265,7 +266,7 @@ fn a_search_by_rate_ends_in_its_unit() {
     assert!(verdict.sentence.starts_with(sentence), "{}", verdict.sentence);
 }
 
-/// Runs for at most a minute of simulated time while `asking` does what it wants.
+/// Runs for at most a minute of simulated time, with `asking` on a thread of its own.
 fn commanded<T: Send>(
     root: &Path,
     more: &[&str],
@@ -298,7 +299,7 @@ fn a_command_changes_the_load_and_marks_the_window() {
         status
     });
     assert_eq!((status.phase.as_str(), status.level, status.unit), ("hold", 5.into(), KeptUnit::Users));
-    // Five users who ask 50 times a second, of whom four came over the interval.
+    // Five users at 50 operations per second, four of whom arrived during the interval.
     assert_eq!((status.at_s, status.remaining_s, status.ops_s), (0.3, 59.7, 150.0));
     assert!(finished.error.is_none(), "{:?}", finished.error);
     assert_eq!(finished.exit, ExitCode::NotValid);
@@ -348,7 +349,7 @@ fn a_search_sets_its_load_itself() {
 
 #[test]
 fn a_window_begins_when_the_load_is_at_its_level() {
-    // Intervals of 0.1 s: the rounded ends of these changes lie before the true ones.
+    // Intervals of 0.1 s: the rounded ends of these changes are before the exact ones.
     let path = "load.path=[{users=3, hold_s=0.5}, {users=40, hold_s=0.5}, {users=9, over_s=0.24, hold_s=0.5}, \
         {users=30, over_s=0.33, hold_s=0.5}]";
     let root = tempfile::tempdir().unwrap();

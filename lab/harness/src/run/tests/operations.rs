@@ -1,10 +1,10 @@
-//! Loads that are over after a number of operations.
+//! Loads that end after a number of operations.
 
 use super::*;
 use crate::check::check;
 use crate::control::{Command, ask};
 
-/// Runs on a target that is there already, with users who ask 50 times a second and are answered within a millisecond.
+/// Runs on a target that exists already. Users start 50 operations per second, answered within a millisecond.
 fn kept(more: &[&str]) -> Kept {
     let root = tempfile::tempdir().unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
@@ -67,7 +67,7 @@ fn a_rate_has_a_number_of_operations_too() {
     let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
     let kept = Kept::open(&finished.dir).unwrap();
     let trial = kept.trials().next().unwrap();
-    // 6 starts are 5 distances of 400 ms.
+    // 6 starts have 5 distances of 400 ms between them.
     assert!((trial.elapsed_s().unwrap() - 2.001).abs() < 1e-9, "{:?}", trial.elapsed_s());
     assert!(!trial.window.checks.iter().any(|check| check.name == "offered rate"));
     assert_eq!(

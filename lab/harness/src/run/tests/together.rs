@@ -1,4 +1,4 @@
-//! Several loads at once: on one clock, each with a record and a verdict of its own.
+//! Several loads at once: on one clock, each with its own record and verdict.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use barograph_workload::Workload;
 use super::*;
 use crate::testing::{CATALOGUE, Jams};
 
-/// Two loads on targets that are there already.
+/// Two loads on targets that exist already.
 const TWO: &str = "[[loads]]\nname = \"few\"\nload.users = 4\ntarget.url = \"http://127.0.0.1:9/\"\n\
                    [[loads]]\nname = \"many\"\nload.users = 20\ntarget.url = \"http://127.0.0.1:9/\"\n";
 
@@ -19,7 +19,7 @@ fn there(ground: &Simulated, jams: Option<Jams>) -> Arc<dyn Workload> {
 
 /// Runs both with these keys; the second load's target jams.
 fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
-    // Simulated time is that of one load; the run goes by the first.
+    // Each load has its own simulated time; the run uses that of the first.
     let ground = Simulated::default();
     let workloads = vec![there(&ground, None), there(&Simulated::default(), jams)];
     run_all(root, (TWO, more), ground, workloads)
@@ -97,7 +97,7 @@ fn a_scale_is_that_of_every_load() {
     assert_eq!(levels, [6, 30]);
     let of_load = kept.loads[0].trials().next().unwrap().resources;
     assert_eq!((of_load.driver_cpu_us_per_request, of_load.users_per_driver_core), (None, None));
-    // A tenth of a core for 36 users who ask 50 times a second each.
+    // A tenth of a core for 36 users at 50 operations per second each.
     let of_all = kept.verdict().unwrap().resources;
     assert!((of_all.driver_cpu_us_per_request.unwrap() / 55.6 - 1.0).abs() < 0.02, "{of_all:?}");
 }
@@ -117,7 +117,7 @@ fn a_run_fails_with_the_load_that_does_and_names_it() {
     assert_eq!(passed, [true, false]);
 }
 
-/// At 185 % the second load has the user who is too much.
+/// At 185 % the second load has one user too many.
 #[test]
 fn a_search_scales_all_loads_to_the_edge_of_the_first_that_gives_way() {
     let search = [
@@ -137,7 +137,7 @@ fn a_search_scales_all_loads_to_the_edge_of_the_first_that_gives_way() {
     assert!(kept.loads.iter().all(|load| load.verdict().unwrap().passed));
 }
 
-/// Two loads that deploy, one of them with data sets, and one that goes to the application of the second.
+/// Two loads that deploy, one of them with data sets, and one on the application of the second.
 const APART: &str = "[[loads]]\nname = \"shop\"\nload.users = 2\n\
                      [[loads]]\nname = \"bank\"\nload.users = 3\n\
                      [[loads]]\nname = \"guests\"\nload.users = 4\ntarget.url = \"load:bank\"\n";
@@ -172,7 +172,7 @@ fn several_loads_deploy_applications_whose_parts_are_named_apart() {
     );
     let fronts: Vec<&str> = kept.topology().unwrap().fronts().collect();
     assert_eq!(fronts, ["shop-application-1", "bank-application-1", "bank-application-2"]);
-    // Each has what is its own: data, and a target.
+    // Each has its own data and target.
     let fills: Vec<bool> = kept.loads.iter().map(|load| load.fill().is_some()).collect();
     assert_eq!(fills, [true, false, false]);
     let sentences: Vec<&str> =
@@ -200,7 +200,8 @@ fn an_action_names_a_part_of_any_load_and_a_refusal_names_the_load() {
     assert_eq!((refused.len(), refused[0].key.as_str()), (1, "loads[0].load.users"));
 }
 
-/// 20 starts in two seconds beside four users: the window of a second has those of a second, at any scale.
+/// 20 starts in two seconds beside four users: a window of one second has the starts of one second, at any
+/// scale.
 #[test]
 fn a_trace_beside_another_load_starts_what_it_says() {
     let root = tempfile::tempdir().unwrap();

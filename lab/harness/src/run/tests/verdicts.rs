@@ -1,4 +1,4 @@
-//! Verdicts: what is not believed, what ends early, and what a search finds.
+//! Verdicts: invalid windows, early ends, and results of searches.
 
 use barograph_model::{Bound, Metric, Nanos, OpId, Rule, Share, Subject};
 use barograph_record::KeptResult;
@@ -6,7 +6,7 @@ use barograph_record::KeptResult;
 use super::*;
 use crate::testing::{HIT_SHARE, Jams};
 
-/// A search from 30 to 60 users to the last user.
+/// A search from 30 to 60 users, exact to one user.
 const SEARCH: [&str; 9] = [
     "load.strategy=search",
     "load.min_users=30",
@@ -19,7 +19,7 @@ const SEARCH: [&str; 9] = [
     "load.confirm_s=1",
 ];
 
-/// Runs on a target that is there already.
+/// Runs on a target that exists already.
 fn run_of(workload: TestWorkload, more: &[&str]) -> (Finished, Kept) {
     let root = tempfile::tempdir().unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..workload };
@@ -29,7 +29,7 @@ fn run_of(workload: TestWorkload, more: &[&str]) -> (Finished, Kept) {
     (finished, kept)
 }
 
-/// The exit code of a run with a measured second from 0.1 s on, and why it is not believed.
+/// Exit code of a run with a measured second from 0.1 s on, and the reasons why it is not valid.
 fn doubts(ground: Simulated) -> (ExitCode, Vec<String>) {
     let (finished, kept) = run_of(TestWorkload { ground: Some(ground), ..TestWorkload::default() }, &[]);
     (finished.exit, kept.verdict().unwrap().doubts.clone())
@@ -81,13 +81,13 @@ fn what_a_workload_measures_of_itself_is_in_every_window() {
         assert_eq!(found, ("hit_share", "%", Some(87.5)));
     }
     let counted = |at: usize| kept.intervals().filter_map(|row| row.counters.get(at)).sum::<u64>();
-    // In the drain there are 50 more.
+    // The drain adds 50 more.
     assert_eq!((counted(0), counted(1)), (3_544, 4_050));
     assert_eq!(kept.metric(Metric::Measure(&HIT_SHARE), None), Some(87.5));
 }
 
-/// A run of 10 users for 4 s, 500 operations a second that take 1 ms each, with further rules: its exit code, its sentence,
-/// and what each of these rules found and whether it holds.
+/// Runs 10 users for 4 s with further rules: 500 operations per second that take 1 ms each. Returns the exit
+/// code, the sentence, and the figure and result of each of these rules.
 fn with_rules(workload: TestWorkload, rules: Vec<Rule>) -> (ExitCode, String, Vec<(Option<f64>, bool)>) {
     let more = ["load.users=10", "load.window_s=4"];
     let (finished, kept) = run_of(TestWorkload { rules, ..workload }, &more);
@@ -125,7 +125,7 @@ fn a_rule_on_a_rate_passes_and_fails() {
     assert!(sentence.ends_with(why), "{sentence}");
 }
 
-/// One answer after the other, each in 1 ms: of ten users who ask at once the last waits 10 ms.
+/// Answers come one after another, each in 1 ms: of ten simultaneous users the last waits 10 ms.
 #[test]
 fn two_limits_on_one_operation_are_counted_apart() {
     let in_turn = || TestWorkload { one_by_one: Some(Nanos::from_millis(1)), ..TestWorkload::default() };
@@ -179,7 +179,7 @@ fn a_target_that_falls_silent_is_left_after_half_a_minute() {
     assert_eq!((kept.intervals().count(), kept.trials().count()), (305, 0));
 }
 
-/// 38 users are too much, and half a window is enough for a search to know.
+/// 38 users are too many, and half a window is enough for a search to know.
 #[test]
 fn a_search_finds_the_last_user_who_is_carried() {
     let jams = Some(Jams { from: 37, kept_by: 37 });
@@ -209,7 +209,7 @@ fn a_first_ramp_ends_where_the_target_gives_way() {
     let keys = [&SEARCH[..], &["load.search=bisect", "load.ramp_s=6"]].concat();
     let (_, kept) = run_of(TestWorkload { jams, ..TestWorkload::default() }, &keys);
     let notes: Vec<&str> = kept.notes().map(|(_, text)| text).collect();
-    // A user comes every 100 ms, the 38th is too much, and three bad intervals end the ramp.
+    // A user arrives every 100 ms, the 38th is too many, and three bad intervals end the ramp.
     let note = "the first ramp ended at 40 users: too many operations were late or failed, or too few came to an end; what \
         it carried in time is the load of 35 users";
     assert_eq!(notes, [note]);
@@ -225,11 +225,11 @@ fn a_fixed_load_that_has_failed_is_measured_to_its_end() {
     assert_eq!((finished.exit, finished.verdict.unwrap().sentence.as_str()), (ExitCode::QosMissed, sentence));
     let trial = kept.trials().next().unwrap();
     assert_eq!((trial.window.from_s, trial.window.to_s, trial.aborted), (0.1, 3.1, false));
-    // 38 users who ask 50 times a second.
+    // 38 users at 50 operations per second.
     assert_eq!((trial.window.ops[0].count, trial.window.ops[0].failed), (5_700, 5_700));
 }
 
-/// A target that answers 100 times a second, and a hundred users for it: of 200 arrivals a second a hundred have to wait.
+/// A target of 100 answers per second with a hundred users: of 200 arrivals per second, a hundred wait.
 #[test]
 fn a_search_by_rate_pauses_until_no_arrival_waits() {
     let keys = [

@@ -25,7 +25,7 @@ fn raytracer() -> Vec<Point> {
     )
 }
 
-/// Equal to so many digits as `expected` is written with.
+/// Asserts equality to the digits of `expected`.
 fn reads(found: f64, expected: &str) {
     let digits = expected.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
     let value: f64 = expected.parse().unwrap();
@@ -105,7 +105,7 @@ fn draws_without_a_peak_leave_the_upper_end_open() {
     assert_eq!(of_peaks(Vec::new(), 1_000), None);
 }
 
-/// The largest `n` is held back; a band from the others holds it about as often as it says.
+/// The largest `n` is held back; a band from the others holds it about as often as stated.
 #[test]
 fn the_band_holds_a_measurement_that_was_held_back() {
     let (mut held, rounds) = (0, 200);

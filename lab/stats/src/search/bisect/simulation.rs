@@ -1,8 +1,8 @@
-//! What the search achieves when trials pass or fail partly by luck.
+//! Accuracy of the search when trials pass or fail partly by luck.
 //!
-//! The made-up target passes with a probability that falls along a logistic curve around the true capacity (where
-//! half the trials pass); its softness is the width of the curve as a part of the capacity. Besides, some trials
-//! fail for no reason at all.
+//! The simulated target passes with a probability that falls along a logistic curve around the true capacity
+//! (where half the trials pass); its softness is the width of the curve as a part of the capacity. In
+//! addition, some trials fail spuriously.
 
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 use rand::{RngExt, SeedableRng};
@@ -12,13 +12,14 @@ use crate::search::{RampEnd, Search, Step};
 
 struct Target {
     softness: f64,
-    /// Probability that a trial fails for no reason.
+    /// Probability of a spurious failure.
     spurious: f64,
 }
 
+/// Simulated searches of each target.
 const SEEDS: u64 = 200;
 
-/// What came out, relative to the true capacity.
+/// Result, relative to the true capacity.
 struct Found {
     bias: f64,
     /// Standard deviation.
@@ -62,7 +63,8 @@ fn simulate(target: &Target, max_trials: u32) -> Found {
     Found { bias, spread, confirmed, trials }
 }
 
-/// The bounds stated in `docs/method.md`, at the default resolution of 5 %. A change that makes the search worse than this shows here.
+/// The bounds stated in `docs/method.md`, at the default resolution of 5 %. A change that makes the search
+/// worse than this fails here.
 #[test]
 fn bias_and_spread_are_as_stated() {
     let stated = [

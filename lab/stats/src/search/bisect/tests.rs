@@ -1,4 +1,4 @@
-//! The rules of the search, one by one, and what holds for every sequence of results.
+//! Rules of the search, one by one, and properties of every sequence of results.
 
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ fn a_failed_confirmation_steps_down_and_confirms_again() {
     search.tell(29_200, Fail);
     assert_eq!(wants(&search), (27_400, Purpose::Confirm));
     search.tell(27_400, Pass);
-    // A trial is left and the bracket is open again: it goes on from the confirmed level.
+    // A trial is left and the bracket is open again: the search continues from the confirmed level.
     assert_eq!(wants(&search), (28_400, Purpose::Confirm));
     search.tell(28_400, Fail);
     let Step::Done(answer) = search.next() else { panic!("not done") };

@@ -1,9 +1,9 @@
-//! What is believed about the edge: a probability for every capacity, softness and share of spurious failures together.
+//! Posterior of the edge: joint probabilities of capacity, softness and share of spurious failures.
 //!
-//! The edge is a logistic curve: at level `x` a trial passes with probability `(1 - spurious) / (1 + (x / capacity)^(1 /
-//! softness))`. Capacities stand on a grid of equal ratios over all levels a trial may have, and some beyond at both ends.
-//! The grid is never narrowed, whatever the trials say: one that closes on a bracket cannot come back from a spurious
-//! failure.
+//! The edge is a logistic curve: at level `x` a trial passes with probability `(1 - spurious) / (1 + (x /
+//! capacity)^(1 / softness))`. Capacities lie on a grid of equal ratios over all levels of trials, and some
+//! beyond at both ends. Trials never narrow the grid: one that closes on a bracket cannot come back from a
+//! spurious failure.
 
 mod outlook;
 
@@ -13,17 +13,18 @@ use outlook::Outlook;
 /// Logarithm of the ratio of neighbouring capacities: 0.75 %.
 pub(super) const STEP: f64 = 0.0075;
 
-/// Logarithm of how far the grid goes on beyond the lowest and the highest level: a quarter, so that "higher than anything
-/// that may be tried" has a place of its own.
+/// Logarithm of the extension of the grid beyond the lowest and the highest level: a quarter, so that "above
+/// all levels" has a place of its own.
 const BEYOND: f64 = 0.22;
 
-/// No trial is certain: keeps a pass far above every belief from making all of it impossible.
+/// Least probability of a pass or failure: keeps a pass far above every belief from making all of it
+/// impossible.
 const LEAST: f64 = 1e-6;
 
-/// Steps in which pass probabilities are told apart in the curve.
+/// Steps of pass probabilities in the curve.
 const CURVE_STEPS: usize = 500;
 
-/// Far above what adding up probabilities loses, far below any probability that matters.
+/// Far above the rounding error of sums of probabilities, far below any probability that matters.
 const ROUNDING: f64 = 1e-9;
 
 #[derive(Clone, Debug)]
@@ -31,13 +32,13 @@ pub(super) struct Grid {
     /// Logarithm of the lowest capacity.
     first: f64,
     cells: usize,
-    /// Widths of the edge as shares of the capacity, and how likely each was at first.
+    /// Widths of the edge as shares of the capacity, with their prior probabilities.
     softness: &'static [(f64, f64)],
     /// For each softness the edge at every distance between two cells.
     edges: Vec<f64>,
     /// Probabilities: for each softness and each share of spurious failures all capacities.
     weights: Vec<f64>,
-    /// Probability of each capacity, whatever softness and spurious failures are.
+    /// Marginal probability of each capacity.
     capacities: Vec<f64>,
 }
 
@@ -46,13 +47,13 @@ fn logistic(z: f64) -> f64 {
     1.0 / (1.0 + (-z).exp())
 }
 
-/// Probability that a trial passes, of a part of trials that do not fail for no reason, at this height of the edge.
+/// Pass probability of a trial at this height of the edge, given the share without spurious failures.
 fn pass(genuine: f64, edge: f64) -> f64 {
     (genuine * edge).clamp(LEAST, 1.0 - LEAST)
 }
 
 impl Grid {
-    /// Nothing is known but the levels that may be tried.
+    /// The prior: nothing is known but the allowed levels.
     pub(super) fn new(min: u32, max: u32, prior: Prior) -> Self {
         let softness = prior.softness();
         let first = f64::from(min).ln() - BEYOND;
@@ -87,7 +88,7 @@ impl Grid {
         self.ln_of(cell).exp()
     }
 
-    /// Makes capacities more or less likely by a factor that depends on them.
+    /// Multiplies the probability of each capacity by a factor.
     pub(super) fn prefer(&mut self, factor: impl Fn(f64) -> f64) {
         let factors: Vec<f64> = (0..self.cells).map(|cell| factor(self.level_of(cell))).collect();
         for weights in self.weights.chunks_exact_mut(self.cells) {
@@ -96,7 +97,7 @@ impl Grid {
         self.normalise();
     }
 
-    /// Makes all probabilities one together, and adds up those of each capacity.
+    /// Normalises all probabilities to one, and sums up those of each capacity.
     fn normalise(&mut self) {
         self.capacities.fill(0.0);
         for weights in self.weights.chunks_exact(self.cells) {
@@ -122,7 +123,7 @@ impl Grid {
         })
     }
 
-    /// Probability that a trial at `level` passes, all that is believed taken together.
+    /// Probability that a trial at `level` passes, over the whole posterior.
     pub(super) fn predict(&self, level: u32) -> f64 {
         let edge = self.edge_at(f64::from(level));
         let of = |(spurious, edge, weights): (f64, &[f64], &[f64])| {
@@ -131,7 +132,7 @@ impl Grid {
         self.kinds(&edge).map(of).sum::<f64>().clamp(LEAST, 1.0 - LEAST)
     }
 
-    /// Learns from a trial.
+    /// Updates the posterior with a trial.
     pub(super) fn learn(&mut self, level: u32, passed: bool) {
         let edge = self.edge_at(f64::from(level));
         for (kind, weights) in self.weights.chunks_exact_mut(self.cells).enumerate() {
@@ -153,7 +154,7 @@ impl Grid {
         self.capacities.iter().skip(from).sum()
     }
 
-    /// Capacities below which lie these parts of all probability, in order. Within a cell probability is spread evenly.
+    /// Quantiles of the capacity, for `parts` in order. Within a cell probability is spread evenly.
     pub(super) fn quantiles<const N: usize>(&self, parts: [f64; N]) -> [f64; N] {
         parts.map(|part| {
             let mut below = 0.0;
@@ -179,7 +180,7 @@ impl Grid {
         (softness.exp(), spurious)
     }
 
-    /// Quantiles of what is believed about the pass probability at `level`.
+    /// Quantiles of the pass probability at `level`.
     pub(super) fn pass_at<const N: usize>(&self, level: u32, parts: [f64; N]) -> [f64; N] {
         let edge = self.edge_at(f64::from(level));
         let mut likely = vec![0.0; CURVE_STEPS + 1];
@@ -192,14 +193,15 @@ impl Grid {
             let mut below = 0.0;
             let at = likely.iter().position(|here| {
                 below += here;
-                // What rounding leaves of a part that is reached exactly must not move the quantile by a whole step.
+                // Rounding errors at a part that is reached exactly must not move the quantile by a whole
+                // step.
                 below + ROUNDING >= part
             });
             at.unwrap_or(CURVE_STEPS) as f64 / CURVE_STEPS as f64
         })
     }
 
-    /// What trials are expected to tell now.
+    /// The expected information of trials now.
     pub(super) fn outlook(&self) -> Outlook<'_> {
         Outlook::of(self)
     }

@@ -1,27 +1,28 @@
-//! A second opinion on the capacity, from a figure that says more than pass or fail: how far the judged quantile was from
+//! A second estimate of the capacity, from more than pass or fail: the distance of the judged quantile from
 //! its limit. A straight line through `ln(quantile / limit)` over `ln(level)` crosses zero at the capacity.
 
 use barograph_model::TrialResult;
 
 use crate::search::{CrossCheck, Trial};
 
-/// Logarithm of how far from the capacity levels may be: farther away the curve is no line.
+/// Largest distance of levels from the capacity, as a logarithm: farther away the curve is not a line.
 const NEAR: f64 = 0.25;
 
-/// Trials nearest to the capacity that are fitted. They are chosen by their levels and not by their margins: of trials that
-/// are chosen for small margins, those at high levels are the lucky ones and those at low levels the unlucky ones, and the
-/// line through them is too flat.
+/// Number of trials nearest to the capacity that are fitted. They are chosen by level and not by margin: of
+/// trials chosen for small margins, those at high levels are the lucky ones and those at low levels the
+/// unlucky ones, and the line through them is too flat.
 const MOST: usize = 12;
 
-/// Fewest trials, at the fewest levels, that make a line with an error.
+/// Fewest trials that give a line with an error.
 const FEWEST: usize = 5;
+/// Fewest levels of these trials.
 const FEWEST_LEVELS: usize = 3;
 
 /// Two-sided 95 % quantiles of Student's t for 3 to 10 degrees of freedom.
 const T_95: [f64; MOST - 4] = [3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
-/// Fits the line; `None` where there is too little to fit, or where it does not rise. `believed` is what passes and fails say:
-/// lower end, median and upper end of the capacity.
+/// Fits the line; `None` if there is too little to fit, or if it does not rise. `believed` is the posterior
+/// of passes and fails: lower end, median and upper end of the capacity.
 pub(super) fn cross_check(trials: &[Trial], believed: [f64; 3]) -> Option<CrossCheck> {
     let [least, capacity, most] = believed;
     let known = trials.iter().filter(|trial| trial.result != TrialResult::Invalid);
@@ -47,7 +48,7 @@ pub(super) fn cross_check(trials: &[Trial], believed: [f64; 3]) -> Option<CrossC
     let at = mean_x - mean_m / slope;
     let squares: f64 = near.iter().map(|(x, m)| (m - mean_m - slope * (x - mean_x)).powi(2)).sum();
     let noise = (squares / (count - 2.0)).sqrt();
-    // The error of where the line crosses: of the line's height there, divided by how steep it is.
+    // The error of the crossing: that of the line's height there, divided by its slope.
     let error = noise / slope * (1.0 / count + (at - mean_x).powi(2) / spread).sqrt();
     let half = T_95[near.len() - FEWEST] * error;
     let (low, high) = ((at - half).exp(), (at + half).exp());

@@ -1,15 +1,16 @@
-//! Is a level one that passes? A sequential test (Wald's SPRT) of the pass probability: 0.5 against 0.9, errors of 5 %.
+//! A sequential test (Wald's SPRT) of the pass probability of a level: 0.5 against 0.9, errors of 5 %.
 //!
-//! From the start it takes six passes in a row to accept and two failures in a row to reject; a level on the edge itself
-//! is rejected nine times of ten.
+//! From the start it takes six passes in a row to accept and two failures in a row to reject; a level on the
+//! edge itself is rejected nine times of ten.
 
 use crate::binomial;
 
-/// What a trial adds to the logarithm of the likelihood ratio: ln(0.9 / 0.5) and ln(0.1 / 0.5).
+/// Change of the logarithm of the likelihood ratio by a pass: ln(0.9 / 0.5).
 const PASS: f64 = 0.587_786_664_902_119;
+/// Change by a failure: ln(0.1 / 0.5).
 const FAIL: f64 = -1.609_437_912_434_1;
 
-/// Where the test ends: ln(0.95 / 0.05).
+/// End of the test: ln(0.95 / 0.05).
 const END: f64 = 2.944_438_979_166_44;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +32,9 @@ impl Sequential {
         self.evidence += if passed { PASS } else { FAIL };
     }
 
-    /// With 95 % confidence the pass probability is at least this. After a test that accepted, from how soon it did: a level
-    /// that passes more often is accepted sooner. Before its end the number of trials was not up to the test.
+    /// Lower bound of the pass probability, with 95 % confidence. After acceptance it follows from the number
+    /// of trials: a level that passes more often is accepted sooner. Before the end the test did not decide
+    /// the number of trials.
     pub(super) fn at_least(&self) -> f64 {
         match self.ended() {
             Some(true) => bound(self.trials, |p| chances(p, self.trials).0),
@@ -40,7 +42,7 @@ impl Sequential {
         }
     }
 
-    /// With 95 % confidence the pass probability is below this.
+    /// Upper bound of the pass probability, with 95 % confidence.
     pub(super) fn below(&self) -> f64 {
         match self.ended() {
             Some(false) => 1.0 - bound(self.trials, |failure| chances(1.0 - failure, self.trials).1),
@@ -48,22 +50,23 @@ impl Sequential {
         }
     }
 
-    /// Does the level pass? `None` while it is open.
+    /// Whether the level passes; `None` while the test is open.
     pub(super) fn ended(&self) -> Option<bool> {
         // The last digits of sums are not exact.
         (self.evidence.abs() + 1e-9 >= END).then_some(self.evidence > 0.0)
     }
 }
 
-/// The probability at which something that becomes likelier with it has the chance that the confidence leaves.
+/// The pass probability at which `chance`, which rises with it, reaches the error that the confidence leaves.
 fn bound(trials: u32, chance: impl Fn(f64) -> f64) -> f64 {
     if trials == 0 { 0.0 } else { binomial::cross(chance) }
 }
 
-/// Chances that a test of a level with this pass probability has accepted, and rejected, after so many trials.
+/// Probabilities that a test of a level with this pass probability has accepted, and rejected, after `trials`
+/// trials.
 fn chances(p: f64, trials: u32) -> (f64, f64) {
     let (mut accepted, mut rejected) = (0.0, 0.0);
-    // By the number of passes: where tests that are still open stand, and how likely that is.
+    // Open tests and their probabilities, by the number of passes.
     let mut open = vec![(Sequential::at(0), 1.0)];
     for _ in 0..trials {
         let mut next: Vec<(Sequential, f64)> = Vec::with_capacity(open.len() + 1);
@@ -118,7 +121,7 @@ mod tests {
         assert!(rightly >= 0.89, "{rightly}");
     }
 
-    /// Bounds hold after a test that ends when it likes, because they are made of when it ended.
+    /// Bounds hold after a test with a random end, because they are derived from that end.
     #[test]
     fn a_bound_is_above_the_truth_in_one_of_twenty_tests_at_the_most() {
         let bounds: Vec<f64> = (1..=LONGEST).map(|trials| bound(trials, |p| chances(p, trials).0)).collect();

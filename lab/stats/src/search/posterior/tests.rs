@@ -1,4 +1,4 @@
-//! The rules of the search, one by one, and what holds for every sequence of results.
+//! Rules of the search, one by one, and properties of every sequence of results.
 
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn bounds(max_trials: u32) -> SearchBounds {
     }
 }
 
-/// Runs a search; `result` is asked for each trial with its level and its number, from 0.
+/// Runs a search; `result` gives the result of each trial from its level and its number, from 0.
 fn run(
     mut search: Search,
     mut result: impl FnMut(u32, usize) -> TrialResult,
@@ -54,7 +54,7 @@ fn without_a_ramp_levels_are_doubled_until_one_fails_twice() {
 
 #[test]
 fn a_failure_of_the_doubling_is_tried_again() {
-    // The third trial fails for no reason.
+    // The third trial fails spuriously.
     let (tried, answer) =
         run(Search::new(bounds(30)), |level, n| if level <= 5_000 && n != 2 { Pass } else { Fail });
     let levels: Vec<u32> = tried.iter().take(5).map(|t| t.0).collect();
@@ -64,7 +64,8 @@ fn a_failure_of_the_doubling_is_tried_again() {
 
 #[test]
 fn bad_minutes_do_not_end_the_doubling() {
-    // The fourth and the fifth trial are not valid: it goes back to what can be believed, and then on.
+    // The fourth and the fifth trial are not valid: the search goes back to a level that can be valid, and
+    // then on.
     let show = |level: u32, n: usize| if matches!(n, 3 | 4) { Invalid } else { sharp(5_000)(level, n) };
     let (tried, answer) = run(Search::new(bounds(30)), show);
     let levels: Vec<u32> = tried.iter().take(11).map(|t| t.0).collect();
@@ -178,8 +179,8 @@ fn when_nothing_is_believed_nothing_is_known() {
     assert_eq!((tried.len(), answer.capacity, answer.bounded_by), (10, None, BoundedBy::Disbelief));
 }
 
-/// With as many trials as `standard` and `full` have, a target that loses half of its capacity when the confirmation begins,
-/// or earlier, is found out.
+/// With as many trials as `standard` and `full` have, a target that loses half of its capacity when the
+/// confirmation begins, or earlier, is found.
 #[test]
 fn a_target_that_changes_is_told_as_a_drift() {
     for (trials, change) in [(19, 10), (19, 14), (30, 15), (30, 22)] {
@@ -233,7 +234,7 @@ fn strange_bounds_still_end() {
     assert!(tried.is_empty() && answer.capacity.is_none());
 }
 
-/// Had the sequential test of a level come to its end, taking in all that was seen there?
+/// Whether the sequential test of a level has ended, with all its trials.
 fn ended(trials: &[Trial], level: u32) -> bool {
     let mut evidence = 0.0f64;
     trials.iter().filter(|trial| trial.level == level).any(|trial| {
@@ -246,7 +247,7 @@ fn ended(trials: &[Trial], level: u32) -> bool {
     })
 }
 
-/// Two failures reject a level, whatever else it was tried for; a test of it from zero would leave them out.
+/// Two failures reject a level for any purpose; a test from zero would leave them out.
 #[test]
 fn a_level_that_was_rejected_is_not_confirmed_from_zero() {
     let mut search = Search::new(bounds(30));

@@ -3,7 +3,7 @@
 use super::rig::Rig;
 
 /// What is done to a database of two warehouses with 30 customers and loaded orders in each district, and words of the finding.
-const KINDS: [(&str, &str); 27] = [
+pub(crate) const KINDS: [(&str, &str); 27] = [
     ("DELETE FROM history WHERE rowid = 5", "condition 8 "),
     ("INSERT INTO history SELECT * FROM history WHERE rowid = 5", "condition 9 "),
     ("UPDATE history SET h_c_id = h_c_id % 30 + 1 WHERE rowid = 5", "condition 10 "),

@@ -1,10 +1,10 @@
 //! Filled files: equal for equal seeds, found again, refused.
 
+use barograph_database::sqlite::found;
 use barograph_model::words::in_one_line;
 
 use super::rig::{Rig, SIZE, digests};
 use crate::generate::Generator;
-use crate::sqlite::found;
 use crate::tables::Size;
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use barograph_database::sqlite::{self, ConnectionOptions};
 use barograph_engine::{BlockingFactory as _, BlockingUser as _, Turn};
 use barograph_model::{ChooserId, OpId, Outcome};
 use barograph_workload::Reasons;
@@ -12,32 +13,33 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
 
+use crate::checks::check;
 use crate::draw::Constants;
 use crate::generate::Generator;
 use crate::input::Inputs;
-use crate::sqlite::{ConnectionOptions, Files, SqliteUsers, check};
+use crate::sqlite::{Files, SqliteUsers};
 use crate::tables::{Size, Table};
 use crate::user::Shared;
 
 /// Two warehouses with a hundredth of their rows.
-pub(super) const SIZE: (u32, f64) = (2, 0.01);
+pub(crate) const SIZE: (u32, f64) = (2, 0.01);
 
 /// A filled database and the copy of a run.
-pub(super) struct Rig {
+pub(crate) struct Rig {
     _folder: TempDir,
-    pub(super) filled: PathBuf,
-    pub(super) copy: PathBuf,
-    pub(super) files: Files,
-    pub(super) generator: Generator,
-    pub(super) shared: Arc<Shared>,
+    pub(crate) filled: PathBuf,
+    pub(crate) copy: PathBuf,
+    pub(crate) files: Files,
+    pub(crate) generator: Generator,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Rig {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Rig::of_seed(1)
     }
 
-    pub(super) fn of_seed(seed: u64) -> Self {
+    pub(crate) fn of_seed(seed: u64) -> Self {
         let folder = TempDir::new().unwrap();
         let filled = folder.path().join("oe.db");
         let generator = Generator::new(Size::new(SIZE.0, SIZE.1), seed);
@@ -50,7 +52,7 @@ impl Rig {
     }
 
     /// Its users. One that cannot write gives up at once.
-    pub(super) fn users(&self) -> SqliteUsers {
+    pub(crate) fn users(&self) -> SqliteUsers {
         SqliteUsers {
             shared: Arc::clone(&self.shared),
             connecting: ConnectionOptions {
@@ -63,7 +65,7 @@ impl Rig {
     }
 
     /// Lets users do some transactions side by side, each with a thread; those that failed.
-    pub(super) fn transact(&self, users: u32, each: u32) -> u64 {
+    pub(crate) fn transact(&self, users: u32, each: u32) -> u64 {
         let factory = self.users();
         let one = |number: u32| {
             let mut user = factory.user(barograph_model::UserId(number));
@@ -82,18 +84,20 @@ impl Rig {
     }
 
     /// A connection to the copy of the run.
-    pub(super) fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         Connection::open(&self.copy).unwrap()
     }
 
     /// What the checks find wrong, with what the users counted.
-    pub(super) fn wrong(&self) -> Vec<String> {
-        check(&self.copy, &self.generator, self.shared.tally.counted()).unwrap().violations
+    pub(crate) fn wrong(&self) -> Vec<String> {
+        let counted = self.shared.tally.counted();
+        let checked = sqlite::check(&self.copy, |queries| check(queries, &self.generator, counted));
+        checked.unwrap().violations
     }
 }
 
 /// A number for the rows of each table, in any order.
-pub(super) fn digests(path: &std::path::Path) -> Vec<(&'static str, u64)> {
+pub(crate) fn digests(path: &std::path::Path) -> Vec<(&'static str, u64)> {
     let connection = Connection::open(path).unwrap();
     Table::ALL.map(|table| (table.name(), digest(&connection, table))).to_vec()
 }

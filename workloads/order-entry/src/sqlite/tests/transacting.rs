@@ -9,7 +9,7 @@ use super::rig::Rig;
 use crate::input::{District, Key};
 use crate::measures::{BUSY, NEW_ORDERS, WRITES};
 use crate::session::{Access, Demand, Session as _, Trouble};
-use crate::tally::Totals;
+use crate::tally::{Counts, Totals};
 use crate::user::Transaction;
 
 /// The result of a call, which never waits.
@@ -33,7 +33,7 @@ fn users_side_by_side_leave_a_consistent_database() {
     let rig = Rig::new();
     assert_eq!(rig.transact(4, 400), 0, "{:?}", rig.shared.reasons.lock().unwrap());
     assert_eq!(rig.wrong(), Vec::<String>::new());
-    let Totals { orders, payments, cents, delivered } = rig.shared.tally.counted();
+    let Counts { orders, payments, cents, delivered } = rig.shared.tally.counted().committed;
     // 1,600 cards of 23.
     assert!((660..=696).contains(&orders) && (660..=696).contains(&payments), "{orders} {payments}");
     assert!(cents > payments * 100 && delivered > 600, "{cents} {delivered}");

@@ -1,4 +1,4 @@
-//! The data checks find what was damaged on purpose, and nothing else.
+//! The data checks find all deliberate damage, and nothing else.
 
 use super::*;
 
@@ -19,7 +19,7 @@ async fn findings(file: &str, damage: &str) -> Vec<String> {
     let before = site.check().await;
     assert_eq!((&before["ok"], &before["counts"]["bids"]), (&json!(true), &json!(2)), "{before}");
     assert!(site.store(file).execute(damage, []).unwrap() > 0);
-    // What was stored in the last seconds may be on its way.
+    // Writes of the last seconds may be on their way.
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(10)).await;
     tokio::time::resume();

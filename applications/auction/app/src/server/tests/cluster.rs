@@ -1,4 +1,4 @@
-//! What operations people ask of a node.
+//! Operators' requests to a node.
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
@@ -11,7 +11,7 @@ async fn public(site: &Site, path: &str) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_alone_leads_and_owns_what_runs() {
-    // How long ago the last beat was must not depend on how busy the machine is.
+    // The age of the last beat must not depend on how busy the machine is.
     let _hold = Hold::time();
     let site = Site::start().await;
     let leadership = public(&site, "/auction/live/auction/isMaster").await.json();

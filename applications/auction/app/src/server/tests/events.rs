@@ -101,7 +101,7 @@ async fn following_is_watching_and_a_sale_is_told_before_the_next_item() {
     advance(IDLE).await;
     assert_eq!(state(&mut stream).await, "1 9 \"sold\"");
     assert_eq!(state(&mut stream).await, "2 1 \"open\"");
-    // Who comes again hears of the sale that it missed.
+    // A client that reconnects receives the sale that it missed.
     let mut late = Stream::open(&guest, 1, Some("1-8")).await;
     assert_eq!(state(&mut late).await, "1 9 \"sold\"");
     assert_eq!(state(&mut late).await, "2 1 \"open\"");

@@ -1,4 +1,4 @@
-//! Requests that make no sense are refused with a 4xx of the contract, whatever the resource.
+//! Malformed requests to any resource are refused with a 4xx of the contract.
 
 use axum::http::{Method, Request};
 

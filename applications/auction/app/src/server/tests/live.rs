@@ -88,7 +88,7 @@ async fn last_call_sale_and_the_next_item() {
     assert_eq!(items["items"][1]["state"], "active");
     let report = site.check().await;
     assert_eq!((&report["ok"], &report["counts"]["sales"]), (&json!(true), &json!(1)), "{report}");
-    // What became of a bid is written a moment after the bid.
+    // The result of a bid is written a moment after the bid.
     while winner.get("/auction/bid/user/5").await.json()["items"][0]["outcome"] != "winning" {
         advance(Duration::from_millis(100)).await;
         settle().await;
@@ -100,13 +100,13 @@ async fn a_poll_without_news_ends_after_45_seconds() {
     let _hold = Hold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
-    // A channel that no auctioneer feeds.
+    // A channel without an auctioneer.
     let mut auction = site.app.relational.auction(AuctionId(1)).await.unwrap().unwrap();
     auction.id = AuctionId(77);
     let bidding =
         Bidding { item: ItemId(5), bidder: UserId(1), amount: 10, sequence: 3, state: BidState::Open };
     let channel = site.app.channels.open(auction);
-    // Nobody owns it, so nobody can be told that somebody watches.
+    // It has no owner, so the wake fails.
     assert!(channel.first_watched());
     site.app.channels.publish(AuctionId(77), (1, bidding), From::Hearsay);
     let poll = tokio::spawn({
@@ -170,7 +170,7 @@ async fn many_bidders_make_one_winner() {
     for guest in guests.clone() {
         bidders.spawn(async move {
             for round in 0..30 {
-                // Everybody bids the same amounts, so that most bids meet one that is as high.
+                // All guests bid the same amounts, so that most bids meet one that is as high.
                 let reply = guest.bid(1, 1, 20_100 + round * 100).await;
                 assert_eq!(reply.status, StatusCode::ACCEPTED);
                 tokio::task::yield_now().await;
@@ -207,7 +207,8 @@ async fn many_bidders_make_one_winner() {
         paid += CREDIT - guest.credit().await;
     }
     assert_eq!((paid, CREDIT - guests[18].credit().await), (90_000, 90_000));
-    // The winner's bid is called that a moment after the sale, and time has run ahead of the disk here.
+    // The mark of the winning bid is written a moment after the sale, and time has run ahead of the disk
+    // here.
     while guests[18].get("/auction/bid/user/19").await.json()["items"][0]["outcome"] != "winning" {
         advance(Duration::from_millis(100)).await;
         settle().await;

@@ -1,4 +1,4 @@
-//! A tiny data set and a way to ask, for the tests of the server.
+//! A tiny data set and requests to it, for the tests of the server.
 
 mod checks;
 mod cluster;
@@ -42,7 +42,7 @@ use crate::settings::{Peers, ServeConfig, Stores};
 
 /// Numbered users of the data set.
 pub(super) const USERS: i64 = 20;
-/// What each of them may spend, in cents.
+/// Credit of each of them, in cents.
 pub(super) const CREDIT: Cents = 1_000_000;
 
 /// Auction 1 runs with items 1 to 3, the first in mid-bidding at number 7; auction 2 runs with items 4 and 5 and has
@@ -70,11 +70,11 @@ pub(super) fn fill(dir: &Path) {
     std::fs::write(Marker::path(dir), "{}").unwrap();
 }
 
-/// When the bids of the data set were made.
+/// Time of the bids of the data set.
 const BID_MS: i64 = CLOCK_START_MS - 5000;
 
 fn relational_rows() -> RelationalBatch {
-    // The hash of one user serves for all: hashing is not what is tested here.
+    // The hash of one user serves for all: hashing is not tested here.
     let password = auth::hash("secret", [1; 16]);
     let users = (0..=USERS).map(|id| UserRow {
         id,
@@ -197,7 +197,7 @@ fn event_rows() -> EventBatch {
     }
 }
 
-/// How a server on this folder is started: the data in `data`, what the run makes in `state` and `uploads`.
+/// Settings of a server on this folder: the data in `data`, files of the run in `state` and `uploads`.
 pub(super) fn config(dir: &Path, max_connections: usize) -> ServeConfig {
     ServeConfig {
         listener: TcpListener::bind("127.0.0.1:0").unwrap(),
@@ -230,15 +230,15 @@ impl Drop for Hold {
     }
 }
 
-/// Lets everything that is ready run, without moving time.
+/// Runs everything that is ready, without moving time.
 pub(super) async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Does something that waits for time to pass, while time is held: moves it on a little whenever nothing else happens
-/// for a while.
+/// Runs a future that needs time to pass, while time is held: advances it a little whenever nothing else
+/// happens.
 pub(super) async fn moving<T>(work: impl Future<Output = T>) -> T {
     let time = async {
         loop {
@@ -255,7 +255,7 @@ pub(super) async fn moving<T>(work: impl Future<Output = T>) -> T {
     }
 }
 
-/// An answer, read whole.
+/// An answer with its whole body.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -270,7 +270,7 @@ impl Reply {
         serde_json::from_slice(&self.bytes).unwrap()
     }
 
-    /// The code of a refusal, after checking that it is one of the contract with this status.
+    /// The code of a refusal, after checking that it belongs to the contract with this status.
     pub(super) fn code(&self, status: u16) -> String {
         assert_eq!(self.status.as_u16(), status, "{self:?}");
         let body = self.json();
@@ -296,15 +296,15 @@ pub(super) struct Guest {
 }
 
 impl Site {
-    /// A site on the tiny data set. Where time is stopped it must be held before: a start waits for the stores with a
-    /// limit, and time that moves by itself would be at the limit at once.
+    /// A site on the tiny data set. For tests with stopped time, it must be held before: a start waits for
+    /// the stores with a limit, and time that moves by itself would reach the limit at once.
     pub(super) async fn start() -> Site {
         let dir = tempfile::tempdir().unwrap();
         fill(&dir.path().join("data"));
         Site::on(dir).await
     }
 
-    /// A site on data that are there.
+    /// A site on existing data.
     pub(super) async fn on(dir: TempDir) -> Site {
         let config = config(dir.path(), 1);
         Site::with(&config, dir).await
@@ -316,7 +316,7 @@ impl Site {
         Site { router, app, dir, background }
     }
 
-    /// A site with a neighbour, as which the test talks and hears over the bus.
+    /// A site with a neighbour; the test sends and receives in the neighbour's name over the bus.
     pub(super) async fn beside() -> (Site, Connected) {
         let bus = BusUrl::in_process(&Hub::new());
         let dir = tempfile::tempdir().unwrap();
@@ -324,7 +324,7 @@ impl Site {
         let peers = Some(Peers { bus: bus.clone(), namespace: "test".to_owned() });
         let site = Site::with(&ServeConfig { peers, ..config(dir.path(), 1) }, dir).await;
         let neighbour = barograph_auction_bus::Place { namespace: "test", node: "two" };
-        // A node forgets everything when its bus is connected, which its listener has still to hear.
+        // A node drops its caches when its bus is connected; its listener has yet to receive that.
         settle().await;
         (site, connect(&bus, neighbour, &Settings::default()).await.unwrap())
     }
@@ -345,12 +345,12 @@ impl Site {
         self.ask(Method::GET, "/auction/check", None).await.json()
     }
 
-    /// A connection to one of the stores, to look or to damage.
+    /// A connection to one of the stores, to read or to damage it.
     pub(super) fn store(&self, file: &str) -> Connection {
         Connection::open(self.dir.path().join("state").join(file)).unwrap()
     }
 
-    /// Stops the application; everything decided is in the files then.
+    /// Stops the application; all decisions are then in the files.
     pub(super) async fn stop(self) -> TempDir {
         let files = self.app.stop(self.background).await.unwrap();
         drop((self.app, self.router));

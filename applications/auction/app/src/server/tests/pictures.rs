@@ -13,9 +13,11 @@ use super::super::pictures::{LATE, LATE_PAUSE, WAITERS};
 use super::*;
 use crate::messages::Message;
 
-/// The first bytes of a picture of each kind; what follows is not looked at.
+/// The first bytes of a JPEG; the rest is not checked.
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00 the rest of a picture";
+/// The first bytes of a PNG.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR the rest of a picture";
+/// The first bytes of a WebP picture.
 const WEBP: &[u8] = b"RIFF\x24\x00\x00\x00WEBPVP8 the rest of a picture";
 
 /// A part of a form.
@@ -141,7 +143,7 @@ async fn a_public_picture_is_kept_by_who_has_it() {
     assert_eq!(site.ask(Method::GET, "/auction/image/x/full", None).await.code(400), "badRequest");
 }
 
-/// Nothing here takes a second; a busy machine may.
+/// Nothing here takes a second, except on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
@@ -162,7 +164,7 @@ async fn pages_of_an_auction_are_old_on_all_nodes_when_an_image_is_added() {
         while images().await != 3 {
             tokio::task::yield_now().await;
         }
-        // The neighbour hears itself too; then of the site's own upload.
+        // The neighbour receives its own message too, then the one about the site's own upload.
         assert_eq!(upload(&seller, 1, form(&[part("image", "image/jpeg", JPEG)])).await.status.as_u16(), 202);
         for _ in 0..2 {
             loop {
@@ -179,7 +181,7 @@ async fn pages_of_an_auction_are_old_on_all_nodes_when_an_image_is_added() {
 
 #[tokio::test(start_paused = true)]
 async fn a_picture_in_the_write_queue_of_another_node_is_waited_for() {
-    // The wait has an end, which must not come while a busy machine writes the picture.
+    // The wait has a limit, which must not be reached while a busy machine writes the picture.
     let _hold = Hold::time();
     let (site, _neighbour) = Site::beside().await;
     let id = site.app.ids.next();
@@ -198,7 +200,7 @@ async fn a_picture_in_the_write_queue_of_another_node_is_waited_for() {
     advance(LATE_PAUSE).await;
     let shown = shown.await.unwrap();
     assert_eq!((shown.status, &shown.bytes[..]), (StatusCode::OK, JPEG));
-    // A picture of a fill is there or not, whatever nodes there are.
+    // A picture of a fill exists or not, regardless of other nodes.
     assert_eq!(site.ask(Method::GET, "/auction/image/77/full", None).await.code(404), "notFound");
     resume();
     let never = site.ask(Method::GET, &format!("/auction/image/{}/full", site.app.ids.next()), None).await;

@@ -1,4 +1,4 @@
-//! Searching, and what sellers do with their items.
+//! Searches, and sellers' changes to their items.
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;

@@ -79,7 +79,7 @@ fn it_serves_keeps_connections_and_lets_pollers_go_when_it_stops() {
         "GET /auction/bid/auction/1/item/1/count/7 HTTP/1.1\r\nhost: x\r\nAPI_TOKEN: {token}\r\n\r\n"
     );
     send(&mut connection, &poll);
-    // Connections are served by several threads: that the poller waits is what the server says of itself.
+    // Connections are served by several threads: the server itself shows that the poll waits.
     let mut other = TcpStream::connect(server.address).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {

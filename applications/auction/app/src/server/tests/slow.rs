@@ -33,7 +33,7 @@ async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
     let site = Site::start().await;
     let (mut slow, served, _closing) = connect(&site);
     for _ in 0..2 {
-        // It may rest for long before; every head has its own time.
+        // It may rest for long before; every head has its own time limit.
         advance(REST - HEAD_TIME).await;
         for piece in [&b"GET /auction/ali"[..], b"ve HTTP/1.1\r\nhost: x\r\n", b"\r\n"] {
             settle().await;
@@ -73,7 +73,8 @@ async fn what_comes_while_an_answer_is_given_is_no_head_that_is_late() {
     }
     assert!(!served.is_finished(), "the stream goes on");
     drop(line);
-    // Behind a head that has begun nothing is read until the answer ends, so the next word to the peer tells that it has gone.
+    // Behind a started head nothing is read until the answer ends, so the next write to the peer shows that
+    // it has gone.
     for _ in 0..60 {
         advance(Duration::from_secs(1)).await;
         settle().await;
@@ -128,7 +129,7 @@ async fn a_body_that_does_not_come_is_refused() {
     let bid = send("/auction/bid", "application/json");
     let upload = send("/auction/item/8/image", "multipart/form-data; boundary=x");
     settle().await;
-    // The looks at the stores before the upload is read are done by other threads.
+    // Other threads read the stores before the upload is read.
     while !upload.is_finished() {
         advance(Duration::from_secs(5)).await;
         settle().await;

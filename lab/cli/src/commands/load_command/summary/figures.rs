@@ -1,4 +1,4 @@
-//! The figures of operations in a measured window: one operation, or all of them together.
+//! Figures of operations in a measured window: of one operation, or of all together.
 
 use std::collections::BTreeMap;
 
@@ -26,9 +26,9 @@ pub(crate) struct Figures {
     pub(crate) service: Times,
     /// Failed operations.
     pub(crate) errors: u64,
-    /// Their share of all that ended, 0 to 1.
+    /// Share of failed operations, 0 to 1.
     pub(crate) error_share: f64,
-    /// How many ended how.
+    /// Operations by outcome.
     pub(crate) outcomes: BTreeMap<String, u64>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Figures {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Operation {
     pub(crate) operation: String,
-    /// How many ended.
+    /// Operations that ended.
     pub(crate) count: u64,
     pub(crate) count_per_s: f64,
     #[serde(flatten)]
@@ -55,12 +55,13 @@ pub(crate) struct Times {
     pub(crate) max_ms: f64,
 }
 
-/// A column of times.
+/// Pads a text to the width of a column.
 pub(crate) fn cell(text: &str) -> String {
     format!("{text:>COLUMN$}")
 }
 
-/// Response and service times of all operations of a window. Quantiles of several are those of their merged histograms.
+/// Response and service times of all operations in a window. Quantiles of several are those of merged
+/// histograms.
 pub(crate) fn times(run: &Run, window: &KeptWindow) -> (Times, Times) {
     if let [only] = window.ops.as_slice() {
         return (Times::response(only), Times::service(only));
@@ -78,7 +79,7 @@ pub(crate) fn times(run: &Run, window: &KeptWindow) -> (Times, Times) {
 }
 
 impl Times {
-    /// Its columns, as [`QUANTILES`] names them.
+    /// Cells of its columns, in the order of [`QUANTILES`].
     pub(crate) fn cells(&self) -> String {
         let times = [self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms];
         times.map(|ms| cell(&time(ms))).concat()
@@ -108,14 +109,15 @@ impl Times {
         }
     }
 
-    /// Of several operations, whose times are in `all`; quantiles are unknown unless all of them are there.
+    /// Times of several operations with the merged histogram `all`; quantiles are unknown if it is
+    /// incomplete.
     pub(crate) fn merged(ops: &[KeptOp], of: fn(&KeptOp) -> Times, all: &Histogram) -> Self {
         let count: u64 = ops.iter().map(|op| op.count).sum();
         let ended = || ops.iter().filter(|op| op.count > 0);
         let is_whole = all.len() == count && count > 0;
         let ms = |q: f64| if is_whole { all.value_at_quantile(q) as f64 / 1e3 } else { f64::NAN };
         Times {
-            // Exact, as the means of the operations are.
+            // Exact, like the means of the operations.
             mean_ms: ended().map(|op| of(op).mean_ms * op.count as f64).sum::<f64>() / count as f64,
             p50_ms: ms(0.5),
             p90_ms: ms(0.9),
@@ -128,7 +130,7 @@ impl Times {
 }
 
 impl Figures {
-    /// Of one operation.
+    /// Figures of one operation.
     pub(crate) fn of(op: &KeptOp, rows: &[&IntervalRow], seconds: f64) -> Self {
         let rows = || rows.iter().flat_map(|row| &row.ops).filter(|row| row.op == op.op);
         let mut outcomes = BTreeMap::new();
@@ -147,7 +149,7 @@ impl Figures {
         }
     }
 
-    /// Of all operations of a window.
+    /// Figures of all operations in a window.
     pub(crate) fn whole(
         window: &KeptWindow,
         operations: &[Operation],

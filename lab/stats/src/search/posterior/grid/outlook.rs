@@ -1,49 +1,51 @@
-//! What trials are expected to tell: how much would be left unknown of the capacity after one at each level.
+//! Expected information of trials: the uncertainty about the capacity that would remain after one at each
+//! level.
 //!
-//! It is made ready once for all levels that are looked at. Far below the level of a trial no capacity lets it pass, and
-//! far above it every one does, but for failures for no reason. What those capacities contribute does not depend on where
-//! exactly the level is and is summed up beforehand, so that only capacities near the level take logarithms.
+//! It is prepared once for all candidate levels. Capacities far below the level of a trial never let it pass,
+//! and those far above it always do, apart from spurious failures. Their contributions do not depend on the
+//! exact level and are summed up beforehand, so that only capacities near the level take logarithms.
 
 use std::ops::Range;
 
 use super::{Grid, STEP};
 use crate::search::prior::SPURIOUS;
 
-/// Capacities with less than this part of all probability do not matter.
+/// Probability of a capacity below which it is ignored.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Widths of the edge with less than this part do not matter: all of them together change what is left by less than 1e-9.
+/// Probability of a width of the edge below which it is ignored: all of them together change the result by
+/// less than 1e-9.
 const NEVER: f64 = 1e-12;
 
-/// So many widths away the edge is over: what is missing, e^-24 of a trial, changes what is left by less than 1e-9.
+/// Widths after which the edge is over: the rest, e^-24 of a trial, changes the result by less than 1e-9.
 const REACH: f64 = 24.0;
 
-/// Capacities are counted from the first that matters.
+/// Prepared sums. Capacities are counted from the first relevant one.
 pub(in crate::search::posterior) struct Outlook<'a> {
     matters: Range<usize>,
     /// Cell of the grid at which distances between cells are zero in the edges.
     origin: usize,
-    /// So many cells away the edge is over, whatever its width.
+    /// Cells after which the edge is over, at any width.
     reach: usize,
     widths: Vec<Width<'a>>,
     capacities: &'a [f64],
-    /// All of their probability.
+    /// Total of their probabilities.
     all: f64,
-    /// Sum of `x ln x` of the capacities before each, when no trial passes there.
+    /// Sum of `x ln x` of the capacities before each, if no trial passes there.
     none: Vec<f64>,
-    /// The same of each and those after it, when every genuine trial passes there.
+    /// The same of each and those after it, if every genuine trial passes there.
     every: Vec<f64>,
-    /// Probability of a pass with each and those after it, when every genuine trial passes there.
+    /// Probability of a pass with each and those after it, if every genuine trial passes there.
     passes: Vec<f64>,
-    /// Probability of a pass with each near the level; kept to be filled again.
+    /// Probability of a pass with each near the level; a buffer.
     near: Vec<f64>,
 }
 
-/// A width of the edge that matters.
+/// A relevant width of the edge.
 struct Width<'a> {
     /// The edge at every distance between two cells.
     edges: &'a [f64],
-    /// For each capacity the probability, times the part of trials that do not fail for no reason.
+    /// For each capacity the probability, times the share of trials without spurious failure.
     genuine: Vec<f64>,
 }
 
@@ -87,7 +89,8 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// The cell at which a trial is expected to leave the least entropy of the capacity; `None` without candidates.
+    /// The cell at which a trial is expected to leave the least entropy of the capacity; `None` without
+    /// candidates.
     pub(in crate::search::posterior) fn most_telling(
         &mut self,
         candidates: impl Iterator<Item = usize>,
@@ -118,7 +121,7 @@ impl<'a> Outlook<'a> {
     }
 }
 
-/// The widths that matter, and how many cells away from a level the edge of the softest is over.
+/// The relevant widths, and the number of cells from a level after which the softest edge is over.
 fn widths<'a>(grid: &'a Grid, matters: &Range<usize>) -> (Vec<Width<'a>>, usize) {
     let distances = 2 * grid.cells - 1;
     let (mut widths, mut reach) = (Vec::with_capacity(grid.softness.len()), 0);
@@ -153,7 +156,7 @@ mod tests {
     use super::*;
     use crate::search::prior::Prior;
 
-    /// What is left after a trial at a cell, without any short cut.
+    /// The entropy left after a trial at a cell, computed without shortcuts.
     fn plainly(grid: &Grid, at: usize) -> f64 {
         let distances = 2 * grid.cells - 1;
         let (mut pass, mut fail, mut ordered) = (0.0, 0.0, 0.0);

@@ -1,0 +1,51 @@
+//! The number of running nodes of a tier changes.
+//!
+//! All nodes are deployed, so balancers and web servers have the addresses of all from their start. A balancer finds by its
+//! health checks which of them run; a web server without such checks finds it by refused connections.
+
+use std::collections::BTreeMap;
+
+use barograph_workload::topology::Part;
+use futures::future::join_all;
+
+use super::{Done, NotDone};
+use crate::deploy::{DRIVERS, Deployed, Started};
+
+/// Name of the tier that a part belongs to: that of the part without its number.
+fn tier_of(part: &str) -> &str {
+    part.rsplit_once('-').map_or(part, |(tier, _)| tier)
+}
+
+/// Tiers that can be scaled, with their nodes: several nodes of an application behind parts that pass requests on.
+pub(crate) fn scalable<'p>(parts: &[&'p Part]) -> BTreeMap<&'p str, u32> {
+    let passes_on =
+        |part: &Part, to: &Part| !part.node && part.tier != DRIVERS && part.uses.contains(&to.name);
+    let behind = parts.iter().filter(|node| node.node && parts.iter().any(|part| passes_on(part, node)));
+    let mut tiers = BTreeMap::new();
+    for node in behind {
+        *tiers.entry(tier_of(&node.name)).or_default() += 1;
+    }
+    tiers.retain(|_, nodes| *nodes > 1);
+    tiers
+}
+
+/// Stops nodes of a tier, those with the highest numbers, or starts nodes that do not run, until `count` run. Nodes stop and
+/// start side by side.
+pub(super) async fn scale(deployed: &Deployed, tier: &str, count: u32) -> Result<Done, NotDone> {
+    let count = count as usize;
+    let nodes = deployed.services().filter(|part| part.node && tier_of(&part.name) == tier);
+    let (down, running): (Vec<&Started>, Vec<&Started>) = nodes.partition(|part| part.has_ended());
+    let surplus = running.get(count..).unwrap_or_default();
+    join_all(surplus.iter().map(|part| part.stop())).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let missing = &down[..count.saturating_sub(running.len()).min(down.len())];
+    let site = deployed.site();
+    let started = join_all(missing.iter().map(|part| part.start_again(site))).await;
+    started.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let names = |parts: &[&Started]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+    let words = match (surplus, missing) {
+        ([], []) => "no node stopped or started".to_owned(),
+        ([], started) => format!("{} started", names(started).join(", ")),
+        (stopped, _) => format!("{} stopped", names(stopped).join(", ")),
+    };
+    Ok(Done { started: names(missing), ..Done::in_words(words) })
+}

@@ -1,0 +1,80 @@
+//! Refusals of keys that do not go together, and of keys without effect, which would be taken for measured.
+
+use barograph_data::Popularity;
+use barograph_spec::{Given, Plan};
+
+use super::{DiskPlan, Sync, path_of};
+use crate::operation::Kind;
+use crate::places::Pattern;
+use crate::size::shown;
+
+/// Most blocks in a load that verifies: each takes four bytes of memory.
+const MOST_VERIFIED: u64 = 1 << 28;
+
+/// Refuses what does not go together, and what has no effect in this plan.
+pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut Given) {
+    if let Some(url) = plan.target.url.as_deref().filter(|url| path_of(url).is_none()) {
+        let allowed = "a file or device by its whole path, as in file:///var/tmp/disk.data";
+        g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+    }
+    if let Some(block) = own.blocks.iter().find(|block| !own.size.is_multiple_of(block.bytes)) {
+        let allowed = format!("a multiple of all blocks, such as {}", shown(block.bytes));
+        g.refuse("disk.size", format!("{:?}", shown(own.size)), &allowed, "round it");
+    }
+    if own.rules.limit.is_none() {
+        g.refuse_asked(
+            "disk.quantile",
+            "left out with disk.limit_ms = 0",
+            "leave it out, or set disk.limit_ms",
+        );
+    }
+    pattern(own.pattern, g);
+    writes(own, g);
+    verify(own, g);
+}
+
+fn pattern(pattern: Pattern, g: &mut Given) {
+    let is_zipf = matches!(pattern, Pattern::Random(Popularity::Zipf { .. }));
+    let is_hot = matches!(pattern, Pattern::Random(Popularity::Hot { .. }));
+    let needs = [
+        ("disk.zipf_exponent", is_zipf, "zipf"),
+        ("disk.hot_blocks", is_hot, "hot"),
+        ("disk.hot_operations", is_hot, "hot"),
+    ];
+    for (key, is_used, kind) in needs {
+        if !is_used {
+            let allowed = format!("only with disk.pattern = {kind:?}");
+            g.refuse_asked(key, &allowed, "leave it out, or set disk.pattern");
+        }
+    }
+}
+
+fn writes(own: &DiskPlan, g: &mut Given) {
+    if !own.mix.iter().any(|(kind, _)| *kind == Kind::Write) {
+        for key in ["disk.sync", "disk.mix.Sync", "disk.device_again"] {
+            let allowed = "left out without Write in disk.mix";
+            g.refuse_asked(key, allowed, "leave it out, or add Write to disk.mix");
+        }
+    }
+    if !matches!(own.sync, Sync::Every(_)) {
+        let allowed = "only with disk.sync = \"every\"";
+        g.refuse_asked("disk.sync_every", allowed, "leave it out, or set disk.sync");
+    } else {
+        let allowed = "left out with disk.sync = \"every\"";
+        g.refuse_asked("disk.mix.Sync", allowed, "leave one of the two out");
+    }
+}
+
+fn verify(own: &DiskPlan, g: &mut Given) {
+    if !own.verify {
+        return;
+    }
+    if own.blocks.len() > 1 {
+        let allowed = "one size with disk.verify = true";
+        g.refuse_asked("disk.block", allowed, "name one size, or leave disk.verify out");
+    }
+    if own.size / own.largest() > MOST_VERIFIED {
+        let allowed = format!("at most {} blocks with disk.verify = true", MOST_VERIFIED);
+        g.refuse("disk.size", format!("{:?}", shown(own.size)), &allowed, "lower it, or raise disk.block");
+    }
+}

@@ -1,0 +1,341 @@
+//! The workload behind the seam.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use barograph_engine::{Runnable, runnable_groups, runnable_threads};
+use barograph_model::words::in_one_line;
+use barograph_model::{
+    Behaviour, Behaviours, ChooserId, Distribution, MeasureSpec, Nanos, Next, OpId, OpSpec, Pace, Profile,
+    QosRule, Share, Vector,
+};
+use barograph_platform::Later;
+use barograph_record::{Count, Fill as Filled};
+use barograph_ring::{Buffers, Ring};
+use barograph_spec::{Ability, Connections, Plan, Refusal, Refused};
+use barograph_workload::{
+    FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Workload, WorkloadFactory,
+};
+use serde_json::{Map, Value, json};
+
+use crate::contents::Contents;
+use crate::error::DiskError;
+use crate::fill::{COUNTED, Fill, Guard};
+use crate::generations::Generations;
+use crate::group::Rings;
+use crate::measures::{COUNTERS, MEASURES};
+use crate::operation::Kind;
+use crate::places::Places;
+use crate::plan::{DiskPlan, Engine, Sync, address, path};
+use crate::program::{Program, salt};
+use crate::target::Target;
+use crate::threads::Threads;
+
+/// Its name in plans, and that of its only profile.
+pub(crate) const NAME: &str = "disk";
+
+/// Raised with every change that can move results.
+const VERSION: u32 = 1;
+
+/// Most users of one ring.
+const MOST_OF_RING: u32 = 1_024;
+
+/// Makes the workload of plans.
+pub struct Disk;
+
+impl WorkloadFactory for Disk {
+    fn about(&self) -> &'static str {
+        "reads and writes of a file or a device, through io_uring or in threads"
+    }
+
+    fn load_command(&self) -> Option<&dyn LoadCommand> {
+        Some(self)
+    }
+
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+        Ok(Arc::new(DiskWorkload::new(plan)))
+    }
+}
+
+/// The workload of a plan.
+struct DiskWorkload {
+    plan: DiskPlan,
+    ops: Vec<OpSpec>,
+    path: PathBuf,
+    url: String,
+    reasons: Arc<Mutex<Reasons>>,
+    /// From the fill on.
+    filled: Arc<Mutex<Option<FilledTarget>>>,
+}
+
+/// A target that was filled.
+struct FilledTarget {
+    _guard: Guard,
+    generations: Option<Arc<Generations>>,
+}
+
+/// Stops the fill when it is dropped.
+struct StopAtEnd(Arc<AtomicBool>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl DiskWorkload {
+    fn new(plan: &Plan) -> Self {
+        let path = path(plan);
+        let plan = DiskPlan::of(plan).clone();
+        DiskWorkload {
+            ops: plan.kinds().into_iter().map(Kind::spec).collect(),
+            url: address(&path),
+            path,
+            plan,
+            reasons: Reasons::shared(),
+            filled: Arc::default(),
+        }
+    }
+
+    /// An error as a refusal of the key that is at fault, where one is.
+    fn refusal(&self, plan: &Plan, why: &DiskError) -> Option<Refusal> {
+        let (key, remedy) = why.blame()?;
+        let value = match key {
+            "target.url" => format!("{:?}", self.url),
+            "disk.direct" => self.plan.direct.to_string(),
+            "disk.block" => format!("{:?}", crate::size::shown(self.plan.largest())),
+            _ => "\"io_uring\"".to_owned(),
+        };
+        let allowed = format!("what is possible: cannot {}", in_one_line(why));
+        let place = plan.place(key).to_owned();
+        Some(Refusal { place, key: key.to_owned(), value, allowed, remedy: remedy.to_owned() })
+    }
+
+    fn load_error(&self, plan: &Plan, why: DiskError) -> LoadError {
+        match self.refusal(plan, &why) {
+            Some(refusal) => LoadError::Refused(Refused(vec![refusal])),
+            None => LoadError::Fill { url: self.url.clone(), why: why.into() },
+        }
+    }
+
+    /// The load made ready: the target opens as the plan says, and the kernel takes the rings.
+    fn program(&self, users: usize, seed: u64) -> Result<Program, DiskError> {
+        let plan = &self.plan;
+        let filled = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
+        let (span, generations) = match &*filled {
+            Some(filled) => (plan.size, filled.generations.clone()),
+            None => (Target::of(&self.path, plan)?.span(plan), None),
+        };
+        let access = plan.access();
+        let opened = access.open(&self.path)?;
+        plan.check_alignment(&self.path, opened.alignment)?;
+        if plan.engine == Engine::IoUring {
+            Ring::is_possible(opened.file.into(), Buffers::new(users, plan.largest() as usize)?)?;
+        }
+        Ok(Program {
+            kinds: plan.kinds(),
+            places: Places::new(&plan.blocks, plan.pattern, span),
+            contents: Contents::new(plan.entropy),
+            generations,
+            salt: salt(seed),
+            path: self.path.clone(),
+            access,
+            plan: plan.clone(),
+            reasons: Arc::clone(&self.reasons),
+        })
+    }
+
+    fn next(&self) -> Next {
+        let ops = (0..self.ops.len()).map(op_id);
+        if matches!(self.plan.sync, Sync::Every(_)) {
+            return Next::Choose { chooser: ChooserId(0), branches: ops.map(Next::Op).collect() };
+        }
+        let all: u32 = self.plan.mix.iter().map(|(_, weight)| weight).sum();
+        let share = |weight: u32| Share::new(f64::from(weight) / f64::from(all.max(1))).unwrap_or_default();
+        match self.plan.mix.as_slice() {
+            [_] => Next::Op(OpId(0)),
+            mix => {
+                let shares = ops.zip(mix).map(|(op, (_, weight))| (op, share(*weight)));
+                let vector = Vector::new(shares.collect());
+                Next::Vector(vector.expect("the shares of all weights are 1 together"))
+            }
+        }
+    }
+}
+
+fn op_id(index: usize) -> OpId {
+    OpId(u8::try_from(index).expect("there are three operations"))
+}
+
+/// Users of a ring at the most: those of one worker.
+fn users_of_ring(plan: &Plan) -> usize {
+    let workers = u32::try_from(plan.driver.workers.max(1)).unwrap_or(u32::MAX);
+    let users = match plan.most_users() {
+        0 => MOST_OF_RING,
+        users => users.div_ceil(workers).clamp(1, MOST_OF_RING),
+    };
+    users as usize
+}
+
+impl Workload for DiskWorkload {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> u32 {
+        VERSION
+    }
+
+    fn ops(&self) -> &[OpSpec] {
+        &self.ops
+    }
+
+    fn counters(&self) -> &[&'static str] {
+        &COUNTERS
+    }
+
+    fn measures(&self) -> &[MeasureSpec] {
+        &MEASURES
+    }
+
+    fn profiles(&self) -> Vec<&str> {
+        vec![NAME]
+    }
+
+    fn profile(&self, name: &str) -> Option<Profile> {
+        let rules = &self.plan.rules;
+        let rule = |op: usize| QosRule {
+            op: op_id(op),
+            quantile: rules.quantile,
+            limit: rules.limit,
+            judged: true,
+            mix: Share::ZERO,
+            mix_tolerance: Share::ZERO,
+            failures: rules.failures,
+        };
+        let all: Vec<QosRule> = (0..self.ops.len()).map(rule).collect();
+        (name == NAME).then(|| Profile::usual(NAME, &all, None))
+    }
+
+    fn behaviours(&self, profile: &str) -> Option<Behaviours> {
+        let pace = match self.plan.think {
+            Nanos::ZERO => Pace::AtOnce,
+            think => Pace::Think(Distribution::Constant(think)),
+        };
+        let next = vec![Some(self.next()); self.ops.len()];
+        let main = Behaviour { name: "main", first: OpId(0), next, pace };
+        Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)
+    }
+
+    fn target(&self) -> Option<&str> {
+        Some(&self.url)
+    }
+
+    fn connections(&self, users: u32, _: Connections) -> u64 {
+        // A thread has the file open, and a ring has three descriptors.
+        match self.plan.engine {
+            Engine::Threads => users.into(),
+            Engine::IoUring => u64::from(users.div_ceil(MOST_OF_RING)) * 3,
+        }
+    }
+
+    fn operations_block(&self) -> bool {
+        self.plan.engine == Engine::Threads
+    }
+
+    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
+        let looked = Target::of(&self.path, &self.plan);
+        let target = looked.err().and_then(|why| self.refusal(plan, &why));
+        let driver = &plan.driver;
+        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
+        let elsewhere = is_elsewhere.then(|| Refusal {
+            place: plan.place("driver.place").to_owned(),
+            key: "driver.place".to_owned(),
+            value: format!("{:?}", driver.place),
+            allowed: "one driver, which is this process: the target is on its machine".to_owned(),
+            remedy: "leave driver.place, driver.count and platform out".to_owned(),
+        });
+        target.into_iter().chain(elsewhere).collect()
+    }
+
+    fn disclose(&self) -> Map<String, Value> {
+        let plan = &self.plan;
+        let blocks: Vec<Value> =
+            plan.blocks.iter().map(|b| json!({ "bytes": b.bytes, "weight": b.weight })).collect();
+        let section = json!({
+            "way": plan.ways().split_whitespace().skip(1).collect::<Vec<_>>().join(" "),
+            "direct": plan.direct,
+            "bytes": plan.size,
+            "blocks": blocks,
+            "pattern": format!("{:?}", plan.pattern),
+            "entropy": Contents::new(plan.entropy).entropy(),
+            "sync": format!("{:?}", plan.sync),
+            "verified": plan.verify,
+        });
+        Map::from_iter([("disk".to_owned(), section)])
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> Option<Later<'a, Result<Filled, LoadError>>> {
+        let looked = Target::of(&self.path, &self.plan);
+        if looked.is_ok_and(|target| !target.is_filled_by_us()) {
+            return None;
+        }
+        let (path, plan, seed) = (self.path.clone(), self.plan.clone(), job.plan.seed);
+        let kept = Arc::clone(&self.filled);
+        let stop = StopAtEnd(Arc::default());
+        let stopped = Arc::clone(&stop.0);
+        Some(Box::pin(async move {
+            let filling = tokio::task::spawn_blocking(move || {
+                let fill = Fill { path: &path, plan: &plan, seed, stopped: &stopped, progress: &progress };
+                let (guard, reused) = fill.take()?;
+                let blocks = (plan.size / plan.largest()) as usize;
+                let generations = plan.verify.then(|| Arc::new(Generations::filled(blocks)));
+                let target = FilledTarget { _guard: guard, generations };
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
+                Ok(reused)
+            });
+            let filled = filling.await;
+            drop(stop);
+            let filled = filled.map_err(|why| LoadError::Fill { url: self.url.clone(), why: why.into() })?;
+            match filled {
+                Ok(reused) => Ok(self.filled(job.plan.seed, reused)),
+                Err(why) => Err(self.load_error(job.plan, why)),
+            }
+        }))
+    }
+
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
+        let users = users_of_ring(job.plan);
+        let program = self.program(users, job.plan.seed).map_err(|why| self.load_error(job.plan, why))?;
+        let program = Arc::new(program);
+        Ok(match self.plan.engine {
+            Engine::IoUring => runnable_groups(move || Rings { program: Arc::clone(&program), users }),
+            Engine::Threads => runnable_threads(move || Threads(Arc::clone(&program))),
+        })
+    }
+
+    fn failure_reasons(&self) -> Vec<FailureReason> {
+        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        reasons.by_name(&self.ops)
+    }
+}
+
+impl DiskWorkload {
+    /// A fill as the record has it.
+    fn filled(&self, seed: u64, reused: bool) -> Filled {
+        let DiskPlan { size, entropy, .. } = self.plan;
+        let entropy = Contents::new(entropy).entropy();
+        Filled {
+            rows: vec![Count::new("MiB", size / COUNTED)],
+            bytes: vec![Count::new("target", size)],
+            reused,
+            stamp: format!("{NAME}-{VERSION}-{size}-e{entropy}-s{seed}"),
+            ..Filled::default()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Users that block: each is a thread with one read or write at a time.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+
+use barograph_engine::{BlockingFactory, BlockingUser, Turn};
+use barograph_model::words::in_one_line;
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
+use barograph_ring::Buffers;
+
+use crate::error::DiskError;
+use crate::operation::Kind;
+use crate::program::Program;
+use crate::user::{Request, User};
+
+/// Makes the users of a load.
+pub(crate) struct Threads(pub(crate) Arc<Program>);
+
+/// A user with its file and its buffer, opened by its first operation.
+pub(crate) struct ThreadUser {
+    program: Arc<Program>,
+    user: User,
+    opened: Option<(File, Buffers)>,
+}
+
+impl BlockingFactory for Threads {
+    type User = ThreadUser;
+
+    fn user(&self, _: UserId) -> ThreadUser {
+        ThreadUser { program: Arc::clone(&self.0), user: User::default(), opened: None }
+    }
+}
+
+impl BlockingUser for ThreadUser {
+    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome {
+        let program = &self.program;
+        let (file, buffers) = match &mut self.opened {
+            Some(opened) => opened,
+            empty => match open(program) {
+                Ok(opened) => empty.insert(opened),
+                Err(why) => return program.failed(op, Outcome::DriverFault, in_one_line(&why)),
+            },
+        };
+        let request = match self.user.request(op, program, &mut turn.rng) {
+            Ok(request) => request,
+            Err(why) => return program.failed(op, Outcome::DriverFault, why.to_owned()),
+        };
+        turn.sent();
+        let buffer = buffers.get_mut(0);
+        request.fill(program, buffer);
+        let result = call(file, &request, buffer);
+        request.end(program, result, (buffer, Some(turn)))
+    }
+
+    fn choose(&mut self, _: ChooserId, turn: &mut Turn) -> usize {
+        self.user.choose(&self.program, &mut turn.rng)
+    }
+}
+
+fn open(program: &Program) -> Result<(File, Buffers), DiskError> {
+    let opened = program.access.open(&program.path)?;
+    Ok((opened.file, Buffers::new(1, program.plan.largest() as usize)?))
+}
+
+fn call(file: &File, request: &Request, buffer: &mut [u8]) -> io::Result<usize> {
+    let (offset, bytes) = (request.place.offset, request.place.bytes);
+    match request.kind {
+        Kind::Read => file.read_at(&mut buffer[..bytes], offset),
+        Kind::Write => file.write_at(&buffer[..bytes], offset),
+        Kind::Sync => file.sync_data().map(|()| 0),
+    }
+}

@@ -1,0 +1,17 @@
+//! MariaDB: sessions of the measured client on the event loop, one for each user.
+
+mod admin;
+mod check;
+mod databases;
+mod engine;
+mod errors;
+mod fill;
+mod schema;
+mod session;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod users;
+
+pub(crate) use engine::MariadbEngine;
+use errors::MariadbError;

@@ -1,0 +1,3 @@
+//! Tests at a real server.
+
+mod service;

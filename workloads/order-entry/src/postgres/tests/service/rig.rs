@@ -1,0 +1,152 @@
+//! A server with a small database, its users, and digests of tables.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
+use barograph_postgres::{Address, Connection, Target};
+use barograph_reactor::block_on;
+use barograph_test_services::{Service, or_skip, postgres};
+use barograph_workload::{OnProgress, Reasons};
+use futures::future::join_all;
+
+use crate::draw::Constants;
+use crate::engine::Filled;
+use crate::generate::Generator;
+use crate::input::Inputs;
+use crate::plan::Form;
+use crate::postgres::PostgresError;
+use crate::postgres::admin::{in_session, row, run};
+use crate::postgres::check::Queries;
+use crate::postgres::databases::Databases;
+use crate::postgres::fill::Filling;
+use crate::postgres::users::PostgresUsers;
+use crate::sqlite::tests::rig::SIZE;
+use crate::tables::{Size, Table};
+use crate::user::Shared;
+
+/// A server, and the databases of a load.
+pub(super) struct Rig {
+    /// Ends when this is dropped.
+    pub(super) _server: Service,
+    pub(super) databases: Databases,
+    pub(super) generator: Generator,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Rig {
+    /// A server without databases; `None` after a line that says why there is none.
+    pub(super) fn empty(seed: u64) -> Option<Self> {
+        let server = or_skip(postgres())?;
+        let address = Address::parse(&url(&server)).unwrap();
+        let generator = Generator::new(Size::new(SIZE.0, SIZE.1), seed);
+        let inputs = Inputs { size: generator.size, constants: Constants::of_seed(seed) };
+        let shared = Arc::new(Shared { inputs, tally: Arc::default(), reasons: Reasons::shared() });
+        Some(Rig { databases: Databases::at(address).unwrap(), _server: server, generator, shared })
+    }
+
+    /// A server with filled databases.
+    pub(super) fn filled(seed: u64) -> Option<Self> {
+        let rig = Rig::empty(seed)?;
+        assert!(!rig.fill().unwrap().reused);
+        Some(rig)
+    }
+
+    pub(super) fn fill(&self) -> Result<Filled, PostgresError> {
+        self.filling(Arc::new(|_| {})).run()
+    }
+
+    pub(super) fn filling(&self, progress: OnProgress) -> Filling {
+        Filling {
+            databases: self.databases.clone(),
+            generator: self.generator,
+            progress,
+            stopped: Arc::default(),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// Lets users do some transactions side by side, in sessions with these options. Returns the number of those that failed,
+    /// and the sums of counters.
+    pub(super) fn transact(
+        &self,
+        (users, each): (u32, u32),
+        (form, options): (Form, &str),
+        counters: &[CounterId],
+    ) -> (u64, Vec<u64>) {
+        let factory = PostgresUsers::new(&self.databases.copy(options), form, &self.shared);
+        let one = async |number: u32| {
+            let user = factory.user(UserId(number));
+            let mut turn = Turn::for_test();
+            turn.rng = barograph_engine::stream(self.generator.seed, number, 0);
+            let mut failed = 0;
+            for _ in 0..each {
+                let op = user.choose(ChooserId(0), &mut turn);
+                failed += u64::from(user.act(OpId(op as u8), &mut turn).await != Outcome::Good);
+            }
+            (failed, turn)
+        };
+        let ended = block_on(join_all((0..users).map(one))).unwrap();
+        let sum = |counter: &CounterId| ended.iter().map(|(_, turn)| turn.added(*counter)).sum();
+        (ended.iter().map(|(failed, _)| failed).sum(), counters.iter().map(sum).collect())
+    }
+
+    /// Runs SQL in a database.
+    pub(super) fn run(target: &Target, sql: &str) {
+        let run = async |session: &mut Connection| run(session, sql).await;
+        in_session(target, "change", run).unwrap();
+    }
+
+    /// The text that a query returns.
+    pub(super) fn text(target: &Target, sql: &str) -> String {
+        let row = in_session(target, "read", async |session| row(session, sql).await);
+        row.unwrap().unwrap().remove(0)
+    }
+
+    /// What the checks find wrong in the copy, with what the users counted.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        let mut queries = Queries::open(&self.databases.copy("")).unwrap();
+        let counted = self.shared.tally.counted();
+        crate::checks::check(&mut queries, &self.generator, counted).unwrap().violations
+    }
+}
+
+/// An address of a database of the server.
+pub(super) fn url(server: &Service) -> String {
+    format!("postgres://postgres@127.0.0.1:{}/orders", server.port())
+}
+
+/// A number for the rows of each table, in any order, as of SQLite's.
+pub(super) fn digests(target: &Target) -> Vec<(&'static str, u64)> {
+    let digests = in_session(target, "read", async |session| {
+        let mut all = Vec::new();
+        for table in Table::ALL {
+            all.push((table.name(), digest(session, table).await?));
+        }
+        Ok(all)
+    });
+    digests.unwrap()
+}
+
+async fn digest(session: &mut Connection, table: Table) -> Result<u64, barograph_postgres::Fault> {
+    let is_number: Vec<bool> = table.columns().split(", ").map(|column| column.ends_with(" i")).collect();
+    let mut replies = session.query(&format!("SELECT * FROM {}", table.name()))?;
+    let mut sum = 0_u64;
+    while let Some(row) = replies.row().await? {
+        let mut hash = 0_u64;
+        for (at, is_number) in is_number.iter().enumerate() {
+            let text = row.get_optional::<&str>(at)?;
+            hash = match (text, is_number) {
+                (Some(text), true) => barograph_data::mix(hash ^ text.parse::<i64>().unwrap() as u64),
+                (Some(text), false) => {
+                    text.bytes().fold(hash, |h, byte| barograph_data::mix(h ^ u64::from(byte)))
+                }
+                (None, _) => barograph_data::mix(!hash),
+            };
+        }
+        sum = sum.wrapping_add(hash);
+    }
+    replies.finish().await?;
+    Ok(sum)
+}
