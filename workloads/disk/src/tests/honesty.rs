@@ -27,7 +27,7 @@ fn a_file_is_filled_once_and_again_when_the_plan_is_another() {
     assert_eq!([fill("disk.entropy = 0.5\n"), fill("disk.entropy = 0.5\n")], [false, true]);
     assert_eq!([fill("disk.size = \"2m\"\n"), fill("disk.size = \"2m\"\n")], [false, true]);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), (2 << 20) + crate::mark::BYTES);
-    // Nobody knows what an earlier load wrote last.
+    // What an earlier load wrote last is not known.
     assert_eq!([fill("disk.verify = true\n"), fill("disk.verify = true\n")], [false, false]);
 }
 
