@@ -1,7 +1,7 @@
 //! MariaDB behind the seam to engines.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use barograph_database::{Findings, StopAtEnd};
