@@ -131,6 +131,16 @@ pub trait Workload: Send + Sync {
     /// [`LoadError::Refused`] for what the user can mend, [`LoadError::Unreachable`] for a target that does not answer.
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError>;
 
+    /// Counts for its data checks, in an order of its own. Asked of a driver when its load is over.
+    fn counts(&self) -> Vec<i64> {
+        Vec::new()
+    }
+
+    /// Adds [`Self::counts`] of a driver in another process.
+    fn add_counts(&self, counts: &[i64]) {
+        let _ = counts;
+    }
+
     /// The first few reasons for which operations of its loads failed, by operation.
     fn failure_reasons(&self) -> Vec<FailureReason> {
         Vec::new()

@@ -66,8 +66,8 @@ pub(super) enum Event {
     Clock(Offset),
     /// It heard of a change too late.
     Late(Nanos),
-    /// Its last interval was before this.
-    Ended(Vec<String>),
+    /// Its last interval was before this. What failed operations saw, and counts for the data checks.
+    Ended(Vec<String>, Vec<i64>),
     /// Nothing more comes of it.
     Lost(FleetError),
 }
@@ -317,8 +317,8 @@ impl Ear {
             }
             Said::Started { facts } => self.tell(Event::Started(facts)).await,
             Said::Late { by } => self.tell(Event::Late(Nanos(by))).await,
-            Said::Ended { told } => {
-                self.tell(Event::Ended(told)).await;
+            Said::Ended { told, counts } => {
+                self.tell(Event::Ended(told, counts)).await;
                 return Ok(Then::Ended);
             }
             Said::Failed { why } => return Err(FleetError::Failed { driver: driver(), why }),

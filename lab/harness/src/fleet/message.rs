@@ -9,7 +9,7 @@ use super::frame::FrameError;
 use super::order::Order;
 
 /// Version of all of this. Both ends must have the same; the program's own version must be the same too.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 
 /// From the harness to a driver. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,8 +58,8 @@ pub(super) enum Said {
     },
     /// A change came so much later than it was to begin.
     Late { by: u64 },
-    /// The last interval is sent. What failed operations saw, in lines for people.
-    Ended { told: Vec<String> },
+    /// The last interval is sent. What failed operations saw, in lines for people, and counts for the data checks.
+    Ended { told: Vec<String>, counts: Vec<i64> },
     /// The engine broke.
     Failed { why: String },
 }
@@ -150,7 +150,7 @@ mod tests {
         let ping = Command::Ping { n: u64::MAX };
         assert_eq!(body(&ping), br#"{"do":"ping","n":18446744073709551615}"#);
         assert_eq!(read::<Command>(&body(&ping)).unwrap(), ping);
-        let ended = Said::Ended { told: vec!["Home refused: 500".to_owned()] };
+        let ended = Said::Ended { told: vec!["Home refused: 500".to_owned()], counts: vec![5, -1] };
         assert_eq!(read::<Said>(&body(&ended)).unwrap(), ended);
         assert!(read::<Command>(br#"{"do":"dance"}"#).is_err());
     }
