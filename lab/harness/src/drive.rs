@@ -456,6 +456,9 @@ impl<'r, 'w> Drive<'r, 'w> {
         for note in self.loads.iter_mut().flat_map(|load| load.engine.take_notes()) {
             self.run.note(note)?;
         }
+        for (load, of) in self.loads.iter_mut().zip(&self.run.loads) {
+            load.engine.take_counts().iter().for_each(|counts| of.workload.add_counts(counts));
+        }
         self.run.done()
     }
 }

@@ -261,6 +261,9 @@ impl Workload for TestWorkload {
         let pace = Pace::Cycle(Distribution::Constant(Nanos::from_millis(20)));
         Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace }]).ok()
     }
+    fn counts(&self) -> Vec<i64> {
+        vec![7]
+    }
     fn application(&self) -> Option<&dyn Application> {
         (!self.deploys_nothing).then_some(self)
     }

@@ -134,7 +134,17 @@ pub trait Workload: Send + Sync {
     /// answer.
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError>;
 
-    /// First few reasons for failed operations of its loads, by operation.
+    /// Counts for its data checks, in an order of its own. Asked of a driver when its load is over.
+    fn counts(&self) -> Vec<i64> {
+        Vec::new()
+    }
+
+    /// Adds [`Self::counts`] of a driver in another process.
+    fn add_counts(&self, counts: &[i64]) {
+        let _ = counts;
+    }
+
+    /// The first few reasons for which operations of its loads failed, by operation.
     fn failure_reasons(&self) -> Vec<FailureReason> {
         Vec::new()
     }

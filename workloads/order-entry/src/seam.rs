@@ -220,6 +220,14 @@ impl Workload for OrderEntryWorkload {
         self.engine.load(job, shared)
     }
 
+    fn counts(&self) -> Vec<i64> {
+        self.tally.numbers()
+    }
+
+    fn add_counts(&self, counts: &[i64]) {
+        self.tally.add_numbers(counts);
+    }
+
     fn failure_reasons(&self) -> Vec<FailureReason> {
         let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
         reasons.by_name(&Transaction::SPECS)

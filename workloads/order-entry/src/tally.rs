@@ -78,6 +78,22 @@ impl Tally {
         self.in_doubt.add(most, -1);
     }
 
+    /// Its values as numbers.
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        let Totals { committed, in_doubt } = self.counted();
+        let of = |Counts { orders, payments, cents, delivered }| [orders, payments, cents, delivered];
+        [of(committed), of(in_doubt)].concat()
+    }
+
+    /// Adds [`Self::numbers`] of another tally.
+    pub(crate) fn add_numbers(&self, numbers: &[i64]) {
+        for (counts, shared) in numbers.chunks(4).zip([&self.committed, &self.in_doubt]) {
+            if let [orders, payments, cents, delivered] = *counts {
+                shared.add(Counts { orders, payments, cents, delivered }, 1);
+            }
+        }
+    }
+
     /// Its values. Complete when no user is active.
     pub(crate) fn counted(&self) -> Totals {
         Totals { committed: self.committed.counts(), in_doubt: self.in_doubt.counts() }
@@ -145,5 +161,13 @@ mod tests {
         tally.asked(most);
         let in_doubt = Counts { delivered: 20, ..Counts::default() };
         assert_eq!(tally.counted(), Totals { committed, in_doubt });
+        // Those of another driver.
+        let sum = Tally::default();
+        let paid = Counts { payments: 1, cents: 5, ..Counts::default() };
+        sum.asked(paid);
+        sum.answered(paid, &Ok(End::Paid { cents: 5 }));
+        sum.add_numbers(&tally.numbers());
+        let committed = Counts { delivered: 7, ..paid };
+        assert_eq!(sum.counted(), Totals { committed, in_doubt });
     }
 }

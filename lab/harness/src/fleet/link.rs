@@ -67,9 +67,9 @@ pub(super) enum Event {
     Clock(Offset),
     /// It received a change too late, by this time.
     Late(Nanos),
-    /// It sent its last interval before.
-    Ended(Vec<String>),
-    /// The driver is lost.
+    /// Its last interval was before this. What failed operations saw, and counts for the data checks.
+    Ended(Vec<String>, Vec<i64>),
+    /// Nothing more comes of it.
     Lost(FleetError),
 }
 
@@ -319,8 +319,8 @@ impl Ear {
             }
             Said::Started { facts } => self.tell(Event::Started(facts)).await,
             Said::Late { by } => self.tell(Event::Late(Nanos(by))).await,
-            Said::Ended { told } => {
-                self.tell(Event::Ended(told)).await;
+            Said::Ended { told, counts } => {
+                self.tell(Event::Ended(told, counts)).await;
                 return Ok(Then::Ended);
             }
             Said::Failed { why } => return Err(FleetError::Failed { driver: driver(), why }),

@@ -80,7 +80,15 @@ impl Load {
         }
     }
 
-    /// Takes the notes for the user since the last call, in sentences.
+    /// Counts for the data checks, of each driver that is another process and has ended.
+    pub(crate) fn take_counts(&mut self) -> Vec<Vec<i64>> {
+        match self {
+            Load::Own(_) => Vec::new(),
+            Load::Fleet(fleet) => fleet.take_counts(),
+        }
+    }
+
+    /// What a user should know, in sentences, since this was last asked.
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         match self {
             Load::Own(_) => Vec::new(),

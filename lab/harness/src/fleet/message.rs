@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::frame::FrameError;
 use super::order::Order;
 
-/// Version of the protocol. Both ends must have the same protocol and program version.
-pub(super) const PROTOCOL: u32 = 2;
+/// Version of all of this. Both ends must have the same; the program's own version must be the same too.
+pub(super) const PROTOCOL: u32 = 3;
 
 /// Message from the harness to a driver. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,9 +58,9 @@ pub(super) enum Said {
     },
     /// Delay of a change that was received too late.
     Late { by: u64 },
-    /// The last interval was sent. `told` describes failed operations for users.
-    Ended { told: Vec<String> },
-    /// The engine failed.
+    /// The last interval is sent. What failed operations saw, in lines for people, and counts for the data checks.
+    Ended { told: Vec<String>, counts: Vec<i64> },
+    /// The engine broke.
     Failed { why: String },
 }
 
@@ -150,7 +150,7 @@ mod tests {
         let ping = Command::Ping { n: u64::MAX };
         assert_eq!(body(&ping), br#"{"do":"ping","n":18446744073709551615}"#);
         assert_eq!(read::<Command>(&body(&ping)).unwrap(), ping);
-        let ended = Said::Ended { told: vec!["Home refused: 500".to_owned()] };
+        let ended = Said::Ended { told: vec!["Home refused: 500".to_owned()], counts: vec![5, -1] };
         assert_eq!(read::<Said>(&body(&ended)).unwrap(), ended);
         assert!(read::<Command>(br#"{"do":"dance"}"#).is_err());
     }

@@ -103,6 +103,8 @@ pub struct Fleet {
     ending: bool,
     samples: Vec<DriverSample>,
     notes: Vec<String>,
+    /// Of the drivers that have ended.
+    counts: Vec<Vec<i64>>,
 }
 
 /// A driver's clock since the start.
@@ -170,6 +172,7 @@ impl Fleet {
             ending: false,
             samples: Vec::new(),
             notes,
+            counts: Vec::new(),
         }
     }
 
@@ -293,12 +296,13 @@ impl Fleet {
                 self.notes
                     .push(format!("{name} heard of a change of the load {ms:.1} ms after it was to begin"));
             }
-            Event::Ended(told) => {
+            Event::Ended(told, counts) => {
                 if !self.ending {
                     return Err(FleetError::EndedEarly { driver: name });
                 }
                 let of = if self.load.is_empty() { name } else { format!("{name}, load {}", self.load) };
                 self.notes.extend(told.iter().map(|line| format!("{of}: failed {line}")));
+                self.counts.push(counts);
                 self.gather.end(driver);
             }
             Event::Lost(why) => return Err(why),
@@ -347,7 +351,12 @@ impl Fleet {
         &self.samples
     }
 
-    /// Takes the notes for the user since the last call, in sentences.
+    /// Counts for the data checks, of each driver that has ended since this was last asked.
+    pub fn take_counts(&mut self) -> Vec<Vec<i64>> {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// What a user should know, in sentences, since this was last asked.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }

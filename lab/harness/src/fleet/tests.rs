@@ -161,6 +161,7 @@ fn drivers_make_one_load_and_end_with_it() {
         while fleet.next().await.unwrap().is_some() {}
         let told = fleet.take_notes();
         assert!(told.contains(&"driver-2: failed Ask refused: no (3 times)".to_owned()), "{told:?}");
+        assert_eq!((fleet.take_counts(), fleet.take_counts()), (vec![vec![7]; 2], vec![]));
     });
     for driver in [one.thread, other.thread] {
         driver.join().unwrap().unwrap();

@@ -49,7 +49,6 @@ const FURTHER_SESSIONS: u32 = 20;
 pub(crate) struct PostgresEngine {
     plan: OrderEntryPlan,
     generator: Generator,
-    is_deployed: bool,
 }
 
 impl PostgresEngine {
@@ -59,16 +58,7 @@ impl PostgresEngine {
     }
 
     pub(crate) fn new(plan: &Plan) -> Self {
-        let (settings, is_deployed) = (OrderEntryPlan::of(plan).clone(), plan.target.url.is_none());
-        PostgresEngine { plan: settings, generator: generator(plan), is_deployed }
-    }
-
-    /// The address of the filled database. That of a deployed server names neither user nor database.
-    fn address(&self, url: &str) -> String {
-        match url.split_once("://") {
-            Some((scheme, place)) if self.is_deployed => format!("{scheme}://postgres@{place}/order_entry"),
-            _ => url.to_owned(),
-        }
+        PostgresEngine { plan: OrderEntryPlan::of(plan).clone(), generator: generator(plan) }
     }
 
     /// Options of the sessions of users.
@@ -109,6 +99,14 @@ impl PostgresEngine {
     }
 }
 
+/// The address of the filled database. That of a deployed server names neither user nor database.
+fn address(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, place)) if !place.contains('@') => format!("{scheme}://postgres@{place}/order_entry"),
+        _ => url.to_owned(),
+    }
+}
+
 /// The databases at an address. Blocks.
 fn databases(url: &str) -> Result<Databases, PostgresError> {
     Databases::at(Address::parse(url).map_err(|why| PostgresError::Unreachable(why.into()))?)
@@ -141,18 +139,6 @@ impl Engine for PostgresEngine {
             );
             g.refuse("target.url", format!("{:?}", masked(url)), &allowed, "name another database");
         }
-    }
-
-    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        let driver = &plan.driver;
-        let several = (driver.count > 1 || driver.place == "unit").then(|| Refusal {
-            place: plan.place("driver.count").to_owned(),
-            key: "driver.count".to_owned(),
-            value: format!("{}, on {:?}", driver.count, driver.place),
-            allowed: "one driver, which is this process: the checks need the counts of all users".to_owned(),
-            remedy: "leave driver.place and driver.count out".to_owned(),
-        });
-        several.into_iter().collect()
     }
 
     fn explain(&self, plan: &Plan) -> (&'static str, Vec<String>) {
@@ -196,7 +182,7 @@ impl Engine for PostgresEngine {
     }
 
     fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>> {
-        let (url, options) = (self.address(url), self.options());
+        let (url, options) = (address(url), self.options());
         let asked = on_thread(move || {
             in_session(&databases(&url)?.maintenance(&options), "ask", async |session| {
                 let version = session.setting("server_version").unwrap_or("of an unknown version").to_owned();
@@ -220,7 +206,7 @@ impl Engine for PostgresEngine {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Later<'a, Result<Filled, LoadError>> {
-        let (url, generator, options) = (self.address(job.url), self.generator, self.options());
+        let (url, generator, options) = (address(job.url), self.generator, self.options());
         let OrderEntryPlan { is_durable, form, .. } = self.plan;
         let stop = StopAtEnd::default();
         let stopped = stop.flag();
@@ -253,7 +239,7 @@ impl Engine for PostgresEngine {
     }
 
     fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
-        let found = databases(&self.address(job.url));
+        let found = databases(&address(job.url));
         let unreachable = |why: PostgresError| LoadError::Unreachable {
             url: masked(job.url).into_owned(),
             why: why.into(),
@@ -266,7 +252,7 @@ impl Engine for PostgresEngine {
 
     /// The copy stays for inspection if a check fails.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
-        let (url, generator) = (self.address(url), self.generator);
+        let (url, generator) = (address(url), self.generator);
         let checked = on_thread(move || {
             let databases = databases(&url)?;
             let mut queries = Queries::open(&databases.copy(""))?;

@@ -132,13 +132,14 @@ impl Session {
     }
 
     async fn over(&mut self) -> Result<(), FleetError> {
-        let told = match &self.stage {
+        let (told, counts) = match &self.stage {
             Stage::Running(running) => {
-                running.workload.failure_reasons().iter().map(ToString::to_string).collect()
+                let told = running.workload.failure_reasons().iter().map(ToString::to_string).collect();
+                (told, running.workload.counts())
             }
-            _ => Vec::new(),
+            _ => Default::default(),
         };
-        self.say(&Said::Ended { told }).await
+        self.say(&Said::Ended { told, counts }).await
     }
 
     /// Reports that the engine failed.
