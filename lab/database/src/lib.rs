@@ -10,4 +10,5 @@ mod transaction;
 pub use check::{Database, Findings, Places, number};
 pub use draw::{digits, number_at, text};
 pub use rows::{Batch, Contents, Table, TableSpec, Value};
+pub use sqlite::StopAtEnd;
 pub use transaction::{Access, Conflict, Reply, Trouble};

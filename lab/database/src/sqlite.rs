@@ -5,6 +5,7 @@ mod connection;
 mod errors;
 mod files;
 mod fill;
+mod refusals;
 mod schema;
 mod target;
 #[cfg(test)]

@@ -78,7 +78,6 @@ impl Turn {
 
     /// Tells the time of the worker's clock to a client below that counts durations of its own, as of connecting. Outside of
     /// a run it stands still.
-    #[must_use]
     pub fn watch(&self) -> impl Fn() -> Nanos + 'static {
         let core = self.core.clone();
         move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use barograph_model::Nanos;
 use barograph_record::StatisticRow;
-use barograph_service_metrics::{AskError, Asker, Series, Statistic};
+use barograph_service_metrics::{AskError, Asker, Series, Statistic, Statistics as Asked};
 use barograph_workload::topology::Work;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
-use crate::deploy::Deployed;
+use crate::deploy::{Deployed, Started};
 
 /// An answer and its time, between question and arrival.
 type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);
@@ -54,16 +54,8 @@ impl Statistics {
     /// Starts to ask every service of a deployment that reports statistics.
     pub(crate) fn of(app: &Deployed, clock: &RunClock) -> Self {
         let parts = app.services().filter_map(|part| {
-            let Work::Service(service) = part.work else { return None };
-            let asked = service.statistics()?;
-            let port = part.endpoint.ports.get(asked.port.as_deref()?)?;
-            let at = SocketAddr::new(part.endpoint.address, *port);
-            Some(Watched::begin(
-                &part.name,
-                Asker::new(asked, at),
-                Arc::from(&asked.values[..]),
-                clock.clone(),
-            ))
+            let (asker, asked) = asker(part)?;
+            Some(Watched::begin(&part.name, asker, Arc::from(&asked.values[..]), clock.clone()))
         });
         Statistics { parts: parts.collect() }
     }
@@ -84,6 +76,14 @@ impl Statistics {
         }
         (rows, notes)
     }
+}
+
+/// What asks a part, and for what; `None` for one that tells nothing.
+pub(crate) fn asker(part: &Started) -> Option<(Asker, &'static Asked)> {
+    let Work::Service(service) = part.work else { return None };
+    let asked = service.statistics()?;
+    let port = part.endpoint.ports.get(asked.port.as_deref()?)?;
+    Some((Asker::new(asked, SocketAddr::new(part.endpoint.address, *port)), asked))
 }
 
 impl Watched {
@@ -134,7 +134,7 @@ impl Watched {
 
 #[cfg(test)]
 mod tests {
-    use barograph_service_metrics::{Kind, Question, Statistics as Asked};
+    use barograph_service_metrics::{Kind, Question};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -148,7 +148,7 @@ mod tests {
             unit: "keys".to_owned(),
             what: String::new(),
         };
-        Asked { ask: Question::Memcached, port: None, values: vec![value] }
+        Asked { ask: Question::Memcached, port: None, left_out: None, values: vec![value] }
     }
 
     fn watched(name: &str, at: SocketAddr) -> Watched {

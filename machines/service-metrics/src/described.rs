@@ -12,7 +12,10 @@ pub struct Statistics {
     pub ask: Question,
     /// Name of the port for the question; by default the port for clients.
     pub port: Option<String>,
-    /// Statistics to keep, the most important first.
+    /// Name of the value that counts the servers to which a balancer gives no load, for one that finds out by itself which
+    /// of them run.
+    pub left_out: Option<String>,
+    /// What of the answer is kept, what says the most first.
     pub values: Vec<Statistic>,
 }
 
@@ -103,7 +106,14 @@ impl Kind {
 }
 
 impl Statistics {
-    /// Checks the description; an error is the first defect, in words.
+    /// Place of the value that counts the servers which are left out.
+    #[must_use]
+    pub fn left_out_at(&self) -> Option<usize> {
+        let name = self.left_out.as_ref()?;
+        self.values.iter().position(|value| value.name == *name)
+    }
+
+    /// The first thing that is wrong with it, in words.
     ///
     /// # Errors
     /// A repeated name, a name invalid in records, a path without a slash, or no statistic.
@@ -116,6 +126,9 @@ impl Statistics {
                 return Err(format!("statistics at path `{path}`, which does not begin with a slash"));
             }
             _ => {}
+        }
+        if let Some(name) = self.left_out.as_ref().filter(|_| self.left_out_at().is_none()) {
+            return Err(format!("left_out is `{name}`, which is no statistic"));
         }
         for (at, value) in self.values.iter().enumerate() {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -148,6 +161,7 @@ mod tests {
             r#"
             ask = { http = { path = "/varz", form = "json" } }
             port = "monitor"
+            left_out = "down"
             values = [
                 { name = "messages_in", of = "in_msgs", kind = "counter", unit = "messages" },
                 { name = "down", of = 'rows{type="2",status="DOWN"}', kind = "gauge", unit = "servers" },
@@ -157,6 +171,7 @@ mod tests {
         .unwrap();
         assert_eq!(good.ask, Question::Http { path: "/varz".to_owned(), form: Form::Json });
         assert_eq!((good.port.as_deref(), good.values.len()), (Some("monitor"), 2));
+        assert_eq!(good.left_out_at(), Some(1));
         assert_eq!(good.values[0].kind.kept_as(), "rate");
         assert_eq!(read("ask = \"redis\"\nvalues = []").unwrap_err(), "statistics without values");
     }
@@ -166,6 +181,8 @@ mod tests {
         let with = |value: &str| read(&format!("ask = \"redis\"\nvalues = [{value}]")).unwrap_err();
         let one = r#"{ name = "a", of = "a", kind = "gauge", unit = "x" }"#;
         assert_eq!(with(&format!("{one},{one}")), "statistic `a` stands twice");
+        let absent = read(&format!("ask = \"redis\"\nleft_out = \"b\"\nvalues = [{one}]"));
+        assert_eq!(absent.unwrap_err(), "left_out is `b`, which is no statistic");
         let named = with(r#"{ name = "A b", of = "a", kind = "gauge", unit = "x" }"#);
         assert_eq!(named, "statistic `A b` is not of lower-case letters, digits and _");
         assert!(with(r#"{ name = "a", of = "a{", kind = "gauge", unit = "x" }"#).contains("`a{`"));

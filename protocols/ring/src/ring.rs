@@ -210,7 +210,7 @@ impl Ring {
     }
 }
 
-/// A ring for so many operations at once.
+/// A ring for this number of operations at once.
 fn set_up(operations: usize) -> io::Result<IoUring> {
     let entries = u32::try_from(operations).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut builder = IoUring::builder();

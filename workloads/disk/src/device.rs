@@ -1,14 +1,27 @@
-//! Block devices: who else uses them.
+//! Block devices: other uses of them, and their queues.
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, major, minor};
 use rustix::io::Errno;
+use serde_json::{Map, Value};
 
 use crate::error::DiskError;
 use crate::signature;
+
+/// Settings of a queue on which figures depend.
+const QUEUE: [&str; 8] = [
+    "scheduler",
+    "nr_requests",
+    "write_cache",
+    "rotational",
+    "logical_block_size",
+    "physical_block_size",
+    "iostats",
+    "wbt_lat_usec",
+];
 
 /// Claims a device for writes: while the result lives, nothing can mount it.
 ///
@@ -58,6 +71,21 @@ pub(crate) fn loop_of(path: &Path) -> Option<PathBuf> {
         (Path::new(image.trim_end_matches('\n')) == path).then(|| Path::new("/dev").join(device.file_name()))
     });
     of_loops.next()
+}
+
+/// Settings of the queue of the disk under a path, by name; nothing where the system does not tell.
+pub(crate) fn queue(path: &Path) -> Map<String, Value> {
+    let mut places = path.ancestors();
+    let Some(facts) = places.find_map(|place| place.metadata().ok()) else { return Map::new() };
+    let number = if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() };
+    let disk = PathBuf::from(format!("/sys/dev/block/{}:{}", major(number), minor(number)));
+    // A partition has the queue of its disk.
+    let folder = [disk.join("queue"), disk.join("../queue")].into_iter().find(|folder| folder.is_dir());
+    let read = |name: &&str| {
+        let text = std::fs::read_to_string(folder.as_ref()?.join(name)).ok()?;
+        Some(((*name).to_owned(), Value::from(text.trim())))
+    };
+    QUEUE.iter().filter_map(read).collect()
 }
 
 /// Names of the partitions of a device that the kernel knows.

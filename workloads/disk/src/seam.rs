@@ -20,6 +20,7 @@ use barograph_workload::{
 use serde_json::{Map, Value, json};
 
 use crate::contents::Contents;
+use crate::device;
 use crate::error::DiskError;
 use crate::fill::{COUNTED, Fill, Guard};
 use crate::generations::Generations;
@@ -39,7 +40,10 @@ pub(crate) const NAME: &str = "disk";
 const VERSION: u32 = 1;
 
 /// Most users of one ring.
-const MOST_OF_RING: u32 = 1_024;
+const MOST_OF_RING: u64 = 1_024;
+
+/// Most bytes of the buffers of one ring. They are locked in memory when the ring is made; further users have further rings.
+const BYTES_OF_RING: u64 = 64 << 20;
 
 /// Makes the workload of plans.
 pub struct Disk;
@@ -168,14 +172,20 @@ fn op_id(index: usize) -> OpId {
     OpId(u8::try_from(index).expect("there are three operations"))
 }
 
-/// Users of a ring at the most: those of one worker.
+/// Users of a ring at the most: those of one worker, as far as there is room for them.
 fn users_of_ring(plan: &Plan) -> usize {
     let workers = u32::try_from(plan.driver.workers.max(1)).unwrap_or(u32::MAX);
+    let room = room_of_ring(DiskPlan::of(plan));
     let users = match plan.most_users() {
-        0 => MOST_OF_RING,
-        users => users.div_ceil(workers).clamp(1, MOST_OF_RING),
+        0 => room,
+        users => u64::from(users.div_ceil(workers)).min(room),
     };
     users as usize
+}
+
+/// Users for which a ring has room.
+fn room_of_ring(plan: &DiskPlan) -> u64 {
+    (BYTES_OF_RING / plan.largest()).clamp(1, MOST_OF_RING)
 }
 
 impl Workload for DiskWorkload {
@@ -236,7 +246,7 @@ impl Workload for DiskWorkload {
         // A thread has the file open, and a ring has three descriptors.
         match self.plan.engine {
             Engine::Threads => users.into(),
-            Engine::IoUring => u64::from(users.div_ceil(MOST_OF_RING)) * 3,
+            Engine::IoUring => u64::from(users).div_ceil(room_of_ring(&self.plan)) * 3,
         }
     }
 
@@ -272,8 +282,9 @@ impl Workload for DiskWorkload {
             "entropy": Contents::new(plan.entropy).entropy(),
             "sync": format!("{:?}", plan.sync),
             "verified": plan.verify,
+            "queue": device::queue(&self.path),
         });
-        Map::from_iter([("disk".to_owned(), section)])
+        Map::from_iter([("disk_load".to_owned(), section)])
     }
 
     fn prepare<'a>(

@@ -1,4 +1,4 @@
-//! Signatures of file systems, partition tables and whatever else marks a disk as somebody's.
+//! Signatures of file systems, partition tables, volumes and arrays: marks of a disk that is in use.
 
 use std::fs::File;
 use std::io;

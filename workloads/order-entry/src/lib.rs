@@ -29,5 +29,9 @@ mod user;
 
 pub use seam::OrderEntry;
 
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: barograph_testkit::Counting = barograph_testkit::Counting;
+
 /// Raised with every change that can move results or loaded rows.
 const VERSION: u32 = 1;

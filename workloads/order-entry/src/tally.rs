@@ -12,8 +12,8 @@ use crate::user::Request;
 /// Counts of all users. They are shared: a user adds once for each commit, which takes far longer.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    committed: Shared,
-    in_doubt: Shared,
+    committed: SharedCounts,
+    in_doubt: SharedCounts,
 }
 
 /// The values of a tally.
@@ -86,14 +86,14 @@ impl Tally {
 
 /// Counts that threads share.
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedCounts {
     orders: AtomicI64,
     payments: AtomicI64,
     cents: AtomicI64,
     delivered: AtomicI64,
 }
 
-impl Shared {
+impl SharedCounts {
     fn add(&self, counts: Counts, sign: i64) {
         let Counts { orders, payments, cents, delivered } = counts;
         for (count, by) in [

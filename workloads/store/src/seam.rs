@@ -14,7 +14,7 @@ use barograph_model::{
 };
 use barograph_platform::Later;
 use barograph_record::{Count, Fill, Tier};
-use barograph_spec::{Ability, Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, Plan, Refusal, Refused};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
     Application, DataSet, FailureReason, FillProgress, LoadError, LoadJob, OnProgress, Reasons, Verified,
@@ -85,17 +85,6 @@ impl StoreWorkload {
             target: Target::new(file, generator(plan)),
             tally: Arc::default(),
             reasons: Reasons::shared(),
-        }
-    }
-
-    /// The refusal of the file.
-    fn refusal(&self, plan: &Plan, why: &SqliteError) -> Refusal {
-        Refusal {
-            place: plan.place("target.url").to_owned(),
-            key: "target.url".to_owned(),
-            value: format!("{:?}", self.url),
-            allowed: format!("a file of this size and seed, or none yet: cannot {}", in_one_line(why)),
-            remedy: "remove the file if nothing needs it, or name another".to_owned(),
         }
     }
 }
@@ -189,17 +178,7 @@ impl Workload for StoreWorkload {
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        let file = self.target.found().err().map(|why| self.refusal(plan, &why));
-        let driver = &plan.driver;
-        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
-        let elsewhere = is_elsewhere.then(|| Refusal {
-            place: plan.place("driver.place").to_owned(),
-            key: "driver.place".to_owned(),
-            value: format!("{:?}", driver.place),
-            allowed: "one driver, which is this process: the database is in it".to_owned(),
-            remedy: "leave driver.place, driver.count and platform out".to_owned(),
-        });
-        file.into_iter().chain(elsewhere).collect()
+        self.target.refusals(plan)
     }
 
     fn disclose(&self) -> Map<String, Value> {
@@ -255,7 +234,7 @@ impl Workload for StoreWorkload {
             match filled.map_err(|why| failed(why.into()))? {
                 Ok(filled) => Ok(self.filled(filled)),
                 Err(why @ (SqliteError::NotOurs { .. } | SqliteError::InUse { .. })) => {
-                    Err(LoadError::Refused(Refused(vec![self.refusal(job.plan, &why)])))
+                    Err(LoadError::Refused(Refused(vec![self.target.refusal(job.plan, &why)])))
                 }
                 Err(why) => Err(failed(why.into())),
             }
@@ -286,8 +265,10 @@ impl Workload for StoreWorkload {
 impl StoreWorkload {
     fn filled(&self, filled: FillResult) -> Fill {
         let Generator { size, seed, .. } = self.target.contents();
+        // Restocks come with the load.
+        let loaded = filled.rows.into_iter().filter(|(_, rows)| *rows > 0);
         Fill {
-            rows: filled.rows.into_iter().map(|(table, rows)| Count::new(table, rows)).collect(),
+            rows: loaded.map(|(table, rows)| Count::new(table, rows)).collect(),
             bytes: vec![Count::new("database", filled.bytes)],
             reused: filled.reused,
             stamp: format!("store-{}-{}mb-s{seed}", crate::VERSION, size.megabytes),

@@ -44,7 +44,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
     Crate { name: "ring", floor: 2, may_use: &["reactor"] },
     Crate { name: "http", floor: 3, may_use: &["model", "net", "reactor"] },
-    Crate { name: "database", floor: 3, may_use: &["model", "data", "engine"] },
+    Crate { name: "database", floor: 3, may_use: &["model", "data", "spec", "engine"] },
     Crate { name: "mysql", floor: 3, may_use: &["model", "net"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },
     Crate { name: "scenario-import", floor: 2, may_use: &["model", "scenario"] },

@@ -47,5 +47,6 @@ mod share;
 mod shipped_studies;
 mod smoke;
 mod snapshots;
+mod sql;
 mod studies;
 mod tls;

@@ -4,12 +4,20 @@
 //! health checks which of them run; a web server without such checks finds it by refused connections.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use barograph_workload::topology::Part;
 use futures::future::join_all;
 
 use super::{Done, NotDone};
 use crate::deploy::{DRIVERS, Deployed, Started};
+use crate::statistics::asker;
+
+/// How often a balancer is asked whether it gives load to the nodes that run.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Longest wait for that: many of the looks of a balancer.
+const FOUND_WITHIN: Duration = Duration::from_secs(10);
 
 /// Name of the tier that a part belongs to: that of the part without its number.
 fn tier_of(part: &str) -> &str {
@@ -30,7 +38,7 @@ pub(crate) fn scalable<'p>(parts: &[&'p Part]) -> BTreeMap<&'p str, u32> {
 }
 
 /// Stops nodes of a tier, those with the highest numbers, or starts nodes that do not run, until `count` run. Nodes stop and
-/// start side by side.
+/// start side by side. Started ones are waited for until balancers have found them.
 pub(super) async fn scale(deployed: &Deployed, tier: &str, count: u32) -> Result<Done, NotDone> {
     let count = count as usize;
     let nodes = deployed.services().filter(|part| part.node && tier_of(&part.name) == tier);
@@ -41,11 +49,37 @@ pub(super) async fn scale(deployed: &Deployed, tier: &str, count: u32) -> Result
     let site = deployed.site();
     let started = join_all(missing.iter().map(|part| part.start_again(site))).await;
     started.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let found = tokio::time::timeout(FOUND_WITHIN, until_found(deployed, tier));
+    let is_found = missing.is_empty() || found.await.is_ok();
     let names = |parts: &[&Started]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
     let words = match (surplus, missing) {
         ([], []) => "no node stopped or started".to_owned(),
-        ([], started) => format!("{} started", names(started).join(", ")),
+        ([], started) if is_found => format!("{} started", names(started).join(", ")),
+        ([], started) => format!(
+            "{} started, and after {} s a balancer still leaves one out",
+            names(started).join(", "),
+            FOUND_WITHIN.as_secs()
+        ),
         (stopped, _) => format!("{} stopped", names(stopped).join(", ")),
     };
     Ok(Done { started: names(missing), ..Done::in_words(words) })
+}
+
+/// Waits until balancers in front of a tier, those that tell, leave out only parts that do not run.
+async fn until_found(deployed: &Deployed, tier: &str) {
+    let before = |part: &&Started| !part.node && part.uses.iter().any(|used| tier_of(used) == tier);
+    join_all(deployed.services().filter(before).map(async |balancer| {
+        let Some((mut asker, asked)) = asker(balancer) else { return };
+        let Some(left_out) = asked.left_out_at() else { return };
+        let behind = || deployed.services().filter(|part| balancer.uses.contains(&part.name));
+        loop {
+            let down = behind().filter(|part| part.has_ended()).count() as f64;
+            let told = asker.ask().await.ok().and_then(|values| values[left_out]);
+            if told.is_some_and(|told| told <= down) {
+                return;
+            }
+            tokio::time::sleep(ASK_EVERY).await;
+        }
+    }))
+    .await;
 }

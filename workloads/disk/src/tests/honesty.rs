@@ -27,7 +27,7 @@ fn a_file_is_filled_once_and_again_when_the_plan_is_another() {
     assert_eq!([fill("disk.entropy = 0.5\n"), fill("disk.entropy = 0.5\n")], [false, true]);
     assert_eq!([fill("disk.size = \"2m\"\n"), fill("disk.size = \"2m\"\n")], [false, true]);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), (2 << 20) + crate::mark::BYTES);
-    // Nobody knows what an earlier load wrote last.
+    // What an earlier load wrote last is not known.
     assert_eq!([fill("disk.verify = true\n"), fill("disk.verify = true\n")], [false, false]);
 }
 
@@ -259,4 +259,18 @@ fn a_full_disk_is_seen_before() {
     let path = folder.path().join("x");
     let text = why(Load::of(&path, &buffered("disk.size = \"1024t\"\n")).fill());
     assert!(text.contains("needs 1024 TiB") && !path.exists(), "{text}");
+}
+
+#[test]
+fn the_record_has_the_conditions() {
+    let Some(folder) = direct_folder() else { return skip("no disk below a folder") };
+    let load = Load::of(&folder.path().join("not/yet/there"), "disk.entropy = 0.5\n");
+    let all = load.workload.disclose();
+    let section = &all["disk_load"];
+    assert_eq!((section["direct"].as_bool(), section["entropy"].as_f64()), (Some(true), Some(0.5)));
+    assert_eq!(section["way"].as_str(), Some("io_uring, past the page cache"));
+    if section["queue"].as_object().is_none_or(serde_json::Map::is_empty) {
+        return skip("the system does not tell the queue of this disk");
+    }
+    assert!(section["queue"]["scheduler"].is_string(), "{section}");
 }

@@ -126,6 +126,23 @@ fn a_target_of_others_is_read_and_not_changed() {
     }
 }
 
+#[test]
+fn operations_that_take_too_long_are_timed_out_and_waited_for() {
+    let Some(folder) = direct_folder().filter(|_| has("io_uring")) else {
+        return skip("no folder with direct access");
+    };
+    let large = "disk.size = \"32m\"\ndisk.block = \"4m\"\ndisk.mix.Read = 1\n";
+    let mut load = Load::of(&folder.path().join("x"), large);
+    load.fill().unwrap().unwrap();
+    // Shorter than any operation of this size takes.
+    load.timeout = Nanos(1_000);
+    let ended = load.load(40);
+    let all: u64 = ended.sum.ops.iter().map(barograph_stats::OpStats::count).sum();
+    assert_eq!(ended.outcomes("Read", Outcome::TimedOut), all, "{:?}", ended.reasons);
+    load.timeout = Nanos::from_secs(60);
+    load.load(20).assert_clean();
+}
+
 /// A load on a ring of which each operation is counted.
 struct Counted {
     rings: Rings,

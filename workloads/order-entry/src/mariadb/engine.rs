@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use barograph_database::Findings;
-use barograph_database::sqlite::StopAtEnd;
+use barograph_database::{Findings, StopAtEnd};
 use barograph_engine::{Runnable, runnable};
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;

@@ -1,10 +1,10 @@
 //! PostgreSQL behind the seam to engines.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use barograph_database::Findings;
+use barograph_database::{Findings, StopAtEnd};
 use barograph_engine::{Runnable, runnable};
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
@@ -106,15 +106,6 @@ impl PostgresEngine {
             allowed: format!("{allowed}: cannot {}", in_one_line(why)),
             remedy: remedy.to_owned(),
         }]))
-    }
-}
-
-/// Stops the fill when it is dropped.
-struct StopAtEnd(Arc<AtomicBool>);
-
-impl Drop for StopAtEnd {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -231,8 +222,8 @@ impl Engine for PostgresEngine {
     ) -> Later<'a, Result<Filled, LoadError>> {
         let (url, generator, options) = (self.address(job.url), self.generator, self.options());
         let OrderEntryPlan { is_durable, form, .. } = self.plan;
-        let stop = StopAtEnd(Arc::default());
-        let stopped = Arc::clone(&stop.0);
+        let stop = StopAtEnd::default();
+        let stopped = stop.flag();
         Box::pin(async move {
             let filled = on_thread(move || {
                 let databases = databases(&url)?;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use barograph_database::Findings;
 use barograph_database::sqlite::{
-    CACHE_KIB, ConnectionOptions, FillResult, SqliteError, StopAtEnd, address, durability, file_of, version,
+    CACHE_KIB, ConnectionOptions, FillResult, SqliteError, address, durability, file_of, version,
 };
+use barograph_database::{Findings, StopAtEnd};
 use barograph_engine::{Runnable, runnable_threads};
 use barograph_model::words::in_one_line;
 use barograph_platform::Later;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use barograph_engine::Turn;
+use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_postgres::Client;
 use barograph_reactor::block_on;
+use barograph_testkit::allocations;
 use futures::future::join;
 
 use super::rig::{Rig, digests};
@@ -12,6 +14,7 @@ use crate::input::{District, Key};
 use crate::measures::{BUSY, DEADLOCKS, NEW_ORDERS, SNAPSHOT, WRITES};
 use crate::plan::Form;
 use crate::postgres::session::PostgresSession;
+use crate::postgres::users::PostgresUsers;
 use crate::session::{Access, Conflict, Demand, Session as _, Trouble};
 use crate::sqlite::tests::rig as sqlite;
 use crate::user::Shared;
@@ -41,6 +44,30 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite() {
     assert_eq!(rig.shared.tally.counted(), embedded.shared.tally.counted());
     Rig::run(&copy, WITHOUT_DATES);
     assert_eq!(digests(&copy), sqlite::digests(&embedded.copy));
+}
+
+#[test]
+fn a_transaction_allocates_nothing() {
+    let Some(rig) = Rig::filled(1) else { return };
+    rig.databases.add_functions().unwrap();
+    for form in [Form::Statements, Form::Stored] {
+        let users = PostgresUsers::new(&rig.databases.copy(""), form, &rig.shared);
+        let user = users.user(UserId(0));
+        block_on(async {
+            let mut turn = Turn::for_test();
+            let mut before = 0;
+            for number in 0..400 {
+                // Buffers are warm, and a deck has its full size.
+                if number == 200 {
+                    before = allocations();
+                }
+                let op = user.choose(ChooserId(0), &mut turn);
+                assert_eq!(user.act(OpId(op as u8), &mut turn).await, Outcome::Good);
+            }
+            assert_eq!(allocations() - before, 0, "{form:?}");
+        })
+        .unwrap();
+    }
 }
 
 #[test]
