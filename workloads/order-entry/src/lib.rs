@@ -5,6 +5,7 @@
 //! counts of the driver check the data. Results are no TPC results and cannot be compared with them.
 
 mod checks;
+mod chunk;
 mod command;
 mod conditions;
 mod draw;

@@ -1,11 +1,9 @@
 //! Fills a database: some threads make rows, and as many sessions load them.
 
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_database::Value;
 use barograph_mysql::Client;
 use barograph_reactor::block_on;
 use barograph_workload::{FillProgress, OnProgress};
@@ -14,6 +12,7 @@ use super::MariadbError;
 use super::admin::{in_session, run};
 use super::databases::{Databases, State, beginning};
 use super::schema::{INDICES, MARKER};
+use crate::chunk::Chunk;
 use crate::engine::Filled;
 use crate::generate::{Batch, Generator, Piece};
 use crate::tables::Table;
@@ -35,33 +34,6 @@ pub(super) struct Filling {
     /// The fill is to end.
     pub(super) stopped: Arc<AtomicBool>,
     pub(super) done: AtomicU64,
-}
-
-/// Rows of a table in the form of LOAD DATA.
-struct Chunk {
-    table: Table,
-    rows: u64,
-    text: String,
-}
-
-impl Chunk {
-    /// Texts of the generator have no characters that need to be escaped.
-    fn of(batch: &Batch) -> Self {
-        let mut text = String::new();
-        for row in batch.values.chunks(batch.table.names().count()) {
-            for (at, value) in row.iter().enumerate() {
-                text.push_str(if at == 0 { "" } else { "\t" });
-                match value {
-                    // Writing into a text cannot fail.
-                    Value::Int(number) => drop(write!(text, "{number}")),
-                    Value::Text(value) => text.push_str(value),
-                    Value::Null => text.push_str("\\N"),
-                }
-            }
-            text.push('\n');
-        }
-        Chunk { table: batch.table, rows: batch.rows, text }
-    }
 }
 
 impl Filling {

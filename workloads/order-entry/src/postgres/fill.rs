@@ -1,11 +1,10 @@
 //! Fills a database: some threads make rows, and as many sessions copy them.
 
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_database::{Contents as _, Value};
+use barograph_database::Contents as _;
 use barograph_postgres::{Client, Connection, Fault};
 use barograph_reactor::block_on;
 use barograph_workload::{FillProgress, OnProgress};
@@ -14,6 +13,7 @@ use super::PostgresError;
 use super::admin::{in_session, literal, run};
 use super::databases::{Databases, State};
 use super::schema;
+use crate::chunk::Chunk;
 use crate::engine::Filled;
 use crate::generate::{Batch, Generator, Piece};
 use crate::tables::Table;
@@ -35,33 +35,6 @@ pub(super) struct Filling {
     /// The fill is to end.
     pub(super) stopped: Arc<AtomicBool>,
     pub(super) done: AtomicU64,
-}
-
-/// Rows of a table in the text form of COPY.
-struct Chunk {
-    table: Table,
-    rows: u64,
-    text: String,
-}
-
-impl Chunk {
-    /// Texts of the generator have no characters that need to be escaped.
-    fn of(batch: &Batch) -> Self {
-        let mut text = String::new();
-        for row in batch.values.chunks(batch.table.names().count()) {
-            for (at, value) in row.iter().enumerate() {
-                text.push_str(if at == 0 { "" } else { "\t" });
-                match value {
-                    // Writing into a text cannot fail.
-                    Value::Int(number) => drop(write!(text, "{number}")),
-                    Value::Text(value) => text.push_str(value),
-                    Value::Null => text.push_str("\\N"),
-                }
-            }
-            text.push('\n');
-        }
-        Chunk { table: batch.table, rows: batch.rows, text }
-    }
 }
 
 impl Filling {

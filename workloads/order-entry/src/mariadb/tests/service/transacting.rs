@@ -1,14 +1,17 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
-use barograph_engine::Turn;
+use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_mysql::Client;
 use barograph_reactor::block_on;
 use barograph_test_services::{Service, mariadb, or_skip};
+use barograph_testkit::allocations;
 use futures::future::join;
 
 use super::rig::{Rig, SETUP, digests, run_in, text};
 use crate::input::{District, Key};
 use crate::mariadb::session::MariadbSession;
+use crate::mariadb::users::MariadbUsers;
 use crate::measures::{BUSY, DEADLOCKS, NEW_ORDERS};
 use crate::session::{Access, Conflict, Demand, Session as _, Trouble};
 use crate::sqlite::tests::rig as sqlite;
@@ -22,6 +25,7 @@ fn transactions_leave_what_they_should() {
     let Some(server) = or_skip(mariadb()) else { return };
     a_seed_leaves_the_same_tables_as_on_sqlite(&server);
     let rig = Rig::filled(&server, "orders", 1);
+    a_transaction_allocates_nothing(&rig);
     users_side_by_side_leave_a_consistent_database(&rig);
     conflicts_are_told_by_their_kind_and_leave_nothing_behind(&rig);
     statements_mean_what_they_mean_on_other_engines(&rig);
@@ -40,12 +44,33 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite(server: &Service) {
     assert_eq!(digests(&copy), sqlite::digests(&embedded.copy));
 }
 
+fn a_transaction_allocates_nothing(rig: &Rig) {
+    let users = MariadbUsers::new(&rig.databases.copy(), &SETUP.into(), &rig.shared);
+    let user = users.user(UserId(0));
+    block_on(async {
+        let mut turn = Turn::for_test();
+        let mut before = 0;
+        for number in 0..400 {
+            // Buffers are warm, and a deck has its full size.
+            if number == 200 {
+                before = allocations();
+            }
+            let op = user.choose(ChooserId(0), &mut turn);
+            assert_eq!(user.act(OpId(op as u8), &mut turn).await, Outcome::Good);
+        }
+        assert_eq!(allocations() - before, 0);
+    })
+    .unwrap();
+}
+
 fn users_side_by_side_leave_a_consistent_database(rig: &Rig) {
+    let before = rig.shared.tally.counted().committed.orders;
     let (failed, sums) = rig.transact((6, 100), SETUP, &[NEW_ORDERS]);
     assert_eq!(failed, 0, "{:?}", rig.shared.reasons.lock().unwrap());
     assert_eq!(rig.wrong(), Vec::<String>::new());
     let counted = rig.shared.tally.counted();
-    assert_eq!((counted.committed.orders.unsigned_abs(), counted.in_doubt), (sums[0], Default::default()));
+    let orders = (counted.committed.orders - before).unsigned_abs();
+    assert_eq!((orders, counted.in_doubt), (sums[0], Default::default()));
     // At the other levels, too.
     for isolation in ["REPEATABLE READ", "SERIALIZABLE"] {
         let setup = format!("SET autocommit = 0; SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
