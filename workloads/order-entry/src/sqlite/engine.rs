@@ -12,7 +12,7 @@ use barograph_engine::{Runnable, runnable_threads};
 use barograph_model::words::in_one_line;
 use barograph_platform::Later;
 use barograph_record::Tier;
-use barograph_spec::{Ability, Given, Plan, Refusal, Refused};
+use barograph_spec::{Given, Plan, Refusal, Refused};
 use barograph_workload::{FillProgress, LoadError, LoadJob, OnProgress};
 use parking_lot::FairMutex;
 use serde_json::{Map, Value, json};
@@ -47,17 +47,6 @@ impl SqliteEngine {
             plan: OrderEntryPlan::of(plan).clone(),
             url: address(&file),
             target: Target::new(file, generator(plan)),
-        }
-    }
-
-    /// The refusal of the file.
-    fn refusal(&self, plan: &Plan, why: &SqliteError) -> Refusal {
-        Refusal {
-            place: plan.place("target.url").to_owned(),
-            key: "target.url".to_owned(),
-            value: format!("{:?}", self.url),
-            allowed: format!("a file of this size and seed, or none yet: cannot {}", in_one_line(why)),
-            remedy: "remove the file if nothing needs it, or name another".to_owned(),
         }
     }
 }
@@ -108,17 +97,7 @@ impl Engine for SqliteEngine {
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        let file = self.target.found().err().map(|why| self.refusal(plan, &why));
-        let driver = &plan.driver;
-        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
-        let elsewhere = is_elsewhere.then(|| Refusal {
-            place: plan.place("driver.place").to_owned(),
-            key: "driver.place".to_owned(),
-            value: format!("{:?}", driver.place),
-            allowed: "one driver, which is this process: the database is in it".to_owned(),
-            remedy: "leave driver.place, driver.count and platform out".to_owned(),
-        });
-        file.into_iter().chain(elsewhere).collect()
+        self.target.refusals(plan)
     }
 
     fn explain(&self, _: &Plan) -> (&'static str, Vec<String>) {
@@ -181,7 +160,7 @@ impl Engine for SqliteEngine {
             match filled.map_err(|why| failed(why.into()))? {
                 Ok(filled) => Ok(filled),
                 Err(why @ (SqliteError::NotOurs { .. } | SqliteError::InUse { .. })) => {
-                    Err(LoadError::Refused(Refused(vec![self.refusal(job.plan, &why)])))
+                    Err(LoadError::Refused(Refused(vec![self.target.refusal(job.plan, &why)])))
                 }
                 Err(why) => Err(failed(why.into())),
             }
