@@ -185,10 +185,10 @@ mod x86 {
                 _mm_prefetch::<_MM_HINT_T0>(left.wrapping_add(24 * 8).cast());
                 _mm_prefetch::<_MM_HINT_T0>(left.wrapping_add(24 * 8 + 8).cast());
                 _mm_prefetch::<_MM_HINT_T0>(left.wrapping_add(24 * 8 + 16).cast());
-                for column in 0..8 {
+                for (column, sums) in sums.iter_mut().enumerate() {
                     let factor = _mm512_set1_pd(*right.add(column));
-                    for row in 0..3 {
-                        sums[column][row] = _mm512_fmadd_pd(rows[row], factor, sums[column][row]);
+                    for (sum, row) in sums.iter_mut().zip(rows) {
+                        *sum = _mm512_fmadd_pd(row, factor, *sum);
                     }
                 }
                 left = left.add(24);
@@ -223,10 +223,10 @@ mod x86 {
                 let rows =
                     [_mm256_loadu_pd(left), _mm256_loadu_pd(left.add(4)), _mm256_loadu_pd(left.add(8))];
                 _mm_prefetch::<_MM_HINT_T0>(left.wrapping_add(12 * 16).cast());
-                for column in 0..4 {
+                for (column, sums) in sums.iter_mut().enumerate() {
                     let factor = _mm256_set1_pd(*right.add(column));
-                    for row in 0..3 {
-                        sums[column][row] = _mm256_fmadd_pd(rows[row], factor, sums[column][row]);
+                    for (sum, row) in sums.iter_mut().zip(rows) {
+                        *sum = _mm256_fmadd_pd(row, factor, *sum);
                     }
                 }
                 left = left.add(12);

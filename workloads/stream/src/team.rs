@@ -1,6 +1,6 @@
 //! The threads of a load, each with its part of the arrays.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use barograph_bandwidth::{Instructions, Pass, Stores};
@@ -41,7 +41,7 @@ pub(crate) struct Team {
 #[derive(Debug)]
 struct Member {
     /// Its end is the order to end. Taken when the team ends.
-    orders: Option<Sender<Order>>,
+    orders: Option<SyncSender<Order>>,
     reports: Receiver<Report>,
     thread: Option<JoinHandle<()>>,
 }
@@ -84,8 +84,8 @@ impl Team {
 
 impl Member {
     fn start(spec: TeamSpec) -> Result<Self, String> {
-        let (orders, ordered) = channel();
-        let (reporting, reports) = channel();
+        let (orders, ordered) = sync_channel(1);
+        let (reporting, reports) = sync_channel(1);
         let run = move || {
             let mut part = match part(spec) {
                 Ok(part) => part,
