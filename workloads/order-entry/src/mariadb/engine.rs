@@ -50,7 +50,6 @@ const FURTHER_SESSIONS: u32 = 20;
 pub(crate) struct MariadbEngine {
     plan: OrderEntryPlan,
     generator: Generator,
-    is_deployed: bool,
 }
 
 impl MariadbEngine {
@@ -60,16 +59,7 @@ impl MariadbEngine {
     }
 
     pub(crate) fn new(plan: &Plan) -> Self {
-        let (settings, is_deployed) = (OrderEntryPlan::of(plan).clone(), plan.target.url.is_none());
-        MariadbEngine { plan: settings, generator: generator(plan), is_deployed }
-    }
-
-    /// The address of the filled database. That of a deployed server names neither user nor database.
-    fn address(&self, url: &str) -> String {
-        match url.split_once("://") {
-            Some((scheme, place)) if self.is_deployed => format!("{scheme}://auction@{place}/order_entry"),
-            _ => url.to_owned(),
-        }
+        MariadbEngine { plan: OrderEntryPlan::of(plan).clone(), generator: generator(plan) }
     }
 
     /// SQL with which the sessions of users begin. A transaction begins with its first statement, which saves a call; waits for
@@ -111,6 +101,14 @@ impl MariadbEngine {
     }
 }
 
+/// The address of the filled database. That of a deployed server names neither user nor database.
+fn address(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, place)) if !place.contains('@') => format!("{scheme}://auction@{place}/order_entry"),
+        _ => url.to_owned(),
+    }
+}
+
 /// The databases at an address. Blocks.
 fn databases(url: &str) -> Result<Databases, MariadbError> {
     Databases::at(Address::parse(url).map_err(|why| MariadbError::Unreachable(why.into()))?)
@@ -147,18 +145,6 @@ impl Engine for MariadbEngine {
         }
     }
 
-    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        let driver = &plan.driver;
-        let several = (driver.count > 1 || driver.place == "unit").then(|| Refusal {
-            place: plan.place("driver.count").to_owned(),
-            key: "driver.count".to_owned(),
-            value: format!("{}, on {:?}", driver.count, driver.place),
-            allowed: "one driver, which is this process: the checks need the counts of all users".to_owned(),
-            remedy: "leave driver.place and driver.count out".to_owned(),
-        });
-        several.into_iter().collect()
-    }
-
     fn explain(&self, plan: &Plan) -> (&'static str, Vec<String>) {
         let done = "its database is filled once and copied for the run, and the copy is checked after it";
         let target = match &plan.target.url {
@@ -167,7 +153,7 @@ impl Engine for MariadbEngine {
         };
         let commits = match self.plan.is_durable {
             true => "a commit is on the disk before it is done",
-            false if self.is_deployed => "commits wait for no disk",
+            false if plan.target.url.is_none() => "commits wait for no disk",
             false => "a commit survives what the settings of the server make it survive",
         };
         let lines = [
@@ -201,7 +187,7 @@ impl Engine for MariadbEngine {
     }
 
     fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>> {
-        let url = self.address(url);
+        let url = address(url);
         let asked = on_thread(move || {
             let databases = databases(&url)?;
             Ok((databases.version()?, durability(&databases)?))
@@ -220,7 +206,7 @@ impl Engine for MariadbEngine {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Later<'a, Result<Filled, LoadError>> {
-        let (url, generator, is_durable) = (self.address(job.url), self.generator, self.plan.is_durable);
+        let (url, generator, is_durable) = (address(job.url), self.generator, self.plan.is_durable);
         let stop = StopAtEnd::default();
         let stopped = stop.flag();
         Box::pin(async move {
@@ -248,7 +234,7 @@ impl Engine for MariadbEngine {
     }
 
     fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
-        let found = databases(&self.address(job.url));
+        let found = databases(&address(job.url));
         let unreachable =
             |why: MariadbError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
         let target = found.map_err(unreachable)?.copy();
@@ -258,7 +244,7 @@ impl Engine for MariadbEngine {
 
     /// The copy stays for inspection if a check fails.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
-        let (url, generator) = (self.address(url), self.generator);
+        let (url, generator) = (address(url), self.generator);
         let checked = on_thread(move || {
             let databases = databases(&url)?;
             let mut queries = Queries(databases.copy());
