@@ -34,7 +34,7 @@ struct Crate {
 
 /// The sets of features of each crate, separated by commas: two if build scripts and macros use others than
 /// the product.
-type Built = BTreeMap<Crate, BTreeSet<String>>;
+type FeatureSets = BTreeMap<Crate, BTreeSet<String>>;
 
 /// A crate that a command for one package builds differently than one for all.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +129,7 @@ fn differences(root: &Path) -> anyhow::Result<Vec<Difference>> {
     Ok(found)
 }
 
-fn tree(root: &Path, arguments: &[&str]) -> anyhow::Result<Built> {
+fn tree(root: &Path, arguments: &[&str]) -> anyhow::Result<FeatureSets> {
     let output = Command::new("cargo")
         .args(["tree", "--prefix", "none", "--format", "{p}|{f}"])
         .args(arguments)
@@ -142,8 +142,8 @@ fn tree(root: &Path, arguments: &[&str]) -> anyhow::Result<Built> {
 
 /// Parses lines such as `serde v1.0.229 (proc-macro)|default,std (*)`; crates of the workspace have a path
 /// and are left out.
-fn read(lines: &str) -> Built {
-    let mut built = Built::new();
+fn read(lines: &str) -> FeatureSets {
+    let mut built = FeatureSets::new();
     for line in lines.lines() {
         let Some((package, features)) = line.split_once('|') else { continue };
         let mut words = package.split(' ');
@@ -185,7 +185,7 @@ mod tests {
             (of("syn", "2.0.1"), set(&["default", "default,full"])),
             (of("thiserror-impl", "2.0.2"), set(&[""])),
         ];
-        assert_eq!(built, Built::from(expected));
+        assert_eq!(built, FeatureSets::from(expected));
     }
 
     #[test]

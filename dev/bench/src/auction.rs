@@ -21,8 +21,8 @@ mod stand;
 mod usage;
 mod watch;
 
-use ground::Ground;
-use options::{Options, Part, USAGE};
+use ground::BenchSetup;
+use options::{BenchPart, Options, USAGE};
 use page::Report;
 
 use crate::say::say;
@@ -43,13 +43,13 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
 }
 
 fn measure(options: &Options) -> anyhow::Result<bool> {
-    let ground = Ground::prepare(options)?;
+    let ground = BenchSetup::prepare(options)?;
     let report: Report = match options.part {
-        Part::One => one::measure(&ground, options)?,
-        Part::Cores => cores::measure(&ground, options)?,
-        Part::Nodes => nodes::measure(&ground, options)?,
-        Part::Contention => contention::measure(&ground, options)?,
-        Part::Abuse => abuse::measure(&ground, options)?,
+        BenchPart::One => one::measure(&ground, options)?,
+        BenchPart::Cores => cores::measure(&ground, options)?,
+        BenchPart::Nodes => nodes::measure(&ground, options)?,
+        BenchPart::Contention => contention::measure(&ground, options)?,
+        BenchPart::Abuse => abuse::measure(&ground, options)?,
     };
     say(&format!("\n{}", report.text()));
     report.keep(&ground)?;

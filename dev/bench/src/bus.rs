@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use barograph_auction_bus::{Bus, BusUrl, Connected, Heard, Place, SendError, Settings, To, connect};
+use barograph_auction_bus::{
+    Bus, BusConnection, BusEvent, BusUrl, NodeName, Recipient, SendError, Settings, connect,
+};
 use bytes::{BufMut, Bytes, BytesMut};
 use hdrhistogram::Histogram;
 use tokio::runtime::Builder;
@@ -39,8 +41,8 @@ async fn all(urls: &[&str]) -> anyhow::Result<()> {
         for rate in RATES.into_iter().map(Some).chain([None]) {
             let settings = Settings::default();
             let namespace = "throughput";
-            let (_listener, heard) = connect(&url, Place { namespace, node: NODE }, &settings).await?;
-            let sender = connect(&url, Place { namespace, node: "sender" }, &settings).await?;
+            let (_listener, heard) = connect(&url, NodeName { namespace, node: NODE }, &settings).await?;
+            let sender = connect(&url, NodeName { namespace, node: "sender" }, &settings).await?;
             if described.is_none() {
                 described = Some(sender.0.describe());
                 say(&format!("{}, bodies of {BODY_BYTES} bytes, {SECONDS} s each", sender.0.describe()));
@@ -54,20 +56,20 @@ async fn all(urls: &[&str]) -> anyhow::Result<()> {
 
 /// One sender, one receiver, each with a link of its own.
 async fn measure(
-    sender: Connected,
-    heard: mpsc::Receiver<Heard>,
+    sender: BusConnection,
+    heard: mpsc::Receiver<BusEvent>,
     rate: Option<u64>,
 ) -> anyhow::Result<String> {
     let epoch = tokio::time::Instant::now();
     let listening = tokio::spawn(listen(heard, epoch));
     let (bus, mut own) = sender;
-    // The sender receives only `Connected`, but a queue without a reader closes the bus.
+    // The sender receives only `BusConnection`, but a queue without a reader closes the bus.
     tokio::spawn(async move { while own.recv().await.is_some() {} });
     let (sent, full) = match rate {
         Some(rate) => paced(&bus, rate, epoch).await?,
         None => flat_out(&bus, epoch).await?,
     };
-    while let Err(full) = bus.send(To::Node(NODE), Bytes::new()) {
+    while let Err(full) = bus.send(Recipient::Node(NODE), Bytes::new()) {
         if full != SendError::Full {
             return Err(full.into());
         }
@@ -85,21 +87,21 @@ async fn measure(
 }
 
 async fn listen(
-    mut heard: mpsc::Receiver<Heard>,
+    mut heard: mpsc::Receiver<BusEvent>,
     epoch: tokio::time::Instant,
 ) -> anyhow::Result<(Histogram<u64>, Duration)> {
     let mut times = Histogram::new_with_bounds(1, LONGEST_US, 3)?;
     let mut last = Duration::ZERO;
     while let Some(what) = heard.recv().await {
         match what {
-            Heard::Message(message) => {
+            BusEvent::Message(message) => {
                 let Some(bytes) = message.body.get(..8) else { return Ok((times, last)) };
                 let sent = u64::from_be_bytes(bytes.try_into()?);
                 last = epoch.elapsed();
                 times.saturating_record((last.as_nanos() as u64).saturating_sub(sent) / 1000);
             }
-            Heard::Connected => {}
-            Heard::Lost { .. } => bail!("the link was lost"),
+            BusEvent::Connected => {}
+            BusEvent::Lost { .. } => bail!("the link was lost"),
         }
     }
     bail!("the bus ended before the last message")
@@ -120,7 +122,7 @@ async fn paced(bus: &Arc<dyn Bus>, rate: u64, epoch: tokio::time::Instant) -> Re
     for _ in 0..SECONDS * 1000 {
         ticks.tick().await;
         for _ in 0..rate / 1000 {
-            match bus.send(To::Node(NODE), body(epoch)) {
+            match bus.send(Recipient::Node(NODE), body(epoch)) {
                 Ok(()) => sent += 1,
                 Err(SendError::Full) => full += 1,
                 Err(other) => return Err(other),
@@ -134,7 +136,7 @@ async fn paced(bus: &Arc<dyn Bus>, rate: u64, epoch: tokio::time::Instant) -> Re
 async fn flat_out(bus: &Arc<dyn Bus>, epoch: tokio::time::Instant) -> Result<(u64, u64), SendError> {
     let (mut sent, mut full) = (0, 0);
     while epoch.elapsed() < Duration::from_secs(SECONDS) {
-        match bus.send(To::Node(NODE), body(epoch)) {
+        match bus.send(Recipient::Node(NODE), body(epoch)) {
             Ok(()) => sent += 1,
             Err(SendError::Full) => {
                 full += 1;

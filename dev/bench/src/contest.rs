@@ -10,7 +10,7 @@ pub(crate) mod server;
 
 pub(crate) use head::{Head, NOT_WRITTEN, write};
 pub(crate) use machine::load;
-pub(crate) use process::Pinned;
+pub(crate) use process::PinnedProgram;
 pub(crate) use server::Server;
 
 /// The core of targets.

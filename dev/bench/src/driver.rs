@@ -17,12 +17,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::contest::{
-    DRIVER_CPU, Head, NOT_WRITTEN, Pinned, TARGET_CPU, load, need_two_cores, process, programs, turns, write,
+    DRIVER_CPU, Head, NOT_WRITTEN, PinnedProgram, TARGET_CPU, load, need_two_cores, process, programs, turns,
+    write,
 };
 use crate::say::say;
 use options::{Options, USAGE};
-use page::Measured;
-use sections::{Contender, Found, Section};
+use page::SectionResult;
+use sections::{Contender, Section, ToolPaths};
 use table::Run;
 use tools::TOOLS;
 
@@ -31,7 +32,7 @@ struct Bench {
     options: Options,
     nginx: PathBuf,
     folder: PathBuf,
-    found: Found,
+    found: ToolPaths,
     ours: Option<PathBuf>,
 }
 
@@ -55,15 +56,15 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     }
     let head = head(&nginx, &found, missing, ours.as_deref())?;
     let bench = Bench { options, nginx, folder, found, ours };
-    let measured: Vec<Measured> =
+    let measured: Vec<SectionResult> =
         bench.options.sections.iter().map(|s| bench.measure(*s)).collect::<anyhow::Result<_>>()?;
     bench.write(root, &head, &measured)?;
     Ok(measured.iter().all(|m| m.trouble.is_empty()))
 }
 
 /// The available tools, and the missing ones with the commands that install them.
-fn look_for_tools(folders: &[PathBuf]) -> (Found, Vec<(String, String)>) {
-    let mut found = Found::new();
+fn look_for_tools(folders: &[PathBuf]) -> (ToolPaths, Vec<(String, String)>) {
+    let mut found = ToolPaths::new();
     let mut missing = Vec::new();
     for (place, tool) in TOOLS.iter().enumerate() {
         match tool.find(folders) {
@@ -76,7 +77,7 @@ fn look_for_tools(folders: &[PathBuf]) -> (Found, Vec<(String, String)>) {
 
 fn head(
     nginx: &Path,
-    found: &Found,
+    found: &ToolPaths,
     mut missing: Vec<(String, String)>,
     ours: Option<&Path>,
 ) -> anyhow::Result<Head> {
@@ -93,7 +94,7 @@ fn head(
 }
 
 impl Bench {
-    fn measure(&self, section: Section) -> anyhow::Result<Measured> {
+    fn measure(&self, section: Section) -> anyhow::Result<SectionResult> {
         say(&format!("==> {}: {}", section.name(), section.title()));
         let (rounds, seconds) = section.size(self.options.rounds, self.options.seconds);
         let connections = section.connections();
@@ -127,7 +128,7 @@ impl Bench {
         runs.sort_by_key(|run| (order(run), run.round));
         let commands = contenders.iter().map(|c| (c.name, pinned(c).line())).collect();
         let load = (began, load());
-        Ok(Measured { section, seconds, commands, runs, load, trouble })
+        Ok(SectionResult { section, seconds, commands, runs, load, trouble })
     }
 
     fn run(&self, contender: &Contender, round: u32, seconds: u64) -> anyhow::Result<Run> {
@@ -155,7 +156,7 @@ impl Bench {
         Ok(Run { contender: contender.name, round, reading, cpu_us, rss_mib: used.peak_rss_mib })
     }
 
-    fn write(&self, root: &Path, head: &Head, measured: &[Measured]) -> anyhow::Result<()> {
+    fn write(&self, root: &Path, head: &Head, measured: &[SectionResult]) -> anyhow::Result<()> {
         for m in measured {
             say(&format!("\n{}\n\n{}", m.section.title(), m.table()));
         }
@@ -167,8 +168,8 @@ impl Bench {
     }
 }
 
-fn pinned(contender: &Contender) -> Pinned {
-    Pinned {
+fn pinned(contender: &Contender) -> PinnedProgram {
+    PinnedProgram {
         program: contender.program.clone(),
         arguments: contender.arguments.clone(),
         cpu: DRIVER_CPU,

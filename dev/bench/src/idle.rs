@@ -14,7 +14,7 @@ use clap::Parser;
 use tokio::runtime::Runtime;
 
 use crate::say::say;
-use figures::Measured;
+use figures::ServiceFigures;
 use measure::Measure;
 
 /// Measures what services cost when idle
@@ -67,7 +67,7 @@ async fn all_services(options: Options) -> anyhow::Result<()> {
 }
 
 /// Measures both flavours; `None` after a message if the service cannot run here.
-async fn both(measure: &Measure, service: &Service, machine: &str) -> anyhow::Result<Option<Measured>> {
+async fn both(measure: &Measure, service: &Service, machine: &str) -> anyhow::Result<Option<ServiceFigures>> {
     let mut all = Vec::new();
     for flavour in [Flavour::Vanilla, Flavour::Tuned] {
         match measure.service(service, flavour).await? {
@@ -82,5 +82,5 @@ async fn both(measure: &Measure, service: &Service, machine: &str) -> anyhow::Re
         }
     }
     let version = measure.version(service)?;
-    Ok(Some(Measured { machine: machine.to_owned(), version, vanilla: all[0], tuned: all[1] }))
+    Ok(Some(ServiceFigures { machine: machine.to_owned(), version, vanilla: all[0], tuned: all[1] }))
 }

@@ -18,14 +18,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::contest::{
-    DRIVER_CPU, Head, NOT_WRITTEN, Pinned, load, need_two_cores, process, programs, turns, write,
+    DRIVER_CPU, Head, NOT_WRITTEN, PinnedProgram, load, need_two_cores, process, programs, turns, write,
 };
 use crate::say::say;
 use options::Options;
-use page::Measured;
+use page::SectionResult;
 use sections::{Case, Contender, Drivers, Section};
 use stall::Stalls;
-use stand::{Programs, Stand, TIERS, Tier};
+use stand::{BenchServers, Programs, TIERS, Tier};
 use table::Run;
 use tools::{OURS, TOOLS};
 
@@ -66,7 +66,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let head = head(&programs, &drivers);
     let bench = Bench { options, programs, drivers, folder: temporary.path().to_path_buf() };
     let sections = bench.options.sections();
-    let measured: Vec<Measured> =
+    let measured: Vec<SectionResult> =
         sections.into_iter().map(|s| bench.measure(s)).collect::<anyhow::Result<_>>()?;
     bench.write(root, &head, &measured)?;
     Ok(measured.iter().all(|m| m.trouble.is_empty()))
@@ -113,7 +113,7 @@ fn head(programs: &Programs, drivers: &Drivers) -> Head {
 }
 
 impl Bench {
-    fn measure(&self, section: Section) -> anyhow::Result<Measured> {
+    fn measure(&self, section: Section) -> anyhow::Result<SectionResult> {
         say(&format!("==> {}: {}", section.name(), section.title()));
         let (rounds, seconds) = section.size(self.options.rounds, self.options.seconds);
         let stand = section.stand(&self.programs, &self.folder)?;
@@ -154,12 +154,12 @@ impl Bench {
         let order = |name: &str| contenders.iter().position(|c| c.name == name);
         runs.sort_by_key(|run| (run.case, order(run.tool), run.round));
         commands.sort_by_key(|(name, _)| order(name));
-        Ok(Measured { section, seconds, cases, commands, runs, load: (began, load()), trouble })
+        Ok(SectionResult { section, seconds, cases, commands, runs, load: (began, load()), trouble })
     }
 
     /// Writes all keys with values of the size of this case. Values to be verified are those of this
     /// product's program.
-    fn fill(&self, section: Section, stand: &Stand, case: &Case) -> anyhow::Result<()> {
+    fn fill(&self, section: Section, stand: &BenchServers, case: &Case) -> anyhow::Result<()> {
         if section != Section::Verify {
             let memtier =
                 self.drivers.found.iter().any(|(place, _)| TOOLS[*place].name == "memtier_benchmark");
@@ -192,9 +192,9 @@ impl Bench {
     fn run(
         &self,
         section: Section,
-        stand: &Stand,
+        stand: &BenchServers,
         case: &Case,
-        (contender, pinned): (&Contender, &Pinned),
+        (contender, pinned): (&Contender, &PinnedProgram),
     ) -> anyhow::Result<Run> {
         let stalled = stand.first_store(case.chain).filter(|_| section == Section::Stall);
         let before = stand.account(case.chain)?;
@@ -231,7 +231,7 @@ impl Bench {
         Ok(Run { case: 0, tool, round: 0, reading, served: spent.commands, driver_us, servers_us })
     }
 
-    fn write(&self, root: &Path, head: &Head, measured: &[Measured]) -> anyhow::Result<()> {
+    fn write(&self, root: &Path, head: &Head, measured: &[SectionResult]) -> anyhow::Result<()> {
         for m in measured {
             say(&format!("\n{}\n\n{}", m.section.title(), m.tables()));
         }
@@ -244,7 +244,12 @@ impl Bench {
 }
 
 /// The command line of a driver in a case; `None` if it cannot do it.
-fn pinned(contender: &Contender, case: &Case) -> Option<Pinned> {
+fn pinned(contender: &Contender, case: &Case) -> Option<PinnedProgram> {
     let arguments = contender.arguments(&case.job)?;
-    Some(Pinned { program: contender.program.clone(), arguments, cpu: DRIVER_CPU, fine: contender.tool.fine })
+    Some(PinnedProgram {
+        program: contender.program.clone(),
+        arguments,
+        cpu: DRIVER_CPU,
+        fine: contender.tool.fine,
+    })
 }

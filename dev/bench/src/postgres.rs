@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use barograph_test_services as services;
 
 use crate::contest::figures::{ratios, with_spread};
-use crate::contest::{DRIVER_CPU, Pinned, load, need_two_cores, process, turns};
+use crate::contest::{DRIVER_CPU, PinnedProgram, load, need_two_cores, process, turns};
 use crate::say::say;
 use client::Case;
 
@@ -74,7 +74,7 @@ fn compare(size: &Size) -> anyhow::Result<bool> {
 }
 
 /// Runs the two in turn, for all rounds.
-fn contest(case: Case, contenders: &[Pinned; 2], size: &Size, folder: &Path) -> anyhow::Result<()> {
+fn contest(case: Case, contenders: &[PinnedProgram; 2], size: &Size, folder: &Path) -> anyhow::Result<()> {
     let transactions = f64::from(size.connections * size.transactions);
     let mut figures = [Vec::new(), Vec::new()];
     for round in 0..size.rounds {
@@ -102,8 +102,8 @@ fn words_of(case: Case, size: &Size) -> Vec<String> {
         .into()
 }
 
-fn pinned(program: &Path, arguments: Vec<String>) -> Pinned {
-    Pinned { program: program.to_owned(), arguments, cpu: DRIVER_CPU, fine: &[0] }
+fn pinned(program: &Path, arguments: Vec<String>) -> PinnedProgram {
+    PinnedProgram { program: program.to_owned(), arguments, cpu: DRIVER_CPU, fine: &[0] }
 }
 
 /// The program of the newest server. The one in `PATH` is a script that chooses one, and would be measured

@@ -41,7 +41,7 @@ impl Auction {
     }
 }
 
-struct Inner {
+struct ApplicationState {
     timer: Timer,
     auctions: RefCell<Vec<Auction>>,
     purse: RefCell<Purses>,
@@ -66,7 +66,7 @@ pub struct Feeds {
 }
 
 /// A received request.
-struct Asked {
+struct IncomingRequest {
     user: UserId,
     method: String,
     path: String,
@@ -76,7 +76,7 @@ struct Asked {
 
 /// The application.
 #[derive(Clone)]
-pub struct Application(Rc<Inner>);
+pub struct Application(Rc<ApplicationState>);
 
 impl Application {
     /// As many running auctions as `users` have, with their first items in the midst of the bidding, as in
@@ -85,7 +85,7 @@ impl Application {
     pub fn new(timer: Timer, users: u32, seed: u64) -> Self {
         let mut rng = stream(seed, u32::MAX, 0);
         let auctions = (0..i64::from(users / 15)).map(|n| auction(n + 1, &mut rng)).collect();
-        Application(Rc::new(Inner {
+        Application(Rc::new(ApplicationState {
             timer,
             auctions: RefCell::new(auctions),
             purse: RefCell::new(Purses::new(100_000_000)),
@@ -244,17 +244,17 @@ impl Application {
     }
 
     /// Whether this request is public, or has the token of the present session.
-    fn admits(&self, asked: &Asked) -> bool {
+    fn admits(&self, asked: &IncomingRequest) -> bool {
         let public = ["/auction/", "/auction/login"].contains(&asked.path.as_str());
         public || self.0.tokens.borrow().get(&asked.user) == asked.token.as_ref()
     }
 
-    async fn answer(&self, asked: Asked) -> Answer {
+    async fn answer(&self, asked: IncomingRequest) -> Answer {
         self.0.timer.until(self.0.timer.now() + SERVICE).await;
         if !self.admits(&asked) {
             return json(401, r#"{"code":"unauthorized","message":"not signed in"}"#);
         }
-        let Asked { user, method, path, body, .. } = asked;
+        let IncomingRequest { user, method, path, body, .. } = asked;
         let parts: Vec<&str> = path.split(['/', '?', '&', '=']).skip(2).collect();
         let is_bidding = matches!(parts[..], ["bid"] | ["bid", "auction", ..] | ["item", "current", ..]);
         if let Some(status) = self.trouble().filter(|_| is_bidding) {
@@ -376,9 +376,9 @@ pub struct UserLine {
 }
 
 impl UserLine {
-    fn asked(&self, request: &Request<'_>) -> Asked {
+    fn asked(&self, request: &Request<'_>) -> IncomingRequest {
         let token = request.headers.iter().find(|(name, _)| *name == TOKEN_HEADER);
-        Asked {
+        IncomingRequest {
             user: self.user,
             method: request.method.name().to_owned(),
             path: request.path.to_string(),

@@ -10,7 +10,7 @@ use anyhow::Context;
 use barograph_stats::compare::{Comparison, Direction, Finding, NARROW_LOOKS, compare as compare_pairs};
 
 use crate::say::say;
-use machine::{Design, Noise, Simulated};
+use machine::{Design, Noise, SimulatedMachine};
 
 /// The page with the tables.
 const PAGE: &str = "docs/reference/comparison.md";
@@ -77,7 +77,7 @@ fn most_false(rounds: u64) -> f64 {
 }
 
 /// Share of `rounds` comparisons for which `holds`.
-fn share(machine: Simulated, pairs: usize, rounds: u64, holds: impl Fn(&Comparison) -> bool) -> f64 {
+fn share(machine: SimulatedMachine, pairs: usize, rounds: u64, holds: impl Fn(&Comparison) -> bool) -> f64 {
     let found = (0..rounds)
         .filter(|seed| holds(&compare_pairs(&machine.pairs(pairs, *seed), Direction::Higher, MARGIN)));
     found.count() as f64 / rounds as f64
@@ -127,7 +127,7 @@ fn false_verdicts(text: &mut String, missed: &mut Vec<String>) {
     head(text, &cells);
     for (noise, noise_name) in NOISES {
         for (design, design_name) in DESIGNS {
-            let machine = Simulated { noise, deviation: DEVIATION, design, ratio: 1.0 };
+            let machine = SimulatedMachine { noise, deviation: DEVIATION, design, ratio: 1.0 };
             let mut cells = vec![noise_name.to_owned(), design_name.to_owned()];
             cells.extend(PAIRS.iter().map(|n| {
                 let test = share(machine, *n, ROUNDS, |found| found.p < 0.05);
@@ -160,7 +160,8 @@ fn coverage(text: &mut String, missed: &mut Vec<String>) {
     cells.extend(COVERAGE_PAIRS.iter().map(|n| format!("{n} pairs")));
     head(text, &cells);
     for (noise, name) in NOISES {
-        let machine = Simulated { noise, deviation: DEVIATION, design: Design::RandomisedPairs, ratio: 0.95 };
+        let machine =
+            SimulatedMachine { noise, deviation: DEVIATION, design: Design::RandomisedPairs, ratio: 0.95 };
         let mut cells = vec![name.to_owned()];
         cells.extend(COVERAGE_PAIRS.iter().map(|n| {
             let holds = |found: &Comparison| found.low <= 0.95 && 0.95 <= found.high;
@@ -177,7 +178,7 @@ fn coverage(text: &mut String, missed: &mut Vec<String>) {
 
 /// Results of comparisons that ended by themselves.
 #[derive(Clone, Copy, Default)]
-struct Ended {
+struct EndedComparisons {
     held: u64,
     pairs: u64,
 }
@@ -195,10 +196,11 @@ fn until_narrow(text: &mut String, missed: &mut Vec<String>) {
     cells.extend(WIDTHS.iter().map(|width| format!("width {}", percent(*width))));
     head(text, &cells);
     for (noise, name) in NOISES {
-        let machine = Simulated { noise, deviation: DEVIATION, design: Design::RandomisedPairs, ratio: 0.95 };
+        let machine =
+            SimulatedMachine { noise, deviation: DEVIATION, design: Design::RandomisedPairs, ratio: 0.95 };
         for (first, ended) in FIRST_LOOKS.into_iter().zip(ended(machine)) {
             let mut cells = vec![name.to_owned(), format!("{first} pairs")];
-            cells.extend(WIDTHS.iter().zip(ended).map(|(width, Ended { held, pairs })| {
+            cells.extend(WIDTHS.iter().zip(ended).map(|(width, EndedComparisons { held, pairs })| {
                 let held = held as f64 / ROUNDS as f64;
                 if held < LEAST_COVERAGE {
                     let what = format!("{name}, {first} pairs until {}", percent(*width));
@@ -213,8 +215,8 @@ fn until_narrow(text: &mut String, missed: &mut Vec<String>) {
 }
 
 /// Results by first look and width.
-fn ended(machine: Simulated) -> [[Ended; WIDTHS.len()]; FIRST_LOOKS.len()] {
-    let mut all = [[Ended::default(); WIDTHS.len()]; FIRST_LOOKS.len()];
+fn ended(machine: SimulatedMachine) -> [[EndedComparisons; WIDTHS.len()]; FIRST_LOOKS.len()] {
+    let mut all = [[EndedComparisons::default(); WIDTHS.len()]; FIRST_LOOKS.len()];
     for seed in 0..ROUNDS {
         let pairs = machine.pairs(MOST_BLOCKS, seed);
         let looks: Vec<Comparison> =
@@ -233,10 +235,10 @@ fn ended(machine: Simulated) -> [[Ended; WIDTHS.len()]; FIRST_LOOKS.len()] {
     all
 }
 
-fn pairs_of(deviation: f64, ratio: f64) -> Simulated {
+fn pairs_of(deviation: f64, ratio: f64) -> SimulatedMachine {
     // A ratio of two runs scatters by the root of two more than one run.
     let deviation = deviation / 2f64.sqrt();
-    Simulated { noise: Noise::Independent, deviation, design: Design::RandomisedPairs, ratio }
+    SimulatedMachine { noise: Noise::Independent, deviation, design: Design::RandomisedPairs, ratio }
 }
 
 fn power(text: &mut String) {

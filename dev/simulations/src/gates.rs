@@ -10,7 +10,7 @@ mod window;
 use std::path::Path;
 
 use barograph_model::WindowVerdict;
-use counted::Counted;
+use counted::WindowCounts;
 use plants::Fault;
 use shop::CLEAN;
 use window::{Load, Window, of_auction, of_scenario};
@@ -39,19 +39,19 @@ const SPANS: [u32; 3] = [15, 60, 180];
 const MOST_DISBELIEVED: f64 = 0.02;
 
 /// A kind of clean load.
-struct Kind {
+struct CleanLoad {
     name: &'static str,
     windows: fn(seed: u64, (u32, u32)) -> Vec<Window>,
 }
 
 /// Clean loads.
-const KINDS: [Kind; 3] = [
-    Kind { name: "auction, 600 users", windows: of_auction },
-    Kind {
+const KINDS: [CleanLoad; 3] = [
+    CleanLoad { name: "auction, 600 users", windows: of_auction },
+    CleanLoad {
         name: "scenario, 400 users",
         windows: |seed, shape| of_scenario(seed, Load::Closed, CLEAN, shape, |_| {}),
     },
-    Kind {
+    CleanLoad {
         name: "scenario, 400 starts/s",
         windows: |seed, shape| of_scenario(seed, Load::Open(window::LEVEL), CLEAN, shape, |_| {}),
     },
@@ -61,14 +61,14 @@ const KINDS: [Kind; 3] = [
 struct CleanRow {
     kind: &'static str,
     span: u32,
-    counted: Counted,
+    counted: WindowCounts,
 }
 
 /// Results of one fault in one size.
 struct FaultRow {
     fault: &'static Fault,
     size: f64,
-    counted: Counted,
+    counted: WindowCounts,
     /// Windows that kept every rule, and in which the check of the fault held.
     unseen: u64,
 }
@@ -79,7 +79,7 @@ fn clean(size: Size) -> Vec<CleanRow> {
         for (at, span) in SPANS.into_iter().enumerate() {
             // The long ones cost the most.
             let windows = if span > 100 { size.windows.div_ceil(5) } else { size.windows };
-            let mut counted = Counted::default();
+            let mut counted = WindowCounts::default();
             for run in 0..size.runs {
                 let seed = 1_000 * (at as u64 + 1) + run;
                 (kind.windows)(seed, (span, windows)).iter().for_each(|w| counted.add(&w.judge()));
@@ -92,7 +92,7 @@ fn clean(size: Size) -> Vec<CleanRow> {
 
 fn faults(size: Size) -> Vec<FaultRow> {
     let of = |fault: &'static Fault, by: f64| {
-        let mut row = FaultRow { fault, size: by, counted: Counted::default(), unseen: 0 };
+        let mut row = FaultRow { fault, size: by, counted: WindowCounts::default(), unseen: 0 };
         (0..size.faults).for_each(|seed| row.add(&(fault.window)(seed, by).judge()));
         row
     };
@@ -105,7 +105,7 @@ pub(super) fn gates(root: &Path) -> anyhow::Result<bool> {
     let page = page::written(&clean, &faults);
     say(&page);
     std::fs::write(root.join("docs/reference/gates.md"), page)?;
-    let mut all = Counted::default();
+    let mut all = WindowCounts::default();
     clean.iter().for_each(|row| all.append(&row.counted));
     // Each load separately, too: many windows of an easy one would hide the results of another.
     let trusted = counted::at_most(all.wrongly_disbelieved(), all.windows) < MOST_DISBELIEVED
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_window_that_failed_names_what_was_found() {
         let fault = plants::ALL.iter().find(|fault| fault.check == CheckId::SteadyState).unwrap();
-        let mut counted = Counted::default();
+        let mut counted = WindowCounts::default();
         let by = *fault.sizes.last().unwrap();
         (0..20).for_each(|seed| counted.add(&(fault.window)(seed, by).judge()));
         let (found, named) = (counted.failed(fault.check), counted.excused(fault.check));

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use barograph_model::{Better, Metric};
+use barograph_model::{BetterWhen, Metric};
 use barograph_record::{CONTROL, RunEnded, StudyEntry, read_study};
 use barograph_stats::compare::{Comparison, Direction, Finding, Pair, compare, judge};
 use rand::SeedableRng;
@@ -30,13 +30,13 @@ const POWER_PAIRS: [usize; 4] = [8, 10, 20, 40];
 const DRAWS: u64 = 2_000;
 
 /// The pairs of one metric, in the order of measurement.
-struct Measured {
+struct MetricPairs {
     label: String,
     direction: Direction,
     pairs: Vec<Pair>,
 }
 
-impl Measured {
+impl MetricPairs {
     /// The pairs with the candidate slower by this share: its throughput divided, its times multiplied.
     fn slower(&self, by: f64) -> Vec<Pair> {
         let factor = match self.direction {
@@ -75,7 +75,7 @@ pub(super) fn noise(root: &Path, folder: &str) -> anyhow::Result<bool> {
 }
 
 /// The metrics of a study that compares a thing with itself.
-fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<Measured>> {
+fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<MetricPairs>> {
     let first = runs.iter().find(|run| run.valid).context("no run of the study is valid")?;
     let labels: Vec<&str> = first.figures.iter().map(|figure| figure.name.as_str()).collect();
     // Runs that have every figure, so that all metrics have the same pairs.
@@ -94,9 +94,9 @@ fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<Measured>> {
             let figure = |run: &RunEnded| run.figure(label).unwrap_or(f64::NAN);
             let key = label.split(' ').next().unwrap_or(label);
             let metric = Metric::of_name(key).with_context(|| format!("`{key}` is no metric"))?;
-            Ok(Measured {
+            Ok(MetricPairs {
                 label: (*label).to_owned(),
-                direction: if metric.better() == Better::Higher {
+                direction: if metric.better() == BetterWhen::Higher {
                     Direction::Higher
                 } else {
                     Direction::Lower
@@ -107,7 +107,7 @@ fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<Measured>> {
         .collect()
 }
 
-fn page(all: &[Measured], dropped: usize, (id, folder): (&str, &str)) -> (String, bool) {
+fn page(all: &[MetricPairs], dropped: usize, (id, folder): (&str, &str)) -> (String, bool) {
     let pairs = all[0].pairs.len();
     let mut text = format!(
         "# What a comparison is worth on a real machine\n\n\
@@ -123,7 +123,7 @@ fn page(all: &[Measured], dropped: usize, (id, folder): (&str, &str)) -> (String
     (text, is_good)
 }
 
-fn judged(all: &[Measured], of: impl Fn(&Measured) -> Vec<Pair>) -> Vec<Comparison> {
+fn judged(all: &[MetricPairs], of: impl Fn(&MetricPairs) -> Vec<Pair>) -> Vec<Comparison> {
     let mut family: Vec<(Direction, Comparison)> =
         all.iter().map(|metric| (metric.direction, compare(&of(metric), metric.direction, MARGIN))).collect();
     judge(&mut family);
@@ -134,7 +134,7 @@ fn is_verdict(found: &Comparison) -> bool {
     matches!(found.finding, Finding::Better | Finding::Worse)
 }
 
-fn whole(text: &mut String, all: &[Measured]) {
+fn whole(text: &mut String, all: &[MetricPairs]) {
     text.push_str("## All pairs in one comparison\n\n");
     head(
         text,
@@ -158,7 +158,7 @@ fn whole(text: &mut String, all: &[Measured]) {
 }
 
 /// Smaller studies, one after the other in the order of time; true if few verdicts of every size are false.
-fn cut(text: &mut String, all: &[Measured]) -> bool {
+fn cut(text: &mut String, all: &[MetricPairs]) -> bool {
     text.push_str(
         "## Cut into smaller studies\n\n\
          The pairs in the order of time, so many to a study, its metrics judged together (Holm). Every verdict is false.\n\
@@ -181,7 +181,7 @@ fn cut(text: &mut String, all: &[Measured]) -> bool {
     let mut worst = (0usize, 0usize, 0.0);
     for size in CUTS {
         let studies = all[0].pairs.len() / size;
-        let part = |metric: &Measured, at: usize| metric.pairs[at * size..(at + 1) * size].to_vec();
+        let part = |metric: &MetricPairs, at: usize| metric.pairs[at * size..(at + 1) * size].to_vec();
         let families: Vec<Vec<Comparison>> =
             (0..studies).map(|at| judged(all, |metric| part(metric, at))).collect();
         let wrong = families.iter().filter(|family| family.iter().any(is_verdict)).count();
@@ -218,7 +218,7 @@ fn cut(text: &mut String, all: &[Measured]) -> bool {
     share <= MOST_FALSE
 }
 
-fn power(text: &mut String, all: &[Measured]) {
+fn power(text: &mut String, all: &[MetricPairs]) {
     let _ = write!(
         text,
         "## Power\n\n\
@@ -309,7 +309,7 @@ mod tests {
         let scattered =
             |centre: f64| (0..100).map(move |at| Pair::new(1.0, centre + f64::from(at * 37 % 100) * 1e-4));
         let all = |centre| {
-            [Measured {
+            [MetricPairs {
                 label: "throughput".to_owned(),
                 direction: Direction::Higher,
                 pairs: scattered(centre).collect(),

@@ -14,7 +14,7 @@ mod product;
 mod programs;
 mod service;
 
-pub use barograph_platform::Missing;
+pub use barograph_platform::MissingRequirement;
 pub use plain::{BROWSER_FLAGS, browsers, haproxy, nginx, prometheus, victoria_metrics};
 pub use product::{ferretdb, mariadb, nats, postgres, product, rabbitmq};
 pub use service::Service;
@@ -27,6 +27,6 @@ pub fn skip(why: &str) {
 
 /// The started service; `None` after the line `skipped: ...` when this machine cannot start it.
 #[must_use]
-pub fn or_skip<T>(started: Result<T, Missing>) -> Option<T> {
+pub fn or_skip<T>(started: Result<T, MissingRequirement>) -> Option<T> {
     started.map_err(|missing| skip(&missing.to_string())).ok()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use barograph_platform::{HERE, Ledger, Platform, Running, Site, SiteSpec, Unit, ignore_lines};
+use barograph_platform::{HERE, Ledger, Platform, Site, SiteSpec, Unit, UnitHandle, ignore_lines};
 use barograph_platform_process::ProcessPlatform;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -12,20 +12,20 @@ use tokio::runtime::{Builder, Runtime};
 use crate::guard::Guard;
 
 /// Site of one service. Fields are dropped in this order.
-pub(crate) struct Place {
+pub(crate) struct ServiceSite {
     site: Option<Arc<dyn Site>>,
     runtime: Option<Runtime>,
     _guard: Guard,
     folder: TempDir,
 }
 
-impl Place {
+impl ServiceSite {
     pub(crate) fn make() -> Self {
         let folder = tempfile::Builder::new().prefix("barograph-").tempdir();
         let folder = folder.expect("temporary folders can be made");
         let guard = Guard::of(folder.path()).expect("every machine has /bin/sh");
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let mut place = Place {
+        let mut place = ServiceSite {
             site: None,
             runtime: Some(runtime.expect("a thread can be started")),
             _guard: guard,
@@ -60,7 +60,7 @@ impl Place {
     }
 
     /// Starts a unit and waits until it is ready.
-    pub(crate) fn create(&self, unit: &Unit) -> Result<Arc<dyn Running>, String> {
+    pub(crate) fn create(&self, unit: &Unit) -> Result<Arc<dyn UnitHandle>, String> {
         let (site, unit) = (self.site(), unit.clone());
         let made = self.wait(async move { site.create(&unit, ignore_lines()).await });
         made.map(Arc::from).map_err(|fault| {
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ServiceSite {
     fn drop(&mut self) {
         if let Some(site) = self.site.take() {
             // Dropped on its own thread, which ends all its units.

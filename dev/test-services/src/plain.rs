@@ -9,11 +9,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use barograph_platform::{Ask, Missing, Readiness, Unit, UnitFile};
+use barograph_platform::{MissingRequirement, Readiness, ReadinessCheck, Unit, UnitFile};
 
-use crate::place::Place;
+use crate::place::ServiceSite;
 use crate::programs::{built, program};
-use crate::service::{Service, Wanted};
+use crate::service::{Service, ServiceSpec};
 
 /// Longest wait for a program on a busy machine.
 const READY: Duration = Duration::from_secs(120);
@@ -30,10 +30,10 @@ pub const BROWSER_FLAGS: &[&str] = &[
 ];
 
 /// A program, its readiness, and its arguments, in which `{folder}` and the ports are filled in.
-struct Plain<'a> {
+struct ProgramSpec<'a> {
     name: &'static str,
     program: PathBuf,
-    ask: Ask,
+    ask: ReadinessCheck,
     args: Vec<String>,
     env: Vec<(String, String)>,
     files: Vec<(&'a str, Vec<u8>)>,
@@ -41,9 +41,9 @@ struct Plain<'a> {
     configuration: String,
 }
 
-impl Plain<'_> {
+impl ProgramSpec<'_> {
     fn start(self) -> Service {
-        let place = Place::make();
+        let place = ServiceSite::make();
         let folder = place.folder(self.name);
         let ports: BTreeMap<String, u16> =
             names(&self.configuration).into_iter().map(|name| (name, place.port())).collect();
@@ -65,7 +65,7 @@ impl Plain<'_> {
         (unit.files, unit.log) = (files, place.root().join("log"));
         unit.workdir = folder.clone();
         let url = format!("http://{address}");
-        Service::start(place, Wanted { unit, ports, url })
+        Service::start(place, ServiceSpec { unit, ports, url })
     }
 }
 
@@ -75,13 +75,13 @@ impl Plain<'_> {
 ///
 /// # Errors
 /// If it or Chromium is not installed.
-pub fn browsers() -> Result<Service, Missing> {
+pub fn browsers() -> Result<Service, MissingRequirement> {
     program("chromium", "apt-get install -y chromium")?;
     let driver = program("chromedriver", "apt-get install -y chromium-driver")?;
-    Ok(Plain {
+    Ok(ProgramSpec {
         name: "chromedriver",
         program: driver,
-        ask: Ask::Listens,
+        ask: ReadinessCheck::Listens,
         args: words(&["--port={port}", "--log-level=WARNING"]),
         // Profiles and settings would otherwise stay in the machine's folders.
         env: ["HOME", "TMPDIR"].map(|name| (name.to_owned(), "{folder}".to_owned())).to_vec(),
@@ -95,11 +95,11 @@ pub fn browsers() -> Result<Service, Missing> {
 ///
 /// # Errors
 /// If it is not installed.
-pub fn prometheus() -> Result<Service, Missing> {
-    Ok(Plain {
+pub fn prometheus() -> Result<Service, MissingRequirement> {
+    Ok(ProgramSpec {
         name: "prometheus",
         program: program("prometheus", "apt-get install -y prometheus")?,
-        ask: Ask::Http { path: "/-/ready".to_owned() },
+        ask: ReadinessCheck::Http { path: "/-/ready".to_owned() },
         args: words(&[
             "--config.file={folder}/configuration",
             "--storage.tsdb.path={folder}/data",
@@ -117,11 +117,11 @@ pub fn prometheus() -> Result<Service, Missing> {
 ///
 /// # Errors
 /// If it is not built.
-pub fn victoria_metrics() -> Result<Service, Missing> {
-    Ok(Plain {
+pub fn victoria_metrics() -> Result<Service, MissingRequirement> {
+    Ok(ProgramSpec {
         name: "victoria-metrics",
         program: built("victoria-metrics")?,
-        ask: Ask::Http { path: "/-/ready".to_owned() },
+        ask: ReadinessCheck::Http { path: "/-/ready".to_owned() },
         args: words(&[
             "-storageDataPath={folder}/data",
             "-httpListenAddr=127.0.0.1:{port}",
@@ -145,15 +145,15 @@ pub fn victoria_metrics() -> Result<Service, Missing> {
 ///
 /// # Panics
 /// If the configuration has no `{temp_paths}`, or nginx rejects it.
-pub fn nginx(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, Missing> {
+pub fn nginx(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, MissingRequirement> {
     let program = program("nginx", "apt-get install -y nginx-light")?;
     assert!(configuration.contains("{temp_paths}"), "the configuration has no {{temp_paths}}");
     // Effective only if started by root: workers of another user could not read the folder.
     let lines = "daemon off; pid {folder}/pid; error_log stderr; user root;";
-    Ok(Plain {
+    Ok(ProgramSpec {
         name: "nginx",
         program,
-        ask: Ask::Listens,
+        ask: ReadinessCheck::Listens,
         args: words(&["-p", "{folder}", "-e", "stderr", "-c", "{folder}/configuration", "-g", lines]),
         env: Vec::new(),
         files: files.iter().map(|(name, bytes)| (*name, bytes.to_vec())).collect(),
@@ -169,11 +169,11 @@ pub fn nginx(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, Mi
 ///
 /// # Panics
 /// If HAProxy rejects the configuration.
-pub fn haproxy(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, Missing> {
-    Ok(Plain {
+pub fn haproxy(configuration: &str, files: &[(&str, &[u8])]) -> Result<Service, MissingRequirement> {
+    Ok(ProgramSpec {
         name: "haproxy",
         program: program("haproxy", "apt-get install -y haproxy")?,
-        ask: Ask::Listens,
+        ask: ReadinessCheck::Listens,
         // Without `-dR` it would share its port with any other process.
         args: words(&["-db", "-dR", "-f", "{folder}/configuration"]),
         env: Vec::new(),

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{HERE, Limits, Missing, Readiness, Unit};
+use barograph_platform::{HERE, Limits, MissingRequirement, Readiness, Unit};
 use barograph_services::{Flavour, find};
 
 use crate::kept;
-use crate::place::Place;
-use crate::service::{Service, Wanted};
+use crate::place::ServiceSite;
+use crate::service::{Service, ServiceSpec};
 
 /// Address of all services.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -29,18 +29,18 @@ const CONNECTIONS: (&str, &str) = ("connections", "200");
 ///
 /// # Panics
 /// If there is no such service, a value is unknown, or it does not start.
-pub fn product(name: &str, words: &[(&str, &str)]) -> Result<Service, Missing> {
+pub fn product(name: &str, words: &[(&str, &str)]) -> Result<Service, MissingRequirement> {
     let service = find(name).unwrap_or_else(|| panic!("no service is called `{name}`"));
     if let Some(missing) = service.missing() {
         return Err(missing);
     }
-    let place = Place::make();
+    let place = ServiceSite::make();
     let ports: BTreeMap<String, u16> =
         service.ports().iter().map(|(name, _)| (name.clone(), place.port())).collect();
     let values = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let (folder, log) = (place.folder(name), place.root().join("log"));
     let mut unit = service
-        .unit(&barograph_services::Place {
+        .unit(&barograph_services::Placement {
             name,
             host: HERE,
             address: ADDRESS,
@@ -59,11 +59,11 @@ pub fn product(name: &str, words: &[(&str, &str)]) -> Result<Service, Missing> {
     }
     prepared(service, &mut unit, &place);
     let url = service.url(ADDRESS, &ports);
-    Ok(Service::start(place, Wanted { unit, ports, url }))
+    Ok(Service::start(place, ServiceSpec { unit, ports, url }))
 }
 
 /// Puts the results of the unit's steps in place, from a copy that is made once.
-fn prepared(service: &barograph_services::Service, unit: &mut Unit, place: &Place) {
+fn prepared(service: &barograph_services::Service, unit: &mut Unit, place: &ServiceSite) {
     let Some(keep) = service.keeps().filter(|_| !unit.prepare.is_empty()) else { return };
     let version = service.version().unwrap_or_else(|error| panic!("{}: {error}", service.name()));
     let made = kept::kept(&format!("{}-{version}", service.name()), |to| {
@@ -82,7 +82,7 @@ fn prepared(service: &barograph_services::Service, unit: &mut Unit, place: &Plac
 ///
 /// # Errors
 /// If it is not installed.
-pub fn postgres() -> Result<Service, Missing> {
+pub fn postgres() -> Result<Service, MissingRequirement> {
     // After a kill all files are flushed to the disk first. Those of a copy never were, and one by one that
     // takes 3 s.
     product("postgres", &[CONNECTIONS, ("settings", "recovery_init_sync_method=syncfs")])
@@ -92,7 +92,7 @@ pub fn postgres() -> Result<Service, Missing> {
 ///
 /// # Errors
 /// If it is not installed.
-pub fn mariadb() -> Result<Service, Missing> {
+pub fn mariadb() -> Result<Service, MissingRequirement> {
     product("mariadb", &[CONNECTIONS])
 }
 
@@ -100,7 +100,7 @@ pub fn mariadb() -> Result<Service, Missing> {
 ///
 /// # Errors
 /// If it is not built.
-pub fn ferretdb() -> Result<Service, Missing> {
+pub fn ferretdb() -> Result<Service, MissingRequirement> {
     product("ferretdb", &[])
 }
 
@@ -108,7 +108,7 @@ pub fn ferretdb() -> Result<Service, Missing> {
 ///
 /// # Errors
 /// If it is not installed.
-pub fn rabbitmq() -> Result<Service, Missing> {
+pub fn rabbitmq() -> Result<Service, MissingRequirement> {
     product("rabbitmq", &[])
 }
 
@@ -116,6 +116,6 @@ pub fn rabbitmq() -> Result<Service, Missing> {
 ///
 /// # Errors
 /// If it is not installed.
-pub fn nats() -> Result<Service, Missing> {
+pub fn nats() -> Result<Service, MissingRequirement> {
     product("nats", &[("jetstream", "on")])
 }

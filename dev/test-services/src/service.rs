@@ -5,24 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_platform::{LogTail, Running, Unit};
+use barograph_platform::{LogTail, Unit, UnitHandle};
 
-use crate::place::Place;
+use crate::place::ServiceSite;
 
 /// Most lines of a log in a message.
 const SHOWN: usize = 40;
 
 /// A real service for a test. It ends when this is dropped.
 pub struct Service {
-    running: Option<Arc<dyn Running>>,
+    running: Option<Arc<dyn UnitHandle>>,
     unit: Unit,
     ports: BTreeMap<String, u16>,
     url: String,
-    place: Place,
+    place: ServiceSite,
 }
 
 /// The unit to run.
-pub(crate) struct Wanted {
+pub(crate) struct ServiceSpec {
     pub(crate) unit: Unit,
     /// Ports by name; that of the clients is called `main`.
     pub(crate) ports: BTreeMap<String, u16>,
@@ -31,8 +31,8 @@ pub(crate) struct Wanted {
 
 impl Service {
     /// Starts it and waits until it is ready.
-    pub(crate) fn start(place: Place, wanted: Wanted) -> Self {
-        let Wanted { unit, ports, url } = wanted;
+    pub(crate) fn start(place: ServiceSite, wanted: ServiceSpec) -> Self {
+        let ServiceSpec { unit, ports, url } = wanted;
         let mut service = Service { running: None, unit, ports, url, place };
         service.run();
         // Its steps are done, for the next start too.

@@ -57,7 +57,7 @@ pub enum Act {
         /// Time between two pieces; the runtime rounds it to milliseconds.
         pause: Duration,
         /// The end of the connection.
-        then: Then,
+        then: AfterBytes,
     },
     /// Sends the head and the first half of the body of this answer, then closes the connection.
     CloseMid(Answer),
@@ -69,7 +69,7 @@ pub enum Act {
 
 /// End of a connection after scripted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterBytes {
     /// Continues with the next request.
     Stay,
     /// Closes in order.

@@ -5,13 +5,13 @@ use std::cell::Cell;
 
 /// The system's allocator with a count of allocations per thread. A test binary makes it its global
 /// allocator.
-pub struct Counting;
+pub struct CountingAllocator;
 
 thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Allocations of the calling thread so far; always 0 where [`Counting`] is not the allocator.
+/// Allocations of the calling thread so far; always 0 where [`CountingAllocator`] is not the allocator.
 #[must_use]
 pub fn allocations() -> u64 {
     ASKED.get()
@@ -24,7 +24,7 @@ fn count() {
 
 #[expect(unsafe_code, reason = "an allocator cannot be written without; all work is handed to the system's")]
 // SAFETY: every call is passed on unchanged; the counter neither allocates nor unwinds.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         // SAFETY: the caller's promises are the same.

@@ -10,7 +10,7 @@
 mod act;
 mod authority;
 mod counting;
-mod door;
+mod listener;
 pub mod pieces;
 mod request;
 mod serve;
@@ -20,12 +20,12 @@ mod thread;
 mod timed;
 mod tries;
 
-pub use act::{Act, Answer, Script, Then, always, dying_after};
+pub use act::{Act, AfterBytes, Answer, Script, always, dying_after};
 pub use authority::{Authority, Identity};
-pub use counting::{Counting, allocations};
-pub use door::{Address, Closed, Door, has_ipv6};
+pub use counting::{CountingAllocator, allocations};
+pub use listener::{Address, ClosedPort, ListenOptions, has_ipv6};
 pub use request::Request;
 pub use server::Server;
-pub use site::{Site, Speaks};
-pub use timed::{Delay, Delays, Given, Stalls, TimedServer, Timing, exact};
+pub use site::{Site, SiteProtocols};
+pub use timed::{AnswerTimes, Delay, Delays, Stalls, TimedServer, Timing, exact};
 pub use tries::{one_of, one_of_async};

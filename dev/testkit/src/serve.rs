@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use crate::act::{Act, Answer, Script, Then};
-use crate::door::{Arrived, Stream};
+use crate::act::{Act, AfterBytes, Answer, Script};
+use crate::listener::{AcceptedConnection, Stream};
 use crate::request::{Reader, Request};
 
 /// State shared by all connections of a server.
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) script: Script,
     pub(crate) requests: AtomicU64,
     pub(crate) connections: AtomicU64,
@@ -21,7 +21,7 @@ pub(crate) struct Shared {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(arrived: Arrived, shared: Arc<Shared>) {
+pub(crate) async fn serve(arrived: AcceptedConnection, shared: Arc<ServerState>) {
     let connection = shared.connections.fetch_add(1, Ordering::SeqCst);
     // Until it is closed on purpose, a dropped connection is reset: so a dying server looks like a dead one.
     if arrived.reset_when_dropped().is_err() {
@@ -57,7 +57,7 @@ pub(crate) async fn serve(arrived: Arrived, shared: Arc<Shared>) {
 async fn perform(
     stream: &mut Stream,
     request: &Request,
-    (act, shared): (Act, &Shared),
+    (act, shared): (Act, &ServerState),
 ) -> io::Result<ControlFlow<()>> {
     match act {
         Act::Answer(answer) => {
@@ -81,9 +81,9 @@ async fn perform(
                 write(stream, piece).await?;
             }
             match then {
-                Then::Stay => return Ok(ControlFlow::Continue(())),
-                Then::Close => finish(stream).await,
-                Then::Reset => {}
+                AfterBytes::Stay => return Ok(ControlFlow::Continue(())),
+                AfterBytes::Close => finish(stream).await,
+                AfterBytes::Reset => {}
             }
         }
         Act::Garbage(bytes) => {

@@ -10,34 +10,34 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::act::Script;
-use crate::door::{Address, Door, Listening};
-use crate::serve::{Shared, serve};
-use crate::thread::{self, Started};
+use crate::listener::{Address, ListenOptions, TargetListener};
+use crate::serve::{ServerState, serve};
+use crate::thread::{self, TargetThread};
 
 /// A running server; dropping it stops it and resets its connections.
 pub struct Server {
     address: Address,
     origin: String,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
     /// Listens on a free port of 127.0.0.1 and follows `script` for every request.
     pub fn start(script: Script) -> io::Result<Self> {
-        Server::start_at(Door::v4(), script)
+        Server::start_at(ListenOptions::v4(), script)
     }
 
     /// Listens at this door and follows `script` for every request.
-    pub fn start_at(door: Door, script: Script) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+    pub fn start_at(door: ListenOptions, script: Script) -> io::Result<Self> {
+        let shared = Arc::new(ServerState {
             script,
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             die: Notify::new(),
         });
         let used = shared.clone();
-        let Started { address, origin, thread } =
+        let TargetThread { address, origin, thread } =
             thread::start("testkit-server", door, async move |listening| listen(listening, used).await)?;
         Ok(Server { address, origin, shared, thread: Some(thread) })
     }
@@ -89,7 +89,7 @@ impl Drop for Server {
 }
 
 /// Accepts connections until the server is to die; then listener and connections are dropped.
-async fn listen(listening: Listening, shared: Arc<Shared>) {
+async fn listen(listening: TargetListener, shared: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

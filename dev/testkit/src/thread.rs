@@ -4,16 +4,16 @@ use std::io;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use crate::door::{Door, Listening};
+use crate::listener::{ListenOptions, TargetListener};
 
 /// Opens the door in a new thread and runs `serve` there; returns when clients may connect.
 ///
 /// The runtime is made in that thread too, so that a test with a runtime of its own can start targets.
 pub(crate) fn start(
     name: &str,
-    door: Door,
-    serve: impl AsyncFnOnce(Listening) + Send + 'static,
-) -> io::Result<Started> {
+    door: ListenOptions,
+    serve: impl AsyncFnOnce(TargetListener) + Send + 'static,
+) -> io::Result<TargetThread> {
     // One message: the address, or the reason for a failure.
     let (tell, told) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -37,11 +37,11 @@ pub(crate) fn start(
         }
     })?;
     let (address, origin) = told.recv().map_err(io::Error::other)??;
-    Ok(Started { address, origin, thread })
+    Ok(TargetThread { address, origin, thread })
 }
 
 /// A listening target.
-pub(crate) struct Started {
+pub(crate) struct TargetThread {
     pub(crate) address: crate::Address,
     /// Its URL without a path.
     pub(crate) origin: String,

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::panel::{Block, Worker};
-use crate::product::Packed;
+use crate::product::PackedFactor;
 use crate::tile::Instructions;
 
 /// Columns of a block.
@@ -55,7 +55,7 @@ pub fn factorise(
     let matrix = &mut matrix[..n * ld];
     let mut pivots = vec![0; n];
     let mut workers: Vec<Worker> = (0..threads.max(1)).map(|_| Worker::new(set)).collect();
-    let mut below = Packed::default();
+    let mut below = PackedFactor::default();
     let first = n.min(BLOCK);
     workers[0].factorise(&mut matrix[..first * ld], (ld, n, 0), &mut pivots[..first])?;
     for start in (0..n).step_by(BLOCK) {
@@ -75,7 +75,7 @@ pub fn factorise(
 /// A step of the factorisation: the update with one block.
 struct Step<'a> {
     block: Block<'a>,
-    below: &'a Packed,
+    below: &'a PackedFactor,
     ld: usize,
     /// The first row of the block.
     start: usize,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::factor::Singular;
-use crate::product::{self, Packed};
+use crate::product::{self, PackedFactor};
 use crate::tile::Instructions;
 
 /// Columns that are factorised one by one.
@@ -16,13 +16,13 @@ const FEW_ROWS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) set: Instructions,
-    left: Packed,
-    right: Packed,
+    left: PackedFactor,
+    right: PackedFactor,
 }
 
 impl Worker {
     pub(crate) fn new(set: Instructions) -> Self {
-        Worker { set, left: Packed::default(), right: Packed::default() }
+        Worker { set, left: PackedFactor::default(), right: PackedFactor::default() }
     }
 
     /// Factorises the rows from `first` on of columns `ld` apart; the diagonal begins at row `first`. `rows` is the number of
@@ -74,7 +74,7 @@ impl Worker {
     pub(crate) fn update(
         &mut self,
         block: &Block<'_>,
-        below: &Packed,
+        below: &PackedFactor,
         columns: &mut [f64],
         (ld, first): (usize, usize),
     ) {

@@ -11,7 +11,7 @@ const STRIPS: usize = 10;
 
 /// A factor in strips.
 #[derive(Debug, Default)]
-pub(crate) struct Packed {
+pub(crate) struct PackedFactor {
     numbers: Vec<f64>,
     /// Rows of a left factor, columns of a right one.
     length: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Packed {
     depth: usize,
 }
 
-impl Packed {
+impl PackedFactor {
     /// Takes rows of columns `ld` apart as left factor.
     pub(crate) fn left(&mut self, set: Instructions, columns: &[f64], ld: usize, rows: Range<usize>) {
         let (height, _) = set.tile();
@@ -55,7 +55,7 @@ impl Packed {
 /// Subtracts the product of two factors from the rows of `columns` that begin at `first`: `columns -= left * right`.
 pub(crate) fn subtract(
     set: Instructions,
-    (left, right): (&Packed, &Packed),
+    (left, right): (&PackedFactor, &PackedFactor),
     columns: &mut [f64],
     (ld, first): (usize, usize),
 ) {
@@ -125,7 +125,7 @@ mod tests {
                 }
             }
             for set in Instructions::ALL.into_iter().filter(|set| set.is_here()) {
-                let (mut of_left, mut of_right, mut after) = (Packed::default(), Packed::default(), before.clone());
+                let (mut of_left, mut of_right, mut after) = (PackedFactor::default(), PackedFactor::default(), before.clone());
                 of_left.left(set, &left, ld, first..first + rows);
                 of_right.right(set, &right, depth + 2, 1..1 + depth);
                 subtract(set, (&of_left, &of_right), &mut after, (ld, first));

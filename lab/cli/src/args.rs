@@ -101,14 +101,14 @@ pub(crate) struct RunArgs {
 #[derive(ClapArgs)]
 pub(crate) struct ListArgs {
     /// What to list
-    pub(crate) what: Listed,
+    pub(crate) what: ListKind,
     /// Folder that holds the records
     #[arg(long, default_value = "runs")]
     pub(crate) runs: PathBuf,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Listed {
+pub(crate) enum ListKind {
     /// Kinds of load
     Workloads,
     /// Kinds of places where units run
@@ -146,7 +146,7 @@ pub(crate) struct ControlArgs {
 #[derive(ClapArgs)]
 pub(crate) struct NewArgs {
     /// What to write
-    pub(crate) what: New,
+    pub(crate) what: NewKind,
     #[command(flatten)]
     pub(crate) from: NewFrom,
     /// Where the service answers, if not where the document says
@@ -161,7 +161,7 @@ pub(crate) struct NewArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum New {
+pub(crate) enum NewKind {
     /// Users as small programs in a file
     Scenario,
 }

@@ -11,8 +11,8 @@ pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod load_command;
 pub(crate) mod new;
-pub(crate) mod opened;
 pub(crate) mod program;
+pub(crate) mod record_folder;
 pub(crate) mod rootless;
 pub(crate) mod run;
 pub(crate) mod share;
@@ -24,34 +24,34 @@ use barograph_record::{ExitCode, RecordError};
 use barograph_workload::CommandError;
 
 /// Failure of a command, with the exit code that names the side at fault.
-pub(crate) struct Failed {
+pub(crate) struct CommandFailure {
     pub(crate) code: ExitCode,
     pub(crate) why: anyhow::Error,
 }
 
 /// Result of a command.
-pub(crate) type Done = Result<ExitCode, Failed>;
+pub(crate) type CommandResult = Result<ExitCode, CommandFailure>;
 
-impl Failed {
+impl CommandFailure {
     pub(crate) fn new(code: ExitCode, why: impl Into<anyhow::Error>) -> Self {
-        Failed { code, why: why.into() }
+        CommandFailure { code, why: why.into() }
     }
 }
 
-impl From<HarnessError> for Failed {
+impl From<HarnessError> for CommandFailure {
     fn from(why: HarnessError) -> Self {
-        Failed::new(why.exit_code(), why)
+        CommandFailure::new(why.exit_code(), why)
     }
 }
 
-impl From<CommandError> for Failed {
+impl From<CommandError> for CommandFailure {
     fn from(failed: CommandError) -> Self {
-        Failed { code: failed.exit, why: anyhow::Error::from_boxed(failed.why) }
+        CommandFailure { code: failed.exit, why: anyhow::Error::from_boxed(failed.why) }
     }
 }
 
-impl From<RecordError> for Failed {
+impl From<RecordError> for CommandFailure {
     fn from(why: RecordError) -> Self {
-        Failed::new(ExitCode::Refused, why)
+        CommandFailure::new(ExitCode::Refused, why)
     }
 }

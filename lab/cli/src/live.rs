@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use barograph_harness::control::Command;
-use barograph_harness::{Live, Progress, Screen};
+use barograph_harness::{IntervalContext, Progress, Screen};
 use barograph_model::{Level, LoadUnit, Phase};
 use barograph_stats::Interval;
 use ratatui::Terminal;
@@ -26,7 +26,7 @@ use ratatui::crossterm::terminal::{
 };
 
 use crate::terminal;
-use moment::Moment;
+use moment::ScreenContent;
 
 /// Interval between readings of keys and drawings of new figures.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -35,35 +35,35 @@ const REDRAW: Duration = Duration::from_millis(100);
 const CHANGE_OVER_S: f64 = 0.5;
 
 /// Sends a command to the load; an error is the reason in words.
-pub(crate) type Ask = Arc<dyn Fn(&Command) -> Result<(), String> + Send + Sync>;
+pub(crate) type CommandSender = Arc<dyn Fn(&Command) -> Result<(), String> + Send + Sync>;
 
 /// Actions of the keys.
-pub(crate) struct Levers {
+pub(crate) struct KeyActions {
     /// Sends commands to the load.
-    pub(crate) ask: Ask,
+    pub(crate) ask: CommandSender,
     /// Ends the run at once, as Ctrl-C does without the screen.
     pub(crate) interrupt: Box<dyn Fn() + Send>,
 }
 
 /// Screen of a run, on a terminal.
 pub(crate) struct Display {
-    shared: Arc<Shared>,
+    shared: Arc<DisplayState>,
     drawer: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    moment: Mutex<Moment>,
+struct DisplayState {
+    moment: Mutex<ScreenContent>,
     is_new: AtomicBool,
     ended: AtomicBool,
 }
 
-impl Shared {
-    fn moment(&self) -> MutexGuard<'_, Moment> {
+impl DisplayState {
+    fn moment(&self) -> MutexGuard<'_, ScreenContent> {
         // A panic of the drawing thread leaves the figures intact.
         self.moment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Moment)) {
+    fn change(&self, change: impl FnOnce(&mut ScreenContent)) {
         change(&mut self.moment());
         self.is_new.store(true, Ordering::Release);
     }
@@ -76,13 +76,13 @@ pub(crate) fn is_possible() -> bool {
 
 impl Display {
     /// Takes over the terminal until [`Self::finish`].
-    pub(crate) fn open(title: String, unit: LoadUnit, levers: Levers) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            moment: Mutex::new(Moment::new(title, unit)),
+    pub(crate) fn open(title: String, unit: LoadUnit, levers: KeyActions) -> std::io::Result<Self> {
+        let shared = Arc::new(DisplayState {
+            moment: Mutex::new(ScreenContent::new(title, unit)),
             is_new: AtomicBool::new(true),
             ended: AtomicBool::new(false),
         });
-        let taken = Taken::take()?;
+        let taken = TerminalGuard::take()?;
         let theirs = Arc::clone(&shared);
         let drawer = std::thread::Builder::new()
             .name("screen".to_owned())
@@ -120,7 +120,7 @@ impl Screen for Display {
         self.shared.change(|moment| moment.say(line));
     }
 
-    fn interval(&mut self, interval: &Interval, live: &Live) {
+    fn interval(&mut self, interval: &Interval, live: &IntervalContext) {
         self.shared.change(|moment| {
             moment.remaining = live.remaining;
             moment.add(interval, live.offered.level);
@@ -129,18 +129,18 @@ impl Screen for Display {
 }
 
 /// The taken-over terminal. Dropping it restores the terminal, also after a panic of the drawing thread.
-struct Taken(Terminal<CrosstermBackend<Stderr>>);
+struct TerminalGuard(Terminal<CrosstermBackend<Stderr>>);
 
-impl Taken {
+impl TerminalGuard {
     fn take() -> std::io::Result<Self> {
         enable_raw_mode()?;
         let terminal = execute!(std::io::stderr(), EnterAlternateScreen)
             .and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stderr())));
-        terminal.map(Taken).inspect_err(|_| give_back())
+        terminal.map(TerminalGuard).inspect_err(|_| give_back())
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // The first drawing hid the cursor.
         let _ = self.0.show_cursor();
@@ -156,46 +156,46 @@ fn give_back() {
 
 /// Meaning of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum KeyCommand {
     Stop,
     Interrupt,
     More,
     Fewer,
 }
 
-fn wish(key: &KeyEvent) -> Option<Wish> {
+fn wish(key: &KeyEvent) -> Option<KeyCommand> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Interrupt),
-        KeyCode::Char('q') => Some(Wish::Stop),
-        KeyCode::Char('+' | '=') | KeyCode::Up => Some(Wish::More),
-        KeyCode::Char('-') | KeyCode::Down => Some(Wish::Fewer),
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(KeyCommand::Interrupt),
+        KeyCode::Char('q') => Some(KeyCommand::Stop),
+        KeyCode::Char('+' | '=') | KeyCode::Up => Some(KeyCommand::More),
+        KeyCode::Char('-') | KeyCode::Down => Some(KeyCommand::Fewer),
         _ => None,
     }
 }
 
 /// A tenth more or less; at least one for whole levels, and never zero.
-fn changed(level: Level, wish: Wish) -> Level {
+fn changed(level: Level, wish: KeyCommand) -> Level {
     let parts = level.thousandths();
     let one = if level.is_whole() { Level::from(1).thousandths() } else { 1 };
     let step = (parts / 10 / one).max(1) * one;
     Level::of_thousandths(match wish {
-        Wish::More => parts.saturating_add(step),
+        KeyCommand::More => parts.saturating_add(step),
         _ => parts.saturating_sub(step).max(one),
     })
 }
 
 /// The thread that draws and reads keys.
 struct Drawer {
-    shared: Arc<Shared>,
-    levers: Levers,
-    taken: Taken,
+    shared: Arc<DisplayState>,
+    levers: KeyActions,
+    taken: TerminalGuard,
     /// Command in progress: a reply may take until the next interval.
     asked: Option<JoinHandle<Result<(), String>>>,
     /// Next request from the keys; a stop is never replaced by a change of the level.
-    wished: Option<Wish>,
+    wished: Option<KeyCommand>,
 }
 
 impl Drawer {
@@ -218,17 +218,17 @@ impl Drawer {
         }
     }
 
-    fn obey(&mut self, wish: Wish) {
-        if wish == Wish::Interrupt {
+    fn obey(&mut self, wish: KeyCommand) {
+        if wish == KeyCommand::Interrupt {
             self.shared.change(|moment| moment.stopping = true);
             return (self.levers.interrupt)();
         }
         if self.asked.is_some() {
-            self.wished = self.wished.filter(|earlier| *earlier == Wish::Stop).or(Some(wish));
+            self.wished = self.wished.filter(|earlier| *earlier == KeyCommand::Stop).or(Some(wish));
             return;
         }
         let command = match wish {
-            Wish::Stop => Command::Stop,
+            KeyCommand::Stop => Command::Stop,
             wish => {
                 let level = changed(self.shared.moment().level, wish);
                 Command::Level { level, unit: None, over_s: CHANGE_OVER_S }
@@ -265,12 +265,12 @@ mod tests {
     fn keys_mean_what_the_screen_says() {
         let plain = |code| KeyEvent::new(code, KeyModifiers::NONE);
         let keys = [
-            (plain(KeyCode::Char('q')), Some(Wish::Stop)),
-            (plain(KeyCode::Char('+')), Some(Wish::More)),
-            (plain(KeyCode::Char('=')), Some(Wish::More)),
-            (plain(KeyCode::Down), Some(Wish::Fewer)),
+            (plain(KeyCode::Char('q')), Some(KeyCommand::Stop)),
+            (plain(KeyCode::Char('+')), Some(KeyCommand::More)),
+            (plain(KeyCode::Char('=')), Some(KeyCommand::More)),
+            (plain(KeyCode::Down), Some(KeyCommand::Fewer)),
             (plain(KeyCode::Char('c')), None),
-            (KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Wish::Interrupt)),
+            (KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(KeyCommand::Interrupt)),
             (KeyEvent::new_with_kind(KeyCode::Char('q'), KeyModifiers::NONE, KeyEventKind::Release), None),
         ];
         for (key, expected) in keys {
@@ -281,16 +281,16 @@ mod tests {
     #[test]
     fn a_level_changes_by_a_tenth_and_never_to_nothing() {
         let more: Vec<u32> =
-            [1, 5, 50, 5_000, 9_999_999].map(|level| changed(level.into(), Wish::More).whole()).into();
+            [1, 5, 50, 5_000, 9_999_999].map(|level| changed(level.into(), KeyCommand::More).whole()).into();
         assert_eq!(more, [2, 6, 55, 5_500, 10_999_998]);
         assert_eq!(
-            [1, 5, 50, 5_000].map(|level| changed(level.into(), Wish::Fewer).whole()),
+            [1, 5, 50, 5_000].map(|level| changed(level.into(), KeyCommand::Fewer).whole()),
             [1, 4, 45, 4_500]
         );
         let half = Level::new(0.5).unwrap();
-        let both = [Wish::More, Wish::Fewer].map(|wish| changed(half, wish).to_string());
+        let both = [KeyCommand::More, KeyCommand::Fewer].map(|wish| changed(half, wish).to_string());
         assert_eq!(
-            (both, changed(Level::LEAST, Wish::Fewer)),
+            (both, changed(Level::LEAST, KeyCommand::Fewer)),
             (["0.55", "0.45"].map(str::to_owned), Level::LEAST)
         );
     }

@@ -19,7 +19,7 @@ use barograph_record::ExitCode as Code;
 use clap::Parser;
 
 use args::{Args, Command};
-use commands::{Done, Failed};
+use commands::{CommandFailure, CommandResult};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -57,11 +57,11 @@ fn main() -> ExitCode {
 }
 
 /// Exit code of a command, unless its results could not be written.
-fn written(code: Code) -> Done {
+fn written(code: Code) -> CommandResult {
     match terminal::unwritten() {
         None => Ok(code),
-        Some(why) => {
-            Err(why).context("write to standard output").map_err(|why| Failed::new(Code::CannotWrite, why))
-        }
+        Some(why) => Err(why)
+            .context("write to standard output")
+            .map_err(|why| CommandFailure::new(Code::CannotWrite, why)),
     }
 }

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use barograph_export::{Receiver, Sender};
-use barograph_harness::{Live, Progress, Screen};
+use barograph_harness::{IntervalContext, Progress, Screen};
 use barograph_live::{LiveError, Page};
 use barograph_model::Phase;
 use barograph_record::{ExitCode, Follower};
 use barograph_stats::Interval;
-use barograph_stats::search::SoFar;
+use barograph_stats::search::SearchProgress;
 use serde_json::{Value, json};
 
 use crate::args::WatchArgs;
-use crate::commands::Failed;
+use crate::commands::CommandFailure;
 use crate::terminal;
 
 /// Live page and senders of one run.
@@ -25,16 +25,16 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Starts the requested followers and prints the address of the page. `title` names the load.
-    pub(crate) fn start(args: &WatchArgs, title: &str) -> Result<Watch, Failed> {
+    pub(crate) fn start(args: &WatchArgs, title: &str) -> Result<Watch, CommandFailure> {
         Watch::with(page(args, title)?, &args.export_to)
     }
 
     /// Starts senders in addition to an existing page.
-    pub(crate) fn with(page: Option<Arc<Page>>, export_to: &[Receiver]) -> Result<Watch, Failed> {
+    pub(crate) fn with(page: Option<Arc<Page>>, export_to: &[Receiver]) -> Result<Watch, CommandFailure> {
         let mut senders = Vec::new();
         for receiver in export_to {
             let sender = Sender::start(receiver.clone());
-            senders.push(Arc::new(sender.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?));
+            senders.push(Arc::new(sender.map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?));
         }
         let receivers: Vec<String> = export_to.iter().map(ToString::to_string).collect();
         let disclosed = json!({ "live_page": page.is_some(), "export_to": receivers });
@@ -53,8 +53,8 @@ impl Watch {
     }
 
     /// Wraps a screen so that the page shows its output, too.
-    pub(crate) fn beside<'s>(&self, screen: &'s mut dyn Screen) -> Beside<'s> {
-        Beside { screen, page: self.page.clone() }
+    pub(crate) fn beside<'s>(&self, screen: &'s mut dyn Screen) -> ScreenWithPage<'s> {
+        ScreenWithPage { screen, page: self.page.clone() }
     }
 
     /// Shows on the page that the run has ended, with the paths of report and record.
@@ -72,7 +72,7 @@ impl Watch {
 }
 
 /// Serves the live page, if requested, and prints its address. `title` names the load.
-pub(crate) fn page(args: &WatchArgs, title: &str) -> Result<Option<Arc<Page>>, Failed> {
+pub(crate) fn page(args: &WatchArgs, title: &str) -> Result<Option<Arc<Page>>, CommandFailure> {
     let page = args.live.map(|address| Page::serve(address, title)).transpose().map_err(refused)?;
     if let Some(page) = &page {
         terminal::say(&format!("live      {}", page.url()));
@@ -85,17 +85,17 @@ pub(crate) fn place(name: &str, path: &Path) -> String {
     format!("{name}  {}", std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display())
 }
 
-fn refused(why: LiveError) -> Failed {
-    Failed::new(ExitCode::Refused, why)
+fn refused(why: LiveError) -> CommandFailure {
+    CommandFailure::new(ExitCode::Refused, why)
 }
 
 /// A screen, and the page beside it.
-pub(crate) struct Beside<'s> {
+pub(crate) struct ScreenWithPage<'s> {
     screen: &'s mut dyn Screen,
     page: Option<Arc<Page>>,
 }
 
-impl Screen for Beside<'_> {
+impl Screen for ScreenWithPage<'_> {
     fn phase(&mut self, phase: Phase, about: &str) {
         self.screen.phase(phase, about);
         if let Some(page) = &self.page {
@@ -117,14 +117,14 @@ impl Screen for Beside<'_> {
         }
     }
 
-    fn so_far(&mut self, so_far: &SoFar) {
+    fn so_far(&mut self, so_far: &SearchProgress) {
         self.screen.so_far(so_far);
         if let Some(page) = &self.page {
             page.so_far(so_far);
         }
     }
 
-    fn interval(&mut self, interval: &Interval, live: &Live) {
+    fn interval(&mut self, interval: &Interval, live: &IntervalContext) {
         self.screen.interval(interval, live);
         if let Some(page) = &self.page {
             page.load(live.offered);

@@ -28,12 +28,12 @@ pub fn number<D: Database>(database: &mut D, sql: &str) -> Result<i64, D::Error>
 
 /// Places of a violation.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct Violations {
     count: u64,
     first: Option<Vec<i64>>,
 }
 
-impl Places {
+impl Violations {
     /// Adds a place, which is named by numbers.
     pub fn add(&mut self, place: &[i64]) {
         self.count += 1;
@@ -65,7 +65,7 @@ impl Findings {
     }
 
     /// A violation at some places, if there are any. `keys` name the numbers of a place.
-    pub fn places(&mut self, what: &str, keys: &[&str], places: Places) {
+    pub fn places(&mut self, what: &str, keys: &[&str], places: Violations) {
         let Some(first) = places.first else { return };
         let named: Vec<String> =
             keys.iter().zip(first).map(|(key, value)| format!("{key} {value}")).collect();
@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn findings_name_the_number_of_places_and_the_first() {
         let mut findings = Findings::default();
-        findings.places("an order has no lines", &["order"], Places::default());
+        findings.places("an order has no lines", &["order"], Violations::default());
         findings.expect("orders", 3, 3);
         assert_eq!(findings, Findings::default());
-        let mut places = Places::default();
+        let mut places = Violations::default();
         places.add(&[3, 4]);
         findings.places("an order has no lines", &["day", "order"], places);
-        let mut places = Places::default();
+        let mut places = Violations::default();
         (0..1_200).for_each(|order| places.add(&[order]));
         findings.places("an order has no lines", &["order"], places);
         findings.expect("orders", 3, 4);

@@ -7,8 +7,8 @@ mod rows;
 pub mod sqlite;
 mod transaction;
 
-pub use check::{Database, Findings, Places, number};
+pub use check::{Database, Findings, Violations, number};
 pub use draw::{digits, number_at, text};
 pub use rows::{Batch, Contents, Table, TableSpec, Value};
 pub use sqlite::StopAtEnd;
-pub use transaction::{Access, Conflict, Reply, Trouble};
+pub use transaction::{Access, Conflict, Reply, TransactionError};

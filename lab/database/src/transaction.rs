@@ -13,7 +13,7 @@ pub enum Access {
 
 /// The error of a transaction. The caller rolls the transaction back.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum TransactionError {
     /// A conflict with another transaction: the whole transaction may be tried again.
     Conflict(Conflict),
     /// A failure.
@@ -25,11 +25,11 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl TransactionError {
     /// A row that the workload needs is missing.
     #[must_use]
     pub fn missing(what: &str) -> Self {
-        Trouble::Failed { outcome: Outcome::WrongAnswer, why: format!("no {what}") }
+        TransactionError::Failed { outcome: Outcome::WrongAnswer, why: format!("no {what}") }
     }
 }
 
@@ -45,4 +45,4 @@ pub enum Conflict {
 }
 
 /// The result of a statement.
-pub type Reply<T> = Result<T, Trouble>;
+pub type Reply<T> = Result<T, TransactionError>;

@@ -4,16 +4,16 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use barograph_model::{
-    Behaviour, BehaviourId, ChooserId, Missed, Nanos, Next, OpId, Outcome, Pace, StartOf, UserId,
+    Behaviour, BehaviourId, ChooserId, MissedBeats, Nanos, NextOp, OpId, Outcome, Pace, StartOf, UserId,
 };
 use rand::RngExt;
 
-use crate::core::{Core, Signal, Slot, SlotKey, breathe};
+use crate::core::{Signal, Slot, SlotKey, WaitSlots, yield_now};
 use crate::draw::draw;
-use crate::recorder::Ended;
-use crate::turn::Wishes;
+use crate::op_context::FollowUps;
+use crate::recorder::Completion;
 use crate::worker::Worker;
-use crate::{Turn, User, UserFactory};
+use crate::{OpContext, User, UserFactory};
 
 /// Largest number of operations of an activity without a wait, before other tasks get a turn.
 const OPERATIONS_IN_A_ROW: u32 = 16;
@@ -25,7 +25,7 @@ const A_WHILE: Nanos = Nanos::from_millis(10);
 const MAX_ACTIVITIES: usize = 16;
 
 /// An active user, with the state shared by its activities.
-pub struct Seat<U> {
+pub struct ActiveUser<U> {
     pub(crate) id: UserId,
     pub(crate) user: U,
     /// Number of its life; a user that stops and starts again draws other random numbers.
@@ -40,9 +40,9 @@ pub struct Seat<U> {
     started: Cell<u32>,
 }
 
-impl<U> Seat<U> {
+impl<U> ActiveUser<U> {
     pub(crate) fn new(id: UserId, user: U, life: u32) -> Self {
-        Seat {
+        ActiveUser {
             id,
             user,
             life,
@@ -65,7 +65,7 @@ impl<U> Seat<U> {
     }
 
     /// Ends all activities except the main one and `asking`.
-    pub(crate) fn stop_others(&self, core: &Core, asking: Option<SlotKey>) {
+    pub(crate) fn stop_others(&self, core: &WaitSlots, asking: Option<SlotKey>) {
         // They leave the list at once, so that new activities find room.
         self.others.borrow_mut().retain(|key| {
             let stays = Some(*key) == asking;
@@ -78,18 +78,18 @@ impl<U> Seat<U> {
 }
 
 /// Parameters of a new activity.
-pub(crate) struct Beginning {
+pub(crate) struct ActivityStart {
     pub(crate) behaviour: BehaviourId,
     pub(crate) argument: u32,
     pub(crate) first_at: Nanos,
 }
 
 /// Starts an activity in addition to the main one.
-fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, begin: Beginning) {
+fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<ActiveUser<W::User>>, begin: ActivityStart) {
     if seat.stopping.get() || seat.others.borrow().len() >= MAX_ACTIVITIES {
         return;
     }
-    let slot = Core::slot(&worker.core);
+    let slot = WaitSlots::slot(&worker.core);
     let key = slot.key;
     seat.others.borrow_mut().push(key);
     let (worker2, seat2) = (Rc::clone(worker), Rc::clone(seat));
@@ -102,16 +102,16 @@ fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>,
 /// Runs an activity until it ends or is told to end.
 pub(crate) async fn run<W: UserFactory>(
     worker: &Rc<Worker<W>>,
-    seat: &Rc<Seat<W::User>>,
+    seat: &Rc<ActiveUser<W::User>>,
     slot: Slot,
-    begin: Beginning,
+    begin: ActivityStart,
 ) {
     let is_main = begin.behaviour.0 == 0;
     let gate = worker.gate.as_ref().filter(|_| is_main);
     let behaviours = std::sync::Arc::clone(&worker.settings.behaviours);
     let behaviour = behaviours.get(begin.behaviour);
     let rng = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
-    let mut turn = Turn::new(seat.id, begin.argument, rng, Some(Rc::clone(&worker.core)));
+    let mut context = OpContext::new(seat.id, begin.argument, rng, Some(Rc::clone(&worker.core)));
     let (mut op, mut intended) = (behaviour.first, begin.first_at);
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
@@ -147,25 +147,25 @@ pub(crate) async fn run<W: UserFactory>(
             }
             seat.main_in_operation.set(true);
         }
-        let (outcome, ended) = operate(worker, seat, &slot, Due { op, intended, waits }, &mut turn).await;
+        let (outcome, ended) = operate(worker, seat, &slot, Due { op, intended, waits }, &mut context).await;
         now = ended;
         if is_main {
             seat.main_in_operation.set(false);
         }
-        let wishes = std::mem::take(&mut turn.wishes);
+        let wishes = std::mem::take(&mut context.wishes);
         // A follower that reset the user belongs to the session that ended.
         let ending = (wishes.end || wishes.reset) && !is_main;
         let reset = wishes.reset;
-        grant(worker, seat, &wishes, Asking { key: slot.key, now: ended });
+        grant(worker, seat, &wishes, Requester { key: slot.key, now: ended });
         if ending || slot.cancelled() || (is_main && seat.stopping.get()) {
             break;
         }
-        let then = follow(behaviour, op, &mut &seat.user, &mut turn);
+        let then = follow(behaviour, op, &mut &seat.user, &mut context);
         called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
         if gate.is_none() || called {
             let after_failure = worker.settings.pause_after_failure;
             let pace = Pacing { pace: &behaviour.pace, after_failure, ended: op, next: then.op };
-            let (next, skipped) = due(pace, (intended, ended), outcome, &mut turn);
+            let (next, skipped) = due(pace, (intended, ended), outcome, &mut context);
             if skipped > 0 {
                 worker.recorder.borrow_mut().skipped(skipped);
             }
@@ -176,7 +176,7 @@ pub(crate) async fn run<W: UserFactory>(
         if rest.is_due(&slot, now) {
             // The loop reads the clock only once in many tasks.
             worker.core.wake_due(now);
-            breathe().await;
+            yield_now().await;
         }
     }
 }
@@ -214,7 +214,11 @@ struct Call {
 }
 
 /// Waits for the next arrival of an open loop. `None` if told to end.
-async fn call<U>(gate: &crate::gate::Gate<U>, seat: &Rc<Seat<U>>, slot: &Slot) -> Option<Call> {
+async fn call<U>(
+    gate: &crate::dispatcher::Dispatcher<U>,
+    seat: &Rc<ActiveUser<U>>,
+    slot: &Slot,
+) -> Option<Call> {
     if let Some(at) = gate.take_waiting() {
         return Some(Call { at, waited: true });
     }
@@ -233,16 +237,16 @@ struct Due {
 /// Does one operation and records it.
 async fn operate<W: UserFactory>(
     worker: &Worker<W>,
-    seat: &Seat<W::User>,
+    seat: &ActiveUser<W::User>,
     slot: &Slot,
     due: Due,
-    turn: &mut Turn,
+    context: &mut OpContext,
 ) -> (Outcome, Nanos) {
     let Due { op, intended, waits } = due;
     let started = worker.core.clock.now();
     worker.recorder.borrow_mut().started(started, waits.then_some(intended));
     let end = {
-        let work = std::pin::pin!(seat.user.act(op, turn));
+        let work = std::pin::pin!(seat.user.act(op, context));
         slot.guard(started + worker.settings.timeout, work).await
     };
     let ended = worker.core.clock.now();
@@ -252,21 +256,26 @@ async fn operate<W: UserFactory>(
         Ok(_) | Err(Signal::Expired) => Outcome::TimedOut,
         Err(_) => Outcome::Cancelled,
     };
-    let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
-    let done = Ended { op, intended, started, ended, outcome, requests, counters };
+    let (requests, counters) = (std::mem::take(&mut context.requests), std::mem::take(&mut context.counters));
+    let done = Completion { op, intended, started, ended, outcome, requests, counters };
     worker.recorder.borrow_mut().ended(&done);
     (outcome, ended)
 }
 
 /// The requesting activity, and the time of the request.
 #[derive(Clone, Copy)]
-struct Asking {
+struct Requester {
     key: SlotKey,
     now: Nanos,
 }
 
 /// Starts and ends activities as an operation requested.
-fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: &Wishes, asking: Asking) {
+fn grant<W: UserFactory>(
+    worker: &Rc<Worker<W>>,
+    seat: &Rc<ActiveUser<W::User>>,
+    wishes: &FollowUps,
+    asking: Requester,
+) {
     if wishes.reset {
         seat.stop_others(&worker.core, Some(asking.key));
         seat.user.end_session();
@@ -275,12 +284,12 @@ fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishe
         seat.stop_others(&worker.core, Some(asking.key));
     }
     if let Some((behaviour, argument)) = wishes.start {
-        start_other(worker, seat, Beginning { behaviour, argument, first_at: asking.now });
+        start_other(worker, seat, ActivityStart { behaviour, argument, first_at: asking.now });
     }
 }
 
 /// Successor of an operation.
-pub(crate) struct Then {
+pub(crate) struct Successor {
     pub(crate) op: OpId,
     /// Whether the session ends between the two.
     pub(crate) session_over: bool,
@@ -288,13 +297,13 @@ pub(crate) struct Then {
 
 /// State of a user, as far as the next operation depends on it.
 pub(crate) trait Memory {
-    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize;
+    fn choose(&mut self, chooser: ChooserId, context: &mut OpContext) -> usize;
     fn end_session(&mut self);
 }
 
 impl<U: User> Memory for &U {
-    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        User::choose(*self, chooser, turn)
+    fn choose(&mut self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        User::choose(*self, chooser, context)
     }
 
     fn end_session(&mut self) {
@@ -303,19 +312,24 @@ impl<U: User> Memory for &U {
 }
 
 /// Chooses the operation after `op`.
-pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, turn: &mut Turn) -> Then {
-    let go_on = |op| Then { op, session_over: false };
+pub(crate) fn follow(
+    behaviour: &Behaviour,
+    op: OpId,
+    memory: &mut impl Memory,
+    context: &mut OpContext,
+) -> Successor {
+    let go_on = |op| Successor { op, session_over: false };
     let mut next = behaviour.next[op.index()].as_ref().expect("checked when the behaviours were made");
     loop {
         match next {
-            Next::Op(op) => return go_on(*op),
-            Next::Vector(vector) => return go_on(vector.pick(turn.rng.random())),
-            Next::EndSession { first } => {
+            NextOp::Op(op) => return go_on(*op),
+            NextOp::Vector(vector) => return go_on(vector.pick(context.rng.random())),
+            NextOp::EndSession { first } => {
                 memory.end_session();
-                return Then { op: *first, session_over: true };
+                return Successor { op: *first, session_over: true };
             }
-            Next::Choose { chooser, branches } => {
-                let branch = memory.choose(*chooser, turn);
+            NextOp::Choose { chooser, branches } => {
+                let branch = memory.choose(*chooser, context);
                 next = &branches[branch.min(branches.len() - 1)];
             }
         }
@@ -338,19 +352,19 @@ pub(crate) fn due(
     pacing: Pacing<'_>,
     (intended, ended): (Nanos, Nanos),
     outcome: Outcome,
-    turn: &mut Turn,
+    context: &mut OpContext,
 ) -> (Nanos, u64) {
     match pacing.pace {
         Pace::AtOnce if outcome.is_failure() => (ended + pacing.after_failure, 0),
         Pace::AtOnce => (ended, 0),
-        Pace::Cycle(cycle) => ((intended + draw(cycle, &mut turn.rng)).max(ended), 0),
-        Pace::Think(think) => (ended + draw(think, &mut turn.rng), 0),
+        Pace::Cycle(cycle) => ((intended + draw(cycle, &mut context.rng)).max(ended), 0),
+        Pace::Think(think) => (ended + draw(think, &mut context.rng), 0),
         Pace::ByOperation(waits) => {
             let (after, before) = (&waits[pacing.ended.index()].after, waits[pacing.next.index()].before);
-            (ended + draw(after, &mut turn.rng) + before, 0)
+            (ended + draw(after, &mut context.rng) + before, 0)
         }
-        Pace::Beat { every, missed: Missed::CatchUp } => (intended + *every, 0),
-        Pace::Beat { every, missed: Missed::Skip } => {
+        Pace::Beat { every, missed: MissedBeats::CatchUp } => (intended + *every, 0),
+        Pace::Beat { every, missed: MissedBeats::Skip } => {
             let every = every.0.max(1);
             let beats = (ended - intended).0.div_ceil(every).max(1);
             (intended + Nanos(beats * every), beats - 1)

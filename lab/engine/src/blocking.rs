@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 
 use crate::handle::runnable_sharing_files;
-use crate::{Runnable, Turn, User, UserFactory};
+use crate::{OpContext, Runnable, User, UserFactory};
 
 /// Makes users whose operations block. One value per worker.
 pub trait BlockingFactory: 'static {
@@ -21,12 +21,12 @@ pub trait BlockingFactory: 'static {
 pub trait BlockingUser: 'static {
     /// Does one operation and returns its outcome. It is not interrupted: a time-out is counted when it ends,
     /// and a run waits for its end.
-    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome;
+    fn act(&mut self, op: OpId, context: &mut OpContext) -> Outcome;
 
     /// Answers a question about the user's state with the index of a branch. Never called if behaviours have
     /// no choosers.
-    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        let _ = (chooser, turn);
+    fn choose(&mut self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        let _ = (chooser, context);
         0
     }
 
@@ -42,28 +42,28 @@ where
     W: BlockingFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    runnable_sharing_files(move || Blocking(make()))
+    runnable_sharing_files(move || BlockingAdapter(make()))
 }
 
-struct Blocking<F>(F);
+struct BlockingAdapter<F>(F);
 
-struct OfThread<U>(RefCell<U>);
+struct ThreadUser<U>(RefCell<U>);
 
-impl<F: BlockingFactory> UserFactory for Blocking<F> {
-    type User = OfThread<F::User>;
+impl<F: BlockingFactory> UserFactory for BlockingAdapter<F> {
+    type User = ThreadUser<F::User>;
 
     fn user(&self, id: UserId) -> Self::User {
-        OfThread(RefCell::new(self.0.user(id)))
+        ThreadUser(RefCell::new(self.0.user(id)))
     }
 }
 
-impl<U: BlockingUser> User for OfThread<U> {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        self.0.borrow_mut().act(op, turn)
+impl<U: BlockingUser> User for ThreadUser<U> {
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
+        self.0.borrow_mut().act(op, context)
     }
 
-    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        self.0.borrow_mut().choose(chooser, turn)
+    fn choose(&self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        self.0.borrow_mut().choose(chooser, context)
     }
 
     fn end_session(&self) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use barograph_model::Nanos;
 
-use crate::core::Core;
+use crate::core::WaitSlots;
 
 /// Source of the time. Times count from the start of the load.
 pub(crate) enum Clock {
@@ -27,7 +27,7 @@ impl Clock {
 
 /// Lets a simulated target wait in simulated time. Workloads never get one.
 #[derive(Clone)]
-pub struct Timer(pub(crate) Rc<Core>);
+pub struct Timer(pub(crate) Rc<WaitSlots>);
 
 impl Timer {
     /// Returns the simulated time.
@@ -38,7 +38,7 @@ impl Timer {
 
     /// Waits until `at`.
     pub async fn until(&self, at: Nanos) {
-        let slot = Core::slot(&self.0);
+        let slot = WaitSlots::slot(&self.0);
         slot.until(at).await;
     }
 }

@@ -15,10 +15,10 @@ use crate::group::Inbox;
 use crate::pacer::Pacer;
 
 /// Waits of a worker.
-pub(crate) struct Core {
+pub(crate) struct WaitSlots {
     pub(crate) clock: Clock,
     pub(crate) pacer: Pacer,
-    rooms: RefCell<Slab<Room>>,
+    rooms: RefCell<Slab<SlotState>>,
     generations: Cell<u32>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Signal {
     Cancel,
 }
 
-struct Room {
+struct SlotState {
     generation: u32,
     owner: Owner,
     signal: Signal,
@@ -50,7 +50,7 @@ enum Owner {
     Member(Rc<Inbox>, u32),
 }
 
-impl Room {
+impl SlotState {
     /// Takes the latest signal; a cancel stays.
     fn take_signal(&mut self) -> Signal {
         match self.signal {
@@ -60,25 +60,25 @@ impl Room {
     }
 }
 
-impl Core {
+impl WaitSlots {
     pub(crate) fn new(clock: Clock, pacer: Pacer) -> Self {
-        Core { clock, pacer, rooms: RefCell::new(Slab::new()), generations: Cell::new(0) }
+        WaitSlots { clock, pacer, rooms: RefCell::new(Slab::new()), generations: Cell::new(0) }
     }
 
     /// Allocates a slot, which is freed when dropped.
-    pub(crate) fn slot(core: &Rc<Core>) -> Slot {
+    pub(crate) fn slot(core: &Rc<WaitSlots>) -> Slot {
         Self::slot_of(core, Owner::New)
     }
 
     /// Allocates the slot of a group member: its signals arrive in the group's inbox.
-    pub(crate) fn slot_of_member(core: &Rc<Core>, inbox: &Rc<Inbox>, place: u32) -> Slot {
+    pub(crate) fn slot_of_member(core: &Rc<WaitSlots>, inbox: &Rc<Inbox>, place: u32) -> Slot {
         Self::slot_of(core, Owner::Member(Rc::clone(inbox), place))
     }
 
-    fn slot_of(core: &Rc<Core>, owner: Owner) -> Slot {
+    fn slot_of(core: &Rc<WaitSlots>, owner: Owner) -> Slot {
         let generation = core.generations.get().wrapping_add(1);
         core.generations.set(generation);
-        let room = Room { generation, owner, signal: Signal::None, deadline: Nanos::MAX };
+        let room = SlotState { generation, owner, signal: Signal::None, deadline: Nanos::MAX };
         let key = core.rooms.borrow_mut().insert(room);
         let key = SlotKey { index: key as u32, generation };
         Slot { core: Rc::clone(core), key, waits: Cell::new(0) }
@@ -121,7 +121,7 @@ impl Core {
     }
 }
 
-impl barograph_reactor::Pace for Core {
+impl barograph_reactor::Pace for WaitSlots {
     fn now(&self) -> u64 {
         self.clock.now().0
     }
@@ -136,7 +136,7 @@ impl barograph_reactor::Pace for Core {
 }
 
 /// Yields to all other runnable tasks.
-pub(crate) async fn breathe() {
+pub(crate) async fn yield_now() {
     let mut rested = false;
     poll_fn(|cx| {
         if std::mem::replace(&mut rested, true) {
@@ -157,7 +157,7 @@ pub(crate) struct SlotKey {
 
 /// A slot in which one activity waits.
 pub(crate) struct Slot {
-    core: Rc<Core>,
+    core: Rc<WaitSlots>,
     pub(crate) key: SlotKey,
     /// Number of waits so far.
     waits: Cell<u32>,
@@ -170,7 +170,7 @@ impl Drop for Slot {
 }
 
 impl Slot {
-    fn with<T>(&self, f: impl FnOnce(&mut Room) -> T) -> T {
+    fn with<T>(&self, f: impl FnOnce(&mut SlotState) -> T) -> T {
         let mut rooms = self.core.rooms.borrow_mut();
         f(&mut rooms[self.key.index as usize])
     }
@@ -187,7 +187,7 @@ impl Slot {
 
     /// Takes the signal of a group member, or of the group.
     pub(crate) fn signal_of_member(&self) -> Signal {
-        self.with(Room::take_signal)
+        self.with(SlotState::take_signal)
     }
 
     /// Signals the owner at `at`.

@@ -13,11 +13,11 @@ use std::task::{Context, Waker};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 
 use self::crew::{Crew, Member};
-use crate::Turn;
-use crate::activity::Seat;
-use crate::core::Core;
+use crate::OpContext;
+use crate::activity::ActiveUser;
+use crate::core::WaitSlots;
 use crate::population::Population;
-use crate::worker::{Entering, Worker};
+use crate::worker::{UserEntry, Worker};
 
 /// Makes the groups of one workload. One value per worker; nothing in it is shared.
 pub trait GroupFactory: 'static {
@@ -32,13 +32,13 @@ pub trait GroupFactory: 'static {
 }
 
 /// Users that share connections. A member is identified by its place, from 0. It has its main behaviour only:
-/// requests of its [`Turn`] to start or stop other activities are ignored.
+/// requests of its [`OpContext`] to start or stop other activities are ignored.
 pub trait Group: 'static {
     /// Adds a user at a place.
     fn join(&mut self, place: usize, user: UserId);
 
     /// Begins an operation of a member. It ends in [`Group::poll`].
-    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn);
+    fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext);
 
     /// Abandons the operation of a member, which timed out or was cancelled.
     fn abandon(&mut self, place: usize);
@@ -49,8 +49,8 @@ pub trait Group: 'static {
 
     /// Answers a question about a member's state with the index of a branch. Never called if behaviours have
     /// no choosers.
-    fn choose(&mut self, place: usize, chooser: ChooserId, turn: &mut Turn) -> usize {
-        let _ = (place, chooser, turn);
+    fn choose(&mut self, place: usize, chooser: ChooserId, context: &mut OpContext) -> usize {
+        let _ = (place, chooser, context);
         0
     }
 
@@ -72,8 +72,8 @@ impl Members {
     ///
     /// # Panics
     /// If the place is empty.
-    pub fn turn(&mut self, place: usize) -> &mut Turn {
-        &mut self.at(place).turn
+    pub fn context(&mut self, place: usize) -> &mut OpContext {
+        &mut self.at(place).context
     }
 
     /// Ends the operation of the member at a place.
@@ -90,11 +90,11 @@ impl Members {
 pub struct Groups<F> {
     factory: F,
     /// Groups with room for further members.
-    open: RefCell<Vec<Rc<Door>>>,
+    open: RefCell<Vec<Rc<EntryQueue>>>,
 }
 
 /// Entry to a group.
-pub(crate) struct Door {
+pub(crate) struct EntryQueue {
     inbox: Rc<Inbox>,
     coming: RefCell<Vec<Member>>,
     /// Empty places.
@@ -109,14 +109,15 @@ impl<F: GroupFactory> Groups<F> {
     }
 
     /// Returns the group to fill next, and starts a task if it is new.
-    fn door(worker: &Rc<Worker<Self>>) -> Rc<Door> {
+    fn door(worker: &Rc<Worker<Self>>) -> Rc<EntryQueue> {
         let Groups { factory, open } = &worker.population;
         if let Some(door) = open.borrow().last() {
             return Rc::clone(door);
         }
         let size = worker.population.together();
         let free = RefCell::new((0..size as u32).rev().collect());
-        let door = Rc::new(Door { inbox: Rc::new(Inbox::new(size)), coming: RefCell::default(), free, size });
+        let door =
+            Rc::new(EntryQueue { inbox: Rc::new(Inbox::new(size)), coming: RefCell::default(), free, size });
         open.borrow_mut().push(Rc::clone(&door));
         let mut crew = Crew::new(worker, &door, factory.group());
         worker.spawn(std::future::poll_fn(move |cx| crew.poll(cx)));
@@ -124,7 +125,7 @@ impl<F: GroupFactory> Groups<F> {
     }
 
     /// Frees a place of a group.
-    fn vacate(&self, door: &Rc<Door>, place: u32) {
+    fn vacate(&self, door: &Rc<EntryQueue>, place: u32) {
         let mut free = door.free.borrow_mut();
         let mut open = self.open.borrow_mut();
         if free.is_empty() {
@@ -144,7 +145,7 @@ impl<F: GroupFactory> Population for Groups<F> {
         self.factory.size().max(1)
     }
 
-    fn enter(worker: &Rc<Worker<Self>>, entering: Entering) -> Rc<Seat<()>> {
+    fn enter(worker: &Rc<Worker<Self>>, entering: UserEntry) -> Rc<ActiveUser<()>> {
         let door = Self::door(worker);
         let place = {
             let mut free = door.free.borrow_mut();
@@ -154,15 +155,15 @@ impl<F: GroupFactory> Population for Groups<F> {
             }
             place
         };
-        let seat = Rc::new(Seat::new(entering.id, (), entering.life));
-        let slot = Core::slot_of_member(&worker.core, &door.inbox, place);
+        let seat = Rc::new(ActiveUser::new(entering.id, (), entering.life));
+        let slot = WaitSlots::slot_of_member(&worker.core, &door.inbox, place);
         seat.main.set(Some(slot.key));
         let stream = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
         door.coming.borrow_mut().push(Member::new(
             Rc::clone(&seat),
             slot,
             place,
-            Turn::new(seat.id, 0, stream, Some(Rc::clone(&worker.core))),
+            OpContext::new(seat.id, 0, stream, Some(Rc::clone(&worker.core))),
             entering.at,
         ));
         door.inbox.wake();
@@ -170,7 +171,7 @@ impl<F: GroupFactory> Population for Groups<F> {
     }
 }
 
-impl Door {
+impl EntryQueue {
     fn is_empty(&self) -> bool {
         self.free.borrow().len() == self.size
     }

@@ -13,13 +13,13 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
-use crate::core::Core;
+use crate::core::WaitSlots;
 use crate::group::Groups;
 use crate::pacer::Pacer;
 use crate::population::Population;
 use crate::quota::Quota;
-use crate::worker::{Number, Ramp, Spawner, Worker};
-use crate::{Beginning, EngineError, GroupFactory, Settings, UserFactory, sim};
+use crate::worker::{Ramp, Spawner, Worker, WorkerNumber};
+use crate::{EngineError, GroupFactory, LoadStart, Settings, UserFactory, sim};
 
 /// Bound of a worker's queue of commands; the harness sends a handful per minute.
 const CONTROL_QUEUE: usize = 64;
@@ -38,11 +38,11 @@ const INTERVAL_QUEUE: usize = 256;
 pub trait Runnable: Send {
     /// Starts the workers. No user is active yet.
     fn start(self: Box<Self>, settings: &Settings) -> Result<EngineHandle, EngineError> {
-        self.begin(settings, Beginning::default())
+        self.begin(settings, LoadStart::default())
     }
 
     /// Starts the workers of one of several drivers. No user is active yet.
-    fn begin(self: Box<Self>, settings: &Settings, beginning: Beginning)
+    fn begin(self: Box<Self>, settings: &Settings, beginning: LoadStart)
     -> Result<EngineHandle, EngineError>;
 }
 
@@ -52,7 +52,7 @@ where
     W: UserFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    Box::new(Make { make: std::sync::Arc::new(make), files: OpenFiles::OfWorker })
+    Box::new(ThreadLoad { make: std::sync::Arc::new(make), files: OpenFiles::OfWorker })
 }
 
 /// As [`runnable`], with the open files of the process in every worker.
@@ -61,7 +61,7 @@ where
     W: UserFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    Box::new(Make { make: std::sync::Arc::new(make), files: OpenFiles::OfProcess })
+    Box::new(ThreadLoad { make: std::sync::Arc::new(make), files: OpenFiles::OfProcess })
 }
 
 /// Erases the type of a workload whose users come in groups: `make` is called once in each worker's thread.
@@ -70,10 +70,13 @@ where
     W: GroupFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    Box::new(Make { make: std::sync::Arc::new(move || Groups::new(make())), files: OpenFiles::OfWorker })
+    Box::new(ThreadLoad {
+        make: std::sync::Arc::new(move || Groups::new(make())),
+        files: OpenFiles::OfWorker,
+    })
 }
 
-struct Make<F> {
+struct ThreadLoad<F> {
     make: std::sync::Arc<F>,
     files: OpenFiles,
 }
@@ -94,7 +97,7 @@ enum Control {
 }
 
 /// Message of a worker.
-enum Part {
+enum WorkerMessage {
     /// An interval has ended.
     Closed(Box<Interval>),
     /// The last interval has ended.
@@ -108,13 +111,13 @@ const PATIENCE: usize = 60;
 
 /// Handle of a running engine.
 pub struct EngineHandle {
-    line: Line,
+    line: WorkerSet,
     level: Option<Level>,
     quota: Option<Arc<Quota>>,
 }
 
 /// Kind of workers.
-enum Line {
+enum WorkerSet {
     /// Threads.
     Threads(Threads),
     /// Simulated time.
@@ -125,14 +128,14 @@ enum Line {
 struct Threads {
     origin: Instant,
     controls: Vec<Sender<Control>>,
-    parts: mpsc::Receiver<Part>,
+    parts: mpsc::Receiver<WorkerMessage>,
     threads: Vec<JoinHandle<()>>,
     pending: BTreeMap<u64, (usize, Box<Interval>)>,
     interval: Nanos,
     ended: usize,
 }
 
-impl<W, F> Runnable for Make<F>
+impl<W, F> Runnable for ThreadLoad<F>
 where
     W: Population,
     F: Fn() -> W + Send + Sync + 'static,
@@ -140,7 +143,7 @@ where
     fn begin(
         self: Box<Self>,
         settings: &Settings,
-        beginning: Beginning,
+        beginning: LoadStart,
     ) -> Result<EngineHandle, EngineError> {
         let origin = beginning.origin.unwrap_or_else(now);
         let (send_parts, collected) = bounded(INTERVAL_QUEUE * settings.workers);
@@ -150,7 +153,7 @@ where
             let (send_control, control) = bounded(CONTROL_QUEUE);
             let thread = Thread {
                 index: worker,
-                number: Number::new(settings, beginning.place, worker),
+                number: WorkerNumber::new(settings, beginning.place, worker),
                 origin,
                 files: self.files,
                 settings: settings.clone(),
@@ -169,13 +172,13 @@ where
         let pending = BTreeMap::new();
         let interval = settings.interval;
         let threads = Threads { origin, controls, parts, threads, pending, interval, ended: 0 };
-        Ok(EngineHandle { line: Line::Threads(threads), level: None, quota: None })
+        Ok(EngineHandle { line: WorkerSet::Threads(threads), level: None, quota: None })
     }
 }
 
 /// Passes messages of workers to the async receiver. Waking a runtime uses a file descriptor that workers
 /// with tables of their own do not have; this thread has it.
-fn collect(said: Receiver<Part>) -> std::io::Result<mpsc::Receiver<Part>> {
+fn collect(said: Receiver<WorkerMessage>) -> std::io::Result<mpsc::Receiver<WorkerMessage>> {
     let (pass_on, parts) = mpsc::channel(1);
     let carry = move || said.into_iter().try_for_each(|part| pass_on.blocking_send(part)).unwrap_or(());
     std::thread::Builder::new().name("driver-collect".to_owned()).spawn(carry)?;
@@ -193,15 +196,15 @@ impl EngineHandle {
 
     /// Makes the handle of a load in simulated time.
     pub(crate) fn simulated(load: sim::Load) -> Self {
-        EngineHandle { line: Line::Simulated(load), level: None, quota: None }
+        EngineHandle { line: WorkerSet::Simulated(load), level: None, quota: None }
     }
 
     /// Returns the time since the load began.
     #[must_use]
     pub fn now(&self) -> Nanos {
         match &self.line {
-            Line::Threads(threads) => Nanos::from(threads.origin.elapsed()),
-            Line::Simulated(load) => load.now(),
+            WorkerSet::Threads(threads) => Nanos::from(threads.origin.elapsed()),
+            WorkerSet::Simulated(load) => load.now(),
         }
     }
 
@@ -242,8 +245,8 @@ impl EngineHandle {
         let ramp = Ramp { before: self.level(), after: level, at, over };
         self.level = Some(level);
         match &mut self.line {
-            Line::Threads(threads) => threads.tell(|| Control::Ramp(ramp)),
-            Line::Simulated(load) => {
+            WorkerSet::Threads(threads) => threads.tell(|| Control::Ramp(ramp)),
+            WorkerSet::Simulated(load) => {
                 load.ramp(ramp);
                 Ok(())
             }
@@ -258,13 +261,13 @@ impl EngineHandle {
     /// If a worker has ended.
     pub fn limit(&mut self, operations: u64) -> Result<(), EngineError> {
         let workers = match &self.line {
-            Line::Threads(threads) => threads.controls.len(),
-            Line::Simulated(load) => load.workers(),
+            WorkerSet::Threads(threads) => threads.controls.len(),
+            WorkerSet::Simulated(load) => load.workers(),
         };
         let quota = self.quota.insert(Quota::new(operations, workers));
         match &mut self.line {
-            Line::Threads(threads) => threads.tell(|| Control::Limit(Arc::clone(quota))),
-            Line::Simulated(load) => {
+            WorkerSet::Threads(threads) => threads.tell(|| Control::Limit(Arc::clone(quota))),
+            WorkerSet::Simulated(load) => {
                 load.limit(quota);
                 Ok(())
             }
@@ -286,8 +289,8 @@ impl EngineHandle {
     /// Stops all users and gives operations in flight `drain` to end. Intervals still arrive.
     pub async fn stop(&mut self, drain: Nanos) {
         match &mut self.line {
-            Line::Threads(threads) => threads.stop(drain),
-            Line::Simulated(load) => load.stop(drain),
+            WorkerSet::Threads(threads) => threads.stop(drain),
+            WorkerSet::Simulated(load) => load.stop(drain),
         }
     }
 
@@ -295,8 +298,8 @@ impl EngineHandle {
     /// begin with the first start and end with the last end.
     pub async fn next(&mut self) -> Result<Option<Interval>, EngineError> {
         let next = match &mut self.line {
-            Line::Threads(threads) => threads.next().await?,
-            Line::Simulated(load) => load.next().await,
+            WorkerSet::Threads(threads) => threads.next().await?,
+            WorkerSet::Simulated(load) => load.next().await,
         };
         Ok(next.map(|interval| self.trimmed(interval)))
     }
@@ -332,12 +335,12 @@ impl Threads {
                 return Ok(Some(whole));
             }
             match self.parts.recv().await {
-                Some(Part::Closed(interval)) => self.sort_in(interval),
-                Some(Part::Last(interval)) => {
+                Some(WorkerMessage::Closed(interval)) => self.sort_in(interval),
+                Some(WorkerMessage::Last(interval)) => {
                     self.ended += 1;
                     self.sort_in(interval);
                 }
-                Some(Part::Gone { worker }) => return Err(EngineError::WorkerGone { worker }),
+                Some(WorkerMessage::Gone { worker }) => return Err(EngineError::WorkerGone { worker }),
                 None => return Ok(None),
             }
         }
@@ -396,26 +399,26 @@ impl Threads {
 struct Thread {
     /// Index among the workers of this driver.
     index: usize,
-    number: Number,
+    number: WorkerNumber,
     origin: Instant,
     files: OpenFiles,
     settings: Settings,
     control: Receiver<Control>,
-    parts: Sender<Part>,
+    parts: Sender<WorkerMessage>,
 }
 
 /// Reports the end of a worker, unless it ended as told.
-struct Farewell {
+struct ExitGuard {
     worker: usize,
-    parts: Sender<Part>,
+    parts: Sender<WorkerMessage>,
     taken: bool,
 }
 
-impl Drop for Farewell {
+impl Drop for ExitGuard {
     fn drop(&mut self) {
         if !self.taken {
             // A full queue means that the harness is stuck; it finds the channel closed when it continues.
-            let _ = self.parts.try_send(Part::Gone { worker: self.worker });
+            let _ = self.parts.try_send(WorkerMessage::Gone { worker: self.worker });
         }
     }
 }
@@ -423,27 +426,27 @@ impl Drop for Farewell {
 impl Thread {
     /// Runs the worker thread. On a panic, the farewell reports it.
     fn run<W: Population>(self, make: &(impl Fn() -> W + ?Sized)) {
-        let mut farewell = Farewell { worker: self.index, parts: self.parts.clone(), taken: false };
+        let mut farewell = ExitGuard { worker: self.index, parts: self.parts.clone(), taken: false };
         if self.files == OpenFiles::OfWorker {
             // On a kernel without the call all workers share one limit of open files, which the check of the
             // plan assumes then.
             let _ = barograph_reactor::own_open_files();
         }
         let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
-        let core = Rc::new(Core::new(Clock::Real(self.origin), Pacer::default()));
+        let core = Rc::new(WaitSlots::new(Clock::Real(self.origin), Pacer::default()));
         let (parts, pace) = (self.parts.clone(), Rc::clone(&core));
         let work = self.work(make(), core);
         if let Ok(Some(last)) = reactor.run(work, pace.as_ref()) {
             farewell.taken = true;
-            let _ = parts.send(Part::Last(last));
+            let _ = parts.send(WorkerMessage::Last(last));
         }
     }
 
     /// Runs the worker to its end. Returns its last interval, or `None` after a panic.
-    async fn work<W: Population>(self, workload: W, core: Rc<Core>) -> Option<Box<Interval>> {
+    async fn work<W: Population>(self, workload: W, core: Rc<WaitSlots>) -> Option<Box<Interval>> {
         let worker = Worker::new(&self.settings, self.number, workload, Rc::clone(&core), Spawner::Reactor);
-        worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts)));
-        let slot = Core::slot(&core);
+        worker.spawn(Rc::clone(&worker).run_timers(thread_cpu, hand_over(self.parts)));
+        let slot = WaitSlots::slot(&core);
         let mut deadline = loop {
             match self.control.try_recv() {
                 Ok(Control::Ramp(ramp)) => worker.follow_ramp(ramp),
@@ -482,7 +485,7 @@ impl Thread {
 
 /// Sends closed intervals to the harness. While its queue is full they are joined, so that a stuck harness
 /// later gets longer intervals instead of gaps. Returns false when the receiver is gone.
-fn hand_over(parts: Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
+fn hand_over(parts: Sender<WorkerMessage>) -> impl FnMut(Box<Interval>) -> bool {
     let mut kept: Option<Box<Interval>> = None;
     move |interval| {
         let whole = match kept.take() {
@@ -492,9 +495,9 @@ fn hand_over(parts: Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
             }
             None => interval,
         };
-        match parts.try_send(Part::Closed(whole)) {
+        match parts.try_send(WorkerMessage::Closed(whole)) {
             Ok(()) => true,
-            Err(TrySendError::Full(Part::Closed(whole))) => {
+            Err(TrySendError::Full(WorkerMessage::Closed(whole))) => {
                 kept = Some(whole);
                 true
             }

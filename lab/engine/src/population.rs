@@ -5,9 +5,9 @@ use std::rc::Rc;
 use barograph_model::BehaviourId;
 
 use crate::UserFactory;
-use crate::activity::{self, Beginning, Seat};
-use crate::core::Core;
-use crate::worker::{Entering, Worker};
+use crate::activity::{self, ActiveUser, ActivityStart};
+use crate::core::WaitSlots;
+use crate::worker::{UserEntry, Worker};
 
 /// Users of one worker.
 pub trait Population: Sized + 'static {
@@ -18,7 +18,7 @@ pub trait Population: Sized + 'static {
     fn together(&self) -> usize;
 
     /// Makes a user active.
-    fn enter(worker: &Rc<Worker<Self>>, entering: Entering) -> Rc<Seat<Self::User>>;
+    fn enter(worker: &Rc<Worker<Self>>, entering: UserEntry) -> Rc<ActiveUser<Self::User>>;
 }
 
 impl<W: UserFactory> Population for W {
@@ -28,14 +28,14 @@ impl<W: UserFactory> Population for W {
         1
     }
 
-    fn enter(worker: &Rc<Worker<Self>>, entering: Entering) -> Rc<Seat<W::User>> {
-        let Entering { id, life, at } = entering;
-        let seat = Rc::new(Seat::new(id, worker.population.user(id), life));
-        let slot = Core::slot(&worker.core);
+    fn enter(worker: &Rc<Worker<Self>>, entering: UserEntry) -> Rc<ActiveUser<W::User>> {
+        let UserEntry { id, life, at } = entering;
+        let seat = Rc::new(ActiveUser::new(id, worker.population.user(id), life));
+        let slot = WaitSlots::slot(&worker.core);
         seat.main.set(Some(slot.key));
         let (its_worker, its_seat) = (Rc::clone(worker), Rc::clone(&seat));
         worker.spawn(async move {
-            let begin = Beginning { behaviour: BehaviourId(0), argument: 0, first_at: at };
+            let begin = ActivityStart { behaviour: BehaviourId(0), argument: 0, first_at: at };
             activity::run(&its_worker, &its_seat, slot, begin).await;
             its_worker.running.set(its_worker.running.get() - 1);
         });

@@ -20,7 +20,7 @@ pub(crate) struct Recorder {
 }
 
 /// An operation that ended.
-pub(crate) struct Ended {
+pub(crate) struct Completion {
     pub(crate) op: OpId,
     pub(crate) intended: Nanos,
     pub(crate) started: Nanos,
@@ -73,7 +73,7 @@ impl Recorder {
     }
 
     /// Counts an operation that ended, with or without an answer.
-    pub(crate) fn ended(&mut self, e: &Ended) {
+    pub(crate) fn ended(&mut self, e: &Completion) {
         self.settle_in_flight(e.ended);
         self.in_flight -= 1;
         self.starts_ns -= i128::from(e.started.0);

@@ -12,7 +12,7 @@ use crate::Stream;
 
 /// The rate over time: on a straight line, then constant.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct RateLine {
     /// Start of the line, in seconds.
     at: f64,
     from: f64,
@@ -21,7 +21,7 @@ struct Line {
     over: f64,
 }
 
-impl Line {
+impl RateLine {
     fn rate(&self, t: f64) -> f64 {
         if t >= self.at + self.over {
             self.to
@@ -74,9 +74,9 @@ fn along(r: f64, s: f64, need: f64) -> f64 {
 pub(crate) struct Schedule {
     arrivals: Arrivals,
     rng: Stream,
-    line: Line,
+    line: RateLine,
     /// Next line, which begins at its `at`; until then the present one applies.
-    next_line: Option<Line>,
+    next_line: Option<RateLine>,
     /// Time up to which the rate is integrated.
     reached: f64,
     /// Rest of the threshold of the next arrival.
@@ -90,7 +90,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     pub(crate) fn new(arrivals: Arrivals, mut rng: Stream) -> Self {
         let need = first_need(&arrivals, &mut rng);
-        let line = Line { at: 0.0, from: 0.0, to: 0.0, over: 0.0 };
+        let line = RateLine { at: 0.0, from: 0.0, to: 0.0, over: 0.0 };
         Schedule { arrivals, rng, line, next_line: None, reached: 0.0, need, count: 0, trace_from: None }
     }
 
@@ -102,15 +102,15 @@ impl Schedule {
         if let Some(next) = self.next_line.take_if(|next| next.at <= at) {
             self.begin(next);
         }
-        self.next_line = Some(Line { at, from: 0.0, to, over: over.as_secs_f64() });
+        self.next_line = Some(RateLine { at, from: 0.0, to, over: over.as_secs_f64() });
     }
 
     /// Integrates the present line up to the start of `next`, and continues with that.
-    fn begin(&mut self, next: Line) {
+    fn begin(&mut self, next: RateLine) {
         let at = next.at.max(self.reached);
         self.need -= self.line.integral(self.reached, at);
         self.reached = at;
-        self.line = Line { at, from: self.line.rate(at), ..next };
+        self.line = RateLine { at, from: self.line.rate(at), ..next };
     }
 
     /// Returns the next arrival and its number, if there is one at this rate.

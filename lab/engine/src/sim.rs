@@ -14,21 +14,21 @@ use barograph_stats::Interval;
 use futures::executor::LocalPool;
 
 use crate::clock::Clock;
-use crate::core::Core;
+use crate::core::WaitSlots;
 use crate::pacer::Pacer;
 use crate::population::Population;
-use crate::worker::{Number, Ramp, Spawner, Worker};
-use crate::{Place, Settings, Timer};
+use crate::worker::{Ramp, Spawner, Worker, WorkerNumber};
+use crate::{Settings, Timer, WorkerShare};
 
 pub(crate) use load::Load;
 pub use load::runnable;
-pub use time::{Still, Time};
+pub use time::{Time, TimeHold};
 
 /// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and
 /// [`Simulation::new`]).
 pub struct Simulation<W: Population> {
     pool: LocalPool,
-    core: Rc<Core>,
+    core: Rc<WaitSlots>,
     workers: Vec<Rc<Worker<W>>>,
     level: Level,
 }
@@ -42,15 +42,15 @@ impl<W: Population> Simulation<W> {
     /// Makes the workers of one of several drivers; `None` for the only one.
     pub fn of_driver(
         settings: &Settings,
-        place: Option<Place>,
+        place: Option<WorkerShare>,
         mut workload: impl FnMut(Timer) -> W,
     ) -> Self {
         let pool = LocalPool::new();
-        let core = Rc::new(Core::new(Clock::Virtual(Cell::new(0)), Pacer::default()));
+        let core = Rc::new(WaitSlots::new(Clock::Virtual(Cell::new(0)), Pacer::default()));
         let workers: Vec<_> = (0..settings.workers)
             .map(|nth| {
                 let spawner = Spawner::Simulation(pool.spawner());
-                let number = Number::new(settings, place, nth);
+                let number = WorkerNumber::new(settings, place, nth);
                 Worker::new(settings, number, workload(Timer(Rc::clone(&core))), Rc::clone(&core), spawner)
             })
             .collect();

@@ -10,14 +10,14 @@ use barograph_model::{Level, Nanos, UserId};
 use barograph_stats::Interval;
 use futures::FutureExt;
 
-use crate::activity::Seat;
-use crate::core::{Core, Signal, SlotKey, breathe};
-use crate::gate::{Gate, Met};
+use crate::activity::ActiveUser;
+use crate::core::{Signal, SlotKey, WaitSlots, yield_now};
+use crate::dispatcher::{Admission, Dispatcher};
 use crate::population::Population;
 use crate::quota::{Allowance, Quota};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::{Place, Settings};
+use crate::{Settings, WorkerShare};
 
 /// Largest number of arrivals handled in a row before other tasks get a turn.
 const ARRIVALS_IN_A_ROW: u32 = 32;
@@ -65,7 +65,7 @@ impl Ramp {
 
 /// A user that becomes active.
 #[derive(Clone, Copy)]
-pub struct Entering {
+pub struct UserEntry {
     pub(crate) id: UserId,
     /// Number of its life, from 1.
     pub(crate) life: u32,
@@ -75,16 +75,16 @@ pub struct Entering {
 
 /// A worker and everything it owns.
 pub struct Worker<W: Population> {
-    pub(crate) core: Rc<Core>,
+    pub(crate) core: Rc<WaitSlots>,
     pub(crate) settings: Settings,
     pub(crate) recorder: RefCell<Recorder>,
-    number: Number,
+    number: WorkerNumber,
     pub(crate) population: W,
     spawner: Spawner,
-    seats: RefCell<HashMap<u32, Rc<Seat<W::User>>>>,
+    seats: RefCell<HashMap<u32, Rc<ActiveUser<W::User>>>>,
     lives: RefCell<HashMap<u32, u32>>,
     /// Open loop: meeting of arrivals and users.
-    pub(crate) gate: Option<Gate<W::User>>,
+    pub(crate) gate: Option<Dispatcher<W::User>>,
     schedule: RefCell<Option<Schedule>>,
     /// Operations that may start in a closed loop.
     pub(crate) starts: Allowance,
@@ -101,32 +101,32 @@ pub struct Worker<W: Population> {
 
 /// Number of a worker in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Number {
+pub(crate) struct WorkerNumber {
     /// Index, from 0 over all drivers.
     index: usize,
     /// Number of workers of all drivers.
     of: usize,
 }
 
-impl Number {
+impl WorkerNumber {
     /// Number of worker `nth` of a driver with this place; `None` for the only driver.
-    pub(crate) fn new(settings: &Settings, place: Option<Place>, nth: usize) -> Self {
-        let place = place.unwrap_or(Place { first: 0, total: settings.workers });
-        Number { index: place.first + nth, of: place.total }
+    pub(crate) fn new(settings: &Settings, place: Option<WorkerShare>, nth: usize) -> Self {
+        let place = place.unwrap_or(WorkerShare { first: 0, total: settings.workers });
+        WorkerNumber { index: place.first + nth, of: place.total }
     }
 }
 
 impl<W: Population> Worker<W> {
     pub(crate) fn new(
         settings: &Settings,
-        number: Number,
+        number: WorkerNumber,
         population: W,
-        core: Rc<Core>,
+        core: Rc<WaitSlots>,
         spawner: Spawner,
     ) -> Rc<Self> {
         let arrivals_stream = || crate::stream(settings.seed, ARRIVALS_STREAM, 0);
         Rc::new(Worker {
-            gate: settings.open.as_ref().map(|open| Gate::new(open, number.index, number.of)),
+            gate: settings.open.as_ref().map(|open| Dispatcher::new(open, number.index, number.of)),
             schedule: RefCell::new(
                 settings.open.as_ref().map(|open| Schedule::new(open.arrivals.clone(), arrivals_stream())),
             ),
@@ -231,7 +231,7 @@ impl<W: Population> Worker<W> {
 
     /// Open loop: follows the new rate of arrivals from now on.
     fn follow_rate(self: &Rc<Self>, ramp: Ramp) {
-        let slot = Core::slot(&self.core);
+        let slot = WaitSlots::slot(&self.core);
         self.ramp.set(Some(slot.key));
         if let Some(schedule) = &mut *self.schedule.borrow_mut() {
             schedule.change(ramp.at, f64::from(ramp.after), ramp.over);
@@ -251,7 +251,7 @@ impl<W: Population> Worker<W> {
                 if in_a_row >= ARRIVALS_IN_A_ROW {
                     in_a_row = 0;
                     // Otherwise a late worker would keep its tasks from answers that have arrived.
-                    breathe().await;
+                    yield_now().await;
                 }
             }
         });
@@ -266,13 +266,13 @@ impl<W: Population> Worker<W> {
         let Some(gate) = &self.gate else { return };
         let users = self.users();
         match gate.arrive(&self.core, at, users) {
-            Met::Called => {}
-            Met::NoneFree => {
+            Admission::Called => {}
+            Admission::NoneFree => {
                 let id = users as usize * self.number.of + self.number.index;
                 self.activate(UserId(id as u32), at);
             }
-            Met::Late => self.recorder.borrow_mut().late(),
-            Met::Dropped => {
+            Admission::Late => self.recorder.borrow_mut().late(),
+            Admission::Dropped => {
                 self.recorder.borrow_mut().dropped();
                 self.arrivals.give_back();
             }
@@ -292,7 +292,7 @@ impl<W: Population> Worker<W> {
         for user in (0..before.min(after)).filter(|user| self.is_mine(*user)) {
             self.activate(UserId(user), ramp.at);
         }
-        let slot = Core::slot(&self.core);
+        let slot = WaitSlots::slot(&self.core);
         let key = slot.key;
         self.ramp.set(Some(key));
         let worker = Rc::clone(self);
@@ -334,7 +334,7 @@ impl<W: Population> Worker<W> {
             *life
         };
         self.running.set(self.running.get() + 1);
-        let seat = W::enter(self, Entering { id, life, at });
+        let seat = W::enter(self, UserEntry { id, life, at });
         self.seats.borrow_mut().insert(id.0, seat);
     }
 
@@ -366,12 +366,12 @@ impl<W: Population> Worker<W> {
     }
 
     /// Closes intervals on time and expires operations, until `hand_over` refuses an interval.
-    pub(crate) async fn keep_house(
+    pub(crate) async fn run_timers(
         self: Rc<Self>,
         cpu: impl Fn() -> Nanos,
         mut hand_over: impl FnMut(Box<Interval>) -> bool,
     ) {
-        let slot = Core::slot(&self.core);
+        let slot = WaitSlots::slot(&self.core);
         let interval = self.settings.interval;
         let mut closes = interval;
         let each = self.settings.sweep();

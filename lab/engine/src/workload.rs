@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, TimeLimits, UserId};
 
-use crate::Turn;
+use crate::OpContext;
 
 /// Shortest time between two checks for expired operations, each of which visits every user.
 const LEAST_SWEEP: Nanos = Nanos::from_millis(5);
@@ -27,12 +27,12 @@ pub trait UserFactory: 'static {
 pub trait User: 'static {
     /// Does one operation and returns its outcome. It may be dropped at any await (time-out, stop); a
     /// connection in use must then not serve another operation.
-    fn act(&self, op: OpId, turn: &mut Turn) -> impl Future<Output = Outcome>;
+    fn act(&self, op: OpId, context: &mut OpContext) -> impl Future<Output = Outcome>;
 
     /// Answers a question about the user's state with the index of a branch. Never called if behaviours have
     /// no choosers.
-    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        let _ = (chooser, turn);
+    fn choose(&self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        let _ = (chooser, context);
         0
     }
 
@@ -74,7 +74,7 @@ impl Settings {
 /// driver with all the workers would make: users and arrivals are dealt to workers by number, on whatever
 /// driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WorkerShare {
     /// Number of workers of the drivers before this one.
     pub first: usize,
     /// Number of workers of all drivers.
@@ -83,9 +83,9 @@ pub struct Place {
 
 /// Start and place of a driver in a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beginning {
+pub struct LoadStart {
     /// Start of the load's clock; it may be in the future, and the clock is zero until then. `None` is now.
     pub origin: Option<Instant>,
     /// Place of the driver; `None` for the only one.
-    pub place: Option<Place>,
+    pub place: Option<WorkerShare>,
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 
-use barograph_engine::{BlockingFactory, BlockingUser, Settings, Turn, runnable_threads};
+use barograph_engine::{BlockingFactory, BlockingUser, OpContext, Settings, runnable_threads};
 use barograph_model::{
-    Behaviour, Behaviours, CounterId, Nanos, Next, OpId, Outcome, Pace, TimeLimits, UserId,
+    Behaviour, Behaviours, CounterId, Nanos, NextOp, OpId, Outcome, Pace, TimeLimits, UserId,
 };
 
 const USERS: usize = 3;
@@ -21,13 +21,13 @@ const WAITED_NS: CounterId = CounterId(0);
 /// A file used by all threads.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
 
-struct Meeting {
+struct BarrierUsers {
     file: Arc<File>,
     all_there: Arc<Barrier>,
     threads: Arc<Mutex<BTreeSet<(u32, String)>>>,
 }
 
-struct Waiting {
+struct BarrierUser {
     file: Arc<File>,
     user: u32,
     met: u32,
@@ -35,11 +35,11 @@ struct Waiting {
     threads: Arc<Mutex<BTreeSet<(u32, String)>>>,
 }
 
-impl BlockingFactory for Meeting {
-    type User = Waiting;
+impl BlockingFactory for BarrierUsers {
+    type User = BarrierUser;
 
-    fn user(&self, id: UserId) -> Waiting {
-        Waiting {
+    fn user(&self, id: UserId) -> BarrierUser {
+        BarrierUser {
             file: Arc::clone(&self.file),
             user: id.0,
             met: 0,
@@ -49,12 +49,12 @@ impl BlockingFactory for Meeting {
     }
 }
 
-impl BlockingUser for Waiting {
+impl BlockingUser for BarrierUser {
     /// Ends when the operations of all users are in progress.
-    fn act(&mut self, _: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
+    fn act(&mut self, _: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
         if self.met < 5 {
-            turn.timed(WAITED_NS, || self.all_there.wait());
+            context.timed(WAITED_NS, || self.all_there.wait());
             self.met += 1;
         }
         let (open, named) = (self.file.metadata().unwrap(), std::fs::metadata(FILE).unwrap());
@@ -67,7 +67,7 @@ impl BlockingUser for Waiting {
 
 /// Settings for one thread per user.
 fn settings() -> Settings {
-    let next = vec![Some(Next::Op(OpId(0)))];
+    let next = vec![Some(NextOp::Op(OpId(0)))];
     let main = Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce };
     Settings {
         workers: USERS,
@@ -87,7 +87,7 @@ fn operations_of_users_block_side_by_side() {
     let threads = Arc::<Mutex<BTreeSet<_>>>::default();
     let shared = Arc::clone(&threads);
     let file = Arc::new(File::open(FILE).unwrap());
-    let load = runnable_threads(move || Meeting {
+    let load = runnable_threads(move || BarrierUsers {
         file: Arc::clone(&file),
         all_there: Arc::clone(&all_there),
         threads: Arc::clone(&shared),
@@ -117,18 +117,18 @@ fn operations_of_users_block_side_by_side() {
 }
 
 /// A user that counts its operations.
-struct Counting(Arc<AtomicU64>);
+struct CountingUser(Arc<AtomicU64>);
 
-impl BlockingFactory for Counting {
-    type User = Counting;
+impl BlockingFactory for CountingUser {
+    type User = CountingUser;
 
-    fn user(&self, _: UserId) -> Counting {
-        Counting(Arc::clone(&self.0))
+    fn user(&self, _: UserId) -> CountingUser {
+        CountingUser(Arc::clone(&self.0))
     }
 }
 
-impl BlockingUser for Counting {
-    fn act(&mut self, _: OpId, _: &mut Turn) -> Outcome {
+impl BlockingUser for CountingUser {
+    fn act(&mut self, _: OpId, _: &mut OpContext) -> Outcome {
         self.0.fetch_add(1, Ordering::Relaxed);
         Outcome::Good
     }
@@ -140,7 +140,7 @@ fn threads_do_exactly_the_operations_of_a_load() {
     for operations in [1, 2, 1_000, 100_003] {
         let done = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&done);
-        let load = runnable_threads(move || Counting(Arc::clone(&counted)));
+        let load = runnable_threads(move || CountingUser(Arc::clone(&counted)));
         let mut load = load.start(&settings()).unwrap();
         let ended = runtime.block_on(async {
             load.limit(operations).unwrap();

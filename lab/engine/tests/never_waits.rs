@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use barograph_engine::{Settings, Turn, User, UserFactory, runnable};
+use barograph_engine::{OpContext, Settings, User, UserFactory, runnable};
 use barograph_model::{
-    Arrivals, Behaviour, Behaviours, ChooserId, Nanos, Next, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
+    Arrivals, Behaviour, Behaviours, ChooserId, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
 };
 use barograph_testkit::one_of;
 
-struct Nothing;
+struct InstantUser;
 
-impl UserFactory for Nothing {
-    type User = Nothing;
-    fn user(&self, _: UserId) -> Nothing {
-        Nothing
+impl UserFactory for InstantUser {
+    type User = InstantUser;
+    fn user(&self, _: UserId) -> InstantUser {
+        InstantUser
     }
 }
 
-impl User for Nothing {
-    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
+impl User for InstantUser {
+    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
         Outcome::Good
     }
-    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
         0
     }
     fn end_session(&self) {}
@@ -44,7 +44,7 @@ fn busy(open: Option<&OpenLoop>, level: u32) {
 /// Operations and intervals of a load until it has two intervals and has been stopped.
 fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
     let main =
-        Behaviour { name: "main", first: OpId(0), next: vec![Some(Next::Op(OpId(0)))], pace: Pace::AtOnce };
+        Behaviour { name: "main", first: OpId(0), next: vec![Some(NextOp::Op(OpId(0)))], pace: Pace::AtOnce };
     let settings = Settings {
         workers: 1,
         seed: 1,
@@ -57,7 +57,7 @@ fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let mut engine = runnable(|| Nothing).start(&settings).unwrap();
+        let mut engine = runnable(|| InstantUser).start(&settings).unwrap();
         engine.ramp(level, Nanos::ZERO).await.unwrap();
         let (mut operations, mut intervals) = (0, 0);
         for _ in 0..2 {

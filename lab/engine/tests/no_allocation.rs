@@ -6,15 +6,15 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::task::Context;
 
 use barograph_engine::{
-    Group, GroupFactory, Members, Settings, Turn, User, UserFactory, runnable, runnable_groups,
+    Group, GroupFactory, Members, OpContext, Settings, User, UserFactory, runnable, runnable_groups,
 };
 use barograph_model::{
-    Arrivals, Behaviour, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
+    Arrivals, Behaviour, Behaviours, ChooserId, Distribution, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace,
     Share, StartOf, UserId, Vector,
 };
 
 #[global_allocator]
-static ALLOCATOR: barograph_testkit::Counting = barograph_testkit::Counting;
+static ALLOCATOR: barograph_testkit::CountingAllocator = barograph_testkit::CountingAllocator;
 
 /// Operations before the count begins, and counted ones.
 const WARM: u64 = 5_000;
@@ -23,11 +23,11 @@ const COUNTED: u64 = 20_000;
 /// Users in a group.
 const GROUP: usize = 16;
 
-struct Nothing {
+struct IdleUsers {
     tell: SyncSender<u64>,
 }
 
-struct Idle {
+struct IdleUser {
     done: &'static std::thread::LocalKey<Cell<u64>>,
     at_start: &'static std::thread::LocalKey<Cell<u64>>,
     tell: SyncSender<u64>,
@@ -38,16 +38,16 @@ thread_local! {
     static AT_START: Cell<u64> = const { Cell::new(0) };
 }
 
-impl UserFactory for Nothing {
-    type User = Idle;
-    fn user(&self, _: UserId) -> Idle {
-        Idle { done: &DONE, at_start: &AT_START, tell: self.tell.clone() }
+impl UserFactory for IdleUsers {
+    type User = IdleUser;
+    fn user(&self, _: UserId) -> IdleUser {
+        IdleUser { done: &DONE, at_start: &AT_START, tell: self.tell.clone() }
     }
 }
 
-impl Idle {
-    fn count(&self, turn: &mut Turn) {
-        turn.sent();
+impl IdleUser {
+    fn count(&self, context: &mut OpContext) {
+        context.sent();
         let done = self.done.get() + 1;
         self.done.set(done);
         if done == WARM {
@@ -58,40 +58,40 @@ impl Idle {
     }
 }
 
-impl User for Idle {
-    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
-        self.count(turn);
+impl User for IdleUser {
+    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
+        self.count(context);
         Outcome::Good
     }
-    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
         1
     }
     fn end_session(&self) {}
 }
 
 /// Users in groups, whose operations end in the poll after their start.
-struct Together {
-    idle: Idle,
+struct IdleGroup {
+    idle: IdleUser,
     begun: Vec<usize>,
 }
 
-impl GroupFactory for Nothing {
-    type Group = Together;
+impl GroupFactory for IdleUsers {
+    type Group = IdleGroup;
 
     fn size(&self) -> usize {
         GROUP
     }
 
-    fn group(&self) -> Together {
-        Together { idle: self.user(UserId(0)), begun: Vec::with_capacity(GROUP) }
+    fn group(&self) -> IdleGroup {
+        IdleGroup { idle: self.user(UserId(0)), begun: Vec::with_capacity(GROUP) }
     }
 }
 
-impl Group for Together {
+impl Group for IdleGroup {
     fn join(&mut self, _: usize, _: UserId) {}
 
-    fn begin(&mut self, place: usize, _: OpId, turn: &mut Turn) {
-        self.idle.count(turn);
+    fn begin(&mut self, place: usize, _: OpId, context: &mut OpContext) {
+        self.idle.count(context);
         self.begun.push(place);
     }
 
@@ -101,7 +101,7 @@ impl Group for Together {
         self.begun.drain(..).for_each(|place| members.end(place, Outcome::Good));
     }
 
-    fn choose(&mut self, _: usize, _: ChooserId, _: &mut Turn) -> usize {
+    fn choose(&mut self, _: usize, _: ChooserId, _: &mut OpContext) -> usize {
         1
     }
 }
@@ -115,9 +115,9 @@ enum Users {
 
 fn allocations(users: Users, pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
     let half = Share::percent(50.0);
-    let vector = Next::Vector(Vector::new(vec![(OpId(0), half), (OpId(1), half)]).unwrap());
-    let choose = Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(OpId(0)), vector] };
-    let next = vec![Some(choose), Some(Next::EndSession { first: OpId(0) })];
+    let vector = NextOp::Vector(Vector::new(vec![(OpId(0), half), (OpId(1), half)]).unwrap());
+    let choose = NextOp::Choose { chooser: ChooserId(0), branches: vec![NextOp::Op(OpId(0)), vector] };
+    let next = vec![Some(choose), Some(NextOp::EndSession { first: OpId(0) })];
     let main = Behaviour { name: "main", first: OpId(0), next, pace };
     let settings = Settings {
         workers: 1,
@@ -133,7 +133,7 @@ fn allocations(users: Users, pace: Pace, open: Option<OpenLoop>, level: u32) -> 
     let (tell, told) = sync_channel(1);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let make = move || Nothing { tell: tell.clone() };
+        let make = move || IdleUsers { tell: tell.clone() };
         let load = match users {
             Users::AsTasks => runnable(make),
             Users::InGroups => runnable_groups(make),

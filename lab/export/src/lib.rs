@@ -12,5 +12,5 @@ mod tables;
 
 pub use error::ExportError;
 pub use sheet::Format;
-pub use stream::{NotAReceiver, Protocol, Receiver, Sender};
-pub use tables::{Histograms, Written, export, export_study};
+pub use stream::{InvalidReceiver, Protocol, Receiver, Sender};
+pub use tables::{Histograms, TableFile, export, export_study};

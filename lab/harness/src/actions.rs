@@ -7,34 +7,36 @@ use std::time::Duration;
 
 use barograph_model::Nanos;
 use barograph_model::words::in_one_line;
-use barograph_platform::{Disks, Ended, Fault, Later, Limits, LinkSpec, Machines, Moved, Network};
-use barograph_record::KeptAction;
-use barograph_spec::{Act, ActionPlan, Plan, Resize};
+use barograph_platform::{
+    BoxFuture, Disks, Fault, Limits, LinkSpec, MachineOperation, Machines, Network, UnitExit,
+};
+use barograph_record::ActionRecord;
+use barograph_spec::{ActionKind, ActionPlan, Plan, Resize};
 
 use crate::clock::RunClock;
-use crate::deploy::{self, Deployed, Hold, Started};
+use crate::deploy::{self, Deployment, PauseAction, StartedPart};
 
 pub(crate) use scale::scalable;
 
 /// The actions of a plan that are still to come.
 pub(crate) struct Actions<'d> {
-    deployed: Option<&'d Deployed>,
+    deployed: Option<&'d Deployment>,
     waiting: VecDeque<ActionPlan>,
     /// Links as the plan has them.
     link: LinkSpec,
-    limits: Changed,
-    acting: Option<Acting<'d>>,
+    limits: ChangedLimits,
+    acting: Option<RunningAction<'d>>,
 }
 
 /// Limits of parts that actions have changed.
 #[derive(Debug, Default)]
-struct Changed(BTreeMap<String, Limits>);
+struct ChangedLimits(BTreeMap<String, Limits>);
 
-impl Changed {
+impl ChangedLimits {
     /// Limits of a part after `action`; `None` if the action changes no limit. Limits that the action does
     /// not name stay as they are; `planned` are those of the plan.
     fn with(&self, action: &ActionPlan, planned: &Limits) -> Option<Limits> {
-        let Act::Resize(Resize { cpus, memory_mib }) = action.act else { return None };
+        let ActionKind::Resize(Resize { cpus, memory_mib }) = action.act else { return None };
         let now = self.0.get(&action.unit).unwrap_or(planned).clone();
         Some(Limits {
             cpus: cpus.map_or(now.cpus, |cpus| (cpus > 0.0).then_some(cpus)),
@@ -55,17 +57,17 @@ impl Changed {
 }
 
 /// An action in progress, which may take as long as a service takes to start.
-struct Acting<'d> {
+struct RunningAction<'d> {
     action: ActionPlan,
     began: Nanos,
     /// New limits of the part; `None` if they do not change.
     limits: Option<Limits>,
-    done: Later<'d, Result<Done, NotDone>>,
+    done: BoxFuture<'d, Result<ActionResult, ActionFailure>>,
 }
 
 /// Details of a completed action for the record.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct ActionResult {
     /// Details in words; mostly empty.
     words: String,
     /// Time for which the part did nothing, if known.
@@ -74,15 +76,15 @@ pub(crate) struct Done {
     started: Vec<String>,
 }
 
-impl Done {
+impl ActionResult {
     fn in_words(words: String) -> Self {
-        Done { words, ..Done::default() }
+        ActionResult { words, ..ActionResult::default() }
     }
 }
 
-impl From<Moved> for Done {
-    fn from(moved: Moved) -> Self {
-        Done { words: mib(moved.bytes), pause: Some(moved.downtime), started: Vec::new() }
+impl From<MachineOperation> for ActionResult {
+    fn from(moved: MachineOperation) -> Self {
+        ActionResult { words: mib(moved.bytes), pause: Some(moved.downtime), started: Vec::new() }
     }
 }
 
@@ -92,7 +94,7 @@ fn mib(bytes: u64) -> String {
 
 /// Reason why an action was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NotDone {
+pub(crate) enum ActionFailure {
     /// The deployment has no such part.
     #[error("there is no part `{0}` that runs")]
     NoPart(String),
@@ -116,9 +118,9 @@ pub(crate) enum NotDone {
 }
 
 impl<'d> Actions<'d> {
-    pub(crate) fn new(plan: &Plan, deployed: Option<&'d Deployed>) -> Self {
+    pub(crate) fn new(plan: &Plan, deployed: Option<&'d Deployment>) -> Self {
         let (waiting, link) = (plan.actions.iter().cloned().collect(), deploy::link(&plan.deploy.link));
-        Actions { deployed, waiting, link, limits: Changed::default(), acting: None }
+        Actions { deployed, waiting, link, limits: ChangedLimits::default(), acting: None }
     }
 
     /// Waits for the next action and carries it out; never returns if there is none. `now` is the time of the
@@ -127,7 +129,7 @@ impl<'d> Actions<'d> {
     pub(crate) async fn next(
         &mut self,
         (now, clock): (Nanos, RunClock),
-    ) -> (ActionPlan, Nanos, Result<Done, NotDone>) {
+    ) -> (ActionPlan, Nanos, Result<ActionResult, ActionFailure>) {
         let asked = clock.now();
         if self.acting.is_none() {
             match self.waiting.front() {
@@ -140,13 +142,13 @@ impl<'d> Actions<'d> {
                 let part = self.deployed.and_then(|deployed| part_of(deployed, &action));
                 let limits = part.and_then(|part| self.limits.with(&action, &part.unit.limits));
                 let change = Change { link: self.link, limits: limits.clone(), clock };
-                let done: Later<'d, _> = Box::pin(act(self.deployed, change, action.clone()));
-                self.acting = Some(Acting { action, began, limits, done });
+                let done: BoxFuture<'d, _> = Box::pin(act(self.deployed, change, action.clone()));
+                self.acting = Some(RunningAction { action, began, limits, done });
             }
         }
         let Some(acting) = &mut self.acting else { return std::future::pending().await };
         let done = acting.done.as_mut().await;
-        let Some(Acting { action, began, limits, .. }) = self.acting.take() else {
+        let Some(RunningAction { action, began, limits, .. }) = self.acting.take() else {
             return std::future::pending().await;
         };
         if let Ok(done) = &done {
@@ -172,88 +174,108 @@ struct Change {
     clock: RunClock,
 }
 
-fn part_of<'d>(deployed: &'d Deployed, action: &ActionPlan) -> Option<&'d Started> {
+fn part_of<'d>(deployed: &'d Deployment, action: &ActionPlan) -> Option<&'d StartedPart> {
     deployed.services().find(|part| part.name == action.unit)
 }
 
 /// Carries out an action.
-async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) -> Result<Done, NotDone> {
+async fn act(
+    deployed: Option<&Deployment>,
+    change: Change,
+    action: ActionPlan,
+) -> Result<ActionResult, ActionFailure> {
     let Change { link, limits, clock } = change;
-    let deployed = deployed.ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
-    if action.act == Act::Heal {
+    let deployed = deployed.ok_or_else(|| ActionFailure::NoPart(action.unit.clone()))?;
+    if action.act == ActionKind::Heal {
         network(deployed, "heal")?.heal().await?;
-        return Ok(Done::default());
+        return Ok(ActionResult::default());
     }
-    if let Act::Scale(count) = action.act {
+    if let ActionKind::Scale(count) = action.act {
         return scale::scale(deployed, &action.unit, count).await;
     }
-    let part = part_of(deployed, &action).ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
+    let part = part_of(deployed, &action).ok_or_else(|| ActionFailure::NoPart(action.unit.clone()))?;
     let host = part.unit.host.as_str();
     match &action.act {
-        Act::Kill => part.kill().await?,
-        Act::Stop => return Ok(Done::in_words(stop(part).await?.to_string())),
-        Act::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
-        Act::Start => {
-            part.start_again(deployed.site()).await?;
-            return Ok(Done { started: vec![action.unit], ..Done::default() });
+        ActionKind::Kill => part.kill().await?,
+        ActionKind::Stop => return Ok(ActionResult::in_words(stop(part).await?.to_string())),
+        ActionKind::Start if !(part.is_meant_to_be_down() && part.has_ended()) => {
+            return Err(ActionFailure::Runs);
         }
-        Act::Restart => return restart(deployed, part, &clock).await,
-        Act::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
-        Act::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
-        Act::Partition => network(deployed, "partition")?.partition(&[host.to_owned()]).await?,
-        Act::Delay(delay) => {
+        ActionKind::Start => {
+            part.start_again(deployed.site()).await?;
+            return Ok(ActionResult { started: vec![action.unit], ..ActionResult::default() });
+        }
+        ActionKind::Restart => return restart(deployed, part, &clock).await,
+        ActionKind::Pause => part.hold(PauseAction::Pause).await.ok_or(ActionFailure::Unable("pause"))??,
+        ActionKind::Resume => {
+            part.hold(PauseAction::Resume).await.ok_or(ActionFailure::Unable("resume"))??
+        }
+        ActionKind::Partition => network(deployed, "partition")?.partition(&[host.to_owned()]).await?,
+        ActionKind::Delay(delay) => {
             let link = LinkSpec { delay: link.delay + Duration::from(*delay), ..link };
             network(deployed, "delay")?.shape(host, link).await?;
         }
-        Act::Resize(Resize { memory_mib: None, .. }) => limit(part, limits).await?,
-        Act::Resize(_) => limit_memory(part, limits).await?,
-        Act::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
-        Act::FreeDisk => {
+        ActionKind::Resize(Resize { memory_mib: None, .. }) => limit(part, limits).await?,
+        ActionKind::Resize(_) => limit_memory(part, limits).await?,
+        ActionKind::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
+        ActionKind::FreeDisk => {
             disks(deployed, "free the disk of")?.free(&part.unit).await?;
             // A part that ended can be started again.
             part.expect_end(part.has_ended());
         }
-        Act::Move => return Ok(machines(deployed, "move")?.migrate(host).await?.into()),
-        Act::MoveDisk => return Ok(machines(deployed, "move the disk of")?.mirror(host).await?.into()),
-        Act::Snapshot(name) => return Ok(machines(deployed, "keep")?.snapshot(host, name).await?.into()),
-        Act::Restore(name) => return Ok(machines(deployed, "take back")?.restore(host, name).await?.into()),
-        Act::Clone(name) => return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into()),
-        Act::Heal | Act::Scale(_) => {}
+        ActionKind::Move => return Ok(machines(deployed, "move")?.migrate(host).await?.into()),
+        ActionKind::MoveDisk => {
+            return Ok(machines(deployed, "move the disk of")?.mirror(host).await?.into());
+        }
+        ActionKind::Snapshot(name) => {
+            return Ok(machines(deployed, "keep")?.snapshot(host, name).await?.into());
+        }
+        ActionKind::Restore(name) => {
+            return Ok(machines(deployed, "take back")?.restore(host, name).await?.into());
+        }
+        ActionKind::Clone(name) => {
+            return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into());
+        }
+        ActionKind::Heal | ActionKind::Scale(_) => {}
     }
-    Ok(Done::default())
+    Ok(ActionResult::default())
 }
 
 /// Stops a running part.
-async fn stop(part: &Started) -> Result<Ended, NotDone> {
+async fn stop(part: &StartedPart) -> Result<UnitExit, ActionFailure> {
     if part.has_ended() {
-        return Err(NotDone::Ended);
+        return Err(ActionFailure::Ended);
     }
     Ok(part.stop().await?)
 }
 
 /// Stops a part and starts it again. The pause lasts from its end until it is ready.
-async fn restart(deployed: &Deployed, part: &Started, clock: &RunClock) -> Result<Done, NotDone> {
+async fn restart(
+    deployed: &Deployment,
+    part: &StartedPart,
+    clock: &RunClock,
+) -> Result<ActionResult, ActionFailure> {
     let ended = stop(part).await?;
     let begun = clock.now();
     part.start_again(deployed.site()).await?;
     let pause = Some((clock.now() - begun).into());
-    Ok(Done { words: ended.to_string(), pause, started: vec![part.name.clone()] })
+    Ok(ActionResult { words: ended.to_string(), pause, started: vec![part.name.clone()] })
 }
 
 /// Replaces the limits of a part. Runs on another thread, because the kernel may have to reclaim memory
 /// first.
-async fn limit(part: &Started, limits: Option<Limits>) -> Result<(), NotDone> {
-    let (running, limits) = (part.running(), limits.ok_or(NotDone::Unable("limit"))?);
+async fn limit(part: &StartedPart, limits: Option<Limits>) -> Result<(), ActionFailure> {
+    let (running, limits) = (part.running(), limits.ok_or(ActionFailure::Unable("limit"))?);
     let limited = tokio::task::spawn_blocking(move || match running.limiting() {
-        Some(limiting) => limiting.limit(&limits).map_err(NotDone::from),
-        None => Err(NotDone::Unable("limit")),
+        Some(limiting) => limiting.limit(&limits).map_err(ActionFailure::from),
+        None => Err(ActionFailure::Unable("limit")),
     });
-    limited.await.unwrap_or(Err(NotDone::Unable("limit")))
+    limited.await.unwrap_or(Err(ActionFailure::Unable("limit")))
 }
 
 /// Limits the memory of a part. The kernel may kill a service that needs more than it is left; such an end
 /// does not end the run.
-async fn limit_memory(part: &Started, limits: Option<Limits>) -> Result<(), NotDone> {
+async fn limit_memory(part: &StartedPart, limits: Option<Limits>) -> Result<(), ActionFailure> {
     let was_down = part.is_meant_to_be_down();
     let memory = |limits: &Limits| limits.memory_bytes.unwrap_or(u64::MAX);
     let less = limits.as_ref().is_some_and(|limits| memory(limits) < memory(&part.unit.limits));
@@ -270,11 +292,11 @@ async fn limit_memory(part: &Started, limits: Option<Limits>) -> Result<(), NotD
 }
 
 /// Fills the disk of a part. A service may end when it cannot write; such an end does not end the run.
-async fn fill_disk(disks: &dyn Disks, part: &Started) -> Result<Done, NotDone> {
+async fn fill_disk(disks: &dyn Disks, part: &StartedPart) -> Result<ActionResult, ActionFailure> {
     let was_down = part.is_meant_to_be_down();
     part.expect_end(true);
     match disks.fill(&part.unit).await {
-        Ok(filled) => Ok(Done::in_words(format!("{} of {}", mib(filled.bytes), filled.kind))),
+        Ok(filled) => Ok(ActionResult::in_words(format!("{} of {}", mib(filled.bytes), filled.kind))),
         Err(fault) => {
             part.expect_end(was_down);
             Err(fault.into())
@@ -282,33 +304,33 @@ async fn fill_disk(disks: &dyn Disks, part: &Started) -> Result<Done, NotDone> {
     }
 }
 
-fn disks<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Disks, NotDone> {
-    deployed.site().disks().ok_or(NotDone::Unable(act))
+fn disks<'d>(deployed: &'d Deployment, act: &'static str) -> Result<&'d dyn Disks, ActionFailure> {
+    deployed.site().disks().ok_or(ActionFailure::Unable(act))
 }
 
-fn machines<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Machines, NotDone> {
-    deployed.site().machines().ok_or(NotDone::Unable(act))
+fn machines<'d>(deployed: &'d Deployment, act: &'static str) -> Result<&'d dyn Machines, ActionFailure> {
+    deployed.site().machines().ok_or(ActionFailure::Unable(act))
 }
 
-fn network<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Network, NotDone> {
-    deployed.site().network().ok_or(NotDone::Unable(act))
+fn network<'d>(deployed: &'d Deployment, act: &'static str) -> Result<&'d dyn Network, ActionFailure> {
+    deployed.site().network().ok_or(ActionFailure::Unable(act))
 }
 
 /// Returns an action in the form of the record.
 pub(crate) fn kept(
     action: &ActionPlan,
     (at, took): (Nanos, Nanos),
-    done: Result<Done, NotDone>,
-) -> KeptAction {
+    done: Result<ActionResult, ActionFailure>,
+) -> ActionRecord {
     let (done, failed) = match done {
         Ok(done) => (done, None),
-        Err(why) => (Done::default(), Some(in_one_line(&why))),
+        Err(why) => (ActionResult::default(), Some(in_one_line(&why))),
     };
     let mut act = action.act.to_string();
     if !done.words.is_empty() {
         act = format!("{act}: {}", done.words);
     }
-    KeptAction {
+    ActionRecord {
         at_s: at.as_secs_f64(),
         unit: action.unit.clone(),
         name: action.act.name().to_owned(),
@@ -323,42 +345,42 @@ pub(crate) fn kept(
 mod tests {
     use super::*;
 
-    fn cpus(cpus: f64) -> Act {
-        Act::Resize(Resize { cpus: Some(cpus), memory_mib: None })
+    fn cpus(cpus: f64) -> ActionKind {
+        ActionKind::Resize(Resize { cpus: Some(cpus), memory_mib: None })
     }
 
-    fn memory(mib: u64) -> Act {
-        Act::Resize(Resize { cpus: None, memory_mib: Some(mib) })
+    fn memory(mib: u64) -> ActionKind {
+        ActionKind::Resize(Resize { cpus: None, memory_mib: Some(mib) })
     }
 
-    fn action(unit: &str, act: Act) -> ActionPlan {
+    fn action(unit: &str, act: ActionKind) -> ActionPlan {
         ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act }
     }
 
     #[test]
     fn an_action_changes_one_limit_and_leaves_what_earlier_ones_gave() {
         let planned = Limits { cpus: Some(2.0), cpu_set: vec![0], memory_bytes: Some(512 << 20) };
-        let mut changed = Changed::default();
+        let mut changed = ChangedLimits::default();
         let mut now = |act| {
             let action = action("a-1", act);
             let limits = changed.with(&action, &planned);
-            let started = if action.act == Act::Start { vec!["a-1".to_owned()] } else { vec![] };
+            let started = if action.act == ActionKind::Start { vec!["a-1".to_owned()] } else { vec![] };
             changed.keep(&action, limits.clone(), &started);
             limits.map(|limits| (limits.cpus, limits.memory_bytes.map(|bytes| bytes >> 20), limits.cpu_set))
         };
         assert_eq!(now(memory(64)), Some((Some(2.0), Some(64), vec![0])));
         assert_eq!(now(cpus(0.5)), Some((Some(0.5), Some(64), vec![0])), "memory as it was");
-        assert_eq!(now(Act::Pause), None);
+        assert_eq!(now(ActionKind::Pause), None);
         assert_eq!(now(memory(0)), Some((Some(0.5), None, vec![0])), "0 ends a limit");
         assert_eq!(now(cpus(0.0)), Some((None, None, vec![0])));
-        assert_eq!(now(Act::Start), None);
+        assert_eq!(now(ActionKind::Start), None);
         assert_eq!(now(memory(64)), Some((Some(2.0), Some(64), vec![0])), "it began as planned");
     }
 
     #[test]
     fn what_was_not_done_and_what_happened_to_another_part_changes_nothing() {
         let planned = Limits { cpus: Some(1.0), ..Limits::default() };
-        let mut changed = Changed::default();
+        let mut changed = ChangedLimits::default();
         let other = action("b-1", memory(64));
         let limits = changed.with(&other, &planned);
         changed.keep(&other, limits, &["c-1".to_owned()]);
@@ -371,9 +393,9 @@ mod tests {
     #[test]
     fn the_record_says_how_much_and_why_not() {
         let resize = action("a-1", memory(64));
-        let done = kept(&resize, (Nanos::from_secs(3), Nanos::ZERO), Ok(Done::default()));
+        let done = kept(&resize, (Nanos::from_secs(3), Nanos::ZERO), Ok(ActionResult::default()));
         assert_eq!((done.act.as_str(), done.at_s, done.failed), ("resize to 64 MiB", 3.0, None));
-        let not = kept(&resize, (Nanos::ZERO, Nanos::ZERO), Err(NotDone::Unable("limit")));
+        let not = kept(&resize, (Nanos::ZERO, Nanos::ZERO), Err(ActionFailure::Unable("limit")));
         assert_eq!(not.failed.as_deref(), Some("platform cannot limit it"));
         let busy =
             Fault::Unit { unit: "a-1".to_owned(), act: "limit".to_owned(), source: "it is busy".into() };

@@ -11,10 +11,10 @@ use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
-pub use barograph_record::Most;
-use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
+pub use barograph_record::LoadLimit;
+use barograph_spec::{Ability, ActionKind, ActionPlan, Plan, Refusal, Refusals};
 pub use barograph_workload::Machine;
-use barograph_workload::topology::{Part, Topology, Work};
+use barograph_workload::topology::{Part, PartWork, Topology};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
 use crate::actions::scalable;
@@ -29,7 +29,7 @@ pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
 
 /// A plan that passed the check, with everything derived from it.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedPlan {
     /// The plan with all bounds, workers, connections and the profile filled in.
     pub plan: Plan,
     /// Values of the plan that the check decided.
@@ -43,7 +43,7 @@ pub struct Checked {
     /// Notes for the user, in sentences.
     pub notes: Vec<String>,
     /// Reason for the highest level of the plan.
-    pub most: Most,
+    pub most: LoadLimit,
     /// Largest number of users that fit, for changes while the load is on.
     pub most_users: u32,
 }
@@ -61,14 +61,14 @@ pub enum Target {
 }
 
 /// Checks a plan against the workload and this machine.
-pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<Checked, Refused> {
+pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<CheckedPlan, Refusals> {
     let mut plan = plan.clone();
     let mut refusals = Vec::new();
     if plan.profile.is_empty() {
         plan.profile = workload.profiles().first().map_or_else(String::new, |name| (*name).to_owned());
     }
     if workload.profile(&plan.profile).is_none() {
-        let wrong = Wrong {
+        let wrong = WrongValue {
             key: "profile",
             value: format!("{:?}", plan.profile),
             allowed: format!("one of {}", workload.profiles().join(", ")),
@@ -80,7 +80,7 @@ pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<C
         Ok(target) => target,
         Err(wrong) => {
             refusals.push(wrong);
-            return Err(Refused(refusals));
+            return Err(Refusals(refusals));
         }
     };
     let sets = workload.application().and_then(Application::data_sets);
@@ -99,11 +99,11 @@ pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<C
         Err(mut wrong) => {
             plan.place(&wrong.key).clone_into(&mut wrong.place);
             refusals.push(wrong);
-            return Err(Refused(refusals));
+            return Err(Refusals(refusals));
         }
     };
-    let (most, open) = (Most::Plan, None);
-    let checking = Checking { plan, workload, target, data, open, machine, refusals, notes, most };
+    let (most, open) = (LoadLimit::Plan, None);
+    let checking = PlanCheck { plan, workload, target, data, open, machine, refusals, notes, most };
     checking.all()
 }
 
@@ -112,7 +112,7 @@ fn target(plan: &Plan, workload: &dyn Workload) -> Result<Target, Refusal> {
         (Some(url), _, _) => Ok(Target::There { url: url.clone() }),
         (None, Some(url), _) => Ok(Target::There { url: url.to_owned() }),
         (None, None, Some(_)) => Ok(Target::Deployed),
-        (None, None, None) => Err(Wrong {
+        (None, None, None) => Err(WrongValue {
             key: "target.url",
             value: "nothing".to_owned(),
             allowed: format!("a URL: workload {} makes no application of its own", workload.name()),
@@ -123,14 +123,14 @@ fn target(plan: &Plan, workload: &dyn Workload) -> Result<Target, Refusal> {
 }
 
 /// An impossible value of the plan.
-struct Wrong {
+struct WrongValue {
     key: &'static str,
     value: String,
     allowed: String,
     remedy: String,
 }
 
-impl Wrong {
+impl WrongValue {
     fn at(self, plan: &Plan) -> Refusal {
         Refusal {
             place: plan.place(self.key).to_owned(),
@@ -147,20 +147,20 @@ fn key_of_actions(plan: &Plan) -> &'static str {
     if plan.places.contains_key("faults") { "faults" } else { "actions" }
 }
 
-fn no_such_unit(key: &'static str, unit: &str, allowed: String) -> Wrong {
+fn no_such_unit(key: &'static str, unit: &str, allowed: String) -> WrongValue {
     let remedy = "name a part that is deployed, as `barograph check` shows it".to_owned();
-    Wrong { key, value: format!("{unit:?}"), allowed, remedy }
+    WrongValue { key, value: format!("{unit:?}"), allowed, remedy }
 }
 
 /// Actions of a plan on parts that do not exist.
-fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<Wrong> {
-    let serve: Vec<&Part> = parts.filter(|part| matches!(part.work, Work::Service(_))).collect();
+fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<WrongValue> {
+    let serve: Vec<&Part> = parts.filter(|part| matches!(part.work, PartWork::Service(_))).collect();
     let names: Vec<&str> = serve.iter().map(|part| part.name.as_str()).collect();
     let tiers = scalable(&serve);
     let key = key_of_actions(plan);
     let wrong = |action: &ActionPlan| match action.act {
-        Act::Heal => None,
-        Act::Scale(count) => unscalable(key, &action.unit, count, &tiers),
+        ActionKind::Heal => None,
+        ActionKind::Scale(count) => unscalable(key, &action.unit, count, &tiers),
         _ if names.contains(&action.unit.as_str()) => None,
         _ => Some(no_such_unit(key, &action.unit, format!("one of {}", names.join(", ")))),
     };
@@ -168,7 +168,7 @@ fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<
 }
 
 /// Why a tier cannot have this number of running nodes.
-fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<Wrong> {
+fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<WrongValue> {
     let Some(nodes) = tiers.get(unit) else {
         let several = "several nodes behind a balancer or web server";
         let allowed = match &tiers.keys().copied().collect::<Vec<_>>()[..] {
@@ -176,9 +176,9 @@ fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, 
             tiers => format!("a tier of {several} for act \"scale\": {}", tiers.join(", ")),
         };
         let remedy = "leave it out, or scale a tier that has them".to_owned();
-        return Some(Wrong { key, value: format!("{unit:?}"), allowed, remedy });
+        return Some(WrongValue { key, value: format!("{unit:?}"), allowed, remedy });
     };
-    (count > *nodes).then(|| Wrong {
+    (count > *nodes).then(|| WrongValue {
         key,
         value: format!("scale to {count}"),
         allowed: format!("1 to {nodes} nodes of {unit}, all of which are deployed when the run begins"),
@@ -187,7 +187,7 @@ fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, 
 }
 
 /// A check in progress: the plan as far as it is resolved, and the results so far.
-struct Checking<'a> {
+struct PlanCheck<'a> {
     plan: Plan,
     workload: &'a dyn Workload,
     target: Target,
@@ -196,11 +196,11 @@ struct Checking<'a> {
     machine: Machine,
     refusals: Vec<Refusal>,
     notes: Vec<String>,
-    most: Most,
+    most: LoadLimit,
 }
 
-impl<'a> Checking<'a> {
-    fn all(mut self) -> Result<Checked, Refused> {
+impl<'a> PlanCheck<'a> {
+    fn all(mut self) -> Result<CheckedPlan, Refusals> {
         self.open_loop();
         let users = self.most_load();
         self.connections(users);
@@ -226,7 +226,7 @@ impl<'a> Checking<'a> {
         self.end()
     }
 
-    fn refuse(&mut self, wrong: Wrong) {
+    fn refuse(&mut self, wrong: WrongValue) {
         self.refusals.push(wrong.at(&self.plan));
     }
 
@@ -242,7 +242,7 @@ impl<'a> Checking<'a> {
         let port = self.plan.target.port;
         let fronts = self.topology().map_or(0, |topology| topology.fronts.len());
         if port != 0 && fronts > 1 {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "target.port",
                 value: port.to_string(),
                 allowed: format!("0 for an application that answers at {fronts} addresses"),
@@ -254,7 +254,7 @@ impl<'a> Checking<'a> {
             return;
         }
         if let Err(why) = TcpListener::bind(("127.0.0.1", port)) {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "target.port",
                 value: port.to_string(),
                 allowed: format!("a free port, or 0 for any; this one cannot be had ({why})"),
@@ -273,7 +273,7 @@ impl<'a> Checking<'a> {
         let value = self.plan.data.dir.display().to_string();
         if let Some(free) = self.machine.free_bytes.filter(|free| *free < needed) {
             let (needed, free) = (needed as f64 / 1e9, free as f64 / 1e9);
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "data.dir",
                 value: value.clone(),
                 allowed: format!("a folder with {needed:.3} GB free; there are {free:.3} GB"),
@@ -284,7 +284,7 @@ impl<'a> Checking<'a> {
         // An empty folder is used; a folder with other content is neither used nor removed.
         if std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) {
             let dir = dir.display();
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "data.dir",
                 value,
                 allowed: format!("a folder in which `{dir}` is a whole data set, or absent"),
@@ -309,12 +309,14 @@ impl<'a> Checking<'a> {
             let allowed = format!("no {key} for a target that is there already");
             return self.refuse(no_such_unit(key, &first.unit, allowed));
         };
-        let carried = |act: &Act| matches!(act, Act::Move | Act::Snapshot(_) | Act::Restore(_));
+        let carried = |act: &ActionKind| {
+            matches!(act, ActionKind::Move | ActionKind::Snapshot(_) | ActionKind::Restore(_))
+        };
         if let Some(action) = actions.iter().find(|action| carried(&action.act))
             && deploy::shares_files(&topology)
         {
             let name = action.act.name();
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key,
                 value: format!("{name:?}"),
                 allowed: "moves and snapshots of hosts that share no folder of this machine; parts of this plan use one"
@@ -356,7 +358,7 @@ impl<'a> Checking<'a> {
         let profile = workload.profile(&self.plan.profile);
         let rules = profile.and_then(|profile| profile.check(measures, ops).err()).map(|why| why.to_string());
         for why in wrong.into_iter().chain(rules) {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "workload",
                 value: format!("{:?}", workload.name()),
                 allowed: format!("a workload whose measures and rules are possible; this one declares {why}"),
@@ -365,13 +367,13 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn end(self) -> Result<Checked, Refused> {
+    fn end(self) -> Result<CheckedPlan, Refusals> {
         if !self.refusals.is_empty() {
-            return Err(Refused(self.refusals));
+            return Err(Refusals(self.refusals));
         }
         let (decisions, most_users) = (self.decisions(), self.most_users());
-        let Checking { plan, target, data, open, notes, most, .. } = self;
-        Ok(Checked { plan, decisions, target, data, open, notes, most, most_users })
+        let PlanCheck { plan, target, data, open, notes, most, .. } = self;
+        Ok(CheckedPlan { plan, decisions, target, data, open, notes, most, most_users })
     }
 
     /// Values that the plan left open and the check decided.
@@ -405,7 +407,7 @@ pub(crate) fn comments(decisions: &Decisions, prefix: &str) -> String {
 /// First line of the comments with decisions.
 pub(crate) const DECIDED: &str = "\n# decided on this machine\n";
 
-impl Checked {
+impl CheckedPlan {
     /// Returns the plan of this load as TOML with every default filled in, and decisions as comments.
     #[must_use]
     pub fn text(&self) -> String {

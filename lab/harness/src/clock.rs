@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use barograph_model::Nanos;
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 
 use crate::HarnessError;
-use crate::probes::{Accounts, Own};
+use crate::probes::{Accounts, KernelAccounts};
 
 /// Longest time between reading both clocks; beyond it they are read again. A process held for a tenth of a
 /// second between the two would look like a wall clock that was set.
@@ -18,7 +18,7 @@ const LOOKS: usize = 10;
 
 /// Readings of both clocks at about the same moment.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct ClockReading {
     /// Monotonic time before the wall clock was read.
     before: Instant,
     wall: SystemTime,
@@ -26,11 +26,11 @@ struct Look {
     took: Duration,
 }
 
-impl Look {
+impl ClockReading {
     fn now() -> Self {
         let before = Instant::now();
         let wall = SystemTime::now();
-        Look { before, wall, took: before.elapsed() }
+        ClockReading { before, wall, took: before.elapsed() }
     }
 
     /// Returns the first reading that was quick enough, or the quickest of several.
@@ -55,29 +55,29 @@ impl Look {
 }
 
 /// Clocks and accounts of the machine of a run. Tests use a simulated one.
-pub(crate) trait Ground: Send + Sync {
+pub(crate) trait HostView: Send + Sync {
     /// Returns the time since the run began.
     fn now(&self) -> Nanos;
     /// Returns the seconds by which the wall clock gained on the monotonic clock since the run began.
     fn wall_ahead_s(&self) -> f64;
     /// Waits for `span`.
-    fn sleep(&self, span: Nanos) -> Later<'_, ()>;
+    fn sleep(&self, span: Nanos) -> BoxFuture<'_, ()>;
     /// Returns the accounts of the host and of this process.
     fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError>;
 }
 
 /// Time since the start of the run.
 #[derive(Clone)]
-pub(crate) struct RunClock(Arc<dyn Ground>);
+pub(crate) struct RunClock(Arc<dyn HostView>);
 
 impl RunClock {
     /// Starts on the clocks of this machine.
     pub(crate) fn start() -> Self {
-        let look = Look::closest(Look::now);
-        RunClock::of(Real { began: look.at(), wall: look.wall })
+        let look = ClockReading::closest(ClockReading::now);
+        RunClock::of(RealHost { began: look.at(), wall: look.wall })
     }
 
-    pub(crate) fn of(ground: impl Ground + 'static) -> Self {
+    pub(crate) fn of(ground: impl HostView + 'static) -> Self {
         RunClock(Arc::new(ground))
     }
 
@@ -107,26 +107,26 @@ impl RunClock {
 }
 
 /// The clocks of this machine.
-struct Real {
+struct RealHost {
     began: Instant,
     wall: SystemTime,
 }
 
-impl Ground for Real {
+impl HostView for RealHost {
     fn now(&self) -> Nanos {
         Nanos::from(self.began.elapsed())
     }
 
-    fn sleep(&self, span: Nanos) -> Later<'_, ()> {
+    fn sleep(&self, span: Nanos) -> BoxFuture<'_, ()> {
         Box::pin(tokio::time::sleep(span.into()))
     }
 
     fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError> {
-        Ok(Box::new(Own::new()?))
+        Ok(Box::new(KernelAccounts::new()?))
     }
 
     fn wall_ahead_s(&self) -> f64 {
-        let look = Look::closest(Look::now);
+        let look = ClockReading::closest(ClockReading::now);
         let wall = match look.wall.duration_since(self.wall) {
             Ok(on) => on.as_secs_f64(),
             Err(back) => -back.duration().as_secs_f64(),
@@ -144,9 +144,9 @@ mod tests {
     fn taken(ms: &[u64]) -> (u64, usize) {
         let (before, wall) = (Instant::now(), SystemTime::UNIX_EPOCH);
         let mut looks = 0;
-        let best = Look::closest(|| {
+        let best = ClockReading::closest(|| {
             looks += 1;
-            Look { before, wall, took: Duration::from_millis(ms[looks - 1]) }
+            ClockReading { before, wall, took: Duration::from_millis(ms[looks - 1]) }
         });
         (u64::try_from(best.took.as_millis()).unwrap(), looks)
     }
@@ -160,8 +160,11 @@ mod tests {
 
     #[test]
     fn the_monotonic_clock_is_that_of_the_middle() {
-        let look =
-            Look { before: Instant::now(), wall: SystemTime::UNIX_EPOCH, took: Duration::from_millis(4) };
+        let look = ClockReading {
+            before: Instant::now(),
+            wall: SystemTime::UNIX_EPOCH,
+            took: Duration::from_millis(4),
+        };
         assert_eq!(look.at().duration_since(look.before), Duration::from_millis(2));
     }
 }

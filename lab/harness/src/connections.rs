@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Counts the open sockets of this process. `None` if the kernel does not list them.
 pub(crate) fn open() -> Option<u64> {
-    let tables = Tables::read()?;
+    let tables = FileTables::read()?;
     // A thread that has ended meanwhile has nothing open.
     let others = tables.others.iter().filter_map(|table| sockets(table)).sum::<u64>();
     Some(sockets(Path::new(OWN))? + others)
@@ -14,7 +14,7 @@ pub(crate) fn open() -> Option<u64> {
 
 /// Counts the open files of this process. `None` on kernels before 6.2, where counting means listing them.
 pub(crate) fn files() -> Option<u64> {
-    let tables = Tables::read()?;
+    let tables = FileTables::read()?;
     let size = |table: &Path| fs::metadata(table).ok().map(|table| table.len());
     let own = size(Path::new(OWN)).filter(|files| *files > 0)?;
     // The marker is not counted.
@@ -29,21 +29,21 @@ const OWN: &str = "/proc/thread-self/fd";
 /// A thread may have its own table; a table shared by several threads must be counted once. A file opened
 /// here is the marker: only tables shared with this thread show it. Other threads are assumed to have one
 /// table each, as the engine creates them.
-struct Tables {
+struct FileTables {
     /// Tables other than this thread's.
     others: Vec<PathBuf>,
     /// Open as long as tables are counted, so that its number is not reused.
     _mark: File,
 }
 
-impl Tables {
+impl FileTables {
     fn read() -> Option<Self> {
         let mark = File::open("/proc/self/stat").ok()?;
         let number = mark.as_raw_fd().to_string();
         let own = fs::read_link(Path::new(OWN).join(&number)).ok()?;
         let tables = fs::read_dir("/proc/self/task").ok()?.flatten().map(|task| task.path().join("fd"));
         let is_other = |table: &PathBuf| fs::read_link(table.join(&number)).map_or(true, |link| link != own);
-        Some(Tables { others: tables.filter(is_other).collect(), _mark: mark })
+        Some(FileTables { others: tables.filter(is_other).collect(), _mark: mark })
     }
 }
 

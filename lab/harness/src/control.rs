@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_model::Level;
-use barograph_record::KeptUnit;
+use barograph_record::UnitRecord;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use listen::{Asked, Listening};
+pub(crate) use listen::{ControlListener, ReceivedCommand};
 
 /// Folder of the socket, in the folder of a run.
 pub(crate) const FOLDER: &str = "control";
@@ -38,7 +38,7 @@ pub enum Command {
         /// The new level.
         level: Level,
         /// Expected unit of the level; a load of another unit refuses.
-        unit: Option<KeptUnit>,
+        unit: Option<UnitRecord>,
         /// Seconds over which the level changes.
         over_s: f64,
     },
@@ -51,11 +51,11 @@ pub enum Command {
 /// A command as written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct CommandLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    level: Option<Written>,
+    level: Option<LevelText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    unit: Option<KeptUnit>,
+    unit: Option<UnitRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     over_s: Option<f64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -66,7 +66,7 @@ struct Line {
 
 /// A level as written.
 #[derive(Serialize, Deserialize)]
-struct Written(#[serde(with = "barograph_record::level")] Level);
+struct LevelText(#[serde(with = "barograph_record::level")] Level);
 
 /// Longest change of the load in seconds: a day.
 const LONGEST_S: f64 = 86_400.0;
@@ -75,13 +75,13 @@ impl Command {
     /// Returns the command as a line of JSON without line end.
     #[must_use]
     pub fn line(&self) -> String {
-        let empty = Line { level: None, unit: None, over_s: None, status: false, stop: false };
+        let empty = CommandLine { level: None, unit: None, over_s: None, status: false, stop: false };
         let line = match *self {
             Command::Level { level, unit, over_s } => {
-                Line { level: Some(Written(level)), unit, over_s: Some(over_s), ..empty }
+                CommandLine { level: Some(LevelText(level)), unit, over_s: Some(over_s), ..empty }
             }
-            Command::Status => Line { status: true, ..empty },
-            Command::Stop => Line { stop: true, ..empty },
+            Command::Status => CommandLine { status: true, ..empty },
+            Command::Stop => CommandLine { stop: true, ..empty },
         };
         serde_json::to_string(&line).expect("numbers and words are JSON")
     }
@@ -90,18 +90,22 @@ impl Command {
     pub fn read(line: &str) -> Result<Self, String> {
         const ALLOWED: &str =
             "allowed: {\"level\": 500, \"over_s\": 10}, {\"status\": true} or {\"stop\": true}";
-        let line: Line =
+        let line: CommandLine =
             serde_json::from_str(line).map_err(|why| format!("not a command ({why}); {ALLOWED}"))?;
         match line {
-            Line { level: Some(Written(level)), unit, over_s, status: false, stop: false } => {
+            CommandLine { level: Some(LevelText(level)), unit, over_s, status: false, stop: false } => {
                 let over_s = over_s.unwrap_or(0.0);
                 if !(0.0..=LONGEST_S).contains(&over_s) {
                     return Err(format!("over_s = {over_s}; allowed: 0 to {LONGEST_S}"));
                 }
                 Ok(Command::Level { level, unit, over_s })
             }
-            Line { level: None, unit: None, over_s: None, status: true, stop: false } => Ok(Command::Status),
-            Line { level: None, unit: None, over_s: None, status: false, stop: true } => Ok(Command::Stop),
+            CommandLine { level: None, unit: None, over_s: None, status: true, stop: false } => {
+                Ok(Command::Status)
+            }
+            CommandLine { level: None, unit: None, over_s: None, status: false, stop: true } => {
+                Ok(Command::Stop)
+            }
             _ => Err(format!("not one command; {ALLOWED}")),
         }
     }
@@ -132,7 +136,7 @@ pub struct Status {
     /// Name of the phase.
     pub phase: String,
     /// Unit of the level.
-    pub unit: KeptUnit,
+    pub unit: UnitRecord,
     /// The level asked for.
     #[serde(with = "barograph_record::level")]
     pub level: Level,
@@ -201,7 +205,7 @@ pub fn ask(run_dir: &Path, command: &Command) -> Result<Reply, ControlError> {
     let run = || run_dir.to_owned();
     let broken = |why| ControlError::Broken { run: run(), why };
     let folder =
-        Folder::open(&run_dir.join(FOLDER)).map_err(|why| ControlError::NoLoad { run: run(), why })?;
+        SocketFolder::open(&run_dir.join(FOLDER)).map_err(|why| ControlError::NoLoad { run: run(), why })?;
     let mut stream =
         UnixStream::connect(folder.socket()).map_err(|why| ControlError::NoLoad { run: run(), why })?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
@@ -215,11 +219,11 @@ pub fn ask(run_dir: &Path, command: &Command) -> Result<Reply, ControlError> {
 
 /// Open folder of a socket. The path of a socket is limited to about a hundred bytes; through an open folder
 /// it is short wherever the folder is.
-pub(crate) struct Folder(File);
+pub(crate) struct SocketFolder(File);
 
-impl Folder {
+impl SocketFolder {
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
-        File::open(path).map(Folder)
+        File::open(path).map(SocketFolder)
     }
 
     pub(crate) fn socket(&self) -> PathBuf {

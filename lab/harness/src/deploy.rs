@@ -1,23 +1,23 @@
 //! The deploy phase: a site of the plan's platform and on it every part of the topology, ready for use.
 
-mod deployed;
+mod deployment;
 mod drivers;
 mod kept;
-mod place;
+mod placement;
 mod planned;
 mod recipe;
 mod start;
 mod stored;
 
-pub(crate) use place::link;
+pub(crate) use placement::link;
 
-pub(crate) use deployed::{Deployed, Hold, Started};
+pub(crate) use deployment::{Deployment, PauseAction, StartedPart};
 pub use stored::outlook;
 
 pub(crate) use drivers::{
     TIER as DRIVERS, count as drivers_apart, parts as drivers, waiting as waiting_drivers,
 };
-pub use planned::{Planned, outline, plan_of_all, planned};
+pub use planned::{PlannedApplication, outline, plan_of_all, planned};
 pub(crate) use planned::{application_of, topology_of};
 
 use std::fs::OpenOptions;
@@ -26,9 +26,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use barograph_model::{Nanos, Phase};
-use barograph_platform::{Ability, DiskSpec, Limits, Missing, Platform, SiteSpec};
+use barograph_platform::{Ability, DiskSpec, Limits, MissingRequirement, Platform, SiteSpec};
 use barograph_spec::Plan;
-use barograph_workload::topology::{self, Topology, Value, Work};
+use barograph_workload::topology::{self, PartWork, Topology, Value};
 
 use crate::HarnessError;
 use crate::fleet::Token;
@@ -52,10 +52,10 @@ pub(crate) fn platform<'p>(
 
 /// Programs, kernel features and rights that a deployment needs and that are missing, each with a remedy.
 /// Nothing is created. The list is empty if nothing is deployed.
-pub async fn missing(planned: &[Planned<'_>], platform: &dyn Platform) -> Vec<Missing> {
+pub async fn missing(planned: &[PlannedApplication<'_>], platform: &dyn Platform) -> Vec<MissingRequirement> {
     let Some(plan) = planned.first().map(|first| first.plan) else { return Vec::new() };
     let services = topology::services(planned::parts(planned));
-    let mut all: Vec<Missing> = services.iter().filter_map(|service| service.missing()).collect();
+    let mut all: Vec<MissingRequirement> = services.iter().filter_map(|service| service.missing()).collect();
     let nowhere = Path::new("/nonexistent");
     let mut spec =
         SiteSpec { id: "check".to_owned(), ..site_spec(planned, plan, platform, (nowhere, nowhere)) };
@@ -75,7 +75,7 @@ pub async fn missing(planned: &[Planned<'_>], platform: &dyn Platform) -> Vec<Mi
 
 /// The site of the whole deployment, without a name. `plan` has the keys shared by all loads.
 fn site_spec(
-    planned: &[Planned<'_>],
+    planned: &[PlannedApplication<'_>],
     plan: &Plan,
     platform: &dyn Platform,
     (folder, common): (&Path, &Path),
@@ -90,7 +90,7 @@ fn site_spec(
             host.limits = Limits::default();
         }
     }
-    let of = |planned: &Planned<'_>| shares_files(&planned.topology);
+    let of = |planned: &PlannedApplication<'_>| shares_files(&planned.topology);
     let mut shared: Vec<_> = planned.iter().flat_map(|planned| planned.topology.shared.clone()).collect();
     shared.sort();
     shared.dedup();
@@ -114,14 +114,14 @@ pub(crate) fn shares_files(topology: &Topology) -> bool {
 }
 
 /// File systems of their own, for parts that serve.
-fn disks(planned: &Planned<'_>) -> Vec<DiskSpec> {
-    let parts = planned.topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
+fn disks(planned: &PlannedApplication<'_>) -> Vec<DiskSpec> {
+    let parts = planned.topology.parts.iter().filter(|part| matches!(part.work, PartWork::Service(_)));
     let sized = parts.filter_map(|part| Some((part, crate::check::disk_mib(planned.plan, part)?)));
     sized.map(|(part, mib)| DiskSpec { unit: part.name.clone(), bytes: mib << 20 }).collect()
 }
 
 /// Settings for single kinds of platforms; the others ignore them.
-fn options(planned: &[Planned<'_>], plan: &Plan) -> Vec<(String, String)> {
+fn options(planned: &[PlannedApplication<'_>], plan: &Plan) -> Vec<(String, String)> {
     let deploy = &plan.deploy;
     let floating = planned.iter().filter_map(|planned| planned.topology.floating.as_ref());
     let floating: Vec<&str> = floating.map(|floating| floating.name.as_str()).collect();
@@ -136,14 +136,14 @@ fn options(planned: &[Planned<'_>], plan: &Plan) -> Vec<(String, String)> {
 
 /// Creates everything: one application after another, and drivers that are units. On failure, `made` holds
 /// what was created so far.
-pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Result<(), HarnessError> {
+pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployment>) -> Result<(), HarnessError> {
     let loads = run.loads.clone();
     let planned = planned(&loads);
     if planned.is_empty() {
         return Ok(());
     }
     let platform = platform(run.world.platforms, &run.plan)?;
-    let services = planned::parts(&planned).filter(|part| matches!(part.work, Work::Service(_))).count();
+    let services = planned::parts(&planned).filter(|part| matches!(part.work, PartWork::Service(_))).count();
     let about = match services {
         1 => format!("one service on platform {}", platform.name()),
         n => format!("{n} services on platform {}", platform.name()),
@@ -157,7 +157,7 @@ pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Re
     }
     let token = make_token(run, &common)?;
     let spec = SiteSpec {
-        id: place::site_id(&run.world.id),
+        id: placement::site_id(&run.world.id),
         ..site_spec(&planned, &run.plan, platform, (&folder, &common))
     };
     let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
@@ -167,9 +167,10 @@ pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Re
     };
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
-    let placing = place::Placing { run: &*run, site: site.as_ref(), folder: &folder, common: &common };
+    let placing =
+        placement::PartPlacement { run: &*run, site: site.as_ref(), folder: &folder, common: &common };
     let (placed, targets) = placing.place(&planned)?;
-    let deployed = made.insert(Deployed::new(site, targets, token));
+    let deployed = made.insert(Deployment::new(site, targets, token));
     let mut snapshots = Vec::new();
     for (each, mut parts) in planned.iter().zip(placed) {
         if platform.has(Ability::Machines) {
@@ -189,8 +190,8 @@ pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Re
 /// Waits until an application answers through its front.
 async fn answers(
     run: &mut Run<'_>,
-    planned: &Planned<'_>,
-    deployed: &Deployed,
+    planned: &PlannedApplication<'_>,
+    deployed: &Deployment,
     begun: Nanos,
 ) -> Result<(), HarnessError> {
     let Some((application, load)) = planned.application.zip(planned.load) else { return Ok(()) };
@@ -242,35 +243,38 @@ fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessErro
 mod tests {
     use std::sync::Mutex;
 
-    use barograph_platform::{Facts, Fault, Later, Ledger, LedgerError, PlatformKind, Site, Swept};
+    use barograph_platform::{BoxFuture, Facts, Fault, Ledger, LedgerError, PlatformKind, Site, SweepResult};
 
     use super::*;
     use crate::testing::TestWorkload;
 
     /// A platform that records the limits of the requested hosts and creates nothing.
     #[derive(Default)]
-    struct Looking {
+    struct InspectedPlatform {
         abilities: &'static [Ability],
         limits_hosts_as_units: bool,
         asked: Mutex<Vec<Limits>>,
     }
 
-    impl Platform for Looking {
+    impl Platform for InspectedPlatform {
         fn kind(&self) -> PlatformKind {
             PlatformKind { name: "looking", abilities: self.abilities }
         }
         fn limits_hosts_as_units(&self) -> bool {
             self.limits_hosts_as_units
         }
-        fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+        fn preflight<'a>(
+            &'a self,
+            site: &'a SiteSpec,
+        ) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
             let limits = site.hosts.iter().map(|host| host.limits.clone());
             self.asked.lock().unwrap().extend(limits);
             Box::pin(async { Ok(Facts::new()) })
         }
-        fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+        fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
             unreachable!("nothing is made")
         }
-        fn sweep<'a>(&'a self, _: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+        fn sweep<'a>(&'a self, _: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
             unreachable!("nothing is left")
         }
     }
@@ -283,10 +287,10 @@ mod tests {
         let limits = Limits { cpus: Some(0.5), ..Limits::default() };
         topology.parts[0].limits = limits.clone();
         let application: Option<&dyn barograph_workload::Application> = Some(&workload);
-        let planned = [Planned { load: Some(0), plan: &plan, application, data: None, topology }];
-        let machines = Looking { abilities: &[Ability::Machines], ..Looking::default() };
-        let groups = Looking { limits_hosts_as_units: true, ..Looking::default() };
-        let others = Looking::default();
+        let planned = [PlannedApplication { load: Some(0), plan: &plan, application, data: None, topology }];
+        let machines = InspectedPlatform { abilities: &[Ability::Machines], ..InspectedPlatform::default() };
+        let groups = InspectedPlatform { limits_hosts_as_units: true, ..InspectedPlatform::default() };
+        let others = InspectedPlatform::default();
         for (platform, wanted) in [(&machines, &limits), (&groups, &limits), (&others, &Limits::default())] {
             missing(&planned, platform).await;
             assert_eq!(*platform.asked.lock().unwrap(), std::slice::from_ref(wanted));

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use barograph_engine::EngineError;
-use barograph_platform::{Ended, Fault, LedgerError, LogTail, Missing, Side};
+use barograph_platform::{Fault, LedgerError, LogTail, MissingRequirement, Side, UnitExit};
 use barograph_record::{ExitCode, RecordError};
-use barograph_spec::Refused;
+use barograph_spec::Refusals;
 use barograph_workload::LoadError;
 
 /// An error that ended a run early.
@@ -14,10 +14,10 @@ use barograph_workload::LoadError;
 pub enum HarnessError {
     /// The plan asks for something impossible.
     #[error("the plan cannot be run\n{0}")]
-    Refused(Refused),
+    Refused(Refusals),
     /// Something must be installed or allowed first.
     #[error("this machine is not ready for the plan")]
-    Missing(#[source] Missing),
+    Missing(#[source] MissingRequirement),
     /// A unit could not be created or controlled.
     #[error("run a unit of the deployment")]
     Platform(#[source] Fault),
@@ -132,7 +132,7 @@ pub enum HarnessError {
         /// `the application`, or the name of its part.
         what: String,
         /// Its exit status.
-        ended: Ended,
+        ended: UnitExit,
         /// Last lines of its log.
         log: LogTail,
     },
@@ -223,7 +223,7 @@ macro_rules! from {
 }
 
 from! {
-    Refused => Refused,
+    Refusals => Refused,
     Fault => Platform,
     LedgerError => Ledger,
     RecordError => Record,

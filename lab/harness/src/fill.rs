@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex};
 
 use barograph_model::Phase;
 use barograph_model::words::count;
-use barograph_platform::{OnLine, Thing};
+use barograph_platform::{OnLine, Resource};
 use barograph_record::{Count, Entry, Fill};
 use barograph_workload::{
     Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadJob, OnProgress, Workload,
 };
 
-use crate::deploy::Deployed;
+use crate::deploy::Deployment;
 use crate::run::{CheckedLoad, Run};
-use crate::{HarnessError, Progress, drive};
+use crate::{HarnessError, Progress, load_phase};
 
 /// Interval between progress updates on the screen.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// Reports of the job so far.
 #[derive(Default)]
-struct Said {
+struct JobReport {
     progress: Option<FillProgress>,
     filled: Option<Box<Fill>>,
 }
@@ -55,7 +55,7 @@ async fn fill_afresh(
     name.push(format!(".{}.part", run.world.id));
     let part = dir.with_file_name(name);
     let path = std::path::absolute(&part).unwrap_or_else(|_| part.clone());
-    let entry = run.ledger.will(Thing::Directory { path })?;
+    let entry = run.ledger.will(Resource::Directory { path })?;
     let filled = run_job(run, (at, sets), (data, &part)).await?;
     match std::fs::rename(&part, dir) {
         Ok(()) => run.ledger.removed(entry)?,
@@ -74,7 +74,7 @@ async fn run_job(
     let CheckedLoad { checked, workload } = run.loads[at].clone();
     let job = Job { plan: &checked.plan, data: Some(data), log: run.file_of(at, "fill.log") };
     let unit = sets.fill_unit(data, dir, &job);
-    let said: Arc<Mutex<Said>> = Arc::default();
+    let said: Arc<Mutex<JobReport>> = Arc::default();
     let on_line = listener(workload, Arc::clone(&said));
     let stop = run.world.stop.clone();
     let home = stop.or(run.home()).await??;
@@ -103,7 +103,7 @@ async fn run_job(
 }
 
 /// Keeps the newest line of each kind, so that the last one is never lost.
-fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
+fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<JobReport>>) -> OnLine {
     Arc::new(move |line: &str| {
         let sets = workload.application().and_then(Application::data_sets);
         let heard = sets.and_then(|sets| sets.fill_line(line));
@@ -120,7 +120,7 @@ fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
 pub(crate) async fn prepare(
     run: &mut Run<'_>,
     at: usize,
-    app: Option<&Deployed>,
+    app: Option<&Deployment>,
     url: &str,
 ) -> Result<(), HarnessError> {
     let CheckedLoad { checked, workload } = run.loads[at].clone();
@@ -138,7 +138,7 @@ pub(crate) async fn prepare(
     run.phase(Phase::Fill, &about)?;
     let begun_s = run.clock.at_s();
     let stop = run.world.stop.clone();
-    let mut gone = std::pin::pin!(drive::gone(app));
+    let mut gone = std::pin::pin!(load_phase::gone(app));
     let mut show = tokio::time::interval(SHOW_EVERY);
     let mut filled = loop {
         tokio::select! {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_closing_line_is_kept_however_many_lines_come() {
-        let said: Arc<Mutex<Said>> = Arc::default();
+        let said: Arc<Mutex<JobReport>> = Arc::default();
         let on_line = listener(Arc::new(TestWorkload::default()), Arc::clone(&said));
         for n in 0..10_000 {
             on_line(&n.to_string());

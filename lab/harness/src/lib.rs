@@ -2,7 +2,7 @@
 //!
 //! [`run`] calls them in order. Whatever happens in a phase, everything that was created is removed and
 //! everything measured is kept: every phase has entries in the record at its start and end, and intervals are
-//! appended as they end. The harness names no workload and no platform; it gets them in a [`World`].
+//! appended as they end. The harness names no workload and no platform; it gets them in a [`RunContext`].
 
 mod actions;
 mod check;
@@ -11,11 +11,10 @@ mod connections;
 pub mod control;
 mod deploy;
 mod disk;
-mod drive;
 mod error;
 mod fill;
 pub mod fleet;
-mod hold;
+mod load_phase;
 mod outside;
 mod parts;
 mod probes;
@@ -24,14 +23,15 @@ mod screen;
 mod snapshots;
 mod statistics;
 mod stop;
+mod strategy;
 #[cfg(test)]
 mod testing;
 mod verdict;
 
-pub use check::{Checked, Machine, Most, Target, check, check_all};
-pub use deploy::{Planned, missing, outline, outlook, plan_of_all, planned};
+pub use check::{CheckedPlan, LoadLimit, Machine, Target, check, check_all};
+pub use deploy::{PlannedApplication, missing, outline, outlook, plan_of_all, planned};
 pub use error::HarnessError;
-pub use run::{CheckedLoad, Finished, World, run, sweep};
-pub use screen::{Live, Progress, Screen};
+pub use run::{CheckedLoad, RunContext, RunResult, run, sweep};
+pub use screen::{IntervalContext, Progress, Screen};
 pub use snapshots::{RemovedSnapshots, remove_snapshots};
 pub use stop::{Stop, StopHandle};

@@ -5,20 +5,20 @@ use std::net::{ToSocketAddrs, UdpSocket};
 use barograph_model::Share;
 use barograph_probe::HostRates;
 use barograph_record::ProbeRow;
-use barograph_stats::judge::host::{HostUse, Known};
+use barograph_stats::judge::host::{HostFigure, HostUse};
 
-use crate::deploy::{self, Deployed};
+use crate::deploy::{self, Deployment};
 
 /// Whether the run's own CPU time can be separated from that of others; the error is the reason.
-pub(crate) type Apart = Result<(), String>;
+pub(crate) type Separability = Result<(), String>;
 
 /// Checks whether the run's own CPU time can be separated. `there` are the URLs of targets that existed
 /// already.
-pub(crate) fn apart<'u>(app: Option<&Deployed>, mut there: impl Iterator<Item = &'u str>) -> Apart {
+pub(crate) fn apart<'u>(app: Option<&Deployment>, mut there: impl Iterator<Item = &'u str>) -> Separability {
     if there.any(is_here) {
         return Err("the target is on this host, and what it uses looks like what others use".to_owned());
     }
-    for part in app.into_iter().flat_map(Deployed::services) {
+    for part in app.into_iter().flat_map(Deployment::services) {
         let accounts = part.running().accounts();
         if part.tier == deploy::DRIVERS {
             // Their guests report use inside the machine; the cost of emulation is not in it.
@@ -59,7 +59,7 @@ pub(crate) fn host_use(
     host: &HostRates,
     own_cores: f64,
     parts: &[ProbeRow],
-    apart: &Apart,
+    apart: &Separability,
 ) -> HostUse {
     let busy = host.cpu_user_cores + host.cpu_system_cores;
     let all = busy + host.cpu_irq_cores + host.cpu_steal_cores + host.cpu_idle_cores + host.cpu_iowait_cores;
@@ -81,8 +81,8 @@ fn waited(
     host: Option<Share>,
     parts: &[ProbeRow],
     of: impl Fn(&ProbeRow) -> Option<f64>,
-    apart: &Apart,
-) -> Known<Share> {
+    apart: &Separability,
+) -> HostFigure<Share> {
     apart.clone()?;
     let host = host.ok_or_else(|| "this kernel does not count waiting (PSI)".to_owned())?;
     let mut own = 0.0;

@@ -26,12 +26,12 @@ pub(crate) struct PartProbe {
     net: Option<NetProbe>,
     last: PartSample,
     /// Use before it was started again.
-    before: Spent,
+    before: EarlierUse,
 }
 
 /// Use by all earlier lives of a part.
 #[derive(Clone, Copy, Debug, Default)]
-struct Spent {
+struct EarlierUse {
     group: Usage,
     user: Nanos,
     system: Nanos,
@@ -75,7 +75,7 @@ impl PartProbe {
             own_network,
             net: None,
             last: PartSample::default(),
-            before: Spent::default(),
+            before: EarlierUse::default(),
         }
     }
 

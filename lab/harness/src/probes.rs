@@ -13,11 +13,11 @@ use barograph_record::{APPLICATION, ProbeRow, Resources, application_of};
 use barograph_stats::judge::host::HostUse;
 
 use crate::clock::RunClock;
-use crate::deploy::{self, Deployed, Started};
+use crate::deploy::{self, Deployment, StartedPart};
 use crate::fleet::DriverSample;
 use crate::parts::{PartProbe, PartSample};
 use crate::{HarnessError, outside};
-use drivers::{Drivers, Used};
+use drivers::{DriverCpu, Drivers};
 pub(crate) use guests::Guests;
 
 /// Smallest number of users for a figure of memory per user; below it, the driver's fixed memory (histograms,
@@ -31,18 +31,18 @@ pub(crate) trait Accounts {
 }
 
 /// Accounts kept by the kernel.
-pub(crate) struct Own {
+pub(crate) struct KernelAccounts {
     host: HostProbe,
     process: ProcessProbe,
 }
 
-impl Own {
+impl KernelAccounts {
     pub(crate) fn new() -> Result<Self, ProbeError> {
-        Ok(Own { host: HostProbe::new()?, process: ProcessProbe::of_this_process()? })
+        Ok(KernelAccounts { host: HostProbe::new()?, process: ProcessProbe::of_this_process()? })
     }
 }
 
-impl Accounts for Own {
+impl Accounts for KernelAccounts {
     fn sample(&mut self, now: Nanos) -> Result<(HostSample, ProcessSample), ProbeError> {
         let process = self.process.sample(now)?;
         Ok((self.host.sample(now)?, process))
@@ -62,7 +62,7 @@ pub(crate) struct Probes {
     /// Largest number of users at the end of an interval so far.
     most_users: u32,
     /// Whether the run's own use of the host can be separated from that of others.
-    pub(crate) apart: outside::Apart,
+    pub(crate) apart: outside::Separability,
 }
 
 /// Sample of host, drivers and application parts.
@@ -76,7 +76,7 @@ pub(crate) struct Sample {
 impl Probes {
     /// Starts all probes. `drivers` are remote drivers; empty if this process is the driver.
     pub(crate) fn new(
-        app: Option<&Deployed>,
+        app: Option<&Deployment>,
         clock: &RunClock,
         drivers: &[DriverSample],
     ) -> Result<Self, HarnessError> {
@@ -142,7 +142,7 @@ impl Probes {
     /// requests.
     pub(crate) fn resources(&self, from: &Sample, users: u32, requests: u64) -> Resources {
         let host = self.last.host.since(&from.host);
-        let Used { cores: driver_cores, cpu_s: driver_cpu_s } = self.last.drivers.used(&from.drivers);
+        let DriverCpu { cores: driver_cores, cpu_s: driver_cpu_s } = self.last.drivers.used(&from.drivers);
         let app = self.application(from, |_| true);
         let app_cores = app.as_ref().and_then(ProbeRow::cores);
         let per = |cores: f64| (cores > 0.0 && users > 0).then(|| f64::from(users) / cores);
@@ -206,10 +206,10 @@ impl Probes {
 }
 
 /// One probe for each service of a deployment.
-fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
+fn probes(app: &Deployment, now: Nanos) -> Vec<PartProbe> {
     let mut machines: Vec<Places> = Vec::new();
     let shared = shared_networks(app);
-    let mut probe = |part: &Started| {
+    let mut probe = |part: &StartedPart| {
         let mut accounts = part.running().accounts();
         let mut is_node = part.node;
         if accounts.machine {
@@ -241,7 +241,7 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
 
 /// Hosts with several parts on their network, each with a process on it: the traffic belongs to none of the
 /// parts alone. An example is a balancer's host, which also runs Keepalived.
-fn shared_networks(app: &Deployed) -> Vec<(String, u32)> {
+fn shared_networks(app: &Deployment) -> Vec<(String, u32)> {
     let seen = app.services().filter_map(|part| {
         let Places { pid, machine, .. } = part.running().accounts();
         let pid = pid.filter(|_| !machine)?;

@@ -6,20 +6,21 @@ use std::sync::Arc;
 use barograph_model::Phase;
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
-use barograph_platform::{HERE, Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
+use barograph_platform::{HERE, Ledger, LedgerError, Platform, Resource, Site, SiteSpec, SweepResult};
 use barograph_record::{
-    Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
+    Entry, ExitCode, ExpectedFigures, Follower, Header, Note, RunId, RunInterrupted, RunWriter, Tiers,
+    Verdict,
 };
 use barograph_spec::Plan;
-use barograph_workload::{DataSet, DataSets, Verified, Workload};
+use barograph_workload::{DataSet, DataSets, VerifyResult, Workload};
 
-use crate::check::{self, Checked, Target};
+use crate::check::{self, CheckedPlan, Target};
 use crate::clock::RunClock;
-use crate::deploy::Deployed;
-use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
+use crate::deploy::Deployment;
+use crate::{HarnessError, Screen, Stop, control, deploy, disk, fill, load_phase, verdict};
 
 /// Everything that a run gets from its caller.
-pub struct World<'w> {
+pub struct RunContext<'w> {
     /// Available platforms. The first is this machine itself.
     pub platforms: &'w [&'w dyn Platform],
     /// Requests the end of the run.
@@ -40,7 +41,7 @@ pub struct World<'w> {
 
 /// A run that has ended, with or without success, with its record in place.
 #[derive(Debug)]
-pub struct Finished {
+pub struct RunResult {
     /// Folder of the record.
     pub dir: PathBuf,
     /// Exit code of the program.
@@ -68,21 +69,21 @@ const LET_GO_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
 #[derive(Clone)]
 pub struct CheckedLoad {
     /// Its plan with nothing left open, and the results of the check.
-    pub checked: Checked,
+    pub checked: CheckedPlan,
     /// Its workload.
     pub workload: Arc<dyn Workload>,
 }
 
 /// Runs the checked loads of a plan, all at once. An error means that the record could not be begun; later
-/// errors are in [`Finished`], and in the record if that can still be written.
+/// errors are in [`RunResult`], and in the record if that can still be written.
 ///
 /// # Panics
 /// If `loads` is empty.
 pub async fn run(
     loads: Vec<CheckedLoad>,
-    world: &World<'_>,
+    world: &RunContext<'_>,
     screen: &mut dyn Screen,
-) -> Result<Finished, HarnessError> {
+) -> Result<RunResult, HarnessError> {
     run_on(RunClock::start(), loads, world, screen).await
 }
 
@@ -90,16 +91,16 @@ pub async fn run(
 async fn run_on(
     clock: RunClock,
     mut loads: Vec<CheckedLoad>,
-    world: &World<'_>,
+    world: &RunContext<'_>,
     screen: &mut dyn Screen,
-) -> Result<Finished, HarnessError> {
+) -> Result<RunResult, HarnessError> {
     let notes = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.checked.notes)).collect();
     let plan = deploy::plan_of_all(&loads).checked.plan.clone();
     let mut record = begin_record(&plan, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
         Ok(ledger) => ledger,
         Err(why) => {
-            let broken = BrokenOff { phase: Phase::Check, why: why.into() };
+            let broken = RunAbort { phase: Phase::Check, why: why.into() };
             return Ok(end(&mut record, &clock, None, Some(broken)));
         }
     };
@@ -127,7 +128,7 @@ async fn run_on(
     Ok(end(&mut run.record, &clock, verdict, broken))
 }
 
-fn begin_record(plan: &Plan, world: &World<'_>) -> Result<RunWriter, HarnessError> {
+fn begin_record(plan: &Plan, world: &RunContext<'_>) -> Result<RunWriter, HarnessError> {
     let mut record = RunWriter::create(&plan.runs, &world.id)?.followed_by(world.followers.clone());
     if plan.has_absolute_paths {
         record = record.with_absolute_paths();
@@ -143,7 +144,7 @@ fn begin_record(plan: &Plan, world: &World<'_>) -> Result<RunWriter, HarnessErro
 }
 
 /// Place and cause of an early end.
-struct BrokenOff {
+struct RunAbort {
     phase: Phase,
     why: HarnessError,
 }
@@ -153,19 +154,19 @@ fn end(
     record: &mut RunWriter,
     clock: &RunClock,
     mut verdict: Option<Verdict>,
-    mut broken: Option<BrokenOff>,
-) -> Finished {
+    mut broken: Option<RunAbort>,
+) -> RunResult {
     let judged = verdict.as_ref().map_or(ExitCode::Bug, |v| ExitCode::of_run(v.passed, v.valid));
-    let exit = |broken: &Option<BrokenOff>| broken.as_ref().map_or(judged, |b| b.why.exit_code());
+    let exit = |broken: &Option<RunAbort>| broken.as_ref().map_or(judged, |b| b.why.exit_code());
     if let Some(verdict) = &mut verdict {
         verdict.exit_code = exit(&broken).code();
         if let Err(why) = record.append(&Entry::Verdict(Box::new(verdict.clone()))) {
-            broken.get_or_insert(BrokenOff { phase: Phase::Remove, why: why.into() });
+            broken.get_or_insert(RunAbort { phase: Phase::Remove, why: why.into() });
         }
     }
-    if let Some(BrokenOff { phase, why }) = &broken {
+    if let Some(RunAbort { phase, why }) = &broken {
         let stop =
-            Interrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: in_one_line(why) };
+            RunInterrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: in_one_line(why) };
         // The disk may be the cause: then the record ends here, without a last line.
         let _ = record.append(&Entry::Interrupted(stop));
     }
@@ -174,15 +175,15 @@ fn end(
         let _ = record.append(&Entry::Note(Note { at_s: clock.at_s(), text }));
     }
     if let Err(why) = record.finish() {
-        broken.get_or_insert(BrokenOff { phase: Phase::Remove, why: why.into() });
+        broken.get_or_insert(RunAbort { phase: Phase::Remove, why: why.into() });
     }
     let exit = exit(&broken);
-    Finished { dir: record.dir().to_owned(), exit, verdict, error: broken.map(|broken| broken.why) }
+    RunResult { dir: record.dir().to_owned(), exit, verdict, error: broken.map(|broken| broken.why) }
 }
 
 /// A run in progress.
 pub(crate) struct Run<'w> {
-    pub(crate) world: &'w World<'w>,
+    pub(crate) world: &'w RunContext<'w>,
     /// Plan of the first load that deploys its application, or else of the first. Keys shared by all loads
     /// are equal in each.
     pub(crate) plan: Plan,
@@ -202,7 +203,7 @@ impl Run<'_> {
     async fn stages(
         &mut self,
         notes: Vec<String>,
-        app: &mut Option<Deployed>,
+        app: &mut Option<Deployment>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes).await?;
         for at in 0..self.loads.len() {
@@ -217,14 +218,14 @@ impl Run<'_> {
             fill::prepare(self, at, app.as_ref(), url).await?;
         }
         let drivers = app.as_ref().map_or_else(Vec::new, deploy::waiting_drivers);
-        let held = drive::drive(self, app.as_ref(), &urls, &drivers).await?;
+        let held = load_phase::drive(self, app.as_ref(), &urls, &drivers).await?;
         let verified = self.verify(app.as_ref(), &urls).await?;
         self.collect()?;
         Ok(verdict::conclude(self, &held, &verified, &urls))
     }
 
     /// URL of each load's target.
-    fn urls(&self, app: Option<&Deployed>) -> Vec<String> {
+    fn urls(&self, app: Option<&Deployment>) -> Vec<String> {
         let url = |at: usize| match (self.application_of(at), &self.loads[at].checked.target) {
             (Some(load), _) => app.map(|app| app.url(load)).unwrap_or_default(),
             (None, Target::There { url }) => url.clone(),
@@ -250,7 +251,7 @@ impl Run<'_> {
     /// Record for facts about the target of a load; the record of the run if the load deploys its only
     /// application.
     pub(crate) fn record_of_target(&mut self, at: usize) -> &mut RunWriter {
-        let Checked { plan, target, .. } = &self.loads[at].checked;
+        let CheckedPlan { plan, target, .. } = &self.loads[at].checked;
         let is_only = *target == Target::Deployed && plan.letter.is_none();
         if is_only { &mut self.record } else { self.record.of_load(at) }
     }
@@ -282,9 +283,9 @@ impl Run<'_> {
     /// could not run.
     async fn verify(
         &mut self,
-        app: Option<&Deployed>,
+        app: Option<&Deployment>,
         urls: &[String],
-    ) -> Result<Vec<Option<Result<Verified, String>>>, HarnessError> {
+    ) -> Result<Vec<Option<Result<VerifyResult, String>>>, HarnessError> {
         let checks = |(load, url): (&CheckedLoad, &String)| {
             load.workload.application().is_some_and(|application| application.verify(url).is_some())
         };
@@ -304,9 +305,9 @@ impl Run<'_> {
     async fn verified(
         &self,
         at: usize,
-        app: Option<&Deployed>,
+        app: Option<&Deployment>,
         url: &str,
-    ) -> Result<Option<Result<Verified, String>>, HarnessError> {
+    ) -> Result<Option<Result<VerifyResult, String>>, HarnessError> {
         let workload = Arc::clone(&self.loads[at].workload);
         let checks = workload.application().and_then(|application| application.verify(url));
         let Some(checks) = checks else { return Ok(None) };
@@ -372,7 +373,7 @@ impl Run<'_> {
             let plan = &checked.plan;
             let profile = workload.profile(&plan.profile).expect("the profile was checked");
             let mut expected =
-                Expected::keep(workload.name(), &profile, workload.ops(), workload.session_op());
+                ExpectedFigures::keep(workload.name(), &profile, workload.ops(), workload.session_op());
             expected.unit = plan.unit.into();
             expected.counters = workload.counters().iter().map(|name| (*name).to_owned()).collect();
             if let Target::There { url } = &checked.target {
@@ -408,7 +409,7 @@ impl Run<'_> {
 
     /// Stops all units and removes everything created. Every step is tried, as a record that cannot be
     /// written must not prevent removal. Returns one error; things left behind take precedence.
-    async fn remove(&mut self, app: Option<Deployed>) -> Result<(), HarnessError> {
+    async fn remove(&mut self, app: Option<Deployment>) -> Result<(), HarnessError> {
         let begun = self.phase(Phase::Remove, "nothing stays behind");
         let stopped = match app {
             Some(app) => app.stop(GRACE).await,
@@ -429,7 +430,7 @@ impl Run<'_> {
         // Every run removes these folders; other entries are unexpected.
         let expected = [deploy::SITE, deploy::COMMON, control::FOLDER].map(|name| self.folder(name));
         for thing in &swept.removed {
-            if !matches!(thing, Thing::Directory { path } if expected.contains(path)) {
+            if !matches!(thing, Resource::Directory { path } if expected.contains(path)) {
                 self.note(format!("removed {thing}"))?;
             }
         }
@@ -450,7 +451,7 @@ impl Run<'_> {
 
     /// Closes the phase in which the run, or its removal, failed. A failure to write this must not prevent
     /// removal.
-    fn break_off(&mut self, why: HarnessError) -> BrokenOff {
+    fn break_off(&mut self, why: HarnessError) -> RunAbort {
         let phase = self.phase;
         if std::mem::take(&mut self.phase_is_open) {
             let at_s = self.clock.at_s();
@@ -461,7 +462,7 @@ impl Run<'_> {
             self.screen.say(&format!("{} did not come to its end", phase.name()));
             let _ = self.record.append(&entry);
         }
-        BrokenOff { phase, why }
+        RunAbort { phase, why }
     }
 
     /// Begins a phase.
@@ -506,8 +507,8 @@ impl Run<'_> {
 
 /// Removes everything left in the ledger: first things that must be requested from running processes, then
 /// processes, then their containers and folders.
-pub async fn sweep(platforms: &[&dyn Platform], ledger: &Ledger) -> Result<Swept, LedgerError> {
-    let mut swept = Swept::default();
+pub async fn sweep(platforms: &[&dyn Platform], ledger: &Ledger) -> Result<SweepResult, LedgerError> {
+    let mut swept = SweepResult::default();
     let (asking, others): (Vec<&dyn Platform>, Vec<&dyn Platform>) =
         platforms.iter().partition(|platform| platform.sweeps_by_asking());
     for platform in asking.into_iter().chain(others) {

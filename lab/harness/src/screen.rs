@@ -1,8 +1,8 @@
 //! Output on the terminal during a run.
 
-use barograph_model::{Nanos, Offered, Phase};
+use barograph_model::{Nanos, OfferedLoad, Phase};
 use barograph_stats::Interval;
-use barograph_stats::search::SoFar;
+use barograph_stats::search::SearchProgress;
 
 /// Display of a run's progress. Its functions must return quickly.
 pub trait Screen: Send {
@@ -16,12 +16,12 @@ pub trait Screen: Send {
     fn say(&mut self, line: &str);
 
     /// Shows the state of a search after a trial. Called after the line with the trial's result.
-    fn so_far(&mut self, so_far: &SoFar) {
+    fn so_far(&mut self, so_far: &SearchProgress) {
         self.say(&so_far.words());
     }
 
     /// Takes an ended interval. Called just before the [`Self::progress`] that describes it.
-    fn interval(&mut self, interval: &Interval, live: &Live) {
+    fn interval(&mut self, interval: &Interval, live: &IntervalContext) {
         let _ = (interval, live);
     }
 }
@@ -39,13 +39,13 @@ pub struct Progress {
 
 /// Figures at the end of an interval in addition to the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Live {
+pub struct IntervalContext {
     /// Current phase of the load.
     pub phase: Phase,
     /// Completed share of the phase, 0 to 1.
     pub done: f64,
     /// Level asked for; during a change, the level it leads to.
-    pub offered: Offered,
+    pub offered: OfferedLoad,
     /// Longest time the load may still take.
     pub remaining: Option<Nanos>,
     /// Cores used by the driver in the interval.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub(crate) use apart::apart;
-pub(crate) use copy::{How, bytes_of, copy};
+pub(crate) use copy::{CopyMethod, bytes_of, copy};
 
 /// Folder of all snapshots, in the folder of the data.
 const FOLDER: &str = "snapshots";
@@ -64,7 +64,7 @@ pub(crate) struct Marker {
 
 /// Folder of snapshots, with its bounds.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct SnapshotStore {
     folder: PathBuf,
     most: usize,
     most_bytes: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Shelf {
 
 /// A complete snapshot, locked against removal while this value exists.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub(crate) struct CompleteSnapshot {
     pub(crate) dir: PathBuf,
     pub(crate) marker: Marker,
     _lock: File,
@@ -80,7 +80,7 @@ pub(crate) struct Whole {
 
 /// A snapshot in progress, locked exclusively while this value exists.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct SnapshotDraft {
     pub(crate) dir: PathBuf,
     whole: PathBuf,
     entry: Entry,
@@ -111,14 +111,14 @@ pub fn remove_snapshots(data: &Path) -> io::Result<RemovedSnapshots> {
     Ok(done)
 }
 
-impl Shelf {
+impl SnapshotStore {
     /// Shelf of a plan; `None` if the plan wants no snapshots.
     pub(crate) fn of(plan: &DataPlan) -> Option<Self> {
         let folder = plan.dir.join(FOLDER);
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let most_bytes = (plan.snapshots_gb * 1e9) as u64;
         let most = plan.snapshots as usize;
-        (most > 0 && most_bytes > 0).then_some(Shelf { folder, most, most_bytes })
+        (most > 0 && most_bytes > 0).then_some(SnapshotStore { folder, most, most_bytes })
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -126,7 +126,7 @@ impl Shelf {
     }
 
     /// Finds the complete snapshot of a key and locks it.
-    pub(crate) fn find(&self, key: &str) -> Option<Whole> {
+    pub(crate) fn find(&self, key: &str) -> Option<CompleteSnapshot> {
         let dir = self.folder.join(key);
         let lock = File::open(&dir).ok()?;
         // An exclusive lock means that it is being removed.
@@ -135,7 +135,7 @@ impl Shelf {
         // Another folder may have this name by now.
         let same = lock.metadata().ok()?.ino() == fs::metadata(&dir).ok()?.ino();
         let marker = serde_json::from_slice(&text).ok().filter(|_| same)?;
-        Some(Whole { dir, marker, _lock: lock })
+        Some(CompleteSnapshot { dir, marker, _lock: lock })
     }
 
     /// Reason why a snapshot of `bytes` bytes cannot be stored; `None` if it can.
@@ -154,7 +154,12 @@ impl Shelf {
     }
 
     /// Begins a draft, with a ledger entry first. Abandoned drafts of earlier runs are removed before.
-    pub(crate) fn begin(&self, key: &str, run: &RunId, ledger: &Ledger) -> Result<Draft, LedgerError> {
+    pub(crate) fn begin(
+        &self,
+        key: &str,
+        run: &RunId,
+        ledger: &Ledger,
+    ) -> Result<SnapshotDraft, LedgerError> {
         let dir = self.folder.join(format!("{key}.{run}{PART}"));
         let failed = |source| LedgerError::MakeDirectory { path: dir.clone(), source };
         fs::create_dir_all(&self.folder).map_err(failed)?;
@@ -168,13 +173,13 @@ impl Shelf {
         let entry = ledger.make_directory(&dir)?;
         let lock = File::open(&dir).and_then(|file| file.lock().map(|()| file)).map_err(failed)?;
         let (ledger, whole) = (ledger.clone(), self.folder.join(key));
-        Ok(Draft { dir, whole, entry, ledger, _lock: lock })
+        Ok(SnapshotDraft { dir, whole, entry, ledger, _lock: lock })
     }
 
     /// Syncs a draft to disk, writes its marker and gives it its name. Removes the least recently used
     /// snapshots if the bounds are exceeded. Returns false if another run was faster with the same key.
     /// Consumes the draft in any case.
-    pub(crate) fn finish(&self, draft: Draft, marker: &Marker) -> io::Result<bool> {
+    pub(crate) fn finish(&self, draft: SnapshotDraft, marker: &Marker) -> io::Result<bool> {
         match self.name(&draft, marker) {
             Ok(true) => Ok(true),
             other => {
@@ -184,7 +189,7 @@ impl Shelf {
         }
     }
 
-    fn name(&self, draft: &Draft, marker: &Marker) -> io::Result<bool> {
+    fn name(&self, draft: &SnapshotDraft, marker: &Marker) -> io::Result<bool> {
         let is_there = || draft.whole.join(MARKER).is_file();
         if is_there() {
             // Another run was faster; no room is needed for this one.
@@ -230,10 +235,10 @@ impl Shelf {
     }
 }
 
-impl Whole {
+impl CompleteSnapshot {
     /// Removes an unusable snapshot so that it is made again, unless another run copies from it.
     pub(crate) fn condemn(self) -> io::Result<()> {
-        let Whole { dir, _lock: lock, .. } = self;
+        let CompleteSnapshot { dir, _lock: lock, .. } = self;
         drop(lock);
         remove(&dir).map(drop)
     }
@@ -247,7 +252,7 @@ impl Whole {
     }
 }
 
-impl Draft {
+impl SnapshotDraft {
     /// Removes the draft.
     pub(crate) fn abandon(self) -> Result<(), LedgerError> {
         self.ledger.remove_directory(self.entry)

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use barograph_model::Nanos;
 use barograph_record::StatisticRow;
-use barograph_service_metrics::{AskError, Asker, Series, Statistic, Statistics as Asked};
-use barograph_workload::topology::Work;
+use barograph_service_metrics::{AskError, Series, Statistic, Statistics as Asked, StatisticsClient};
+use barograph_workload::topology::PartWork;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
-use crate::deploy::{Deployed, Started};
+use crate::deploy::{Deployment, StartedPart};
 
 /// An answer and its time, between question and arrival.
 type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);
@@ -24,11 +24,11 @@ const WAITING: usize = 2;
 
 /// All parts that report statistics.
 pub(crate) struct Statistics {
-    parts: Vec<Watched>,
+    parts: Vec<PartStatistics>,
 }
 
 /// One part.
-struct Watched {
+struct PartStatistics {
     name: String,
     list: Arc<[Statistic]>,
     series: Series,
@@ -39,7 +39,7 @@ struct Watched {
     told: bool,
 }
 
-impl Drop for Watched {
+impl Drop for PartStatistics {
     fn drop(&mut self) {
         self.asking.abort();
     }
@@ -52,10 +52,10 @@ impl Statistics {
     }
 
     /// Starts to ask every service of a deployment that reports statistics.
-    pub(crate) fn of(app: &Deployed, clock: &RunClock) -> Self {
+    pub(crate) fn of(app: &Deployment, clock: &RunClock) -> Self {
         let parts = app.services().filter_map(|part| {
             let (asker, asked) = asker(part)?;
-            Some(Watched::begin(&part.name, asker, Arc::from(&asked.values[..]), clock.clone()))
+            Some(PartStatistics::begin(&part.name, asker, Arc::from(&asked.values[..]), clock.clone()))
         });
         Statistics { parts: parts.collect() }
     }
@@ -79,15 +79,15 @@ impl Statistics {
 }
 
 /// What asks a part, and for what; `None` for one that tells nothing.
-pub(crate) fn asker(part: &Started) -> Option<(Asker, &'static Asked)> {
-    let Work::Service(service) = part.work else { return None };
+pub(crate) fn asker(part: &StartedPart) -> Option<(StatisticsClient, &'static Asked)> {
+    let PartWork::Service(service) = part.work else { return None };
     let asked = service.statistics()?;
     let port = part.endpoint.ports.get(asked.port.as_deref()?)?;
-    Some((Asker::new(asked, SocketAddr::new(part.endpoint.address, *port)), asked))
+    Some((StatisticsClient::new(asked, SocketAddr::new(part.endpoint.address, *port)), asked))
 }
 
-impl Watched {
-    fn begin(name: &str, mut asker: Asker, list: Arc<[Statistic]>, clock: RunClock) -> Self {
+impl PartStatistics {
+    fn begin(name: &str, mut asker: StatisticsClient, list: Arc<[Statistic]>, clock: RunClock) -> Self {
         let (questions, mut asked) = mpsc::channel(1);
         // Counters have a rate from the second answer on, so the first question precedes the first interval.
         let _ = questions.try_send(());
@@ -103,7 +103,7 @@ impl Watched {
             }
         });
         let series = Series::new(Arc::clone(&list));
-        Watched { name: name.to_owned(), list, series, questions, replies, asking, told: false }
+        PartStatistics { name: name.to_owned(), list, series, questions, replies, asking, told: false }
     }
 
     fn rows(&mut self, at: Nanos, values: &[Option<f64>]) -> Vec<StatisticRow> {
@@ -134,7 +134,7 @@ impl Watched {
 
 #[cfg(test)]
 mod tests {
-    use barograph_service_metrics::{Kind, Question};
+    use barograph_service_metrics::{Question, StatisticKind};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -144,16 +144,21 @@ mod tests {
         let value = Statistic {
             name: "gets".to_owned(),
             of: "cmd_get".to_owned().try_into().unwrap(),
-            kind: Kind::Counter,
+            kind: StatisticKind::Counter,
             unit: "keys".to_owned(),
             what: String::new(),
         };
         Asked { ask: Question::Memcached, port: None, left_out: None, values: vec![value] }
     }
 
-    fn watched(name: &str, at: SocketAddr) -> Watched {
+    fn watched(name: &str, at: SocketAddr) -> PartStatistics {
         let asked = asked();
-        Watched::begin(name, Asker::new(&asked, at), Arc::from(&asked.values[..]), RunClock::start())
+        PartStatistics::begin(
+            name,
+            StatisticsClient::new(&asked, at),
+            Arc::from(&asked.values[..]),
+            RunClock::start(),
+        )
     }
 
     /// Waits until there is an answer or a note.

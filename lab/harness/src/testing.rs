@@ -8,33 +8,34 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use barograph_engine::sim::{self, Still, Time};
-use barograph_engine::{Runnable, Timer, Turn, User, UserFactory, runnable};
+use barograph_engine::sim::{self, Time, TimeHold};
+use barograph_engine::{OpContext, Runnable, Timer, User, UserFactory, runnable};
 use barograph_model::{
-    Amount, Behaviour, Behaviours, Better, ChooserId, CounterId, Derived, Distribution, Formula, MeasureSpec,
-    Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Rule, Share, UserId,
+    Amount, Behaviour, Behaviours, BetterWhen, ChooserId, CounterId, DerivedFigures, Distribution, Formula,
+    MeasureSpec, Nanos, NextOp, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Rule, Share, UserId,
 };
 use barograph_platform::{
-    Ability, Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Machines, Missing, OnLine, Pause,
-    Platform, PlatformKind, Readiness, Running, Site, SiteSpec, Swept, Thing, Unit,
+    Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, Limits, Machines, MissingRequirement, OnLine,
+    Pause, Platform, PlatformKind, Readiness, Resource, Site, SiteSpec, SweepResult, Unit, UnitExit,
+    UnitHandle,
 };
 use barograph_record::Fill;
 use barograph_spec::{Catalogue, Connections, DataPlan, Plan, Refusal, WorkloadKeys};
-use barograph_workload::topology::{Part, Topology, Value, Work};
+use barograph_workload::topology::{Part, PartWork, Topology, Value};
 use barograph_workload::{
     Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, Machine,
-    OnProgress, SizeInfo, UsualSize, Verified, Workload,
+    OnProgress, SizeInfo, UsualSize, VerifyResult, Workload,
 };
 
-use crate::{Live, Progress, Screen};
+use crate::{IntervalContext, Progress, Screen};
 
 mod filling;
 mod simulated;
 mod slow;
 
-pub(crate) use filling::{Course, Filling};
-pub(crate) use simulated::Simulated;
-pub(crate) use slow::Slow;
+pub(crate) use filling::{FakeFill, FillCourse};
+pub(crate) use simulated::SimulatedHost;
+pub(crate) use slow::ActionDurations;
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
 
@@ -46,7 +47,7 @@ pub(crate) const HIT_SHARE: MeasureSpec = MeasureSpec {
     id: "hit_share",
     title: "hit share",
     unit: "%",
-    better: Better::Higher,
+    better: BetterWhen::Higher,
     formula: Formula::percent(Amount::Counter(HITS), Amount::Counter(LOOKUPS)),
 };
 
@@ -113,11 +114,11 @@ pub(crate) struct TestWorkload {
     /// Size of the data derived from the machine, if any.
     pub(crate) usual: Option<UsualSize>,
     /// Fill of the target through its address, if any.
-    pub(crate) filling: Option<Filling>,
+    pub(crate) filling: Option<FakeFill>,
     /// Rule for the mix.
     pub(crate) mix: Mix,
     /// Behaviour of a target that jams, in simulated time.
-    pub(crate) jams: Option<Jams>,
+    pub(crate) jams: Option<JamRule>,
     /// Start and end of the target's silence, in simulated time.
     pub(crate) silent: Option<(Nanos, Nanos)>,
     /// Time the target works on each answer, one after another, in simulated time; if `None`, it answers all
@@ -130,13 +131,13 @@ pub(crate) struct TestWorkload {
     /// Reasons for the failure of its operations.
     pub(crate) failures: Vec<FailureReason>,
     /// Ground of a simulated load; if `None`, the load is real.
-    pub(crate) ground: Option<Simulated>,
+    pub(crate) ground: Option<SimulatedHost>,
 }
 
 /// A target that jams when a user from `from` on makes a request, and refuses all requests until none has
 /// come from a user from `kept_by` on for a while.
 #[derive(Clone, Copy)]
-pub(crate) struct Jams {
+pub(crate) struct JamRule {
     /// First user who is one too many.
     pub(crate) from: u32,
     /// First user who keeps it from recovering.
@@ -150,7 +151,7 @@ const RECOVERY: Nanos = Nanos::from_millis(200);
 const SERVICE: Nanos = Nanos::from_millis(1);
 
 struct Target {
-    jams: Option<Jams>,
+    jams: Option<JamRule>,
     silent: Option<(Nanos, Nanos)>,
     one_by_one: Option<Nanos>,
     misses_every: Option<u64>,
@@ -194,29 +195,29 @@ impl Target {
     }
 }
 
-struct Asking(Rc<Target>);
+struct TestUsers(Rc<Target>);
 
-struct Asker {
+struct TestUser {
     id: u32,
     target: Rc<Target>,
 }
 
-impl UserFactory for Asking {
-    type User = Asker;
-    fn user(&self, id: UserId) -> Asker {
-        Asker { id: id.0, target: Rc::clone(&self.0) }
+impl UserFactory for TestUsers {
+    type User = TestUser;
+    fn user(&self, id: UserId) -> TestUser {
+        TestUser { id: id.0, target: Rc::clone(&self.0) }
     }
 }
 
-impl User for Asker {
-    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
-        turn.add(LOOKUPS, 1);
+impl User for TestUser {
+    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
+        context.add(LOOKUPS, 1);
         self.target.work().await;
-        turn.add(HITS, u64::from(self.target.hits()));
+        context.add(HITS, u64::from(self.target.hits()));
         if self.target.refuses(self.id) { Outcome::Refused } else { Outcome::Good }
     }
-    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
         0
     }
     fn end_session(&self) {}
@@ -251,13 +252,14 @@ impl Workload for TestWorkload {
             mix_tolerance: Share::percent(5.0),
             failures: Share::percent(1.0),
         };
-        let derived = Derived { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: self.mix.session_s };
+        let derived =
+            DerivedFigures { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: self.mix.session_s };
         let mut profile = Profile::usual("official2", &[rule], Some(derived));
         profile.rules.extend(&self.rules);
         Some(profile)
     }
     fn behaviours(&self, _: &str) -> Option<Behaviours> {
-        let next = vec![Some(Next::Op(OpId(0)))];
+        let next = vec![Some(NextOp::Op(OpId(0)))];
         let pace = Pace::Cycle(Distribution::Constant(Nanos::from_millis(20)));
         Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace }]).ok()
     }
@@ -283,7 +285,7 @@ impl Workload for TestWorkload {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         self.filling.as_ref().map(|filling| filling.fill(job.url, progress))
     }
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
@@ -294,7 +296,7 @@ impl Workload for TestWorkload {
         let &TestWorkload { jams, silent, one_by_one, misses_every, .. } = self;
         let asking = move |timer| {
             let (works_until, jammed, lookups) = (Cell::default(), Cell::default(), Cell::default());
-            Asking(Rc::new(Target {
+            TestUsers(Rc::new(Target {
                 jams,
                 silent,
                 one_by_one,
@@ -351,7 +353,7 @@ impl Application for TestWorkload {
             tier: "application",
             node: uses.is_empty(),
             host: name.to_owned(),
-            work: Work::Service(barograph_services::find("driver").expect("it is a service")),
+            work: PartWork::Service(barograph_services::find("driver").expect("it is a service")),
             needs: vec![],
             uses: uses.iter().map(|name| (*name).to_owned()).collect(),
             values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
@@ -372,15 +374,15 @@ impl Application for TestWorkload {
     fn tables(&self, _: &Plan) -> usize {
         self.tables.unwrap_or(1)
     }
-    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
-    fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+    fn verify<'a>(&'a self, _: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
         if self.bare {
             return None;
         }
         let findings: Vec<String> = self.findings.iter().map(|f| (*f).to_owned()).collect();
-        Some(Box::pin(async move { Ok(Verified { ok: findings.is_empty(), findings }) }))
+        Some(Box::pin(async move { Ok(VerifyResult { ok: findings.is_empty(), findings }) }))
     }
 }
 
@@ -403,34 +405,34 @@ fn unit(name: &str, job: &Job<'_>) -> Unit {
 }
 
 /// A platform whose units exist without being created.
-pub(crate) struct Here {
+pub(crate) struct FakePlatform {
     /// Address of its units.
     pub(crate) address: Option<SocketAddr>,
     /// Reason why folders cannot be removed.
     pub(crate) stuck: Option<&'static str>,
     /// Exit status of its units, if they end by themselves.
-    pub(crate) ends: Option<Ended>,
+    pub(crate) ends: Option<UnitExit>,
     /// Durations of its actions, if they take time.
-    pub(crate) slow: Option<Slow>,
+    pub(crate) slow: Option<ActionDurations>,
 }
 
-impl Platform for Here {
+impl Platform for FakePlatform {
     fn kind(&self) -> PlatformKind {
         PLATFORMS[0]
     }
-    fn preflight<'a>(&'a self, _: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, _: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(async { Ok(vec![]) })
     }
-    fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         let site: Box<dyn Site> =
-            Box::new(HereSite { address: self.address, ends: self.ends.clone(), slow: self.slow.clone() });
+            Box::new(FakeSite { address: self.address, ends: self.ends.clone(), slow: self.slow.clone() });
         Box::pin(async { Ok(site) })
     }
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         Box::pin(async move {
-            let mut swept = Swept::default();
+            let mut swept = SweepResult::default();
             for left in ledger.left() {
-                assert!(matches!(left.thing, Thing::Directory { .. }), "this platform makes no processes");
+                assert!(matches!(left.thing, Resource::Directory { .. }), "this platform makes no processes");
                 match self.stuck {
                     Some(why) => swept.failed.push((left.thing, why.to_owned())),
                     None => {
@@ -444,23 +446,27 @@ impl Platform for Here {
     }
 }
 
-struct HereSite {
+struct FakeSite {
     address: Option<SocketAddr>,
-    ends: Option<Ended>,
-    slow: Option<Slow>,
+    ends: Option<UnitExit>,
+    slow: Option<ActionDurations>,
 }
 
-impl Site for HereSite {
+impl Site for FakeSite {
     fn address(&self, _: &str) -> Option<IpAddr> {
         self.address.map(|address| address.ip())
     }
     fn port(&self, _: &str, wanted: u16) -> Result<u16, Fault> {
         Ok(self.address.map_or(wanted, |address| address.port()))
     }
-    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, _: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         Box::pin(async { Ok(vec![]) })
     }
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         Box::pin(async move {
             if unit.name == "fill" {
                 on_line("filled");
@@ -469,33 +475,34 @@ impl Site for HereSite {
             if let Some(slow) = &slow {
                 slow.start().await;
             }
-            let there: Box<dyn Running> = Box::new(There { address, ends, slow, ..There::default() });
+            let there: Box<dyn UnitHandle> =
+                Box::new(FakeUnit { address, ends, slow, ..FakeUnit::default() });
             Ok(there)
         })
     }
     fn machines(&self) -> Option<&dyn Machines> {
         self.slow.as_ref().map(|slow| slow as &dyn Machines)
     }
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin(async { Ok(()) })
     }
 }
 
 /// A unit without a process of its own.
 #[derive(Default)]
-pub(crate) struct There {
+pub(crate) struct FakeUnit {
     pub(crate) address: Option<SocketAddr>,
     /// Control over holding it, if it can be held.
     pub(crate) pausing: Option<Box<dyn Pause>>,
     /// Exit status, if it ends by itself.
-    pub(crate) ends: Option<Ended>,
+    pub(crate) ends: Option<UnitExit>,
     /// Time it takes to stop, if any.
-    pub(crate) slow: Option<Slow>,
+    pub(crate) slow: Option<ActionDurations>,
     /// Whether it was stopped.
     pub(crate) stopped: AtomicBool,
 }
 
-impl Running for There {
+impl UnitHandle for FakeUnit {
     fn name(&self) -> &str {
         "serve"
     }
@@ -505,24 +512,24 @@ impl Running for There {
     fn address(&self) -> Option<SocketAddr> {
         self.address
     }
-    fn wait_exit(&self) -> Later<'_, Ended> {
-        let stopped = self.stopped.load(Ordering::SeqCst).then_some(Ended::Code(0));
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit> {
+        let stopped = self.stopped.load(Ordering::SeqCst).then_some(UnitExit::Code(0));
         match stopped.or(self.ends.clone()) {
             Some(ended) => Box::pin(std::future::ready(ended)),
             None => Box::pin(std::future::pending()),
         }
     }
-    fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
+    fn stop(&self, _: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         Box::pin(async {
             if let Some(slow) = &self.slow {
                 slow.stop().await;
             }
             self.stopped.store(true, Ordering::SeqCst);
-            Ok(Ended::Code(0))
+            Ok(UnitExit::Code(0))
         })
     }
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
-        Box::pin(async { Ok(Ended::Code(0)) })
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>> {
+        Box::pin(async { Ok(UnitExit::Code(0)) })
     }
     fn pausing(&self) -> Option<&dyn Pause> {
         self.pausing.as_deref()
@@ -530,29 +537,29 @@ impl Running for There {
 }
 
 /// The end of an interval. Time stands still until it is dropped.
-pub(crate) struct Moment {
+pub(crate) struct IntervalEnd {
     /// Figures shown for it.
-    pub(crate) live: Live,
-    _still: Still,
+    pub(crate) live: IntervalContext,
+    _still: TimeHold,
 }
 
 /// Shows nothing, keeps the progress, and sends the end of every interval.
 #[derive(Default)]
-pub(crate) struct Dark {
+pub(crate) struct SilentScreen {
     pub(crate) progress: Vec<Progress>,
-    pub(crate) reached: Option<(std::sync::mpsc::SyncSender<Moment>, Time)>,
+    pub(crate) reached: Option<(std::sync::mpsc::SyncSender<IntervalEnd>, Time)>,
 }
 
-impl Screen for Dark {
+impl Screen for SilentScreen {
     fn phase(&mut self, _: Phase, _: &str) {}
     fn progress(&mut self, progress: &Progress) {
         self.progress.push(progress.clone());
     }
     fn say(&mut self, _: &str) {}
-    fn interval(&mut self, _: &barograph_stats::Interval, live: &Live) {
+    fn interval(&mut self, _: &barograph_stats::Interval, live: &IntervalContext) {
         if let Some((reached, time)) = &self.reached {
             // Moments need not be received.
-            let _ = reached.try_send(Moment { live: *live, _still: time.hold() });
+            let _ = reached.try_send(IntervalEnd { live: *live, _still: time.hold() });
         }
     }
 }

@@ -10,14 +10,14 @@ mod together;
 
 use barograph_model::Strategy;
 use barograph_record::{
-    Entry, ExitCode, KeptAbout, KeptCause, KeptData, KeptEstimate, KeptResult, Note, Resources,
+    AboutRecord, CauseRecord, DataRecord, Entry, EstimateRecord, ExitCode, Note, Resources, ResultRecord,
     SearchSummary, Trial, Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
-use barograph_workload::Verified;
+use barograph_workload::VerifyResult;
 
 use crate::check::Target;
-use crate::drive::Held;
+use crate::load_phase::LoadResult;
 use crate::run::{CheckedLoad, Run};
 use sentence::Case;
 
@@ -26,8 +26,8 @@ use sentence::Case;
 /// `None` if it has none.
 pub(crate) fn conclude(
     run: &mut Run<'_>,
-    held: &Held,
-    verified: &[Option<Result<Verified, String>>],
+    held: &LoadResult,
+    verified: &[Option<Result<VerifyResult, String>>],
     urls: &[String],
 ) -> Verdict {
     let mut verdicts = Vec::new();
@@ -50,8 +50,8 @@ pub(crate) fn conclude(
 fn of_load(
     run: &mut Run<'_>,
     at: usize,
-    held: &Held,
-    (verified, url): (Option<&Result<Verified, String>>, &str),
+    held: &LoadResult,
+    (verified, url): (Option<&Result<VerifyResult, String>>, &str),
 ) -> Verdict {
     let findings = verified.map_or_else(Vec::new, data_reasons);
     for finding in &findings {
@@ -62,16 +62,16 @@ fn of_load(
     let data = match verified {
         None => None,
         Some(Ok(verified)) if verified.ok => None,
-        Some(Ok(_)) => Some(KeptData::Wrong),
-        Some(Err(_)) => Some(KeptData::Unchecked),
+        Some(Ok(_)) => Some(DataRecord::Wrong),
+        Some(Err(_)) => Some(DataRecord::Unchecked),
     };
     let CheckedLoad { checked, workload } = &run.loads[at];
     let about = match &checked.target {
-        Target::Deployed => KeptAbout::Application {
+        Target::Deployed => AboutRecord::Application {
             workload: workload.name().to_owned(),
             profile: checked.plan.profile.clone(),
         },
-        Target::There { .. } => KeptAbout::Target { url: run.record.shown(url).into_owned() },
+        Target::There { .. } => AboutRecord::Target { url: run.record.shown(url).into_owned() },
     };
     let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {
@@ -109,11 +109,13 @@ fn resources(trials: &[Trial], trial: Option<u32>) -> Resources {
 }
 
 /// Findings of the data checks.
-fn data_reasons(verified: &Result<Verified, String>) -> Vec<KeptCause> {
+fn data_reasons(verified: &Result<VerifyResult, String>) -> Vec<CauseRecord> {
     match verified {
         Ok(v) if v.ok => Vec::new(),
-        Ok(v) => v.findings.iter().map(|finding| KeptCause::WrongData { finding: finding.clone() }).collect(),
-        Err(why) => vec![KeptCause::UncheckedData { why: why.clone() }],
+        Ok(v) => {
+            v.findings.iter().map(|finding| CauseRecord::WrongData { finding: finding.clone() }).collect()
+        }
+        Err(why) => vec![CauseRecord::UncheckedData { why: why.clone() }],
     }
 }
 
@@ -121,7 +123,7 @@ fn data_reasons(verified: &Result<Verified, String>) -> Vec<KeptCause> {
 /// `conclude`.
 fn of_windows(case: &Case<'_>) -> Verdict {
     // The worst window decides: the first that did not pass, else the last.
-    let worst = case.trials.iter().find(|t| t.result != KeptResult::Pass).or(case.trials.last());
+    let worst = case.trials.iter().find(|t| t.result != ResultRecord::Pass).or(case.trials.last());
     let disbelieved = case.trials.iter().find(|t| !t.window.valid);
     let verdict = Verdict {
         unit: case.unit.into(),
@@ -143,7 +145,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     // Without a pass, invalid levels leave open what lies below the lowest failure.
     let open = answer.capacity.is_none() && answer.bounded_by == BoundedBy::Disbelief;
     let data_right = case.data.is_none();
-    let estimate: Option<Box<KeptEstimate>> =
+    let estimate: Option<Box<EstimateRecord>> =
         answer.estimate.as_deref().map(|estimate| Box::new(estimate.into()));
     let warnings = estimate.iter().flat_map(|estimate| certainty::warnings(case, estimate));
     let reasons = warnings.chain(deciding.map_or_else(Vec::new, |trial| trial.window.causes())).collect();
@@ -189,7 +191,7 @@ fn deciding<'t>(trials: &[&'t Trial], answer: &Answer) -> Option<&'t Trial> {
     match answer.capacity {
         Some(capacity) => {
             let level = confirmed.unwrap_or(capacity);
-            let passed = trials.iter().rev().filter(|t| t.result == KeptResult::Pass);
+            let passed = trials.iter().rev().filter(|t| t.result == ResultRecord::Pass);
             passed.min_by_key(|t| (t.level > capacity, t.level.whole().abs_diff(level))).copied()
         }
         None => reasons::lowest_failure(trials).or(trials.last().copied()),

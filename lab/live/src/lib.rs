@@ -14,13 +14,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use barograph_model::{Nanos, Offered, Phase};
+use barograph_model::{Nanos, OfferedLoad, Phase};
 use barograph_record::{Entry, Follower, ProbeRow};
 use barograph_stats::Interval;
-use barograph_stats::search::SoFar;
+use barograph_stats::search::SearchProgress;
 
-use moment::Moment;
-use server::{Server, Shared};
+use moment::PageContent;
+use server::{PageState, Server};
 
 /// Time in which browsers must take the last figures.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -51,7 +51,7 @@ pub enum LiveError {
 
 /// Position of the shown run among several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct StudyPosition {
     /// In words, as in `run 3 of 12`.
     pub words: String,
     /// Duration of the runs after it.
@@ -61,7 +61,7 @@ pub struct Turn {
 /// The live page of a run, or of several runs in turn at one address.
 #[derive(Debug)]
 pub struct Page {
-    shared: Arc<Shared>,
+    shared: Arc<PageState>,
     address: SocketAddr,
     server: Mutex<Option<Server>>,
 }
@@ -72,7 +72,7 @@ impl Page {
         if !address.ip().is_loopback() {
             return Err(LiveError::NotLoopback { address });
         }
-        let shared = Arc::new(Shared::new(Moment::new(title)));
+        let shared = Arc::new(PageState::new(PageContent::new(title)));
         let server = Server::start(address, Arc::clone(&shared));
         let server = server.map_err(|why| LiveError::Listen { address, why })?;
         Ok(Page { shared, address: server.address(), server: Mutex::new(Some(server)) })
@@ -85,7 +85,7 @@ impl Page {
     }
 
     /// Begins another run with this title. Viewers stay connected; only the lines of the previous run stay.
-    pub fn next(&self, title: &str, turn: Turn) {
+    pub fn next(&self, title: &str, turn: StudyPosition) {
         self.shared.change(|moment| moment.next(title, turn));
     }
 
@@ -100,12 +100,12 @@ impl Page {
     }
 
     /// Sets the load asked for.
-    pub fn load(&self, offered: Offered) {
+    pub fn load(&self, offered: OfferedLoad) {
         self.shared.change(|moment| moment.offered = offered);
     }
 
     /// Sets the state of a search.
-    pub fn so_far(&self, so_far: &SoFar) {
+    pub fn so_far(&self, so_far: &SearchProgress) {
         self.shared.change(|moment| moment.so_far = Some(*so_far));
     }
 

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use barograph_model::{Nanos, Offered, Outcome, Phase};
-use barograph_record::{Entry, KeptPart, ProbeRow, Rule, Trial, Verdict};
-use barograph_stats::search::SoFar;
+use barograph_model::{Nanos, OfferedLoad, Outcome, Phase};
+use barograph_record::{Entry, PartRecord, ProbeRow, Rule, Trial, Verdict};
+use barograph_stats::search::SearchProgress;
 use barograph_stats::{Histogram, Interval, OpStats, interval};
 
-use crate::Turn;
+use crate::StudyPosition;
 
 /// Points of a curve: the latest intervals.
 pub(crate) const MOST_POINTS: usize = 300;
@@ -21,11 +21,11 @@ const MOST_ROWS: usize = 200;
 
 /// State of the page.
 #[derive(Debug)]
-pub(crate) struct Moment {
+pub(crate) struct PageContent {
     /// Title: a URL, or the name of a plan.
     pub(crate) title: String,
     /// Position among several runs; absent for a single one.
-    pub(crate) turn: Option<Turn>,
+    pub(crate) turn: Option<StudyPosition>,
     pub(crate) run: String,
     pub(crate) tool: String,
     pub(crate) phase: Phase,
@@ -36,8 +36,8 @@ pub(crate) struct Moment {
     pub(crate) remaining: Option<Nanos>,
     /// Time since the start of the load.
     pub(crate) elapsed: Nanos,
-    pub(crate) offered: Offered,
-    pub(crate) latest: Latest,
+    pub(crate) offered: OfferedLoad,
+    pub(crate) latest: IntervalFigures,
     /// One point per interval, the latest last.
     pub(crate) points: VecDeque<Point>,
     /// Operations by index.
@@ -48,10 +48,10 @@ pub(crate) struct Moment {
     /// Latest sample of each subject, in the order of their first samples.
     pub(crate) uses: Vec<ProbeRow>,
     pub(crate) platform: String,
-    pub(crate) parts: Vec<KeptPart>,
+    pub(crate) parts: Vec<PartRecord>,
     pub(crate) trials: Vec<Trial>,
     /// State of a search.
-    pub(crate) so_far: Option<SoFar>,
+    pub(crate) so_far: Option<SearchProgress>,
     pub(crate) verdict: Option<Verdict>,
     /// Latest lines, oldest first.
     pub(crate) lines: VecDeque<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Moment {
 
 /// Figures of the latest interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Latest {
+pub(crate) struct IntervalFigures {
     pub(crate) users: u32,
     /// Operations that ended, per second.
     pub(crate) rate: f64,
@@ -107,9 +107,9 @@ pub(crate) fn quantile_ms(times: &Histogram, share: f64) -> Option<f64> {
     (!times.is_empty()).then(|| times.value_at_quantile(share) as f64 / 1e3)
 }
 
-impl Moment {
+impl PageContent {
     pub(crate) fn new(title: &str) -> Self {
-        Moment {
+        PageContent {
             title: title.to_owned(),
             turn: None,
             run: String::new(),
@@ -119,8 +119,8 @@ impl Moment {
             done: 0.0,
             remaining: None,
             elapsed: Nanos::ZERO,
-            offered: Offered::default(),
-            latest: Latest::default(),
+            offered: OfferedLoad::default(),
+            latest: IntervalFigures::default(),
             points: VecDeque::with_capacity(MOST_POINTS),
             ops: Vec::new(),
             rules: Vec::new(),
@@ -137,9 +137,9 @@ impl Moment {
     }
 
     /// Begins another run. Only the lines of the runs before it stay.
-    pub(crate) fn next(&mut self, title: &str, turn: Turn) {
+    pub(crate) fn next(&mut self, title: &str, turn: StudyPosition) {
         let lines = mem::take(&mut self.lines);
-        *self = Moment { turn: Some(turn), lines, ..Moment::new(title) };
+        *self = PageContent { turn: Some(turn), lines, ..PageContent::new(title) };
     }
 
     /// Longest time that this run and those after it may still take; absent for a single run, and while it is
@@ -228,7 +228,7 @@ impl Moment {
         let ended: u64 = interval.ops.iter().map(OpStats::count).sum();
         let failed: u64 = interval.ops.iter().map(OpStats::failed).sum();
         let rate = ended as f64 / seconds;
-        self.latest = Latest {
+        self.latest = IntervalFigures {
             users: interval.users,
             rate,
             in_flight: interval.in_flight_s / seconds,
@@ -291,7 +291,7 @@ impl Moment {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use barograph_record::Expected;
+    use barograph_record::ExpectedFigures;
 
     /// One second in which `rate` operations ended after `ms` milliseconds, every hundredth of them refused.
     pub(crate) fn second(n: u64, rate: u64, ms: u64) -> Interval {
@@ -317,10 +317,10 @@ pub(crate) mod tests {
             mix_tolerance: 0.0,
             failures: 0.01,
         };
-        Entry::Expected(Expected {
+        Entry::Expected(ExpectedFigures {
             workload: "w".to_owned(),
             profile: "p".to_owned(),
-            unit: barograph_record::KeptUnit::Users,
+            unit: barograph_record::UnitRecord::Users,
             target: None,
             derived: None,
             session_op: None,
@@ -331,7 +331,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_phase_is_counted_from_its_start() {
-        let mut moment = Moment::new("x");
+        let mut moment = PageContent::new("x");
         moment.begin(Phase::WarmUp, "warm");
         moment.interval(&second(0, 400, 900), &["Buy", "Poll"]);
         moment.begin(Phase::Hold, "measured");
@@ -353,7 +353,7 @@ pub(crate) mod tests {
         both.ops[1].response.record(30_000_000).unwrap();
         both.ops[1].outcomes[Outcome::Good.index()] = 1;
         let p99 = |limits| {
-            let mut moment = Moment::new("x");
+            let mut moment = PageContent::new("x");
             moment.entry(&expected(limits));
             moment.interval(&both, &["Buy", "Poll"]);
             moment.points[0].p99_ms.unwrap()
@@ -364,13 +364,13 @@ pub(crate) mod tests {
 
     #[test]
     fn another_run_begins_with_nothing_but_the_lines_of_those_before() {
-        let mut moment = Moment::new("one");
+        let mut moment = PageContent::new("one");
         moment.begin(Phase::Hold, "measured");
         moment.interval(&second(1, 10, 2), &["Buy", "Poll"]);
         moment.progress(0.5, Some(Nanos::from_secs(30)));
         moment.say("one ended well");
         assert_eq!(moment.all_remaining(), None, "there is only one");
-        moment.next("two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
+        moment.next("two", StudyPosition { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
         assert_eq!(moment.lines, ["one ended well"]);
         assert_eq!((moment.title.as_str(), moment.phase), ("two", Phase::Check));
         assert!(moment.points.is_empty() && moment.ops.is_empty() && moment.done == 0.0);
@@ -381,7 +381,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_grows_is_bounded() {
-        let mut moment = Moment::new("x");
+        let mut moment = PageContent::new("x");
         for n in 0..1_000 {
             moment.interval(&second(n, 1, 1), &["Buy", "Poll"]);
             moment.say("line");
@@ -395,7 +395,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_latest_sample_of_a_subject_is_kept() {
-        let mut moment = Moment::new("x");
+        let mut moment = PageContent::new("x");
         for cores in [1.0, 2.0] {
             let subject = "driver".to_owned();
             moment.probe(&ProbeRow { subject, cpu_user_cores: Some(cores), ..ProbeRow::default() });

@@ -18,7 +18,7 @@ use futures::stream::unfold;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::LEAVE_WITHIN;
-use crate::moment::Moment;
+use crate::moment::PageContent;
 use crate::view::View;
 
 /// Largest number of simultaneous viewers.
@@ -46,22 +46,22 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// State that the harness writes and the server reads.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    moment: Mutex<Moment>,
+pub(crate) struct PageState {
+    moment: Mutex<PageContent>,
     news: Notify,
 }
 
-impl Shared {
-    pub(crate) fn new(moment: Moment) -> Self {
-        Shared { moment: Mutex::new(moment), news: Notify::new() }
+impl PageState {
+    pub(crate) fn new(moment: PageContent) -> Self {
+        PageState { moment: Mutex::new(moment), news: Notify::new() }
     }
 
-    fn moment(&self) -> MutexGuard<'_, Moment> {
+    fn moment(&self) -> MutexGuard<'_, PageContent> {
         // The figures are valid after a panic of any thread that held them.
         self.moment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Moment)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut PageContent)) {
         change(&mut self.moment());
         self.news.notify_one();
     }
@@ -80,7 +80,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> std::io::Result<Self> {
+    pub(crate) fn start(address: SocketAddr, shared: Arc<PageState>) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -106,20 +106,20 @@ impl Server {
 
 /// State for the answers.
 #[derive(Clone)]
-struct Desk {
-    shared: Arc<Shared>,
+struct PageContext {
+    shared: Arc<PageState>,
     page: Arc<str>,
     /// Latest news; closed after the last.
     news: watch::Receiver<Arc<str>>,
     seats: Arc<Semaphore>,
 }
 
-async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Receiver<bool>) {
+async fn answer(listener: TcpListener, shared: Arc<PageState>, leaving: watch::Receiver<bool>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let (tell, news) = watch::channel(Arc::<str>::from(""));
     let page = HTML.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT).into();
     let seats = Arc::new(Semaphore::new(MOST_VIEWERS));
-    let desk = Desk { shared: Arc::clone(&shared), page, news, seats: Arc::clone(&seats) };
+    let desk = PageContext { shared: Arc::clone(&shared), page, news, seats: Arc::clone(&seats) };
     let router =
         Router::new().route("/", get(page_of)).route("/state.json", get(state)).route("/events", get(events));
     let router = router.layer(from_fn(asked_here));
@@ -147,7 +147,7 @@ async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Rece
 
 /// Sends news to all viewers, the last of them after the end of the run.
 async fn spread(
-    shared: Arc<Shared>,
+    shared: Arc<PageState>,
     tell: watch::Sender<Arc<str>>,
     seats: Arc<Semaphore>,
     mut leaving: watch::Receiver<bool>,
@@ -194,7 +194,7 @@ fn is_here(host: &str) -> bool {
 /// Header of answers that must not be cached.
 const NO_STORE: (HeaderName, &str) = (header::CACHE_CONTROL, "no-store");
 
-async fn page_of(State(desk): State<Desk>) -> Response {
+async fn page_of(State(desk): State<PageContext>) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -203,11 +203,11 @@ async fn page_of(State(desk): State<Desk>) -> Response {
     (headers, desk.page.to_string()).into_response()
 }
 
-async fn state(State(desk): State<Desk>) -> Response {
+async fn state(State(desk): State<PageContext>) -> Response {
     ([(header::CONTENT_TYPE, "application/json"), NO_STORE], desk.shared.json()).into_response()
 }
 
-async fn events(State(desk): State<Desk>) -> Response {
+async fn events(State(desk): State<PageContext>) -> Response {
     let Ok(seat) = Arc::clone(&desk.seats).try_acquire_owned() else {
         let words = format!("{MOST_VIEWERS} browsers follow this run already; close one of them\n");
         return (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
@@ -216,7 +216,10 @@ async fn events(State(desk): State<Desk>) -> Response {
 }
 
 /// Sends the current state, and then every change.
-fn stream(desk: &Desk, seat: OwnedSemaphorePermit) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
+fn stream(
+    desk: &PageContext,
+    seat: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
     let mut news = desk.news.clone();
     // Later news is not part of the current state.
     news.mark_unchanged();

@@ -1,11 +1,11 @@
 //! Events of the page, as JSON.
 
 use barograph_model::words;
-use barograph_record::{KeptOp, KeptPart, KeptResult, ProbeRow, Trial};
-use barograph_stats::search::{EdgeSoFar, SoFar};
+use barograph_record::{OpRecord, PartRecord, ProbeRow, ResultRecord, Trial};
+use barograph_stats::search::{EdgeProgress, SearchProgress};
 use serde::Serialize;
 
-use crate::moment::{Moment, Op, Point, quantile_ms};
+use crate::moment::{Op, PageContent, Point, quantile_ms};
 
 /// The whole page. Times ending in `_s` are in seconds, in `_ms` in milliseconds; shares are 0 to 1.
 #[derive(Debug, Serialize)]
@@ -45,7 +45,7 @@ pub(crate) struct View<'m> {
     highest_pass: Option<u32>,
     lowest_fail: Option<u32>,
     /// State of a search; absent before its first trial.
-    so_far: Option<SoFarView>,
+    so_far: Option<SearchProgressView>,
     verdict: Option<&'m str>,
     lines: Vec<&'m str>,
     ended: Option<&'m [String]>,
@@ -53,7 +53,7 @@ pub(crate) struct View<'m> {
 
 /// State of a search. Levels are in the unit of the view.
 #[derive(Debug, Serialize)]
-struct SoFarView {
+struct SearchProgressView {
     words: String,
     trials: u32,
     most_trials: u32,
@@ -132,9 +132,9 @@ fn tenths(seconds: f64) -> f64 {
 }
 
 impl<'m> View<'m> {
-    pub(crate) fn of(moment: &'m Moment) -> Self {
+    pub(crate) fn of(moment: &'m PageContent) -> Self {
         let (count, failed) = moment.ops.iter().fold((0, 0), |sum, op| (sum.0 + op.count, sum.1 + op.failed));
-        let levels = |wanted: KeptResult| {
+        let levels = |wanted: ResultRecord| {
             moment.trials.iter().filter(move |trial| trial.result == wanted).map(|trial| trial.level.whole())
         };
         View {
@@ -165,9 +165,9 @@ impl<'m> View<'m> {
             platform: &moment.platform,
             parts: moment.parts.iter().map(PartView::of).collect(),
             trials: moment.trials.iter().map(TrialView::of).collect(),
-            highest_pass: levels(KeptResult::Pass).max(),
-            lowest_fail: levels(KeptResult::Fail).min(),
-            so_far: moment.so_far.as_ref().map(SoFarView::of),
+            highest_pass: levels(ResultRecord::Pass).max(),
+            lowest_fail: levels(ResultRecord::Fail).min(),
+            so_far: moment.so_far.as_ref().map(SearchProgressView::of),
             verdict: moment.verdict.as_ref().map(|verdict| verdict.sentence.as_str()),
             lines: moment.lines.iter().map(String::as_str).collect(),
             ended: moment.ended.as_deref(),
@@ -181,7 +181,7 @@ fn point(point: &Point) -> PointView {
 }
 
 impl<'m> OpView<'m> {
-    fn of(moment: &'m Moment, op: &'m Op) -> Self {
+    fn of(moment: &'m PageContent, op: &'m Op) -> Self {
         let rule = moment.rule(&op.name);
         let quantile = rule.map_or(0.99, |rule| rule.quantile);
         OpView {
@@ -214,7 +214,7 @@ impl<'m> UseView<'m> {
 }
 
 impl<'m> PartView<'m> {
-    fn of(part: &'m KeptPart) -> Self {
+    fn of(part: &'m PartRecord) -> Self {
         PartView {
             name: &part.name,
             tier: &part.tier,
@@ -227,13 +227,13 @@ impl<'m> PartView<'m> {
     }
 }
 
-impl SoFarView {
-    fn of(so_far: &SoFar) -> Self {
+impl SearchProgressView {
+    fn of(so_far: &SearchProgress) -> Self {
         let (low, capacity, high) = match so_far.edge {
-            EdgeSoFar::Interval { low, capacity, high } => (Some(low), Some(capacity), high),
-            EdgeSoFar::Bracket { .. } | EdgeSoFar::Unknown => (None, None, None),
+            EdgeProgress::Interval { low, capacity, high } => (Some(low), Some(capacity), high),
+            EdgeProgress::Bracket { .. } | EdgeProgress::Unknown => (None, None, None),
         };
-        SoFarView {
+        SearchProgressView {
             words: so_far.words(),
             trials: so_far.trials,
             most_trials: so_far.most_trials,
@@ -247,7 +247,7 @@ impl SoFarView {
 impl<'m> TrialView<'m> {
     fn of(trial: &'m Trial) -> Self {
         let shares =
-            trial.window.ops.iter().filter_map(|op: &KeptOp| Some((op.op.as_str(), op.limit_share()?)));
+            trial.window.ops.iter().filter_map(|op: &OpRecord| Some((op.op.as_str(), op.limit_share()?)));
         let closest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
         TrialView {
             n: trial.n,
@@ -269,10 +269,10 @@ mod tests {
 
     #[test]
     fn what_a_search_knows_by_now_is_words_and_ends() {
-        let mut moment = Moment::new("x");
+        let mut moment = PageContent::new("x");
         assert!(serde_json::to_value(View::of(&moment)).unwrap()["so_far"].is_null());
-        let edge = EdgeSoFar::Interval { low: 11_237.4, capacity: 12_000.0, high: None };
-        moment.so_far = Some(SoFar { unit: LoadUnit::Users, trials: 5, most_trials: 9, edge });
+        let edge = EdgeProgress::Interval { low: 11_237.4, capacity: 12_000.0, high: None };
+        moment.so_far = Some(SearchProgress { unit: LoadUnit::Users, trials: 5, most_trials: 9, edge });
         let told = &serde_json::to_value(View::of(&moment)).unwrap()["so_far"];
         assert_eq!(
             *told,
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_view_holds_figures_against_limits() {
-        let mut moment = Moment::new("a <title>");
+        let mut moment = PageContent::new("a <title>");
         moment.entry(&expected(&[("Buy", Some(5.0)), ("Poll", None)]));
         moment.begin(Phase::Hold, "50 users, measured");
         moment.interval(&second(0, 1_000, 4), &["Buy", "Poll"]);

@@ -48,7 +48,7 @@ impl Vector {
 
 /// Successor of an operation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum NextOp {
     /// Always this operation.
     Op(OpId),
     /// One of several, by probability.
@@ -58,7 +58,7 @@ pub enum Next {
         /// The question.
         chooser: ChooserId,
         /// Successor for each answer.
-        branches: Vec<Next>,
+        branches: Vec<NextOp>,
     },
     /// The session ends: the user's state is reset and the behaviour begins again at its first operation.
     EndSession {
@@ -84,7 +84,7 @@ pub enum Pace {
         /// Time from one beat to the next.
         every: Nanos,
         /// Treatment of beats that pass while an operation is still in progress.
-        missed: Missed,
+        missed: MissedBeats,
     },
 }
 
@@ -99,7 +99,7 @@ pub struct Waits {
 
 /// Treatment of beats that pass while an operation is still in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missed {
+pub enum MissedBeats {
     /// They are made up for one after another, each counted from its own beat.
     CatchUp,
     /// They are left out and counted as skipped.
@@ -114,7 +114,7 @@ pub struct Behaviour {
     /// First operation.
     pub first: OpId,
     /// Successor of each operation, by operation index; `None` if the behaviour never uses that operation.
-    pub next: Vec<Option<Next>>,
+    pub next: Vec<Option<NextOp>>,
     /// Pace of the operations.
     pub pace: Pace,
 }
@@ -163,11 +163,11 @@ impl Behaviours {
     }
 }
 
-fn reach(next: &Next, todo: &mut Vec<OpId>) -> Result<(), String> {
+fn reach(next: &NextOp, todo: &mut Vec<OpId>) -> Result<(), String> {
     match next {
-        Next::Op(op) | Next::EndSession { first: op } => todo.push(*op),
-        Next::Vector(vector) => todo.extend(vector.entries().iter().map(|e| e.0)),
-        Next::Choose { branches, .. } => {
+        NextOp::Op(op) | NextOp::EndSession { first: op } => todo.push(*op),
+        NextOp::Vector(vector) => todo.extend(vector.entries().iter().map(|e| e.0)),
+        NextOp::Choose { branches, .. } => {
             if branches.is_empty() {
                 return Err("a chooser without branches".into());
             }
@@ -199,7 +199,7 @@ mod tests {
         let dangling = Behaviour {
             name: "main",
             first: OpId(0),
-            next: vec![Some(Next::Op(OpId(1)))],
+            next: vec![Some(NextOp::Op(OpId(1)))],
             pace: Pace::AtOnce,
         };
         assert_eq!(

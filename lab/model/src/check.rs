@@ -174,9 +174,9 @@ pub enum CheckFacts {
     /// Starts per second in the third that deviates most from the mean.
     Thirds { furthest_s: f64, mean_s: f64, tolerance: f64 },
     /// Drift over the window as a share of the mean; `None` with fewer than `fewest` intervals.
-    Drift { found: Option<Drifted>, fewest: usize, most: f64, floor_ms: Option<f64> },
+    Drift { found: Option<DriftEstimate>, fewest: usize, most: f64, floor_ms: Option<f64> },
     /// The deviating stretch, if there is one.
-    Stretch { found: Option<Stretch>, most: f64, floor_ms: Option<f64> },
+    Stretch { found: Option<OutlyingStretch>, most: f64, floor_ms: Option<f64> },
     /// Shares of a kind in a third of the window and in the rest; `None` for all rare kinds together.
     Shares { kind: Option<String>, third: usize, distance: f64, share: f64, in_rest: f64, most: f64 },
     /// A share of the mix, `after_s` seconds after many users arrived.
@@ -192,7 +192,7 @@ pub enum CheckFacts {
 /// A drift with its 99 % interval, as shares of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after what they hold")]
-pub struct Drifted {
+pub struct DriftEstimate {
     pub relative: f64,
     pub low: f64,
     pub high: f64,
@@ -200,7 +200,7 @@ pub struct Drifted {
 
 /// A stretch of a series that deviates from the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub struct OutlyingStretch {
     /// Whether the series is response time; else it is throughput.
     pub is_response: bool,
     /// Relative difference of its mean from that of the rest.

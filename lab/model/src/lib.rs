@@ -22,25 +22,28 @@ mod verdict;
 pub mod words;
 
 pub use ability::{Ability, PlatformKind};
-pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector, Waits};
-pub use check::{Check, CheckFacts, CheckId, Drifted, Excuse, Stretch};
+pub use behaviour::{
+    Behaviour, BehaviourId, Behaviours, ChooserId, MissedBeats, NextOp, Pace, Vector, Waits,
+};
+pub use check::{Check, CheckFacts, CheckId, DriftEstimate, Excuse, OutlyingStretch};
 pub use distribution::Distribution;
 pub use level::Level;
 pub use load::{
-    Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair,
-    StartOf, Strategy,
+    Arrivals, Durations, LoadPath, LoadStep, LoadUnit, OfferedLoad, OpenLoop, SearchBounds, SearchMethod,
+    Stair, StartOf, Strategy,
 };
 pub use measure::{
-    Amount, Better, CounterId, Counters, Formula, MOST_COUNTERS, MeasureSpec, Measured, Per, WrongMeasures,
-    check_measures,
+    Amount, BetterWhen, CounterId, Counters, Formula, InvalidMeasures, MOST_COUNTERS, MeasureDivisor,
+    MeasureSpec, MeasureValue, check_measures,
 };
 pub use metric::Metric;
 pub use op::{OpId, OpSpec, UserId};
 pub use outcome::Outcome;
 pub use phase::Phase;
 pub use qos::{
-    Bound, Derived, MOST_FURTHER_LIMITS, Profile, QosRule, Rule, Subject, TimeLimit, TimeLimits, WrongRules,
+    Bound, DerivedFigures, InvalidRules, MOST_FURTHER_LIMITS, Profile, QosRule, Rule, Subject, TimeLimit,
+    TimeLimits,
 };
-pub use refusal::{Refusal, Refused};
-pub use unit::{Nanos, NotAShare, Share};
+pub use refusal::{Refusal, Refusals};
+pub use unit::{InvalidShare, Nanos, Share};
 pub use verdict::{OpVerdict, RuleVerdict, TrialResult, WindowVerdict};

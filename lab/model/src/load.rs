@@ -28,14 +28,14 @@ impl LoadUnit {
 
 /// A load in its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedLoad {
     /// Unit of the level.
     pub unit: LoadUnit,
     /// The level.
     pub level: Level,
 }
 
-impl Offered {
+impl OfferedLoad {
     /// Returns the level at a scale in percent of this load; at least the smallest of its unit, unless the
     /// scale is zero.
     #[must_use]
@@ -237,17 +237,17 @@ mod tests {
 
     #[test]
     fn a_scale_is_of_thousandths_for_a_rate_and_of_whole_users() {
-        let users = Offered { unit: LoadUnit::Users, level: Level::from(15) };
-        let rate = Offered { unit: LoadUnit::PerSecond, ..users };
-        let at = |of: Offered, scale: u32| of.scaled(Level::from(scale)).to_string();
+        let users = OfferedLoad { unit: LoadUnit::Users, level: Level::from(15) };
+        let rate = OfferedLoad { unit: LoadUnit::PerSecond, ..users };
+        let at = |of: OfferedLoad, scale: u32| of.scaled(Level::from(scale)).to_string();
         assert_eq!((at(users, 50), at(rate, 50)), ("8".to_owned(), "7.5".to_owned()));
         assert_eq!((at(users, 1), at(rate, 1)), ("1".to_owned(), "0.15".to_owned()));
         assert_eq!((at(users, 0), at(rate, 0)), ("0".to_owned(), "0".to_owned()));
         assert_eq!(
-            (users.scale_of(30), rate.scale_of(8), Offered::default().scale_of(1)),
+            (users.scale_of(30), rate.scale_of(8), OfferedLoad::default().scale_of(1)),
             (200, 53, 100_000)
         );
-        let most = Offered { unit: LoadUnit::PerSecond, level: Level::from(u32::MAX) };
+        let most = OfferedLoad { unit: LoadUnit::PerSecond, level: Level::from(u32::MAX) };
         assert_eq!((most.scaled(Level::from(u32::MAX)).whole(), most.scale_of(u32::MAX)), (u32::MAX, 100));
     }
 }

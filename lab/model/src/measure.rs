@@ -53,7 +53,7 @@ impl Counters {
 
 /// Direction in which a figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Better {
+pub enum BetterWhen {
     /// More is better.
     Higher,
     /// Less is better.
@@ -75,7 +75,7 @@ pub enum Amount {
 
 /// Divisor of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Per {
+pub enum MeasureDivisor {
     /// The length of the window in seconds.
     Second,
     /// Another amount of the window.
@@ -88,7 +88,7 @@ pub struct Formula {
     /// Dividend.
     pub amount: Amount,
     /// Divisor.
-    pub per: Per,
+    pub per: MeasureDivisor,
     /// Factor of the quotient.
     pub factor: f64,
 }
@@ -97,25 +97,29 @@ impl Formula {
     /// Returns an amount per second.
     #[must_use]
     pub const fn per_second(amount: Amount) -> Self {
-        Formula { amount, per: Per::Second, factor: 1.0 }
+        Formula { amount, per: MeasureDivisor::Second, factor: 1.0 }
     }
 
     /// Returns an amount per minute.
     #[must_use]
     pub const fn per_minute(amount: Amount) -> Self {
-        Formula { amount, per: Per::Second, factor: 60.0 }
+        Formula { amount, per: MeasureDivisor::Second, factor: 60.0 }
     }
 
     /// Returns a counter per operation that ended.
     #[must_use]
     pub const fn per_operation(counter: CounterId) -> Self {
-        Formula { amount: Amount::Counter(counter), per: Per::Amount(Amount::Ended(None)), factor: 1.0 }
+        Formula {
+            amount: Amount::Counter(counter),
+            per: MeasureDivisor::Amount(Amount::Ended(None)),
+            factor: 1.0,
+        }
     }
 
     /// Returns an amount in percent of another.
     #[must_use]
     pub const fn percent(amount: Amount, whole: Amount) -> Self {
-        Formula { amount, per: Per::Amount(whole), factor: 100.0 }
+        Formula { amount, per: MeasureDivisor::Amount(whole), factor: 100.0 }
     }
 
     /// Multiplies the formula by `factor`.
@@ -126,8 +130,8 @@ impl Formula {
 
     fn amounts(&self) -> impl Iterator<Item = Amount> {
         let per = match self.per {
-            Per::Second => None,
-            Per::Amount(amount) => Some(amount),
+            MeasureDivisor::Second => None,
+            MeasureDivisor::Amount(amount) => Some(amount),
         };
         [self.amount].into_iter().chain(per)
     }
@@ -143,14 +147,14 @@ pub struct MeasureSpec {
     /// Unit of its values.
     pub unit: &'static str,
     /// Direction in which it is better.
-    pub better: Better,
+    pub better: BetterWhen,
     /// Formula of its values.
     pub formula: Formula,
 }
 
 /// A measure of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeasureValue {
     /// The measure.
     pub spec: MeasureSpec,
     /// Value in its unit; `None` if it would be divided by zero.
@@ -159,7 +163,7 @@ pub struct Measured {
 
 /// Defect in a workload's declaration of counters and measures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WrongMeasures {
+pub enum InvalidMeasures {
     /// More counters than [`MOST_COUNTERS`].
     #[error("{0} counters, at most {MOST_COUNTERS} are possible")]
     TooManyCounters(usize),
@@ -179,9 +183,9 @@ pub fn check_measures(
     counters: &[&str],
     measures: &[MeasureSpec],
     ops: &[OpSpec],
-) -> Result<(), WrongMeasures> {
+) -> Result<(), InvalidMeasures> {
     if counters.len() > MOST_COUNTERS {
-        return Err(WrongMeasures::TooManyCounters(counters.len()));
+        return Err(InvalidMeasures::TooManyCounters(counters.len()));
     }
     let exists = |amount: Amount| match amount {
         Amount::Counter(counter) => usize::from(counter.0) < counters.len(),
@@ -191,10 +195,10 @@ pub fn check_measures(
     for measure in measures {
         let is_taken = crate::Metric::of_name(measure.id).is_some() || !ids.insert(measure.id);
         if is_taken || !is_snake_case(measure.id) {
-            return Err(WrongMeasures::Id(measure.id));
+            return Err(InvalidMeasures::Id(measure.id));
         }
         if !measure.formula.amounts().all(exists) {
-            return Err(WrongMeasures::Unknown(measure.id));
+            return Err(InvalidMeasures::Unknown(measure.id));
         }
     }
     Ok(())
@@ -217,12 +221,12 @@ mod tests {
             id,
             title: "hit share",
             unit: "%",
-            better: Better::Higher,
+            better: BetterWhen::Higher,
             formula: Formula::percent(HITS, LOOKUPS),
         }
     }
 
-    fn check(counters: &[&str], measures: &[MeasureSpec]) -> Result<(), WrongMeasures> {
+    fn check(counters: &[&str], measures: &[MeasureSpec]) -> Result<(), InvalidMeasures> {
         check_measures(counters, measures, &[OpSpec { name: "Get", about: "looks up" }])
     }
 
@@ -242,17 +246,17 @@ mod tests {
     fn a_declaration_is_checked() {
         let counters = ["hits", "lookups"];
         assert_eq!(check(&counters, &[hit_share("hit_share")]), Ok(()));
-        assert_eq!(check(&["hits"; 9], &[]), Err(WrongMeasures::TooManyCounters(9)));
-        assert_eq!(check(&["hits"], &[hit_share("hit_share")]), Err(WrongMeasures::Unknown("hit_share")));
+        assert_eq!(check(&["hits"; 9], &[]), Err(InvalidMeasures::TooManyCounters(9)));
+        assert_eq!(check(&["hits"], &[hit_share("hit_share")]), Err(InvalidMeasures::Unknown("hit_share")));
         let of_op = |op| Formula::per_minute(Amount::Good(Some(OpId(op))));
         let of_op = |op| MeasureSpec { formula: of_op(op), ..hit_share("orders") };
         assert_eq!(check(&counters, &[of_op(0)]), Ok(()));
-        assert_eq!(check(&counters, &[of_op(1)]), Err(WrongMeasures::Unknown("orders")));
+        assert_eq!(check(&counters, &[of_op(1)]), Err(InvalidMeasures::Unknown("orders")));
         for id in ["throughput", "hitShare", "2nd", ""] {
-            assert_eq!(check(&counters, &[hit_share(id)]), Err(WrongMeasures::Id(id)));
+            assert_eq!(check(&counters, &[hit_share(id)]), Err(InvalidMeasures::Id(id)));
         }
         let twice = [hit_share("a"), hit_share("a")];
-        assert_eq!(check(&counters, &twice), Err(WrongMeasures::Id("a")));
+        assert_eq!(check(&counters, &twice), Err(InvalidMeasures::Id("a")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Metrics for comparing runs: figures with a name, a unit, and a better direction.
 
-use crate::{Better, MeasureSpec};
+use crate::{BetterWhen, MeasureSpec};
 
 /// A figure of a run, taken from the window that decides. None is negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -232,11 +232,11 @@ impl Metric {
 
     /// Returns the better direction, unless a study overrides it.
     #[must_use]
-    pub const fn better(self) -> Better {
+    pub const fn better(self) -> BetterWhen {
         match self {
-            Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore => Better::Higher,
+            Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore => BetterWhen::Higher,
             Measure(measure) => measure.better,
-            _ => Better::Lower,
+            _ => BetterWhen::Lower,
         }
     }
 

@@ -204,7 +204,7 @@ impl QosRule {
 
 /// Figures derived from a profile's transitions and paces, shown beside the measured ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Derived {
+pub struct DerivedFigures {
     /// Operations per user and second, over all behaviours.
     pub ops_per_user_s: f64,
     /// HTTP requests (or the protocol's equivalent) per operation.
@@ -221,12 +221,12 @@ pub struct Profile {
     /// Any number of rules, in the order of display. An operation is judged if a rule is about it.
     pub rules: Vec<Rule>,
     /// Figures derived from the profile, if they can be derived.
-    pub derived: Option<Derived>,
+    pub derived: Option<DerivedFigures>,
 }
 
 /// Defect in a list of rules.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum WrongRules {
+pub enum InvalidRules {
     /// More limits of time on one operation than are counted.
     #[error("more than {} limits of time for one operation", MOST_FURTHER_LIMITS + 1)]
     TooManyLimits,
@@ -241,7 +241,7 @@ pub enum WrongRules {
 impl Profile {
     /// Makes a profile with the default rules of its operations.
     #[must_use]
-    pub fn usual(name: &'static str, operations: &[QosRule], derived: Option<Derived>) -> Self {
+    pub fn usual(name: &'static str, operations: &[QosRule], derived: Option<DerivedFigures>) -> Self {
         Profile { name, rules: operations.iter().flat_map(QosRule::rules).collect(), derived }
     }
 
@@ -306,18 +306,18 @@ impl Profile {
     ///
     /// # Errors
     /// The first defect.
-    pub fn check(&self, measures: &[MeasureSpec], ops: &[OpSpec]) -> Result<(), WrongRules> {
+    pub fn check(&self, measures: &[MeasureSpec], ops: &[OpSpec]) -> Result<(), InvalidRules> {
         let mut limits = vec![TimeLimits::default(); ops.len()];
         for rule in &self.rules {
             if let Subject::Measure(id) = rule.subject
                 && !measures.iter().any(|measure| measure.id == id)
             {
-                return Err(WrongRules::NoMeasure(id));
+                return Err(InvalidRules::NoMeasure(id));
             }
             let Some(op) = rule.subject.op() else { continue };
-            let limits = limits.get_mut(op.index()).ok_or(WrongRules::NoOperation)?;
+            let limits = limits.get_mut(op.index()).ok_or(InvalidRules::NoOperation)?;
             if rule.time_limit().is_some_and(|limit| !limits.add(limit)) {
-                return Err(WrongRules::TooManyLimits);
+                return Err(InvalidRules::TooManyLimits);
             }
         }
         Ok(())
@@ -385,9 +385,9 @@ mod tests {
         assert_eq!((two.time_limits(1), two.check(&[], &ops)), (vec![expected], Ok(())));
         let five: Vec<Rule> = (1..=5).map(|n| response(n, P99)).collect();
         assert_eq!(of(&five[..4]).check(&[], &ops), Ok(()));
-        assert_eq!(of(&five).check(&[], &ops), Err(WrongRules::TooManyLimits));
-        assert_eq!(of(&five).check(&[], &[]), Err(WrongRules::NoOperation));
+        assert_eq!(of(&five).check(&[], &ops), Err(InvalidRules::TooManyLimits));
+        assert_eq!(of(&five).check(&[], &[]), Err(InvalidRules::NoOperation));
         let measure = Rule { subject: Subject::Measure("hits"), bound: Bound::AtLeast(1.0) };
-        assert_eq!(of(&[measure]).check(&[], &ops), Err(WrongRules::NoMeasure("hits")));
+        assert_eq!(of(&[measure]).check(&[], &ops), Err(InvalidRules::NoMeasure("hits")));
     }
 }

@@ -31,9 +31,9 @@ impl fmt::Display for Refusal {
 
 /// All impossible settings of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Refused(pub Vec<Refusal>);
+pub struct Refusals(pub Vec<Refusal>);
 
-impl fmt::Display for Refused {
+impl fmt::Display for Refusals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, refusal) in self.0.iter().enumerate() {
             if i > 0 {

@@ -84,7 +84,7 @@ pub struct Share(f64);
 /// A number outside 0 to 1, where a share is required.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{0} is not a share: allowed is 0 to 1")]
-pub struct NotAShare(pub f64);
+pub struct InvalidShare(pub f64);
 
 impl Share {
     /// The share 0.
@@ -93,8 +93,8 @@ impl Share {
     pub const ONE: Share = Share(1.0);
 
     /// Builds a share. Fails if `value` is outside 0 to 1.
-    pub fn new(value: f64) -> Result<Self, NotAShare> {
-        if (0.0..=1.0).contains(&value) { Ok(Share(value)) } else { Err(NotAShare(value)) }
+    pub fn new(value: f64) -> Result<Self, InvalidShare> {
+        if (0.0..=1.0).contains(&value) { Ok(Share(value)) } else { Err(InvalidShare(value)) }
     }
 
     /// Builds a share from a percentage in source code, a constant in 0 to 100.
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_share_refuses_what_is_not_a_part() {
-        assert_eq!(Share::new(1.5), Err(NotAShare(1.5)));
+        assert_eq!(Share::new(1.5), Err(InvalidShare(1.5)));
         assert!(Share::new(f64::NAN).is_err());
         assert_eq!(Share::percent(20.0).get(), 0.2);
         assert_eq!(Share::percent(2.35).to_string(), "2.35 %");

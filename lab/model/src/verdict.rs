@@ -1,6 +1,6 @@
 //! Verdict on a window, with *passed* (the QoS rules) and *valid* (the measurement) apart.
 
-use crate::{Bound, Check, Measured, Offered, Subject};
+use crate::{Bound, Check, MeasureValue, OfferedLoad, Subject};
 
 /// A rule applied to a measured window. Values are in the unit of the subject.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +96,7 @@ impl OpVerdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowVerdict {
     /// Load asked for.
-    pub offered: Offered,
+    pub offered: OfferedLoad,
     /// Users active at its end.
     pub users: u32,
     /// Start, seconds since the load began.
@@ -126,7 +126,7 @@ pub struct WindowVerdict {
     /// Every rule, in the order of the profile.
     pub rules: Vec<RuleVerdict>,
     /// Measures of the workload.
-    pub measures: Vec<Measured>,
+    pub measures: Vec<MeasureValue>,
     /// Validity checks.
     pub checks: Vec<Check>,
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::{LoadUnit, Nanos, Offered};
+use crate::{LoadUnit, Nanos, OfferedLoad};
 
 /// Formats `1234567` as `1,234,567`.
 #[must_use]
@@ -48,7 +48,7 @@ pub fn users(n: u32) -> String {
 
 /// Formats a load: `30,000 users`, `12,300 starts/s`.
 #[must_use]
-pub fn offered(load: Offered) -> String {
+pub fn offered(load: OfferedLoad) -> String {
     match load.unit {
         LoadUnit::Users => users(load.level.whole()),
         LoadUnit::PerSecond | LoadUnit::Scale => format!("{} {}", load.level, load.unit.name()),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_load_is_said_in_its_unit() {
-        let load = |unit, level: u32| offered(Offered { unit, level: level.into() });
+        let load = |unit, level: u32| offered(OfferedLoad { unit, level: level.into() });
         assert_eq!(load(LoadUnit::Users, 1), "1 user");
         assert_eq!(load(LoadUnit::PerSecond, 12_300), "12,300 starts/s");
     }

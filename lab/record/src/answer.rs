@@ -4,15 +4,15 @@ use barograph_model::Level;
 use barograph_model::words::offered;
 use serde::{Deserialize, Serialize};
 
-use crate::{KeptUnit, Verdict};
+use crate::{UnitRecord, Verdict};
 
 /// The answer: a claim, and the rest of its sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptAnswer {
+pub struct AnswerRecord {
     /// The claim.
-    pub claim: KeptClaim,
+    pub claim: ClaimRecord,
     /// Subject of the claim.
-    pub about: KeptAbout,
+    pub about: AboutRecord,
     /// End of the sentence that begins with the claim; empty if the claim is the whole sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
@@ -24,7 +24,7 @@ pub struct KeptAnswer {
 /// Subject of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum KeptAbout {
+pub enum AboutRecord {
     /// The application that the run deployed, on this machine.
     Application {
         /// Name of the workload.
@@ -47,7 +47,7 @@ pub enum KeptAbout {
 /// Defects of the application's data after the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptData {
+pub enum DataRecord {
     /// The data were wrong.
     Wrong,
     /// The data could not be checked.
@@ -56,7 +56,7 @@ pub enum KeptData {
 
 /// A hold of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptHold {
+pub struct HoldRecord {
     /// Number of the hold, from 1.
     pub n: u32,
     /// Number of holds in the path.
@@ -66,7 +66,7 @@ pub struct KeptHold {
 /// A claim. Levels are in the unit of the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum KeptClaim {
+pub enum ClaimRecord {
     /// The level at which half of the trials pass.
     Capacity {
         /// The level.
@@ -100,7 +100,7 @@ pub enum KeptClaim {
     /// Nothing is known.
     Unknown {
         /// Defect of the data, if that is the reason.
-        data: Option<KeptData>,
+        data: Option<DataRecord>,
     },
     /// Every rule held.
     Kept {
@@ -116,7 +116,7 @@ pub enum KeptClaim {
         #[serde(with = "crate::level")]
         level: Level,
         /// The hold of a path.
-        hold: Option<KeptHold>,
+        hold: Option<HoldRecord>,
     },
     /// Validity checks did not hold.
     NotValid {
@@ -124,7 +124,7 @@ pub enum KeptClaim {
         #[serde(with = "crate::level")]
         level: Level,
         /// The hold of a path.
-        hold: Option<KeptHold>,
+        hold: Option<HoldRecord>,
         /// Number of checks.
         checks: u32,
     },
@@ -134,11 +134,11 @@ pub enum KeptClaim {
         #[serde(with = "crate::level")]
         level: Level,
         /// The hold of a path.
-        hold: Option<KeptHold>,
+        hold: Option<HoldRecord>,
         /// Number of windows of a path that passed.
         windows: Option<u32>,
         /// Defect of the data.
-        data: KeptData,
+        data: DataRecord,
     },
     /// All loads pass at a scale.
     AllPass {
@@ -162,116 +162,116 @@ pub enum KeptClaim {
     Other,
 }
 
-impl KeptData {
+impl DataRecord {
     const fn words(self) -> &'static str {
         match self {
-            KeptData::Wrong => "were not right after the run",
-            KeptData::Unchecked => "could not be checked after the run",
+            DataRecord::Wrong => "were not right after the run",
+            DataRecord::Unchecked => "could not be checked after the run",
         }
     }
 }
 
-impl KeptHold {
+impl HoldRecord {
     fn words(hold: Option<Self>) -> String {
         hold.map_or_else(String::new, |hold| format!(" (hold {} of {})", hold.n, hold.of))
     }
 }
 
-impl KeptUnit {
+impl UnitRecord {
     fn load(self, level: Level) -> String {
         offered(self.offered(level))
     }
 
     fn fewest(self) -> &'static str {
         match self {
-            KeptUnit::Users => "fewest",
-            KeptUnit::StartsPerSecond => "lowest rate",
-            KeptUnit::Percent => "lowest scale",
+            UnitRecord::Users => "fewest",
+            UnitRecord::StartsPerSecond => "lowest rate",
+            UnitRecord::Percent => "lowest scale",
         }
     }
 }
 
-impl KeptAbout {
+impl AboutRecord {
     /// Returns the holder of the load: `this machine`, `the target`.
     #[must_use]
     pub const fn holder(&self) -> &'static str {
-        if let KeptAbout::Target { .. } = self { "the target" } else { "this machine" }
+        if let AboutRecord::Target { .. } = self { "the target" } else { "this machine" }
     }
 
     const fn subject(&self) -> &'static str {
-        if let KeptAbout::Target { .. } = self { "The target" } else { "This machine" }
+        if let AboutRecord::Target { .. } = self { "The target" } else { "This machine" }
     }
 
     /// Returns the object of the load: `of the shop application (browsing)`, `at http://127.0.0.1:8080`.
     fn object(&self) -> String {
         match self {
-            KeptAbout::Application { workload, profile } => {
+            AboutRecord::Application { workload, profile } => {
                 format!("of the {workload} application ({profile})")
             }
-            KeptAbout::Target { url } => format!("at {url}"),
-            KeptAbout::Loads { loads } => format!("{loads} loads"),
+            AboutRecord::Target { url } => format!("at {url}"),
+            AboutRecord::Loads { loads } => format!("{loads} loads"),
         }
     }
 }
 
-impl KeptClaim {
+impl ClaimRecord {
     /// Returns the beginning of the sentence.
-    fn words(self, unit: KeptUnit, about: &KeptAbout) -> String {
+    fn words(self, unit: UnitRecord, about: &AboutRecord) -> String {
         let (object, subject, load) = (about.object(), about.subject(), |level| unit.load(level));
         let path = |windows: Option<u32>| {
             windows.map_or_else(String::new, |windows| format!("A path of {windows} holds up to "))
         };
         match self {
-            KeptClaim::Capacity { level } => {
+            ClaimRecord::Capacity { level } => {
                 format!("The capacity of {} is {} {object}", about.holder(), load(level))
             }
-            KeptClaim::Holds { level, confirmed } => {
+            ClaimRecord::Holds { level, confirmed } => {
                 let how = if confirmed { ", confirmed by a second window" } else { "" };
                 format!("{subject} holds {} {object}{how}", load(level))
             }
-            KeptClaim::Held { level, once } => {
+            ClaimRecord::Held { level, once } => {
                 let how = if once { ", passed once and not confirmed by a second window" } else { "" };
                 format!("{subject} held {} {object}{how}", load(level))
             }
-            KeptClaim::DoesNotHold { level } => {
+            ClaimRecord::DoesNotHold { level } => {
                 format!(
                     "{subject} does not hold {} {object}, the {} worth a trial",
                     load(level),
                     unit.fewest()
                 )
             }
-            KeptClaim::NonePassed => format!("No number of {} {object} that was tried passed", unit.name()),
-            KeptClaim::Unknown { data } => {
+            ClaimRecord::NonePassed => format!("No number of {} {object} that was tried passed", unit.name()),
+            ClaimRecord::Unknown { data } => {
                 let data =
                     data.map_or_else(String::new, |data| format!(", because the data {}", data.words()));
                 format!("It is not known how many {} {object} {} holds{data}", unit.name(), about.holder())
             }
-            KeptClaim::Kept { level, windows } => {
+            ClaimRecord::Kept { level, windows } => {
                 format!("{}{} {object} kept every rule", path(windows), load(level))
             }
-            KeptClaim::NotKept { level, .. } => format!("{} {object} did not keep the rules", load(level)),
-            KeptClaim::NotValid { level, checks, .. } => {
+            ClaimRecord::NotKept { level, .. } => format!("{} {object} did not keep the rules", load(level)),
+            ClaimRecord::NotValid { level, checks, .. } => {
                 let checks = if checks == 1 { "this check" } else { "these checks" };
                 format!(
                     "{} {object} cannot be judged, because {checks} of the measurement did not hold",
                     load(level)
                 )
             }
-            KeptClaim::NotJudged { level, hold, windows, data } => format!(
+            ClaimRecord::NotJudged { level, hold, windows, data } => format!(
                 "{}{} {object} cannot be judged, because the data {}{}",
                 path(windows),
                 load(level),
                 data.words(),
-                KeptHold::words(hold)
+                HoldRecord::words(hold)
             ),
-            KeptClaim::AllPass { level } => format!("All {object} pass at {}", load(level)),
-            KeptClaim::ScaleUnknown => {
+            ClaimRecord::AllPass { level } => format!("All {object} pass at {}", load(level)),
+            ClaimRecord::ScaleUnknown => {
                 format!("It is not known at which scale {object} pass, because windows could not be believed")
             }
-            KeptClaim::NoScale => format!("No scale was found at which {object} pass"),
-            KeptClaim::AllKept => format!("All {object} kept their rules"),
-            KeptClaim::SomeFailed { failed } => format!("{failed} of {object} did not keep their rules"),
-            KeptClaim::Other => "This version does not know the claim of this run".to_owned(),
+            ClaimRecord::NoScale => format!("No scale was found at which {object} pass"),
+            ClaimRecord::AllKept => format!("All {object} kept their rules"),
+            ClaimRecord::SomeFailed { failed } => format!("{failed} of {object} did not keep their rules"),
+            ClaimRecord::Other => "This version does not know the claim of this run".to_owned(),
         }
     }
 
@@ -279,32 +279,32 @@ impl KeptClaim {
     const fn lists(self) -> bool {
         matches!(
             self,
-            KeptClaim::DoesNotHold { .. }
-                | KeptClaim::Unknown { data: None }
-                | KeptClaim::NotKept { .. }
-                | KeptClaim::NotValid { .. }
+            ClaimRecord::DoesNotHold { .. }
+                | ClaimRecord::Unknown { data: None }
+                | ClaimRecord::NotKept { .. }
+                | ClaimRecord::NotValid { .. }
         )
     }
 
-    const fn hold(self) -> Option<KeptHold> {
+    const fn hold(self) -> Option<HoldRecord> {
         match self {
-            KeptClaim::NotKept { hold, .. } | KeptClaim::NotValid { hold, .. } => hold,
+            ClaimRecord::NotKept { hold, .. } | ClaimRecord::NotValid { hold, .. } => hold,
             _ => None,
         }
     }
 }
 
-impl KeptAnswer {
+impl AnswerRecord {
     /// Returns the whole answer in words.
     #[must_use]
-    pub fn sentence(&self, unit: KeptUnit) -> String {
+    pub fn sentence(&self, unit: UnitRecord) -> String {
         let claim = self.claim.words(unit, &self.about);
         let because = match (self.because.is_empty(), self.claim.lists()) {
             (true, _) => String::new(),
             (false, true) => format!(": {}", self.because),
             (false, false) => format!("; {}", self.because),
         };
-        let hold = KeptHold::words(self.claim.hold());
+        let hold = HoldRecord::words(self.claim.hold());
         let details = if self.details.is_empty() { String::new() } else { format!(" {}", self.details) };
         format!("{claim}{because}{hold}.{details}")
     }
@@ -316,7 +316,7 @@ impl Verdict {
     pub fn headline(&self) -> (String, String) {
         let Some(answer) = &self.answer else { return (self.sentence.clone(), String::new()) };
         let claim = answer.claim.words(self.unit, &answer.about);
-        let hold = KeptHold::words(answer.claim.hold());
+        let hold = HoldRecord::words(answer.claim.hold());
         match (answer.because.is_empty(), answer.claim.lists()) {
             (true, _) => (format!("{claim}{hold}."), answer.details.clone()),
             (false, lists) => {
@@ -332,11 +332,11 @@ impl Verdict {
 mod tests {
     use super::*;
 
-    fn answer(claim: KeptClaim, because: &str, details: &str) -> Verdict {
-        let about = KeptAbout::Target { url: "http://127.0.0.1:80/".to_owned() };
-        let answer = KeptAnswer { claim, about, because: because.to_owned(), details: details.to_owned() };
+    fn answer(claim: ClaimRecord, because: &str, details: &str) -> Verdict {
+        let about = AboutRecord::Target { url: "http://127.0.0.1:80/".to_owned() };
+        let answer = AnswerRecord { claim, about, because: because.to_owned(), details: details.to_owned() };
         let verdict = serde_json::json!({
-            "sentence": answer.sentence(KeptUnit::Users), "capacity": null, "trial": null, "passed": true,
+            "sentence": answer.sentence(UnitRecord::Users), "capacity": null, "trial": null, "passed": true,
             "valid": true, "exit_code": 0, "reasons": [], "resources": {}, "search": null, "answer": answer,
         });
         serde_json::from_value(verdict).unwrap()
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn a_sentence_has_a_headline_and_details() {
         let held = answer(
-            KeptClaim::Holds { level: 500.into(), confirmed: true },
+            ClaimRecord::Holds { level: 500.into(), confirmed: true },
             "at 540 users, A took 2 s",
             "It took 9 s.",
         );
@@ -355,8 +355,8 @@ mod tests {
             held.headline(),
             (format!("{headline}."), "at 540 users, A took 2 s. It took 9 s.".to_owned())
         );
-        let hold = Some(KeptHold { n: 2, of: 3 });
-        let failed = answer(KeptClaim::NotKept { level: 1_000.into(), hold }, "A took 9 s", "");
+        let hold = Some(HoldRecord { n: 2, of: 3 });
+        let failed = answer(ClaimRecord::NotKept { level: 1_000.into(), hold }, "A took 9 s", "");
         let headline = "1,000 users at http://127.0.0.1:80/ did not keep the rules:";
         assert_eq!(failed.sentence, format!("{headline} A took 9 s (hold 2 of 3)."));
         assert_eq!(failed.headline(), (headline.to_owned(), "A took 9 s (hold 2 of 3).".to_owned()));
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn an_older_verdict_is_all_headline() {
-        let old = Verdict { answer: None, ..answer(KeptClaim::NonePassed, "", "") };
+        let old = Verdict { answer: None, ..answer(ClaimRecord::NonePassed, "", "") };
         assert_eq!(old.headline(), (old.sentence.clone(), String::new()));
     }
 }

@@ -88,19 +88,19 @@ mod tests {
     #[test]
     fn a_line_has_no_passwords() {
         let path = PathBuf::from("lines");
-        let out = Small { taken: Vec::new(), room: 1_000 };
+        let out = SmallDisk { taken: Vec::new(), room: 1_000 };
         let mut appender = Appender { path, out, line: Vec::new(), torn: false };
         appender.json(&["redis://me:s3cret@h:1", "it held"]).unwrap();
         assert_eq!(appender.out.taken, b"[\"redis://me:***@h:1\",\"it held\"]\n");
     }
 
     /// Accepts `room` bytes, then reports a full disk until given more room.
-    struct Small {
+    struct SmallDisk {
         taken: Vec<u8>,
         room: usize,
     }
 
-    impl Write for Small {
+    impl Write for SmallDisk {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             let n = bytes.len().min(self.room);
             if n == 0 {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_torn_line_costs_only_itself() {
-        let mut appender = Appender::new(PathBuf::from("x"), Small { taken: Vec::new(), room: 8 });
+        let mut appender = Appender::new(PathBuf::from("x"), SmallDisk { taken: Vec::new(), room: 8 });
         appender.json(&1).unwrap();
         assert!(appender.json(&"far too long").is_err());
         appender.out.room = 100;

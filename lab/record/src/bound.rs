@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::KeptUnit;
+use crate::UnitRecord;
 
 /// What kept the answer of a search from being higher.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,9 +16,9 @@ pub enum SearchBound {
     /// The highest level that was allowed passed.
     Maximum {
         /// Unit of the levels.
-        unit: KeptUnit,
+        unit: UnitRecord,
         /// Why no higher one was allowed; absent where several loads were scaled.
-        because: Option<Most>,
+        because: Option<LoadLimit>,
     },
     /// A higher level failed.
     Fail,
@@ -29,7 +29,7 @@ pub enum SearchBound {
     /// The lowest level worth a trial failed.
     Minimum {
         /// Unit of the levels.
-        unit: KeptUnit,
+        unit: UnitRecord,
     },
     /// A step brought no more throughput.
     Gain,
@@ -54,7 +54,7 @@ pub enum SearchBound {
 /// What sets the most load of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Most {
+pub enum LoadLimit {
     /// The plan asks for no more.
     Plan,
     /// The plan leaves it open, and a search looks no further then.
@@ -72,18 +72,20 @@ pub enum Most {
 }
 
 /// As the reason in a sentence.
-impl fmt::Display for Most {
+impl fmt::Display for LoadLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Most::Plan => f.write_str("the plan asks for no more"),
-            Most::LeftOpen => f.write_str("the plan sets no maximum and a search looks no further by itself"),
-            Most::Data => f.write_str("the data admit no more"),
-            Most::OpenFiles { limit } => write!(
+            LoadLimit::Plan => f.write_str("the plan asks for no more"),
+            LoadLimit::LeftOpen => {
+                f.write_str("the plan sets no maximum and a search looks no further by itself")
+            }
+            LoadLimit::Data => f.write_str("the data admit no more"),
+            LoadLimit::OpenFiles { limit } => write!(
                 f,
                 "the connections of more do not fit into the {} files a process may open",
                 count(*limit)
             ),
-            Most::Unknown => f.write_str("of a reason that this version does not know"),
+            LoadLimit::Unknown => f.write_str("of a reason that this version does not know"),
         }
     }
 }
@@ -136,16 +138,16 @@ mod tests {
 
     #[test]
     fn a_bound_reads_back_and_has_its_words() {
-        let unit = KeptUnit::Users;
-        let files = Some(Most::OpenFiles { limit: 20_000 });
+        let unit = UnitRecord::Users;
+        let files = Some(LoadLimit::OpenFiles { limit: 20_000 });
         let most = "the most users allowed: the connections of more do not fit into the 20,000 files a process may open";
         for (bound, words) in [
             (SearchBound::Maximum { unit, because: files }, most),
             (
-                SearchBound::Maximum { unit: KeptUnit::Percent, because: None },
+                SearchBound::Maximum { unit: UnitRecord::Percent, because: None },
                 "the highest scale that was allowed",
             ),
-            (SearchBound::Minimum { unit: KeptUnit::StartsPerSecond }, "the fewest starts/s worth a trial"),
+            (SearchBound::Minimum { unit: UnitRecord::StartsPerSecond }, "the fewest starts/s worth a trial"),
             (SearchBound::Fail, "a higher level that failed"),
             (SearchBound::Words { words: "the edge".to_owned() }, "the edge"),
         ] {
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(read(r#"{"kind":"weather","wind":3}"#), SearchBound::Unknown);
         assert_eq!(
             read(r#"{"kind":"maximum","unit":"users","because":{"kind":"weather"}}"#),
-            SearchBound::Maximum { unit: KeptUnit::Users, because: Some(Most::Unknown) }
+            SearchBound::Maximum { unit: UnitRecord::Users, because: Some(LoadLimit::Unknown) }
         );
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::KeptUnit;
+use crate::UnitRecord;
 
 /// Decisions on a plan: of one load, or of all loads of a run together. Fields without a decision are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Decisions {
     /// Size of the data.
     pub size: Option<String>,
     /// Unit of the levels.
-    pub unit: KeptUnit,
+    pub unit: UnitRecord,
     /// Lowest level of a search.
     pub lowest: Option<u32>,
     /// Highest level of a search.
@@ -32,9 +32,9 @@ impl Decisions {
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, Value)> {
         let (lowest, highest) = match self.unit {
-            KeptUnit::Users => ("load.min_users", "load.max_users"),
-            KeptUnit::StartsPerSecond => ("load.min_rate", "load.max_rate"),
-            KeptUnit::Percent => ("load.min_scale", "load.max_scale"),
+            UnitRecord::Users => ("load.min_users", "load.max_users"),
+            UnitRecord::StartsPerSecond => ("load.min_rate", "load.max_rate"),
+            UnitRecord::Percent => ("load.min_scale", "load.max_scale"),
         };
         let word = |word: &Option<String>| word.clone().map(Value::from);
         let number = |number: Option<u32>| number.map(Value::from);

@@ -5,8 +5,8 @@ use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Decisions, KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources,
-    SearchBound, Trial,
+    ActionRecord, AnswerRecord, Decisions, EstimateRecord, ReasonRecord, Resources, SearchBound,
+    TopologyRecord, Trial, UnitRecord,
 };
 
 /// Version of the record written by this program. It is raised when an old reader would misread a new record.
@@ -45,10 +45,10 @@ pub enum Entry {
     /// Data of the application.
     Fill(Fill),
     /// The parts that were deployed.
-    Topology(Box<KeptTopology>),
+    Topology(Box<TopologyRecord>),
     /// An action of the plan. Older records name it `fault`.
     #[serde(alias = "fault")]
-    Action(KeptAction),
+    Action(ActionRecord),
     /// Tiers of the application.
     Tiers(Tiers),
     /// Activity of the users in one slice of time.
@@ -62,16 +62,16 @@ pub enum Entry {
     /// Decisions on values that the plan leaves open: of a load, or of all loads together.
     Decisions(Decisions),
     /// Rules and figures of the profile.
-    Expected(Expected),
+    Expected(ExpectedFigures),
     /// The answer.
     Verdict(Box<Verdict>),
     /// The run ended early.
-    Interrupted(Interrupted),
+    Interrupted(RunInterrupted),
     /// Last line of a closed record.
-    Finished(Finished),
+    Finished(RunFinished),
     /// A kind unknown to this program, kept unchanged.
     #[serde(skip)]
-    Unknown(Unknown),
+    Unknown(UnknownEntry),
 }
 
 /// The first line: program and time.
@@ -168,7 +168,7 @@ pub struct Control {
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
     /// Unit of the level.
-    pub unit: KeptUnit,
+    pub unit: UnitRecord,
     /// The level it leads to.
     #[serde(with = "crate::level")]
     pub level: Level,
@@ -273,7 +273,7 @@ pub struct IntervalRow {
     pub busiest_worker: f64,
     /// Operations that ended in the interval.
     pub ops: Vec<OpRow>,
-    /// Increments of the workload's counters, in the order of [`Expected::counters`]. Trailing zeros are
+    /// Increments of the workload's counters, in the order of [`ExpectedFigures::counters`]. Trailing zeros are
     /// omitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<u64>,
@@ -323,19 +323,19 @@ pub struct Loads {
 
 /// Rules and figures of the profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct ExpectedFigures {
     /// Name of the workload.
     pub workload: String,
     /// Name of the profile.
     pub profile: String,
     /// Unit of levels.
     #[serde(default)]
-    pub unit: KeptUnit,
+    pub unit: UnitRecord,
     /// URL of a target that existed already; absent if the run deployed it.
     #[serde(default)]
     pub target: Option<String>,
     /// Figures derived from the profile, if they can be derived.
-    pub derived: Option<KeptDerived>,
+    pub derived: Option<DerivedRecord>,
     /// Operation that occurs exactly once in a session and so counts sessions.
     pub session_op: Option<String>,
     /// Default rules of each operation. The windows hold the results of further rules.
@@ -347,7 +347,7 @@ pub struct Expected {
 
 /// Figures derived from a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptDerived {
+pub struct DerivedRecord {
     /// Operations per user and second.
     #[serde(deserialize_with = "nan")]
     pub ops_per_user_s: f64,
@@ -421,7 +421,7 @@ pub struct SearchSummary {
     pub aborted: u32,
     /// Certainty of the answer, for a search by posterior.
     #[serde(default)]
-    pub estimate: Option<Box<KeptEstimate>>,
+    pub estimate: Option<Box<EstimateRecord>>,
 }
 
 impl SearchSummary {
@@ -437,7 +437,7 @@ impl SearchSummary {
 pub struct Verdict {
     /// Unit of the levels.
     #[serde(default)]
-    pub unit: KeptUnit,
+    pub unit: UnitRecord,
     /// The capacity: the median of the posterior, or in bisection the highest level that passed; absent if
     /// none passed or none was searched for.
     pub capacity: Option<u32>,
@@ -451,7 +451,7 @@ pub struct Verdict {
     pub sentence: String,
     /// The answer as data. Absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<KeptAnswer>,
+    pub answer: Option<AnswerRecord>,
     /// The exit code of the run.
     pub exit_code: u8,
     /// Reasons why it did not pass or is not valid, and the part that gave way first.
@@ -461,10 +461,10 @@ pub struct Verdict {
     pub doubts: Vec<String>,
     /// `reasons` as data, in the same order. Absent in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<KeptReason>,
+    pub why: Vec<ReasonRecord>,
     /// `doubts` as data, in the same order. Absent in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why_not_valid: Vec<KeptReason>,
+    pub why_not_valid: Vec<ReasonRecord>,
     /// Resources used in the deciding trial.
     pub resources: Resources,
     /// Summary of the search; absent for a fixed load.
@@ -473,7 +473,7 @@ pub struct Verdict {
 
 /// An early end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interrupted {
+pub struct RunInterrupted {
     /// Seconds since the run began.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
@@ -485,11 +485,11 @@ pub struct Interrupted {
 
 /// Last line of a closed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {}
+pub struct RunFinished {}
 
 /// An entry of a kind unknown to this program.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unknown {
+pub struct UnknownEntry {
     /// Kind of the entry.
     pub kind: String,
     /// The whole entry.
@@ -526,7 +526,7 @@ mod tests {
     #[test]
     fn every_kind_that_is_written_is_read() {
         let (unit, act) = ("a-1".to_owned(), "kill".to_owned());
-        let action = KeptAction { at_s: 1.0, unit, act, took_s: 0.1, ..KeptAction::default() };
+        let action = ActionRecord { at_s: 1.0, unit, act, took_s: 0.1, ..ActionRecord::default() };
         let entries = [
             Entry::Tiers(Tiers::default()),
             Entry::Topology(Box::default()),
@@ -543,7 +543,7 @@ mod tests {
     fn a_fault_of_an_older_record_is_an_action() {
         let line = r#"{"kind":"fault","at_s":1.0,"unit":"a-1","act":"kill","took_s":0.1,"failed":null}"#;
         let (unit, act) = ("a-1".to_owned(), "kill".to_owned());
-        let action = KeptAction { at_s: 1.0, unit, act, took_s: 0.1, ..KeptAction::default() };
+        let action = ActionRecord { at_s: 1.0, unit, act, took_s: 0.1, ..ActionRecord::default() };
         assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), Entry::Action(action));
     }
 }

@@ -1,13 +1,13 @@
 //! Certainty of a search. Levels are in the unit of the verdict, probabilities 0 to 1.
 
-use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, PassPoint, Repeats};
+use barograph_stats::search::{Confirmation, CrossCheck, Estimate, EvidenceAbove, PassPoint, Repeats};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
 
 /// Posterior of the capacity after all trials of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptEstimate {
+pub struct EstimateRecord {
     /// Median of the capacity: the level at which half of the trials pass, spurious failures apart.
     #[serde(deserialize_with = "nan")]
     pub capacity: f64,
@@ -29,24 +29,24 @@ pub struct KeptEstimate {
     #[serde(deserialize_with = "nan")]
     pub spurious: f64,
     /// Pass probability by level, near the edge.
-    pub curve: Vec<KeptPassPoint>,
+    pub curve: Vec<PassPointRecord>,
     /// Valid trials.
     pub valid: u32,
     /// Invalid trials, which were repeated.
     pub invalid: u32,
     /// Confirming trials; absent if none remained for them.
-    pub confirmation: Option<KeptConfirmation>,
+    pub confirmation: Option<ConfirmationRecord>,
     /// Trials at the upper end; absent if none remained for them.
-    pub above: Option<KeptAbove>,
+    pub above: Option<EvidenceAboveRecord>,
     /// Capacity estimated from response times.
-    pub cross_check: Option<KeptCrossCheck>,
+    pub cross_check: Option<CrossCheckRecord>,
     /// Trials that were expected to pass.
-    pub repeats: Option<KeptRepeats>,
+    pub repeats: Option<RepeatsRecord>,
 }
 
 /// A point of the curve of pass probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptPassPoint {
+pub struct PassPointRecord {
     /// The level.
     pub level: u32,
     /// Median of the pass probability's posterior.
@@ -62,7 +62,7 @@ pub struct KeptPassPoint {
 
 /// Evidence of the trials at one level for its pass probability, without the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptConfirmation {
+pub struct ConfirmationRecord {
     /// The level.
     pub level: u32,
     /// Valid trials that passed.
@@ -78,7 +78,7 @@ pub struct KeptConfirmation {
 
 /// Evidence of the trials at a level above the edge for its pass probability, without the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptAbove {
+pub struct EvidenceAboveRecord {
     /// The level.
     pub level: u32,
     /// Valid trials that failed.
@@ -94,7 +94,7 @@ pub struct KeptAbove {
 
 /// Capacity from a straight line fitted to the distances of response times from their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptCrossCheck {
+pub struct CrossCheckRecord {
     /// Level at which the line crosses the limit.
     #[serde(deserialize_with = "nan")]
     pub capacity: f64,
@@ -113,7 +113,7 @@ pub struct KeptCrossCheck {
 /// Trials that were expected to pass: repeats of earlier levels, confirmations of the safe one, and all
 /// others at or below it. Older records hold repeats only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptRepeats {
+pub struct RepeatsRecord {
     /// Valid trials.
     pub trials: u32,
     /// Trials that passed.
@@ -128,38 +128,39 @@ pub struct KeptRepeats {
     pub drifted: bool,
 }
 
-impl From<&Estimate> for KeptEstimate {
+impl From<&Estimate> for EstimateRecord {
     fn from(found: &Estimate) -> Self {
-        let point = |p: &PassPoint| KeptPassPoint { level: p.level, pass: p.pass, low: p.low, high: p.high };
-        let confirmation = |c: Confirmation| KeptConfirmation {
+        let point =
+            |p: &PassPoint| PassPointRecord { level: p.level, pass: p.pass, low: p.low, high: p.high };
+        let confirmation = |c: Confirmation| ConfirmationRecord {
             level: c.level,
             passed: c.passed,
             trials: c.trials,
             at_least: c.at_least,
             complete: c.complete,
         };
-        let above = |a: Above| KeptAbove {
+        let above = |a: EvidenceAbove| EvidenceAboveRecord {
             level: a.level,
             failed: a.failed,
             trials: a.trials,
             below: a.below,
             complete: a.complete,
         };
-        let cross_check = |c: CrossCheck| KeptCrossCheck {
+        let cross_check = |c: CrossCheck| CrossCheckRecord {
             capacity: c.capacity,
             low: c.low,
             high: c.high,
             trials: c.trials,
             disagrees: c.disagrees,
         };
-        let repeats = |r: Repeats| KeptRepeats {
+        let repeats = |r: Repeats| RepeatsRecord {
             trials: r.trials,
             passed: r.passed,
             expected: r.expected,
             p: r.p,
             drifted: r.drifted,
         };
-        KeptEstimate {
+        EstimateRecord {
             capacity: found.capacity,
             low: found.low,
             high: found.high,

@@ -11,7 +11,7 @@ pub struct RunId(String);
 /// The text is not the name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the name of a run: expected YYYYMMDD-HHMMSS-xxxx")]
-pub struct NotARunId(pub String);
+pub struct InvalidRunId(pub String);
 
 impl RunId {
     /// Names a run begun at `at`; `salt` distinguishes runs begun in the same second.
@@ -28,9 +28,9 @@ impl RunId {
 }
 
 impl FromStr for RunId {
-    type Err = NotARunId;
+    type Err = InvalidRunId;
 
-    fn from_str(text: &str) -> Result<Self, NotARunId> {
+    fn from_str(text: &str) -> Result<Self, InvalidRunId> {
         let bytes = text.as_bytes();
         let fits = bytes.len() == 20
             && bytes.iter().enumerate().all(|(i, b)| match i {
@@ -38,7 +38,7 @@ impl FromStr for RunId {
                 16.. => b.is_ascii_digit() || (b'a'..=b'f').contains(b),
                 _ => b.is_ascii_digit(),
             });
-        if fits { Ok(RunId(text.to_owned())) } else { Err(NotARunId(text.to_owned())) }
+        if fits { Ok(RunId(text.to_owned())) } else { Err(InvalidRunId(text.to_owned())) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use barograph_stats::Histogram;
 
-use crate::{IntervalRow, KeptAction, KeptWindow, OpRow, Run, tag};
+use crate::{ActionRecord, IntervalRow, OpRow, Run, WindowRecord, tag};
 
 /// Normal intervals in a row that end a disturbance: a single one may be normal by chance.
 const AS_BEFORE: usize = 3;
@@ -19,13 +19,13 @@ const QUANTILE: f64 = 0.99;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Impact<'r> {
     /// The action.
-    pub action: &'r KeptAction,
+    pub action: &'r ActionRecord,
     /// The window before its first action; `None` if an action begins with the window.
-    pub before: Option<Stretch>,
+    pub before: Option<WindowSpan>,
     /// Intervals during the action.
-    pub during: Option<Stretch>,
+    pub during: Option<WindowSpan>,
     /// Intervals from its end until users see normal behaviour again, or until the window ends.
-    pub after: Option<Stretch>,
+    pub after: Option<WindowSpan>,
     /// Seconds from the end of the action until normal behaviour, to an interval; absent if that is not
     /// reached in this window, or if nothing precedes the action.
     pub recovered_s: Option<f64>,
@@ -33,18 +33,18 @@ pub struct Impact<'r> {
 
 /// Some intervals of a window.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
+pub struct WindowSpan {
     /// Start, seconds.
     pub from_s: f64,
     /// End, seconds.
     pub to_s: f64,
     /// Operations that ended in the stretch.
-    pub ops: Vec<StretchOp>,
+    pub ops: Vec<WindowSpanOp>,
 }
 
 /// One operation in some intervals of a window.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StretchOp {
+pub struct WindowSpanOp {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended.
@@ -59,10 +59,10 @@ pub struct StretchOp {
     pub max_ms: f64,
 }
 
-impl Stretch {
+impl WindowSpan {
     /// Returns the operation of this name.
     #[must_use]
-    pub fn op(&self, name: &str) -> Option<&StretchOp> {
+    pub fn op(&self, name: &str) -> Option<&WindowSpanOp> {
         self.ops.iter().find(|op| op.op == name)
     }
 }
@@ -77,17 +77,17 @@ struct Spans {
 }
 
 /// Worst values of any interval before the first action of a window.
-struct Worst {
+struct WorstInterval {
     failed_s: f64,
     ended_s: f64,
     slowest_ms: f64,
 }
 
-impl Worst {
+impl WorstInterval {
     fn of(rows: &[&IntervalRow]) -> Self {
         let most = |of: fn(&IntervalRow) -> f64| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
         let ended_s = rows.iter().map(|row| ended_s(row)).fold(f64::INFINITY, f64::min);
-        Worst { failed_s: most(failed_s), ended_s, slowest_ms: most(slowest_ms) }
+        WorstInterval { failed_s: most(failed_s), ended_s, slowest_ms: most(slowest_ms) }
     }
 
     fn holds(&self, row: &IntervalRow) -> bool {
@@ -115,10 +115,10 @@ impl Run {
     pub fn impacts(&self) -> Vec<Impact<'_>> {
         let rows: Vec<&IntervalRow> = self.intervals().collect();
         let windows = || self.trials().map(|trial| &trial.window);
-        let window = |action: &KeptAction| windows().find(|w| (w.from_s..w.to_s).contains(&action.at_s));
+        let window = |action: &ActionRecord| windows().find(|w| (w.from_s..w.to_s).contains(&action.at_s));
         let all =
             self.actions().filter_map(|action| Some((action, self.spans(action, window(action)?, &rows))));
-        let all: Vec<(&KeptAction, Spans)> = all.collect();
+        let all: Vec<(&ActionRecord, Spans)> = all.collect();
         let mut stretches: Vec<Span> =
             all.iter().flat_map(|(_, spans)| spans.stretches.iter().flatten().copied()).collect();
         stretches.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -141,14 +141,14 @@ impl Run {
     /// Returns the seconds from an action that took a part away until another brought it back; `None` if none
     /// did.
     #[must_use]
-    pub fn back_after_s(&self, action: &KeptAction) -> Option<f64> {
+    pub fn back_after_s(&self, action: &ActionRecord) -> Option<f64> {
         let undo = match action.name.as_str() {
             "kill" | "stop" => "start",
             "pause" => "resume",
             "partition" => "heal",
             _ => return None,
         };
-        let undoes = |other: &&KeptAction| {
+        let undoes = |other: &&ActionRecord| {
             let done = other.failed.is_none() && other.at_s >= action.at_s;
             done && other.name == undo && (other.unit == action.unit || undo == "heal")
         };
@@ -156,7 +156,7 @@ impl Run {
         Some(back.at_s + back.took_s - action.at_s)
     }
 
-    fn spans(&self, action: &KeptAction, window: &KeptWindow, rows: &[&IntervalRow]) -> Spans {
+    fn spans(&self, action: &ActionRecord, window: &WindowRecord, rows: &[&IntervalRow]) -> Spans {
         let inside = rows.iter().filter(|row| window.holds(row.from_s, row.to_s)).copied();
         let ends_s = action.at_s + action.took_s;
         let of_window = self.actions().map(|other| other.at_s).filter(|at_s| *at_s >= window.from_s);
@@ -165,7 +165,7 @@ impl Run {
         let goes_on = |row: &IntervalRow| row.from_s <= action.at_s || row.from_s < ends_s;
         let (during, later): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
             inside.filter(|row| row.to_s > action.at_s).partition(|row| goes_on(row));
-        let worst = Some(Worst::of(&before)).filter(|_| !before.is_empty());
+        let worst = Some(WorstInterval::of(&before)).filter(|_| !before.is_empty());
         let recovered = worst.and_then(|worst| {
             let as_before: Vec<bool> = later.iter().map(|row| worst.holds(row)).collect();
             as_before.windows(AS_BEFORE).position(|some| some.iter().all(|held| *held))
@@ -197,8 +197,8 @@ impl Run {
         (from_s, to_s): Span,
         rows: &[&IntervalRow],
         times: Option<&BTreeMap<String, Times>>,
-    ) -> Stretch {
-        let mut ops: Vec<StretchOp> = Vec::new();
+    ) -> WindowSpan {
+        let mut ops: Vec<WindowSpanOp> = Vec::new();
         let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
         for row in rows.iter().filter(|row| row.from_s >= from_s && row.to_s <= to_s).flat_map(|row| &row.ops)
         {
@@ -207,7 +207,7 @@ impl Run {
                 None => {
                     let quantile =
                         rules.iter().find(|rule| rule.op == row.op).map_or(QUANTILE, |rule| rule.quantile);
-                    let mut op = StretchOp {
+                    let mut op = WindowSpanOp {
                         op: row.op.clone(),
                         count: 0,
                         failed: 0,
@@ -225,11 +225,11 @@ impl Run {
             let times = times.and_then(|times| times.get(&tag(&op.op)));
             op.quantile_ms = times.and_then(|times| times.quantile_ms(op.quantile));
         }
-        Stretch { from_s, to_s, ops }
+        WindowSpan { from_s, to_s, ops }
     }
 }
 
-impl StretchOp {
+impl WindowSpanOp {
     fn add(&mut self, row: &OpRow) {
         self.count += row.count;
         self.failed += row.failed;

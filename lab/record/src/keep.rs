@@ -1,15 +1,15 @@
 //! Conversion of the types of lower floors to the types of the record.
 
 use barograph_model::{
-    Better, Bound, Check, MeasureSpec, Measured, OpId, OpSpec, OpVerdict, Outcome, Phase, Profile,
+    BetterWhen, Bound, Check, MeasureSpec, MeasureValue, OpId, OpSpec, OpVerdict, Outcome, Phase, Profile,
     RuleVerdict, Subject, TrialResult, WindowVerdict,
 };
 use barograph_stats::{Histogram, Interval, OpStats};
 
 use crate::{
-    Count, Entry, Expected, Figure, IntervalRow, KeptBetter, KeptBound, KeptCheck, KeptDerived, KeptMeasure,
-    KeptOp, KeptResult, KeptRule, KeptSubject, KeptUnit, KeptWindow, OpRow, PhaseEnded, PhaseOutcome,
-    PhaseStarted, Purpose, Resources, Rule, Trial,
+    BetterWhenRecord, BoundRecord, CheckRecord, Count, DerivedRecord, Entry, ExpectedFigures, Figure,
+    IntervalRow, MeasureRecord, OpRecord, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Resources,
+    ResultRecord, Rule, RuleRecord, SubjectRecord, Trial, UnitRecord, WindowRecord,
 };
 
 /// A quantile of a histogram of microseconds, in milliseconds; 0 if it is empty.
@@ -100,19 +100,19 @@ impl OpRow {
     }
 }
 
-impl Expected {
+impl ExpectedFigures {
     /// Converts `profile` of `workload`; `ops` are the operations by index. `session_op` occurs exactly once
     /// in a session. The caller adds the unit of load, the target and the names of counters.
     #[must_use]
     pub fn keep(workload: &str, profile: &Profile, ops: &[OpSpec], session_op: Option<&str>) -> Self {
         let judged = profile.judged(ops.len());
         let rule = |(op, spec): (usize, &OpSpec)| Rule::keep(profile, OpId(op as u8), (spec, judged[op]));
-        Expected {
+        ExpectedFigures {
             workload: workload.to_owned(),
             profile: profile.name.to_owned(),
-            unit: KeptUnit::default(),
+            unit: UnitRecord::default(),
             target: None,
-            derived: profile.derived.map(|derived| KeptDerived {
+            derived: profile.derived.map(|derived| DerivedRecord {
                 ops_per_user_s: derived.ops_per_user_s,
                 requests_per_op: derived.requests_per_op,
                 session_s: derived.session_s,
@@ -159,27 +159,27 @@ impl Trial {
             result: window.result().into(),
             aborted: false,
             operations: None,
-            window: KeptWindow::keep(window),
+            window: WindowRecord::keep(window),
             resources: Resources::default(),
         }
     }
 }
 
-impl From<TrialResult> for KeptResult {
+impl From<TrialResult> for ResultRecord {
     fn from(result: TrialResult) -> Self {
         match result {
-            TrialResult::Pass => KeptResult::Pass,
-            TrialResult::Fail => KeptResult::Fail,
-            TrialResult::Invalid => KeptResult::Invalid,
+            TrialResult::Pass => ResultRecord::Pass,
+            TrialResult::Fail => ResultRecord::Fail,
+            TrialResult::Invalid => ResultRecord::Invalid,
         }
     }
 }
 
-impl KeptWindow {
+impl WindowRecord {
     /// Converts a judged window.
     #[must_use]
     pub fn keep(window: &WindowVerdict) -> Self {
-        KeptWindow {
+        WindowRecord {
             users: window.users,
             from_s: window.from_s,
             to_s: window.to_s,
@@ -194,17 +194,17 @@ impl KeptWindow {
             lag_p99_ms: window.lag_p99_ms,
             passed: window.passed(),
             valid: window.valid(),
-            ops: window.ops.iter().map(KeptOp::keep).collect(),
-            checks: window.checks.iter().map(KeptCheck::keep).collect(),
-            rules: window.rules.iter().map(|rule| KeptRule::keep(rule, &window.measures)).collect(),
-            measures: window.measures.iter().map(KeptMeasure::keep).collect(),
+            ops: window.ops.iter().map(OpRecord::keep).collect(),
+            checks: window.checks.iter().map(CheckRecord::keep).collect(),
+            rules: window.rules.iter().map(|rule| RuleRecord::keep(rule, &window.measures)).collect(),
+            measures: window.measures.iter().map(MeasureRecord::keep).collect(),
         }
     }
 }
 
-impl KeptOp {
+impl OpRecord {
     fn keep(op: &OpVerdict) -> Self {
-        KeptOp {
+        OpRecord {
             op: op.op.clone(),
             count: op.count,
             failed: op.failed,
@@ -239,27 +239,27 @@ impl KeptOp {
     }
 }
 
-impl KeptRule {
-    fn keep(rule: &RuleVerdict, measures: &[Measured]) -> Self {
+impl RuleRecord {
+    fn keep(rule: &RuleVerdict, measures: &[MeasureValue]) -> Self {
         let RuleVerdict { subject, op, value, bound, chance, holds } = rule;
         let (kept, unit) = match *subject {
-            Subject::Response { .. } => (KeptSubject::Response, "ms"),
-            Subject::Service { .. } => (KeptSubject::Service, "ms"),
-            Subject::MeanResponse(_) => (KeptSubject::MeanResponse, "ms"),
-            Subject::Rate(_) => (KeptSubject::Rate, "operations/s"),
-            Subject::Failures(_) => (KeptSubject::Failures, ""),
-            Subject::Mix(_) => (KeptSubject::Mix, ""),
+            Subject::Response { .. } => (SubjectRecord::Response, "ms"),
+            Subject::Service { .. } => (SubjectRecord::Service, "ms"),
+            Subject::MeanResponse(_) => (SubjectRecord::MeanResponse, "ms"),
+            Subject::Rate(_) => (SubjectRecord::Rate, "operations/s"),
+            Subject::Failures(_) => (SubjectRecord::Failures, ""),
+            Subject::Mix(_) => (SubjectRecord::Mix, ""),
             Subject::Measure(id) => {
                 let measure = measures.iter().find(|measured| measured.spec.id == id);
-                (KeptSubject::Measure, measure.map_or("", |measured| measured.spec.unit))
+                (SubjectRecord::Measure, measure.map_or("", |measured| measured.spec.unit))
             }
         };
         let (bound, limit, tolerance) = match *bound {
-            Bound::AtMost(limit) => (KeptBound::AtMost, limit, None),
-            Bound::AtLeast(limit) => (KeptBound::AtLeast, limit, None),
-            Bound::Within { value, tolerance } => (KeptBound::Within, value, Some(tolerance.get())),
+            Bound::AtMost(limit) => (BoundRecord::AtMost, limit, None),
+            Bound::AtLeast(limit) => (BoundRecord::AtLeast, limit, None),
+            Bound::Within { value, tolerance } => (BoundRecord::Within, value, Some(tolerance.get())),
         };
-        KeptRule {
+        RuleRecord {
             subject: kept,
             op: op.clone(),
             quantile: match subject {
@@ -280,10 +280,10 @@ impl KeptRule {
     }
 }
 
-impl KeptMeasure {
-    fn keep(measured: &Measured) -> Self {
+impl MeasureRecord {
+    fn keep(measured: &MeasureValue) -> Self {
         let MeasureSpec { id, title, unit, better, .. } = measured.spec;
-        KeptMeasure {
+        MeasureRecord {
             id: id.to_owned(),
             title: title.to_owned(),
             unit: unit.to_owned(),
@@ -293,19 +293,19 @@ impl KeptMeasure {
     }
 }
 
-impl From<Better> for KeptBetter {
-    fn from(better: Better) -> Self {
+impl From<BetterWhen> for BetterWhenRecord {
+    fn from(better: BetterWhen) -> Self {
         match better {
-            Better::Higher => KeptBetter::Higher,
-            Better::Lower => KeptBetter::Lower,
-            Better::Neither => KeptBetter::Neither,
+            BetterWhen::Higher => BetterWhenRecord::Higher,
+            BetterWhen::Lower => BetterWhenRecord::Lower,
+            BetterWhen::Neither => BetterWhenRecord::Neither,
         }
     }
 }
 
-impl KeptCheck {
+impl CheckRecord {
     fn keep(check: &Check) -> Self {
-        KeptCheck {
+        CheckRecord {
             id: check.id.id().to_owned(),
             name: check.id.name().to_owned(),
             found: check.found(),

@@ -38,40 +38,44 @@ mod topology;
 mod window;
 mod writer;
 
-pub use answer::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold};
+pub use answer::{AboutRecord, AnswerRecord, ClaimRecord, DataRecord, HoldRecord};
 pub use append::Appender;
-pub use bound::{Most, SearchBound};
+pub use bound::{LoadLimit, SearchBound};
 pub use decisions::Decisions;
 pub use entry::{
-    Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
-    LoadStarted, Loads, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Tier,
-    Tiers, Unknown, VERSION, Verdict,
+    Control, Count, DerivedRecord, Entry, ExpectedFigures, Figure, Fill, Header, IntervalRow, LoadStarted,
+    Loads, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, RunFinished, RunInterrupted,
+    SearchSummary, Tier, Tiers, UnknownEntry, VERSION, Verdict,
 };
 pub use error::RecordError;
-pub use estimate::{KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats};
+pub use estimate::{
+    ConfirmationRecord, CrossCheckRecord, EstimateRecord, EvidenceAboveRecord, PassPointRecord, RepeatsRecord,
+};
 pub use exit::ExitCode;
 pub use folders::Folders;
 pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader, tag};
-pub use id::{NotARunId, RunId};
-pub use impact::{Impact, Stretch, StretchOp};
-pub use metric::FiguresIn;
+pub use id::{InvalidRunId, RunId};
+pub use impact::{Impact, WindowSpan, WindowSpanOp};
+pub use metric::WindowFigures;
 pub use probe::{APPLICATION, ProbeRow, application_of};
 pub use reader::{PhaseSpan, Run, list};
-pub use reason::{KeptCause, KeptReason};
+pub use reason::{CauseRecord, ReasonRecord};
 pub use resources::{CPU_AT_LIMIT, Resources};
-pub use rule::{KeptBound, KeptRule, KeptSubject};
+pub use rule::{BoundRecord, RuleRecord, SubjectRecord};
 pub use statistic::StatisticRow;
 pub use study::{
-    CONCLUSIONS_VERSION, CONTROL, Compared, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,
-    KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles,
-    KeptPoint, KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs, MissingFigure, RunEnded, RunStarted,
-    STUDY_BEGIN, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, WithinRun,
-    append_to_study, list_studies, read_study,
+    AmdahlRecord, BandRecord, CONCLUSIONS_VERSION, CONTROL, ComparisonRecord, Conclusions,
+    ConfigurationRecord, CrossingRecord, ExcludedRun, FindingRecord, FitRecord, IntervalRecord, KneeRecord,
+    KnownAs, LineRecord, MetricRecord, MissingFigure, PercentilesRecord, PointRecord, QuantileRecord,
+    RowRecord, RunEnded, RunRecord, RunStarted, STUDY_BEGIN, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION,
+    ScalingRecord, StudyEntry, StudyHeader, StudyRead, WithinRunNoise, append_to_study, list_studies,
+    read_study,
 };
-pub use times::{KeptTimes, longer_at};
-pub use topology::{KeptAction, KeptPart, KeptSnapshot, KeptTopology};
+pub use times::{TimesRecord, longer_at};
+pub use topology::{ActionRecord, PartRecord, SnapshotRecord, TopologyRecord};
 pub use window::{
-    KeptBetter, KeptCheck, KeptMeasure, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial,
+    BetterWhenRecord, CheckRecord, MeasureRecord, OpRecord, Purpose, ResultRecord, Trial, UnitRecord,
+    WindowRecord,
 };
 pub use writer::{RunWriter, draft_of, remove_drafts, write_whole};

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use barograph_model::Metric;
 use barograph_stats::Histogram;
-use barograph_stats::compare::Believed;
+use barograph_stats::compare::IntervalEstimate;
 
-use crate::{KeptOp, KeptWindow, LogReader, RecordError, Resources, Run, Trial, tag};
+use crate::{LogReader, OpRecord, RecordError, Resources, Run, Trial, WindowRecord, tag};
 
 /// Bytes of a mebibyte.
 const MIB: f64 = (1u64 << 20) as f64;
@@ -23,8 +23,8 @@ impl Run {
 
     /// Returns the figures of these windows together.
     #[must_use]
-    pub fn figures_in<'r>(&'r self, windows: Vec<&'r Trial>) -> FiguresIn<'r> {
-        FiguresIn { run: self, windows, response: OnceCell::new(), service: OnceCell::new() }
+    pub fn figures_in<'r>(&'r self, windows: Vec<&'r Trial>) -> WindowFigures<'r> {
+        WindowFigures { run: self, windows, response: OnceCell::new(), service: OnceCell::new() }
     }
 
     /// Returns the share of the host's CPU time that a hypervisor took in the window that decides, 0 to 1.
@@ -41,17 +41,17 @@ impl Run {
     /// Returns the capacity with its 95 % interval, open above if the capacity may exceed everything that
     /// could be tried. `None` if there was no search, no level passed, or the search states no interval.
     #[must_use]
-    pub fn believed_capacity(&self) -> Option<Believed> {
+    pub fn believed_capacity(&self) -> Option<IntervalEstimate> {
         let verdict = self.verdict()?;
         let search = verdict.search.as_ref()?;
         let estimate = search.estimate.as_ref()?;
         let high = if search.is_open() { f64::INFINITY } else { estimate.high };
-        Believed::new(f64::from(verdict.capacity?), estimate.low, high)
+        IntervalEstimate::new(f64::from(verdict.capacity?), estimate.low, high)
     }
 }
 
 /// Figures of windows of a run.
-pub struct FiguresIn<'r> {
+pub struct WindowFigures<'r> {
     run: &'r Run,
     windows: Vec<&'r Trial>,
     /// Times by operation, read on demand.
@@ -59,7 +59,7 @@ pub struct FiguresIn<'r> {
     service: OnceCell<HashMap<String, Histogram>>,
 }
 
-impl<'r> FiguresIn<'r> {
+impl<'r> WindowFigures<'r> {
     /// Returns the windows.
     #[must_use]
     pub fn windows(&self) -> &[&'r Trial] {
@@ -124,9 +124,9 @@ impl<'r> FiguresIn<'r> {
 
     fn of_operation(&self, metric: Metric, operation: &str) -> Option<f64> {
         let in_window = |trial: &&Trial| trial.window.ops.iter().find(|op| op.op == operation).cloned();
-        let ended: Vec<KeptOp> =
+        let ended: Vec<OpRecord> =
             self.windows.iter().filter_map(in_window).filter(|op| op.count > 0).collect();
-        let mean = |of: fn(&KeptOp) -> f64| mean_of(ended.iter().map(|op| (of(op), op.count as f64)));
+        let mean = |of: fn(&OpRecord) -> f64| mean_of(ended.iter().map(|op| (of(op), op.count as f64)));
         match (metric, &ended[..]) {
             (_, []) => None,
             (Metric::ResponseMean, _) => mean(|op| op.mean_ms),
@@ -137,7 +137,7 @@ impl<'r> FiguresIn<'r> {
     }
 
     /// Quantile over the operations of several windows. `None` if the log does not hold all of them.
-    fn quantile_of_all(&self, metric: Metric, ended: &[KeptOp]) -> Option<f64> {
+    fn quantile_of_all(&self, metric: Metric, ended: &[OpRecord]) -> Option<f64> {
         let operation = ended.first()?.op.as_str();
         let quantile = metric.quantile().unwrap_or_else(|| self.run.judged_quantile(operation));
         let is_service = matches!(
@@ -148,7 +148,7 @@ impl<'r> FiguresIn<'r> {
                 | Metric::ServiceP99
                 | Metric::ServiceP999
         );
-        let windows: Vec<&KeptWindow> = self.windows.iter().map(|trial| &trial.window).collect();
+        let windows: Vec<&WindowRecord> = self.windows.iter().map(|trial| &trial.window).collect();
         let read = |log: Result<LogReader, RecordError>| {
             log.map_or_else(|_| HashMap::new(), |log| log.in_windows(&windows))
         };
@@ -191,7 +191,7 @@ fn cpu_per_operation(cores: f64, throughput: f64) -> f64 {
     cores / throughput * 1e6
 }
 
-fn quantile_of(metric: Metric, op: &KeptOp) -> Option<f64> {
+fn quantile_of(metric: Metric, op: &OpRecord) -> Option<f64> {
     match metric {
         Metric::ResponseJudged => Some(op.judged_ms),
         Metric::ResponseP50 => Some(op.p50_ms),

@@ -98,12 +98,12 @@ impl ProbeRow {
     }
 }
 
-type Get = fn(&ProbeRow) -> Option<f64>;
+type ProbeField = fn(&ProbeRow) -> Option<f64>;
 type Set = fn(&mut ProbeRow, f64);
 
 /// Columns after `at_s,subject`, in the order written. They are read by name, so columns may be added and
 /// moved.
-const COLUMNS: [(&str, Get, Set); 23] = [
+const COLUMNS: [(&str, ProbeField, Set); 23] = [
     ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
     ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
     ("rss_bytes", |r| whole(r.rss_bytes), |r, x| r.rss_bytes = Some(x as u64)),

@@ -8,9 +8,9 @@ use crate::entry::KINDS;
 use crate::probe::{APPLICATION, application_of};
 use crate::writer::LOADS;
 use crate::{
-    Decisions, Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptAction, KeptTopology, LogReader,
-    PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION, Verdict, probe,
-    statistic,
+    ActionRecord, Decisions, Entry, ExpectedFigures, Fill, Header, IntervalRow, LogReader, PhaseOutcome,
+    ProbeRow, RecordError, RunId, RunInterrupted, StatisticRow, Tier, TopologyRecord, Trial, UnknownEntry,
+    VERSION, Verdict, probe, statistic,
 };
 
 /// A record that was read.
@@ -128,7 +128,7 @@ impl Run {
     /// If several applications were deployed, keeps the samples of this load's application as those of all
     /// nodes.
     fn only_own_application(&mut self) {
-        let Some(owner) = self.topology().and_then(KeptTopology::load) else { return };
+        let Some(owner) = self.topology().and_then(TopologyRecord::load) else { return };
         let own = application_of(owner);
         if self.probes.iter().any(|row| row.subject == own) {
             self.probes.retain(|row| row.subject != APPLICATION);
@@ -149,7 +149,7 @@ impl Run {
 
     /// Returns the unit of levels.
     #[must_use]
-    pub fn unit(&self) -> crate::KeptUnit {
+    pub fn unit(&self) -> crate::UnitRecord {
         self.expected().map(|e| e.unit).unwrap_or_default()
     }
 
@@ -173,7 +173,7 @@ impl Run {
 
     /// Returns the rules and figures of the profile.
     #[must_use]
-    pub fn expected(&self) -> Option<&Expected> {
+    pub fn expected(&self) -> Option<&ExpectedFigures> {
         self.last(|e| if let Entry::Expected(expected) = e { Some(expected) } else { None })
     }
 
@@ -192,12 +192,12 @@ impl Run {
 
     /// Returns the deployment; `None` if the target existed already.
     #[must_use]
-    pub fn topology(&self) -> Option<&KeptTopology> {
+    pub fn topology(&self) -> Option<&TopologyRecord> {
         self.last(|e| if let Entry::Topology(topology) = e { Some(&**topology) } else { None })
     }
 
     /// Returns the actions of the plan, in the order of time.
-    pub fn actions(&self) -> impl Iterator<Item = &KeptAction> {
+    pub fn actions(&self) -> impl Iterator<Item = &ActionRecord> {
         self.entries.iter().filter_map(|e| if let Entry::Action(action) = e { Some(action) } else { None })
     }
 
@@ -209,7 +209,7 @@ impl Run {
 
     /// Returns the reason why the run ended early, if it was recorded.
     #[must_use]
-    pub fn interrupted(&self) -> Option<&Interrupted> {
+    pub fn interrupted(&self) -> Option<&RunInterrupted> {
         self.last(|e| if let Entry::Interrupted(interrupted) = e { Some(interrupted) } else { None })
     }
 
@@ -305,7 +305,7 @@ fn read_entry(line: &[u8]) -> Result<Entry, Box<dyn std::error::Error + Send + S
     if KINDS.contains(&kind) {
         return Ok(serde_json::from_value(value)?);
     }
-    Ok(Entry::Unknown(Unknown { kind: kind.to_owned(), value }))
+    Ok(Entry::Unknown(UnknownEntry { kind: kind.to_owned(), value }))
 }
 
 fn read_probes(dir: &Path, bad: &mut Vec<RecordError>) -> Vec<ProbeRow> {

@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
 use crate::{
-    KeptAnswer, KeptCheck, KeptCrossCheck, KeptOp, KeptRepeats, KeptRule, KeptSubject, KeptUnit, KeptWindow,
-    Verdict,
+    AnswerRecord, CheckRecord, CrossCheckRecord, OpRecord, RepeatsRecord, RuleRecord, SubjectRecord,
+    UnitRecord, Verdict, WindowRecord,
 };
 
 /// A reason of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptReason {
+pub struct ReasonRecord {
     /// Name of the load, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
     /// The cause.
-    pub cause: KeptCause,
+    pub cause: CauseRecord,
 }
 
 /// The cause of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum KeptCause {
+pub enum CauseRecord {
     /// A default rule of an operation did not hold.
     Rule {
         /// The rule with its value.
-        rule: KeptRule,
+        rule: RuleRecord,
     },
     /// Another rule that did not hold.
     FurtherRule {
         /// The rule with its value.
-        rule: KeptRule,
+        rule: RuleRecord,
         /// Title of the measure that the rule is about.
         title: Option<String>,
     },
@@ -46,7 +46,7 @@ pub enum KeptCause {
     /// A validity check failed.
     Check {
         /// The check with its figures.
-        check: KeptCheck,
+        check: CheckRecord,
     },
     /// The data were wrong after the run.
     WrongData {
@@ -61,9 +61,9 @@ pub enum KeptCause {
     /// Response times give a different capacity than passes and fails.
     CrossCheck {
         /// Unit of all levels.
-        unit: KeptUnit,
+        unit: UnitRecord,
         /// Capacity from response times.
-        by_times: KeptCrossCheck,
+        by_times: CrossCheckRecord,
         /// Lower end of the 95 % interval from passes and fails.
         #[serde(deserialize_with = "nan")]
         low: f64,
@@ -74,40 +74,40 @@ pub enum KeptCause {
     /// The target changed during a search.
     Drift {
         /// Trials that were expected to pass.
-        repeats: KeptRepeats,
+        repeats: RepeatsRecord,
     },
     /// A cause written by a later version.
     #[serde(other)]
     Unknown,
 }
 
-impl From<KeptCause> for KeptReason {
-    fn from(cause: KeptCause) -> Self {
-        KeptReason { load: None, cause }
+impl From<CauseRecord> for ReasonRecord {
+    fn from(cause: CauseRecord) -> Self {
+        ReasonRecord { load: None, cause }
     }
 }
 
-impl KeptReason {
+impl ReasonRecord {
     /// Returns the rule that did not hold, if the cause is one.
     #[must_use]
-    pub fn rule(&self) -> Option<&KeptRule> {
+    pub fn rule(&self) -> Option<&RuleRecord> {
         match &self.cause {
-            KeptCause::Rule { rule } | KeptCause::FurtherRule { rule, .. } => Some(rule),
+            CauseRecord::Rule { rule } | CauseRecord::FurtherRule { rule, .. } => Some(rule),
             _ => None,
         }
     }
 
     /// Returns the check that failed, if the cause is one.
     #[must_use]
-    pub fn check(&self) -> Option<&KeptCheck> {
-        if let KeptCause::Check { check } = &self.cause { Some(check) } else { None }
+    pub fn check(&self) -> Option<&CheckRecord> {
+        if let CauseRecord::Check { check } = &self.cause { Some(check) } else { None }
     }
 
     /// Returns the name of the operation that it is about.
     #[must_use]
     pub fn op(&self) -> Option<&String> {
         match &self.cause {
-            KeptCause::Absent { op } => Some(op),
+            CauseRecord::Absent { op } => Some(op),
             _ => self.rule()?.op.as_ref(),
         }
     }
@@ -115,20 +115,20 @@ impl KeptReason {
     /// Whether it is about the data of the application.
     #[must_use]
     pub fn is_about_data(&self) -> bool {
-        matches!(self.cause, KeptCause::WrongData { .. } | KeptCause::UncheckedData { .. })
+        matches!(self.cause, CauseRecord::WrongData { .. } | CauseRecord::UncheckedData { .. })
     }
 
     /// Whether it makes a measurement not valid.
     #[must_use]
     pub fn is_doubt(&self) -> bool {
-        self.is_about_data() || matches!(self.cause, KeptCause::Check { .. })
+        self.is_about_data() || matches!(self.cause, CauseRecord::Check { .. })
     }
 
     /// Whether it is the same cause in another load; for checks of the machine, with any figures.
     #[must_use]
-    pub fn is_as(&self, other: &KeptReason) -> bool {
+    pub fn is_as(&self, other: &ReasonRecord) -> bool {
         match (&self.cause, &other.cause) {
-            (KeptCause::Check { check }, KeptCause::Check { check: other }) => {
+            (CauseRecord::Check { check }, CauseRecord::Check { check: other }) => {
                 check.is_of_machine() && check.id == other.id
             }
             (cause, other) => cause == other,
@@ -146,9 +146,9 @@ impl KeptReason {
 impl Verdict {
     /// Adds answer, reasons and doubts, as data and in words.
     #[must_use]
-    pub fn because<R: Into<KeptReason>>(
+    pub fn because<R: Into<ReasonRecord>>(
         mut self,
-        answer: Option<KeptAnswer>,
+        answer: Option<AnswerRecord>,
         reasons: Vec<R>,
         doubts: Vec<R>,
     ) -> Self {
@@ -161,7 +161,7 @@ impl Verdict {
     }
 
     /// Puts the causes of a run that is not valid before all other reasons.
-    pub fn blame(&mut self, causes: &[KeptCause]) {
+    pub fn blame(&mut self, causes: &[CauseRecord]) {
         for reasons in [&mut self.why, &mut self.why_not_valid] {
             reasons.splice(0..0, causes.iter().cloned().map(Into::into));
         }
@@ -169,12 +169,12 @@ impl Verdict {
     }
 
     fn word(&mut self) {
-        self.reasons = self.why.iter().map(KeptReason::words).collect();
-        self.doubts = self.why_not_valid.iter().map(KeptReason::words).collect();
+        self.reasons = self.why.iter().map(ReasonRecord::words).collect();
+        self.doubts = self.why_not_valid.iter().map(ReasonRecord::words).collect();
     }
 }
 
-impl KeptCheck {
+impl CheckRecord {
     fn is_of_machine(&self) -> bool {
         let of_machine = [
             CheckId::StolenCpu,
@@ -187,39 +187,39 @@ impl KeptCheck {
     }
 }
 
-impl KeptWindow {
+impl WindowRecord {
     /// Returns the causes of a window that did not pass or is not valid: the operation furthest over its
     /// limit first, checks last.
     #[must_use]
-    pub fn causes(&self) -> Vec<KeptCause> {
-        let mut ops: Vec<&KeptOp> = self.ops.iter().filter(|op| !op.passed()).collect();
-        let share = |op: &KeptOp| op.limit_share().unwrap_or(0.0);
+    pub fn causes(&self) -> Vec<CauseRecord> {
+        let mut ops: Vec<&OpRecord> = self.ops.iter().filter(|op| !op.passed()).collect();
+        let share = |op: &OpRecord| op.limit_share().unwrap_or(0.0);
         ops.sort_by(|a, b| share(b).total_cmp(&share(a)));
         let rules = self.judged_by();
         let usual = ops.into_iter().flat_map(|op| op.causes(&rules));
         let ended: u64 = self.ops.iter().map(|op| op.count).sum();
         let all_failed = ended > 0 && self.ops.iter().all(|op| op.failed == op.count);
         let is_named = self.ops.iter().any(|op| op.count > 0 && !op.failures_ok && op.judged);
-        let all_failed = (all_failed && !is_named).then_some(KeptCause::AllFailed);
+        let all_failed = (all_failed && !is_named).then_some(CauseRecord::AllFailed);
         all_failed.into_iter().chain(usual).chain(self.further_causes()).chain(self.doubts()).collect()
     }
 
     /// Returns the checks that failed.
     #[must_use]
-    pub fn doubts(&self) -> Vec<KeptCause> {
+    pub fn doubts(&self) -> Vec<CauseRecord> {
         let broken = self.checks.iter().filter(|check| !check.ok);
-        broken.map(|check| KeptCause::Check { check: check.clone() }).collect()
+        broken.map(|check| CauseRecord::Check { check: check.clone() }).collect()
     }
 
     /// Further rules that did not hold. An operation that did not occur is a cause of its own.
-    fn further_causes(&self) -> Vec<KeptCause> {
-        let happened = |rule: &KeptRule| {
-            let of_rule = |op: &&KeptOp| Some(op.op.as_str()) == rule.op.as_deref();
+    fn further_causes(&self) -> Vec<CauseRecord> {
+        let happened = |rule: &RuleRecord| {
+            let of_rule = |op: &&OpRecord| Some(op.op.as_str()) == rule.op.as_deref();
             self.ops.iter().find(of_rule).is_none_or(|op| op.count > 0)
         };
         let broken = self.further_rules().into_iter().filter(|rule| !rule.holds && happened(rule));
         broken
-            .map(|rule| KeptCause::FurtherRule {
+            .map(|rule| CauseRecord::FurtherRule {
                 rule: rule.clone(),
                 title: self.title_of(rule).map(str::to_owned),
             })
@@ -227,37 +227,40 @@ impl KeptWindow {
     }
 }
 
-impl KeptOp {
+impl OpRecord {
     /// Default rules that did not hold: time, mix, failures.
-    fn causes(&self, rules: &[KeptRule]) -> Vec<KeptCause> {
+    fn causes(&self, rules: &[RuleRecord]) -> Vec<CauseRecord> {
         if self.count == 0 {
-            return vec![KeptCause::Absent { op: self.op.clone() }];
+            return vec![CauseRecord::Absent { op: self.op.clone() }];
         }
         let of = |subject| {
             let first = rules.iter().find(|rule| {
                 rule.subject == subject && rule.is_usual() && rule.op.as_ref() == Some(&self.op)
             });
-            first.filter(|rule| !rule.holds).map(|rule| KeptCause::Rule { rule: rule.clone() })
+            first.filter(|rule| !rule.holds).map(|rule| CauseRecord::Rule { rule: rule.clone() })
         };
-        [KeptSubject::Response, KeptSubject::Mix, KeptSubject::Failures].into_iter().filter_map(of).collect()
+        [SubjectRecord::Response, SubjectRecord::Mix, SubjectRecord::Failures]
+            .into_iter()
+            .filter_map(of)
+            .collect()
     }
 }
 
-impl KeptCause {
+impl CauseRecord {
     /// Returns the name in tables and records.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
-            KeptCause::Rule { .. } => "rule",
-            KeptCause::FurtherRule { .. } => "further_rule",
-            KeptCause::Absent { .. } => "absent",
-            KeptCause::AllFailed => "all_failed",
-            KeptCause::Check { .. } => "check",
-            KeptCause::WrongData { .. } => "wrong_data",
-            KeptCause::UncheckedData { .. } => "unchecked_data",
-            KeptCause::CrossCheck { .. } => "cross_check",
-            KeptCause::Drift { .. } => "drift",
-            KeptCause::Unknown => "unknown",
+            CauseRecord::Rule { .. } => "rule",
+            CauseRecord::FurtherRule { .. } => "further_rule",
+            CauseRecord::Absent { .. } => "absent",
+            CauseRecord::AllFailed => "all_failed",
+            CauseRecord::Check { .. } => "check",
+            CauseRecord::WrongData { .. } => "wrong_data",
+            CauseRecord::UncheckedData { .. } => "unchecked_data",
+            CauseRecord::CrossCheck { .. } => "cross_check",
+            CauseRecord::Drift { .. } => "drift",
+            CauseRecord::Unknown => "unknown",
         }
     }
 
@@ -265,20 +268,22 @@ impl KeptCause {
     #[must_use]
     pub fn words(&self) -> String {
         match self {
-            KeptCause::Rule { rule } => rule.broken(),
-            KeptCause::FurtherRule { rule, title } => {
+            CauseRecord::Rule { rule } => rule.broken(),
+            CauseRecord::FurtherRule { rule, title } => {
                 let found =
                     rule.found().map_or_else(|| "has no value".to_owned(), |found| format!("was {found}"));
                 format!("{} {found}, required is {}", rule.called(title.as_deref()), rule.required())
             }
-            KeptCause::Absent { op } => format!("{op} did not happen"),
-            KeptCause::AllFailed => "every operation failed".to_owned(),
-            KeptCause::Check { check } => {
+            CauseRecord::Absent { op } => format!("{op} did not happen"),
+            CauseRecord::AllFailed => "every operation failed".to_owned(),
+            CauseRecord::Check { check } => {
                 format!("not valid: {} was {}, allowed is {}", check.name, check.found, check.allowed)
             }
-            KeptCause::WrongData { finding } => format!("the data is not right after the run: {finding}"),
-            KeptCause::UncheckedData { why } => format!("the data could not be checked after the run: {why}"),
-            KeptCause::CrossCheck { unit, by_times, low, high } => format!(
+            CauseRecord::WrongData { finding } => format!("the data is not right after the run: {finding}"),
+            CauseRecord::UncheckedData { why } => {
+                format!("the data could not be checked after the run: {why}")
+            }
+            CauseRecord::CrossCheck { unit, by_times, low, high } => format!(
                 "warning: response times say {} (95 % interval {} to {}), passes and fails {} to {}; the rules may be broken \
                  by something else than load",
                 unit.offered_at(by_times.capacity),
@@ -287,17 +292,17 @@ impl KeptCause {
                 level(*low),
                 level(*high)
             ),
-            KeptCause::Drift { repeats } => format!(
+            CauseRecord::Drift { repeats } => format!(
                 "warning: the target changed during the search: of {} trials that should have passed {} did, expected were \
                  {:.1} (p = {:.4})",
                 repeats.trials, repeats.passed, repeats.expected, repeats.p
             ),
-            KeptCause::Unknown => "a reason that this version does not know".to_owned(),
+            CauseRecord::Unknown => "a reason that this version does not know".to_owned(),
         }
     }
 }
 
-impl KeptUnit {
+impl UnitRecord {
     fn offered_at(self, level: f64) -> String {
         barograph_model::words::offered(self.offered(level.round() as u32))
     }
@@ -308,13 +313,13 @@ fn level(level: f64) -> String {
     count(level.round().max(0.0) as u64)
 }
 
-impl KeptRule {
+impl RuleRecord {
     /// Describes a default rule that did not hold.
     fn broken(&self) -> String {
         let op = self.op.as_deref().unwrap_or_default();
         let value = self.value.unwrap_or(f64::NAN);
         match self.subject {
-            KeptSubject::Mix => {
+            SubjectRecord::Mix => {
                 let tolerance = self.limit * self.tolerance.unwrap_or(0.0);
                 let why = if self.chance > tolerance { ", which chance makes in so few" } else { "" };
                 format!(
@@ -324,7 +329,7 @@ impl KeptRule {
                     tolerance.max(self.chance) / self.limit * 100.0
                 )
             }
-            KeptSubject::Failures => format!(
+            SubjectRecord::Failures => format!(
                 "{op} failed in {:.2} % of its operations, allowed are {:.2} %",
                 value * 100.0,
                 self.limit * 100.0

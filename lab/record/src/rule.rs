@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use barograph_model::words::{amount, quantile};
 use serde::{Deserialize, Serialize};
 
-use crate::{KeptOp, KeptWindow};
+use crate::{OpRecord, WindowRecord};
 
 /// Subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptSubject {
+pub enum SubjectRecord {
     /// Response time at a quantile.
     Response,
     /// Service time at a quantile.
@@ -27,18 +27,18 @@ pub enum KeptSubject {
     Measure,
 }
 
-impl KeptSubject {
+impl SubjectRecord {
     /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            KeptSubject::Response => "response",
-            KeptSubject::Service => "service",
-            KeptSubject::MeanResponse => "mean_response",
-            KeptSubject::Rate => "rate",
-            KeptSubject::Failures => "failures",
-            KeptSubject::Mix => "mix",
-            KeptSubject::Measure => "measure",
+            SubjectRecord::Response => "response",
+            SubjectRecord::Service => "service",
+            SubjectRecord::MeanResponse => "mean_response",
+            SubjectRecord::Rate => "rate",
+            SubjectRecord::Failures => "failures",
+            SubjectRecord::Mix => "mix",
+            SubjectRecord::Measure => "measure",
         }
     }
 }
@@ -46,7 +46,7 @@ impl KeptSubject {
 /// Requirement on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptBound {
+pub enum BoundRecord {
     /// The limit or less.
     AtMost,
     /// The limit or more.
@@ -55,23 +55,23 @@ pub enum KeptBound {
     Within,
 }
 
-impl KeptBound {
+impl BoundRecord {
     /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            KeptBound::AtMost => "at_most",
-            KeptBound::AtLeast => "at_least",
-            KeptBound::Within => "within",
+            BoundRecord::AtMost => "at_most",
+            BoundRecord::AtLeast => "at_least",
+            BoundRecord::Within => "within",
         }
     }
 }
 
 /// A rule applied to one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptRule {
+pub struct RuleRecord {
     /// Subject of the rule.
-    pub subject: KeptSubject,
+    pub subject: SubjectRecord,
     /// Name of the operation; absent for a rule about the whole load.
     pub op: Option<String>,
     /// Quantile of a time; absent for other subjects, and in older records, whose profile has it.
@@ -83,7 +83,7 @@ pub struct KeptRule {
     /// The value; absent if nothing occurred that would have one.
     pub value: Option<f64>,
     /// The requirement: at most, at least or within.
-    pub bound: KeptBound,
+    pub bound: BoundRecord,
     /// The limit, or the required value.
     pub limit: f64,
     /// Relative tolerance of the required value.
@@ -94,28 +94,28 @@ pub struct KeptRule {
     pub holds: bool,
 }
 
-impl KeptRule {
+impl RuleRecord {
     /// Whether an operation has a rule of this kind by default.
     pub(crate) fn is_usual(&self) -> bool {
         matches!(
             (self.subject, self.bound),
-            (KeptSubject::Response | KeptSubject::Failures, KeptBound::AtMost)
-                | (KeptSubject::Mix, KeptBound::Within)
+            (SubjectRecord::Response | SubjectRecord::Failures, BoundRecord::AtMost)
+                | (SubjectRecord::Mix, BoundRecord::Within)
         )
     }
 
-    fn is_about_the_same(&self, other: &KeptRule) -> bool {
+    fn is_about_the_same(&self, other: &RuleRecord) -> bool {
         (self.subject, &self.op) == (other.subject, &other.op)
     }
 }
 
-impl KeptWindow {
+impl WindowRecord {
     /// Returns every judged rule. For older records, which had one of each kind per operation, they are
     /// derived from the operations' figures.
     #[must_use]
-    pub fn judged_by(&self) -> Cow<'_, [KeptRule]> {
+    pub fn judged_by(&self) -> Cow<'_, [RuleRecord]> {
         if self.rules.is_empty() {
-            Cow::Owned(self.ops.iter().filter(|op| op.judged).flat_map(KeptOp::usual_rules).collect())
+            Cow::Owned(self.ops.iter().filter(|op| op.judged).flat_map(OpRecord::usual_rules).collect())
         } else {
             Cow::Borrowed(&self.rules)
         }
@@ -123,11 +123,11 @@ impl KeptWindow {
 
     /// Returns the rules in addition to the default ones, which have no column in tables of operations.
     #[must_use]
-    pub fn further_rules(&self) -> Vec<&KeptRule> {
-        let before = |at: usize, rule: &KeptRule| {
+    pub fn further_rules(&self) -> Vec<&RuleRecord> {
+        let before = |at: usize, rule: &RuleRecord| {
             self.rules[..at].iter().any(|other| other.is_usual() && other.is_about_the_same(rule))
         };
-        let is_further = |(at, rule): &(usize, &KeptRule)| !rule.is_usual() || before(*at, rule);
+        let is_further = |(at, rule): &(usize, &RuleRecord)| !rule.is_usual() || before(*at, rule);
         self.rules.iter().enumerate().filter(is_further).map(|(_, rule)| rule).collect()
     }
 
@@ -135,16 +135,16 @@ impl KeptWindow {
     /// alone does not make them wait.
     #[must_use]
     pub fn was_too_much(&self) -> bool {
-        let of_overload = |rule: &&KeptRule| {
+        let of_overload = |rule: &&RuleRecord| {
             let subjects = [
-                KeptSubject::Response,
-                KeptSubject::Service,
-                KeptSubject::MeanResponse,
-                KeptSubject::Failures,
+                SubjectRecord::Response,
+                SubjectRecord::Service,
+                SubjectRecord::MeanResponse,
+                SubjectRecord::Failures,
             ];
             subjects.contains(&rule.subject) && !rule.holds
         };
-        let happened = |rule: &KeptRule| {
+        let happened = |rule: &RuleRecord| {
             self.ops.iter().any(|op| Some(op.op.as_str()) == rule.op.as_deref() && op.count > 0)
         };
         self.judged_by().iter().filter(of_overload).any(happened)
@@ -152,30 +152,30 @@ impl KeptWindow {
 
     /// Returns the subject of a rule as a noun: `p90 response time of Order`, `hit share`.
     #[must_use]
-    pub fn called(&self, rule: &KeptRule) -> String {
+    pub fn called(&self, rule: &RuleRecord) -> String {
         rule.called(self.title_of(rule))
     }
 
     /// Title of the measure that a rule is about.
-    pub(crate) fn title_of(&self, rule: &KeptRule) -> Option<&str> {
+    pub(crate) fn title_of(&self, rule: &RuleRecord) -> Option<&str> {
         let measure = self.measures.iter().find(|measure| Some(&measure.id) == rule.measure.as_ref());
         measure.map(|measure| measure.title.as_str())
     }
 }
 
-impl KeptRule {
+impl RuleRecord {
     /// Subject as a noun; for a measure, its title.
     pub(crate) fn called(&self, title: Option<&str>) -> String {
         let of = self.op.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
         let at = self.quantile.map_or_else(String::new, |share| format!("{} ", quantile(share)));
         match self.subject {
-            KeptSubject::Response => format!("{at}response time{of}"),
-            KeptSubject::Service => format!("{at}service time{of}"),
-            KeptSubject::MeanResponse => format!("mean response time{of}"),
-            KeptSubject::Rate => format!("rate{of}"),
-            KeptSubject::Failures => format!("failures{of}"),
-            KeptSubject::Mix => format!("share{of}"),
-            KeptSubject::Measure => title.or(self.measure.as_deref()).unwrap_or_default().to_owned(),
+            SubjectRecord::Response => format!("{at}response time{of}"),
+            SubjectRecord::Service => format!("{at}service time{of}"),
+            SubjectRecord::MeanResponse => format!("mean response time{of}"),
+            SubjectRecord::Rate => format!("rate{of}"),
+            SubjectRecord::Failures => format!("failures{of}"),
+            SubjectRecord::Mix => format!("share{of}"),
+            SubjectRecord::Measure => title.or(self.measure.as_deref()).unwrap_or_default().to_owned(),
         }
     }
 
@@ -190,22 +190,22 @@ impl KeptRule {
     pub fn required(&self) -> String {
         let limit = amount(self.limit, &self.unit);
         match self.bound {
-            KeptBound::AtMost => format!("at most {limit}"),
-            KeptBound::AtLeast => format!("at least {limit}"),
-            KeptBound::Within => format!("{limit} within {}", amount(self.tolerance.unwrap_or(0.0), "")),
+            BoundRecord::AtMost => format!("at most {limit}"),
+            BoundRecord::AtLeast => format!("at least {limit}"),
+            BoundRecord::Within => format!("{limit} within {}", amount(self.tolerance.unwrap_or(0.0), "")),
         }
     }
 }
 
-impl KeptOp {
+impl OpRecord {
     /// Rules of an operation in older records.
-    fn usual_rules(&self) -> Vec<KeptRule> {
-        let rule = |subject, bound, (value, limit), holds| KeptRule {
+    fn usual_rules(&self) -> Vec<RuleRecord> {
+        let rule = |subject, bound, (value, limit), holds| RuleRecord {
             subject,
             op: Some(self.op.clone()),
             quantile: None,
             measure: None,
-            unit: if subject == KeptSubject::Response { "ms" } else { "" }.to_owned(),
+            unit: if subject == SubjectRecord::Response { "ms" } else { "" }.to_owned(),
             value: Some(value).filter(|_| self.count > 0),
             bound,
             limit,
@@ -214,16 +214,16 @@ impl KeptOp {
             holds,
         };
         let time = self.limit_ms.map(|limit| {
-            rule(KeptSubject::Response, KeptBound::AtMost, (self.judged_ms, limit), self.time_ok)
+            rule(SubjectRecord::Response, BoundRecord::AtMost, (self.judged_ms, limit), self.time_ok)
         });
-        let mix = (self.mix_required > 0.0).then(|| KeptRule {
+        let mix = (self.mix_required > 0.0).then(|| RuleRecord {
             tolerance: Some(self.mix_tolerance),
             chance: self.mix_chance,
-            ..rule(KeptSubject::Mix, KeptBound::Within, (self.mix, self.mix_required), self.mix_ok)
+            ..rule(SubjectRecord::Mix, BoundRecord::Within, (self.mix, self.mix_required), self.mix_ok)
         });
         let failed = self.failed as f64 / self.count as f64;
         let failures = (failed, self.failures_allowed);
-        let failures = rule(KeptSubject::Failures, KeptBound::AtMost, failures, self.failures_ok);
+        let failures = rule(SubjectRecord::Failures, BoundRecord::AtMost, failures, self.failures_ok);
         time.into_iter().chain(mix).chain([failures]).collect()
     }
 }

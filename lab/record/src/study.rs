@@ -11,14 +11,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use compared::{Compared, WithinRun};
+pub use compared::{ComparisonRecord, WithinRunNoise};
 pub use conclusions::{
-    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing,
-    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles, KeptPoint,
-    KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs,
+    AmdahlRecord, BandRecord, CONCLUSIONS_VERSION, Conclusions, ConfigurationRecord, CrossingRecord,
+    ExcludedRun, FindingRecord, FitRecord, IntervalRecord, KneeRecord, KnownAs, LineRecord, MetricRecord,
+    PercentilesRecord, PointRecord, QuantileRecord, RowRecord, RunRecord, ScalingRecord,
 };
 
-use crate::{Appender, Figure, KeptTimes, RecordError, SearchBound};
+use crate::{Appender, Figure, RecordError, SearchBound, TimesRecord};
 
 /// Version of `study.jsonl` written by this program. It is raised when an old reader would misread a new
 /// file.
@@ -130,7 +130,7 @@ pub struct RunEnded {
     pub missing: Vec<MissingFigure>,
     /// Response times by percentile of the operations in the study's metrics; empty in older entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub times: Vec<KeptTimes>,
+    pub times: Vec<TimesRecord>,
 }
 
 /// A metric of a study without a figure in a run.

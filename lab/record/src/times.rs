@@ -6,14 +6,14 @@ use barograph_stats::Histogram;
 use barograph_stats::interval::histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{KeptWindow, LogReader, Run, tag};
+use crate::{LogReader, Run, WindowRecord, tag};
 
 /// Shares of operations that took longer, for one nine: about evenly spaced on a scale of nines, with the
 /// median, p75 and p95 among them. In percent, as integers divided by powers of ten are the closest to such
 /// shares.
 const LONGER: [f64; 10] = [100.0, 80.0, 65.0, 50.0, 40.0, 30.0, 25.0, 20.0, 15.0, 12.0];
 
-/// Returns the share of operations that took longer than the time at this index of [`KeptTimes::ms`].
+/// Returns the share of operations that took longer than the time at this index of [`TimesRecord::ms`].
 #[must_use]
 pub fn longer_at(place: usize) -> f64 {
     let nines = i32::try_from(place / LONGER.len()).unwrap_or(i32::MAX);
@@ -22,7 +22,7 @@ pub fn longer_at(place: usize) -> f64 {
 
 /// Response times of one operation in the window that decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptTimes {
+pub struct TimesRecord {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended.
@@ -38,10 +38,10 @@ pub struct KeptTimes {
 
 impl LogReader {
     /// Returns the times of each operation in these windows together, by its name in the log ([`tag`]).
-    /// Invalid lines are skipped; compare the number of times with [`KeptOp::count`](crate::KeptOp) to detect
+    /// Invalid lines are skipped; compare the number of times with [`OpRecord::count`](crate::OpRecord) to detect
     /// gaps.
     #[must_use]
-    pub fn in_windows(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
+    pub fn in_windows(&self, windows: &[&WindowRecord]) -> HashMap<String, Histogram> {
         let mut found: HashMap<String, Histogram> = HashMap::new();
         for line in self.histograms().flatten() {
             let to_s = line.from_s + line.seconds;
@@ -60,14 +60,14 @@ impl Run {
     /// Returns the response times of each operation in these windows together; see [`LogReader::in_windows`].
     /// Empty without a log.
     #[must_use]
-    pub fn times_in(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
+    pub fn times_in(&self, windows: &[&WindowRecord]) -> HashMap<String, Histogram> {
         self.response_log().map_or_else(|_| HashMap::new(), |log| log.in_windows(windows))
     }
 
     /// Returns the response times of these operations in the window that decides. Operations that did not
     /// end, or whose log is incomplete, are left out.
     #[must_use]
-    pub fn response_times(&self, ops: &[&str]) -> Vec<KeptTimes> {
+    pub fn response_times(&self, ops: &[&str]) -> Vec<TimesRecord> {
         let Some(trial) = self.deciding_trial() else { return Vec::new() };
         let found = self.times_in(&[&trial.window]);
         let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
@@ -77,7 +77,7 @@ impl Run {
             let judged = trial.window.ops.iter().find(|kept| kept.op == op)?;
             let limit_ms = judged.limit_ms;
             let rule = rules.iter().find(|rule| rule.op == op).filter(|_| limit_ms.is_some());
-            (times.len() == judged.count && !times.is_empty()).then(|| KeptTimes {
+            (times.len() == judged.count && !times.is_empty()).then(|| TimesRecord {
                 op: op.to_owned(),
                 count: times.len(),
                 quantile: rule.map(|rule| rule.quantile),

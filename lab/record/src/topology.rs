@@ -7,7 +7,7 @@ use crate::entry::nan;
 
 /// The whole deployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptTopology {
+pub struct TopologyRecord {
     /// The kind of platform.
     pub platform: String,
     /// Names of the platform's abilities; absent in older records.
@@ -21,7 +21,7 @@ pub struct KeptTopology {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
     /// The parts, from the users to the stores.
-    pub parts: Vec<KeptPart>,
+    pub parts: Vec<PartRecord>,
     /// Seconds until the hosts were ready.
     #[serde(deserialize_with = "nan")]
     pub open_s: f64,
@@ -30,10 +30,10 @@ pub struct KeptTopology {
     pub ready_s: f64,
     /// Snapshot of loaded stores, made or reused; absent without one, and in older records.
     #[serde(default)]
-    pub snapshot: Option<KeptSnapshot>,
+    pub snapshot: Option<SnapshotRecord>,
 }
 
-impl KeptTopology {
+impl TopologyRecord {
     /// Whether its platform had the ability; `None` in older records.
     #[must_use]
     pub fn has(&self, ability: Ability) -> Option<bool> {
@@ -56,7 +56,7 @@ impl KeptTopology {
 
 /// Snapshot of loaded stores, made by one run and used by later ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptSnapshot {
+pub struct SnapshotRecord {
     /// Key of everything that shapes the stores.
     pub key: String,
     /// Whether the stores of this run started from it; else this run loaded them and made it.
@@ -77,7 +77,7 @@ pub struct KeptSnapshot {
 
 /// One deployed part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptPart {
+pub struct PartRecord {
     /// Its name.
     pub name: String,
     /// The load that deployed it; empty in a run of one load, for drivers, and in older records.
@@ -113,7 +113,7 @@ pub struct KeptPart {
 
 /// An action of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptAction {
+pub struct ActionRecord {
     /// Seconds since the start of the load.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,

@@ -1,15 +1,15 @@
 //! Trials as recorded: a measured window, its operations with their rules, and the validity checks.
 
-use barograph_model::{CheckId, Level, LoadUnit, Offered};
+use barograph_model::{CheckId, Level, LoadUnit, OfferedLoad};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{nan, unknown};
-use crate::{Figure, KeptRule, Resources};
+use crate::{Figure, Resources, RuleRecord};
 
 /// Unit of a level of load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptUnit {
+pub enum UnitRecord {
     /// Users.
     #[default]
     Users,
@@ -19,16 +19,16 @@ pub enum KeptUnit {
     Percent,
 }
 
-impl KeptUnit {
+impl UnitRecord {
     /// Returns the level with this unit, as used in sentences.
     #[must_use]
-    pub fn offered(self, level: impl Into<Level>) -> Offered {
+    pub fn offered(self, level: impl Into<Level>) -> OfferedLoad {
         let unit = match self {
-            KeptUnit::Users => LoadUnit::Users,
-            KeptUnit::StartsPerSecond => LoadUnit::PerSecond,
-            KeptUnit::Percent => LoadUnit::Scale,
+            UnitRecord::Users => LoadUnit::Users,
+            UnitRecord::StartsPerSecond => LoadUnit::PerSecond,
+            UnitRecord::Percent => LoadUnit::Scale,
         };
-        Offered { unit, level: level.into() }
+        OfferedLoad { unit, level: level.into() }
     }
 
     /// Returns the name in tables and beside figures.
@@ -38,12 +38,12 @@ impl KeptUnit {
     }
 }
 
-impl From<LoadUnit> for KeptUnit {
+impl From<LoadUnit> for UnitRecord {
     fn from(unit: LoadUnit) -> Self {
         match unit {
-            LoadUnit::Users => KeptUnit::Users,
-            LoadUnit::PerSecond => KeptUnit::StartsPerSecond,
-            LoadUnit::Scale => KeptUnit::Percent,
+            LoadUnit::Users => UnitRecord::Users,
+            LoadUnit::PerSecond => UnitRecord::StartsPerSecond,
+            LoadUnit::Scale => UnitRecord::Percent,
         }
     }
 }
@@ -84,7 +84,7 @@ impl Purpose {
 /// Result of a trial: pass, fail or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptResult {
+pub enum ResultRecord {
     /// Valid, and every rule held.
     Pass,
     /// Valid, and a rule did not hold.
@@ -93,14 +93,14 @@ pub enum KeptResult {
     Invalid,
 }
 
-impl KeptResult {
+impl ResultRecord {
     /// Returns the name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            KeptResult::Pass => "pass",
-            KeptResult::Fail => "fail",
-            KeptResult::Invalid => "invalid",
+            ResultRecord::Pass => "pass",
+            ResultRecord::Fail => "fail",
+            ResultRecord::Invalid => "invalid",
         }
     }
 }
@@ -114,12 +114,12 @@ pub struct Trial {
     pub purpose: Purpose,
     /// Unit of the level.
     #[serde(default)]
-    pub unit: KeptUnit,
+    pub unit: UnitRecord,
     /// Level asked for. Records of version 1 name it `users`.
     #[serde(alias = "users", with = "crate::level")]
     pub level: Level,
     /// Result of the trial.
-    pub result: KeptResult,
+    pub result: ResultRecord,
     /// Whether it ended early because it could no longer pass.
     #[serde(default)]
     pub aborted: bool,
@@ -127,7 +127,7 @@ pub struct Trial {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// The measured window.
-    pub window: KeptWindow,
+    pub window: WindowRecord,
     /// Resources used.
     #[serde(default)]
     pub resources: Resources,
@@ -144,14 +144,14 @@ impl Trial {
 
     /// Returns the load asked for.
     #[must_use]
-    pub fn offered(&self) -> Offered {
+    pub fn offered(&self) -> OfferedLoad {
         self.unit.offered(self.level)
     }
 }
 
 /// A judged window. Times are in seconds since the start of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptWindow {
+pub struct WindowRecord {
     /// Users active at the end of the window.
     pub users: u32,
     /// Start, seconds since the load began.
@@ -192,19 +192,19 @@ pub struct KeptWindow {
     /// Whether every validity check held.
     pub valid: bool,
     /// Figures by operation.
-    pub ops: Vec<KeptOp>,
+    pub ops: Vec<OpRecord>,
     /// Validity checks.
-    pub checks: Vec<KeptCheck>,
-    /// Every rule, in the order of the profile. Empty in older records; [`KeptWindow::judged_by`] covers them
+    pub checks: Vec<CheckRecord>,
+    /// Every rule, in the order of the profile. Empty in older records; [`WindowRecord::judged_by`] covers them
     /// too.
     #[serde(default)]
-    pub rules: Vec<KeptRule>,
+    pub rules: Vec<RuleRecord>,
     /// Measures of the workload. Empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub measures: Vec<KeptMeasure>,
+    pub measures: Vec<MeasureRecord>,
 }
 
-impl KeptWindow {
+impl WindowRecord {
     /// Returns the length in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
@@ -227,7 +227,7 @@ impl KeptWindow {
 
 /// One operation in one window, with its rules. Times are in milliseconds, shares 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptOp {
+pub struct OpRecord {
     /// Name of the operation.
     pub op: String,
     /// Operations that ended in the window.
@@ -317,7 +317,7 @@ fn yes() -> bool {
     true
 }
 
-impl KeptOp {
+impl OpRecord {
     /// Returns whether all rules held or the operation is not judged.
     #[must_use]
     pub fn passed(&self) -> bool {
@@ -350,7 +350,7 @@ impl KeptOp {
 /// Direction in which a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptBetter {
+pub enum BetterWhenRecord {
     /// More is better.
     Higher,
     /// Less is better.
@@ -359,21 +359,21 @@ pub enum KeptBetter {
     Neither,
 }
 
-impl KeptBetter {
+impl BetterWhenRecord {
     /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            KeptBetter::Higher => "higher",
-            KeptBetter::Lower => "lower",
-            KeptBetter::Neither => "neither",
+            BetterWhenRecord::Higher => "higher",
+            BetterWhenRecord::Lower => "lower",
+            BetterWhenRecord::Neither => "neither",
         }
     }
 }
 
 /// A measure of the workload in one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptMeasure {
+pub struct MeasureRecord {
     /// Name in study files and tables.
     pub id: String,
     /// Name in sentences.
@@ -381,14 +381,14 @@ pub struct KeptMeasure {
     /// The unit of its value.
     pub unit: String,
     /// Direction in which it is better.
-    pub better: KeptBetter,
+    pub better: BetterWhenRecord,
     /// The value; absent if it would be divided by zero.
     pub value: Option<f64>,
 }
 
 /// A validity check of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptCheck {
+pub struct CheckRecord {
     /// Id of the check; empty in older records, which have its name alone.
     #[serde(default)]
     pub id: String,
@@ -419,7 +419,7 @@ fn is_false(is: &bool) -> bool {
     !is
 }
 
-impl KeptCheck {
+impl CheckRecord {
     /// Whether it is this check.
     #[must_use]
     pub fn is(&self, id: CheckId) -> bool {

@@ -11,8 +11,8 @@ use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
 use crate::{
-    Appender, Entry, Finished, Folders, Follower, Header, IntervalRow, Loads, ProbeRow, RecordError, RunId,
-    StatisticRow, probe, statistic,
+    Appender, Entry, Folders, Follower, Header, IntervalRow, Loads, ProbeRow, RecordError, RunFinished,
+    RunId, StatisticRow, probe, statistic,
 };
 
 /// Ending of a draft's name, which begins with a dot.
@@ -279,7 +279,7 @@ impl RunWriter {
     /// services relative. The writer stays usable for [`Self::report`].
     pub fn finish(&mut self) -> Result<(), RecordError> {
         self.loads.iter_mut().try_for_each(RunWriter::finish)?;
-        self.entries.json(&Entry::Finished(Finished {}))?;
+        self.entries.json(&Entry::Finished(RunFinished {}))?;
         self.entries.sync()?;
         self.probes.as_mut().map_or(Ok(()), Appender::sync)?;
         self.statistics.as_mut().map_or(Ok(()), Appender::sync)?;

@@ -64,14 +64,14 @@ fn every_damaged_file_of_the_corpus_is_survived() {
 
 /// A kind of damage to a file.
 #[derive(Clone, Debug)]
-enum Hurt {
+enum Damage {
     Cut(prop::sample::Index),
     Flip(prop::sample::Index, u8),
     Insert(prop::sample::Index, Vec<u8>),
     Repeat(prop::sample::Index, prop::sample::Index),
 }
 
-fn hurt() -> impl Strategy<Value = Hurt> {
+fn hurt() -> impl Strategy<Value = Damage> {
     let piece = prop_oneof![
         prop::collection::vec(any::<u8>(), 1..20),
         Just(b"1e999".to_vec()),
@@ -82,28 +82,28 @@ fn hurt() -> impl Strategy<Value = Hurt> {
         Just(b"[[[[[[[[".to_vec()),
     ];
     prop_oneof![
-        any::<prop::sample::Index>().prop_map(Hurt::Cut),
-        (any::<prop::sample::Index>(), any::<u8>()).prop_map(|(at, with)| Hurt::Flip(at, with)),
-        (any::<prop::sample::Index>(), piece).prop_map(|(at, what)| Hurt::Insert(at, what)),
-        (any::<prop::sample::Index>(), any::<prop::sample::Index>()).prop_map(|(a, b)| Hurt::Repeat(a, b)),
+        any::<prop::sample::Index>().prop_map(Damage::Cut),
+        (any::<prop::sample::Index>(), any::<u8>()).prop_map(|(at, with)| Damage::Flip(at, with)),
+        (any::<prop::sample::Index>(), piece).prop_map(|(at, what)| Damage::Insert(at, what)),
+        (any::<prop::sample::Index>(), any::<prop::sample::Index>()).prop_map(|(a, b)| Damage::Repeat(a, b)),
     ]
 }
 
-fn apply(bytes: &mut Vec<u8>, hurt: &Hurt) {
+fn apply(bytes: &mut Vec<u8>, hurt: &Damage) {
     if bytes.is_empty() {
         return;
     }
     match hurt {
-        Hurt::Cut(at) => bytes.truncate(at.index(bytes.len())),
-        Hurt::Flip(at, with) => {
+        Damage::Cut(at) => bytes.truncate(at.index(bytes.len())),
+        Damage::Flip(at, with) => {
             let at = at.index(bytes.len());
             bytes[at] ^= with;
         }
-        Hurt::Insert(at, what) => {
+        Damage::Insert(at, what) => {
             let at = at.index(bytes.len());
             bytes.splice(at..at, what.iter().copied());
         }
-        Hurt::Repeat(a, b) => {
+        Damage::Repeat(a, b) => {
             let (a, b) = (a.index(bytes.len()), b.index(bytes.len()));
             let piece = bytes[a.min(b)..a.max(b)].to_vec();
             bytes.extend_from_slice(&piece[..piece.len().min(2_000)]);

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_model::{
-    Amount, Better, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec, Measured,
-    Metric, Nanos, Offered, OpId, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
+    Amount, BetterWhen, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec,
+    MeasureValue, Metric, Nanos, OfferedLoad, OpId, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject,
+    WindowVerdict,
 };
 use barograph_record::{
-    Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptRule, KeptUnit, KeptWindow, LoadStarted,
-    LogReader, Note, ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown,
-    VERSION, Verdict, draft_of, list, remove_drafts, write_whole,
+    Control, Entry, Figure, Fill, Header, LoadStarted, LogReader, Note, ProbeRow, Purpose, RecordError,
+    Resources, RuleRecord, Run, RunFinished, RunId, RunInterrupted, RunWriter, Trial, UnitRecord,
+    UnknownEntry, VERSION, Verdict, WindowRecord, draft_of, list, remove_drafts, write_whole,
 };
 use barograph_stats::{Histogram, Interval};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -69,7 +70,7 @@ fn window() -> WindowVerdict {
     let lag = CheckFacts::StartLag { p99_ms: 3.0, most_ms: 100.0, is_limited: true };
     let check = Check::new(CheckId::StartLag, lag, true);
     WindowVerdict {
-        offered: Offered { unit: LoadUnit::PerSecond, level: 1000.into() },
+        offered: OfferedLoad { unit: LoadUnit::PerSecond, level: 1000.into() },
         users: 60,
         from_s: 10.0,
         to_s: 40.0,
@@ -85,13 +86,13 @@ fn window() -> WindowVerdict {
         ops: vec![op],
         checks: vec![check],
         rules: vec![],
-        measures: vec![Measured { spec: HIT_SHARE, value: Some(87.5) }],
+        measures: vec![MeasureValue { spec: HIT_SHARE, value: Some(87.5) }],
     }
 }
 
 fn verdict() -> Verdict {
     Verdict {
-        unit: KeptUnit::StartsPerSecond,
+        unit: UnitRecord::StartsPerSecond,
         capacity: Some(1000),
         trial: Some(1),
         passed: false,
@@ -110,7 +111,7 @@ const HIT_SHARE: MeasureSpec = MeasureSpec {
     id: "hit_share",
     title: "hit share",
     unit: "%",
-    better: Better::Higher,
+    better: BetterWhen::Higher,
     formula: Formula::percent(Amount::Counter(CounterId(0)), Amount::Counter(CounterId(1))),
 };
 
@@ -244,7 +245,7 @@ fn times_of_several_windows_are_those_of_their_intervals_together() {
         (window.from_s, window.to_s) = (from_s, to_s);
         window
     });
-    let count = |windows: &[&KeptWindow]| run.times_in(windows).get("Login").map(Histogram::len);
+    let count = |windows: &[&WindowRecord]| run.times_in(windows).get("Login").map(Histogram::len);
     assert_eq!(
         [count(&[&first, &last]), count(&[&first]), count(&[&last])],
         [Some(400), Some(100), Some(300)]
@@ -295,7 +296,7 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     let run = Run::open(root.path()).unwrap();
     assert_eq!((run.damage.as_slice(), run.complete), (&[] as &[String], true));
     let trial = run.trials().next().unwrap();
-    assert_eq!((trial.unit, trial.level, trial.window.users), (KeptUnit::Users, 1000.into(), 1000));
+    assert_eq!((trial.unit, trial.level, trial.window.users), (UnitRecord::Users, 1000.into(), 1000));
     assert_eq!((trial.window.late, trial.window.dropped), (0, 0));
     assert!(trial.window.starts_s.is_nan() && trial.window.ops[0].p999_ms.is_nan());
     assert!(trial.window.ops[0].mean_ms.is_nan() && trial.window.ops[0].service_p95_ms.is_nan());
@@ -308,12 +309,12 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     let rules = trial.window.judged_by();
     let told: Vec<_> = rules.iter().map(|rule| (rule.subject.name(), rule.limit, rule.holds)).collect();
     assert_eq!(told, [("response", 2000.0, true), ("mix", 0.4, false), ("failures", 0.005, true)]);
-    assert_eq!(trial.window.further_rules(), Vec::<&KeptRule>::new());
+    assert_eq!(trial.window.further_rules(), Vec::<&RuleRecord>::new());
     let verdict = run.verdict().unwrap();
-    assert_eq!((verdict.unit, verdict.capacity), (KeptUnit::Users, Some(1000)));
+    assert_eq!((verdict.unit, verdict.capacity), (UnitRecord::Users, Some(1000)));
     assert_eq!(verdict.resources.app_cores, Some(0.8));
     let expected = run.expected().unwrap();
-    assert_eq!((run.unit(), expected.target.as_deref()), (KeptUnit::Users, None));
+    assert_eq!((run.unit(), expected.target.as_deref()), (UnitRecord::Users, None));
     assert_eq!(expected.derived.unwrap().session_s, 103.0);
     let judged: Vec<bool> = expected.rules.iter().map(barograph_record::Rule::is_judged).collect();
     assert_eq!(judged, [true, false], "then a required share said it");
@@ -365,7 +366,7 @@ fn kinds_of_a_later_time_are_kept() {
     file.write_all(b"{\"kind\":\"weather\",\"sky\":\"grey\"}\n{\"kind\":\"note\",\"at_s\":1,\"text\":\"x\",\"by\":\"me\"}\n")
         .unwrap();
     let run = Run::open(&dir).unwrap();
-    let known = |e: &&Entry| matches!(e, Entry::Unknown(Unknown { kind, .. }) if kind == "weather");
+    let known = |e: &&Entry| matches!(e, Entry::Unknown(UnknownEntry { kind, .. }) if kind == "weather");
     assert_eq!(run.entries.iter().filter(known).count(), 1);
     assert_eq!(run.notes().last(), Some((1.0, "x")));
     assert!(!run.complete, "the closing entry is not the last");
@@ -385,7 +386,7 @@ fn every_kind_of_entry_is_known_to_the_reader() {
         reused: true,
         stamp: "s".into(),
     };
-    let interrupted = Interrupted { at_s: 1.0, phase: "hold".into(), cause: "asked to stop".into() };
+    let interrupted = RunInterrupted { at_s: 1.0, phase: "hold".into(), cause: "asked to stop".into() };
     let entries = [
         header(),
         Entry::phase_failed(Phase::Deploy, 1.0, "no".into()),
@@ -393,12 +394,12 @@ fn every_kind_of_entry_is_known_to_the_reader() {
         Entry::Fill(fill.clone()),
         Entry::Control(Control {
             at_s: 2.5,
-            unit: KeptUnit::StartsPerSecond,
+            unit: UnitRecord::StartsPerSecond,
             level: 500.into(),
             over_s: 10.0,
         }),
         Entry::Interrupted(interrupted.clone()),
-        Entry::Finished(Finished {}),
+        Entry::Finished(RunFinished {}),
     ];
     for entry in &entries {
         writer.append(entry).unwrap();

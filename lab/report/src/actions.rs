@@ -1,6 +1,6 @@
 //! Actions of the plan and their impact on users, beside the calm part of the same window.
 
-use barograph_record::{Impact, KeptAction, Run, Stretch, StretchOp};
+use barograph_record::{ActionRecord, Impact, Run, WindowSpan, WindowSpanOp};
 
 use crate::html::Grid;
 use crate::words;
@@ -24,7 +24,7 @@ pub(crate) fn actions(run: &Run) -> Option<Actions> {
     Some(Actions { table, seen })
 }
 
-fn row(run: &Run, action: &KeptAction) -> Vec<String> {
+fn row(run: &Run, action: &ActionRecord) -> Vec<String> {
     let maybe = |seconds: Option<f64>| seconds.map_or_else(|| words::NONE.to_owned(), length);
     vec![
         action.act.clone(),
@@ -42,7 +42,7 @@ fn length(seconds: f64) -> String {
     if seconds < 10.0 { words::time(seconds * 1e3) } else { words::duration(seconds) }
 }
 
-fn part(action: &KeptAction) -> &str {
+fn part(action: &ActionRecord) -> &str {
     if action.unit.is_empty() { "all" } else { &action.unit }
 }
 
@@ -65,9 +65,10 @@ fn seen(impact: &Impact<'_>) -> Vec<Vec<String>> {
 
 /// The operations that failed more often or had a longer response time than before.
 fn hurt<'i>(impact: &'i Impact<'_>) -> Vec<&'i str> {
-    let (failed, slowest) = (|op: &StretchOp| op.failed as f64 / op.count as f64, |op: &StretchOp| op.max_ms);
+    let (failed, slowest) =
+        (|op: &WindowSpanOp| op.failed as f64 / op.count as f64, |op: &WindowSpanOp| op.max_ms);
     let before = impact.before.as_ref();
-    let worse = |op: &&StretchOp| match before.and_then(|before| before.op(&op.op)) {
+    let worse = |op: &&WindowSpanOp| match before.and_then(|before| before.op(&op.op)) {
         Some(before) => failed(op) > failed(before) || slowest(op) > slowest(before),
         None => op.failed > 0,
     };
@@ -82,7 +83,7 @@ fn hurt<'i>(impact: &'i Impact<'_>) -> Vec<&'i str> {
 }
 
 /// `2 of 300 failed, p99 12 ms, slowest 40 ms`.
-fn cell(stretch: Option<&Stretch>, op: &str) -> String {
+fn cell(stretch: Option<&WindowSpan>, op: &str) -> String {
     let Some(op) = stretch.and_then(|stretch| stretch.op(op)) else { return words::NONE.to_owned() };
     let quantile = op
         .quantile_ms
@@ -103,7 +104,7 @@ fn recovered(impact: &Impact<'_>) -> String {
 /// The actions in a terminal: one line each.
 pub(crate) fn terminal(run: &Run) -> Vec<String> {
     let impacts = run.impacts();
-    let line = |action: &KeptAction| {
+    let line = |action: &ActionRecord| {
         let (at, took) = (words::clock(action.at_s), length(action.took_s));
         let mut text = format!("{at}  {}  {}, took {took}", part(action), action.act);
         match &action.failed {
@@ -140,16 +141,17 @@ fn summary(impact: &Impact<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn stretch(from_s: f64, op: (&str, u64, u64, f64, f64)) -> Option<Stretch> {
+    fn stretch(from_s: f64, op: (&str, u64, u64, f64, f64)) -> Option<WindowSpan> {
         let (op, count, failed, quantile_ms, max_ms) = op;
         let quantile_ms = Some(quantile_ms);
-        let op = StretchOp { op: op.to_owned(), count, failed, quantile: 0.99, quantile_ms, max_ms };
-        Some(Stretch { from_s, to_s: from_s + 1.0, ops: vec![op] })
+        let op = WindowSpanOp { op: op.to_owned(), count, failed, quantile: 0.99, quantile_ms, max_ms };
+        Some(WindowSpan { from_s, to_s: from_s + 1.0, ops: vec![op] })
     }
 
     #[test]
     fn what_users_saw_is_told_in_a_row_and_in_a_sentence() {
-        let action = KeptAction { name: "restart".into(), unit: "store-1".into(), ..KeptAction::default() };
+        let action =
+            ActionRecord { name: "restart".into(), unit: "store-1".into(), ..ActionRecord::default() };
         let mut impact = Impact {
             action: &action,
             before: stretch(0.0, ("GET", 1_000, 0, 2.0, 5.0)),

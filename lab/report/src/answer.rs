@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use barograph_record::{CPU_AT_LIMIT, KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
+use barograph_record::{CPU_AT_LIMIT, ProbeRow, ResultRecord, Run, Trial, UnitRecord, WindowRecord};
 
 use crate::headroom::{Headroom, headroom};
 use crate::operations::{faults, further_faults, quantile_name};
@@ -139,7 +139,7 @@ fn warnings(run: &Run) -> Vec<String> {
 /// The failed trial with the lowest load above the capacity, or else the failed trial with the lowest load.
 fn first_failure(run: &Run) -> Option<&Trial> {
     let capacity = run.verdict().and_then(|v| v.capacity).unwrap_or(0);
-    let failed = run.trials().filter(|t| t.result == KeptResult::Fail);
+    let failed = run.trials().filter(|t| t.result == ResultRecord::Fail);
     failed.min_by_key(|t| (t.level <= capacity, t.level))
 }
 
@@ -162,7 +162,7 @@ fn gave_way(run: &Run, trial: &Trial) -> Vec<String> {
 pub(crate) fn samples<'a>(
     run: &'a Run,
     subject: &'a str,
-    window: &KeptWindow,
+    window: &WindowRecord,
 ) -> impl Iterator<Item = &'a ProbeRow> {
     let start = run.load_start_s().unwrap_or(0.0);
     let (from, to) = (window.from_s + start, window.to_s + start);
@@ -175,12 +175,12 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Mean cores of `subject` in a window.
-pub(crate) fn mean_cores(run: &Run, subject: &str, window: &KeptWindow) -> Option<f64> {
+pub(crate) fn mean_cores(run: &Run, subject: &str, window: &WindowRecord) -> Option<f64> {
     mean(samples(run, subject, window).filter_map(ProbeRow::cores))
 }
 
 /// Resources at their limit in a window, in words.
-fn at_limit(run: &Run, window: &KeptWindow) -> Vec<String> {
+fn at_limit(run: &Run, window: &WindowRecord) -> Vec<String> {
     let mut found = Vec::new();
     let cores = run.verdict().and_then(|v| v.resources.host_cores);
     if let (Some(busy), Some(cores)) = (mean_cores(run, "host", window), cores)
@@ -229,7 +229,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
         (None, Some(t)) => ("Load", t.level.to_string()),
         (None, None) => ("Load", words::NONE.to_owned()),
     };
-    let per_window = |of: fn(&KeptWindow) -> f64| words::maybe(trial.map(|t| of(&t.window)));
+    let per_window = |of: fn(&WindowRecord) -> f64| words::maybe(trial.map(|t| of(&t.window)));
     if trial.is_none() && !run.loads.is_empty() {
         let length = words::duration(run_seconds(run));
         let capacity = verdict.and_then(|v| v.capacity);
@@ -248,7 +248,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
     ];
     // A figure that was not measured has no tile: a target that is not a process of the run has no figures of
     // its own. Users at work in an open loop are not a load, so their number per core means nothing.
-    let per_core = |users: Option<f64>| users.filter(|_| run.unit() == KeptUnit::Users).map(words::figure);
+    let per_core = |users: Option<f64>| users.filter(|_| run.unit() == UnitRecord::Users).map(words::figure);
     let known = [
         ("Application", per_core(used.users_per_app_core), "users per core"),
         ("Driver", per_core(used.users_per_driver_core), "users per core"),
@@ -284,7 +284,7 @@ fn how_sure(run: &Run) -> Cow<'static, str> {
 }
 
 /// Tiles for late, dropped and skipped starts, if there are any.
-fn arrivals(window: &KeptWindow) -> Vec<Tile> {
+fn arrivals(window: &WindowRecord) -> Vec<Tile> {
     let counts = [
         ("Late", window.late, "arrivals waited for a user"),
         ("Dropped", window.dropped, "arrivals never started"),

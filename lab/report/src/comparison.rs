@@ -13,7 +13,7 @@ pub use markdown::markdown;
 pub use text::text;
 
 use barograph_model::words::changes;
-use barograph_record::{Compared, KeptMetric, KeptRow};
+use barograph_record::{ComparisonRecord, MetricRecord, RowRecord};
 
 use crate::html::Grid;
 use crate::words;
@@ -31,7 +31,7 @@ const MEANING_OF_P: &str =
     "p is the probability of such a change by chance alone, corrected for all metrics of the table (Holm).";
 
 /// One row per metric, without the columns with these heads.
-fn table(compared: &Compared, without: &[&str]) -> Grid {
+fn table(compared: &ComparisonRecord, without: &[&str]) -> Grid {
     // The interval of one run per side is a different one, and must not be confused with the usual one.
     let interval_of = if compared.is_single() { "noise within the runs" } else { "95 % interval" };
     let head = ["metric", "unit", "baseline", "candidate", "change", interval_of, P, PAIRS, "candidate is"];
@@ -44,7 +44,7 @@ fn table(compared: &Compared, without: &[&str]) -> Grid {
     Grid::new(&shown, rows).with_words(WORDS)
 }
 
-fn cells(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 9] {
+fn cells(compared: &ComparisonRecord, metric: &MetricRecord, row: &RowRecord) -> [String; 9] {
     let [baseline, candidate] = figures(compared, metric, row);
     let (by, interval) = match compared.within(&metric.label).filter(|_| compared.is_single()) {
         Some(within) => changes(row.ratio, (within.low, within.high)),
@@ -56,7 +56,7 @@ fn cells(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 9]
 }
 
 /// The figures of both sides, with their intervals if known.
-fn figures(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 2] {
+fn figures(compared: &ComparisonRecord, metric: &MetricRecord, row: &RowRecord) -> [String; 2] {
     match compared.believed {
         Some((baseline, candidate)) => [baseline.to_string(), candidate.to_string()],
         None => [metric.rows[0].median, row.median].map(words::figure),
@@ -65,7 +65,7 @@ fn figures(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 
 
 /// A finding as a cell of a table: a mark and a word. If undecided, also the number of pairs that would
 /// decide.
-fn finding(row: &KeptRow) -> String {
+fn finding(row: &RowRecord) -> String {
     let needed = row.pairs_needed.map_or_else(String::new, |n| match n {
         0..10_000 => format!(", needs about {} pairs", words::count(u64::from(n))),
         _ => ", needs more than 10,000 pairs".to_owned(),

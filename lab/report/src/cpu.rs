@@ -1,8 +1,8 @@
 //! Use of the cores over time, as layers: by kind of use, and by user.
 
-use barograph_record::{KeptPart, ProbeRow, Run};
+use barograph_record::{PartRecord, ProbeRow, Run};
 
-use crate::chart::{Course, Layer, Stacked};
+use crate::chart::{Layer, StackedChart, TimeAxis};
 use crate::html::{Figure, Grid, Key};
 use crate::{topology, words};
 
@@ -45,7 +45,7 @@ struct Words {
 }
 
 /// Both figures, as far as the record has their data.
-pub(crate) fn figures(run: &Run, course: Course<'_>) -> Vec<Figure> {
+pub(crate) fn figures(run: &Run, course: TimeAxis<'_>) -> Vec<Figure> {
     let by_use = Words {
         id: "cpu-use",
         title: "CPU of the host by use",
@@ -105,11 +105,11 @@ fn tiers(run: &Run) -> Vec<String> {
 }
 
 /// The tier of a part, with the load that deployed it if there are several.
-fn tier(part: &KeptPart) -> String {
+fn tier(part: &PartRecord) -> String {
     if part.load.is_empty() { part.tier.clone() } else { format!("{} {}", part.load, part.tier) }
 }
 
-fn services(run: &Run) -> impl Iterator<Item = &KeptPart> {
+fn services(run: &Run) -> impl Iterator<Item = &PartRecord> {
     run.topology().into_iter().flat_map(topology::services)
 }
 
@@ -192,7 +192,7 @@ impl Cores {
     }
 }
 
-fn figure(say: Words, course: Course<'_>, cores: &Cores) -> Figure {
+fn figure(say: Words, course: TimeAxis<'_>, cores: &Cores) -> Figure {
     let rows = cores.thinned(POINTS);
     let times: Vec<f64> = rows.iter().map(|(at, _)| *at).collect();
     let layer = |(at, (name, class)): (usize, &(String, &'static str))| Layer {
@@ -201,7 +201,7 @@ fn figure(say: Words, course: Course<'_>, cores: &Cores) -> Figure {
         values: rows.iter().map(|(_, cores)| cores[at]).collect(),
     };
     let layers: Vec<Layer> = cores.layers.iter().enumerate().map(layer).collect();
-    let chart = Stacked {
+    let chart = StackedChart {
         id: say.id,
         title: say.title,
         about: &say.about,

@@ -2,12 +2,12 @@
 //! it the edge, enlarged.
 
 use barograph_model::Level;
-use barograph_record::{KeptOp, KeptResult, KeptUnit, Run, Trial};
-use barograph_stats::compare::Believed;
+use barograph_record::{OpRecord, ResultRecord, Run, Trial, UnitRecord};
+use barograph_stats::compare::IntervalEstimate;
 
 use crate::chart::{Anchor, Scale, Svg};
 use crate::html::{Grid, Key};
-use crate::series::Measured;
+use crate::series::RunSeries;
 use crate::words;
 
 /// Width of the drawing, in pixels.
@@ -44,7 +44,7 @@ pub(crate) struct Curve {
 /// A trial with the operation nearest to its limit.
 struct Point<'a> {
     trial: &'a Trial,
-    op: &'a KeptOp,
+    op: &'a OpRecord,
     share: f64,
 }
 
@@ -56,22 +56,22 @@ struct Panel {
 }
 
 /// The operation nearest to (or farthest over) its limit.
-pub(crate) fn worst(trial: &Trial) -> Option<(&KeptOp, f64)> {
+pub(crate) fn worst(trial: &Trial) -> Option<(&OpRecord, f64)> {
     let shares = trial.window.ops.iter().filter_map(|op| Some((op, op.limit_share()?)));
     shares.filter(|(_, share)| share.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// The heading of a column of loads.
-pub(crate) fn load_name(unit: KeptUnit) -> &'static str {
+pub(crate) fn load_name(unit: UnitRecord) -> &'static str {
     match unit {
-        KeptUnit::Users => "Users",
-        KeptUnit::StartsPerSecond => "Starts/s",
-        KeptUnit::Percent => "Scale, %",
+        UnitRecord::Users => "Users",
+        UnitRecord::StartsPerSecond => "Starts/s",
+        UnitRecord::Percent => "Scale, %",
     }
 }
 
 /// The interval of the capacity, with its name; `None` if it has none.
-fn believed(run: &Run) -> Option<(Believed, &'static str)> {
+fn believed(run: &Run) -> Option<(IntervalEstimate, &'static str)> {
     let believed = run.believed_capacity()?;
     let name = match believed.high.is_finite() {
         true => "95 % interval of the capacity",
@@ -81,7 +81,7 @@ fn believed(run: &Run) -> Option<(Believed, &'static str)> {
 }
 
 /// Draws the curve of `run`; `None` if there is nothing to show.
-pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
+pub(crate) fn draw(run: &Run, measured: &RunSeries) -> Option<Curve> {
     let points: Vec<Point<'_>> =
         run.trials().filter_map(|trial| worst(trial).map(|(op, share)| Point { trial, op, share })).collect();
     if points.is_empty() && measured.ramp.is_empty() {
@@ -125,7 +125,7 @@ fn within(level: Level, range: (f64, f64)) -> bool {
 }
 
 /// Range of the share of the limit used, over the loads in `range`.
-fn shares(points: &[Point<'_>], measured: &Measured, range: (f64, f64)) -> (f64, f64) {
+fn shares(points: &[Point<'_>], measured: &RunSeries, range: (f64, f64)) -> (f64, f64) {
     let trials = points.iter().map(|p| (p.trial.level, p.share));
     let ramp = measured.ramp.iter().map(|p| (p.level.into(), p.ratio));
     let inside = trials.chain(ramp).filter(|(level, share)| within(*level, range) && *share > 0.0);
@@ -157,7 +157,7 @@ impl Panel {
         Some((self.x.at(f64::from(level))?, self.y.at(share)?))
     }
 
-    fn draw(&self, svg: &mut Svg, run: &Run, measured: &Measured, points: &[Point<'_>]) {
+    fn draw(&self, svg: &mut Svg, run: &Run, measured: &RunSeries, points: &[Point<'_>]) {
         self.believed(svg, run);
         self.axes(svg, run.unit().name());
         self.capacity(svg, run);
@@ -170,7 +170,7 @@ impl Panel {
             }
         }
         // Open diamonds last: they cover nothing.
-        let invalid = |p: &&Point<'_>| p.trial.result == KeptResult::Invalid;
+        let invalid = |p: &&Point<'_>| p.trial.result == ResultRecord::Invalid;
         for point in points.iter().filter(|p| !invalid(p)).chain(points.iter().filter(invalid)) {
             let Some(at) = self.at(point.trial.level, point.share) else { continue };
             svg.begin_group(&format!(
@@ -263,17 +263,17 @@ fn tick_percent(tick: f64) -> String {
 }
 
 /// A filled circle for a pass, a cross for a failure, an open diamond for an invalid trial.
-fn symbol(svg: &mut Svg, result: KeptResult, at: (f64, f64)) {
+fn symbol(svg: &mut Svg, result: ResultRecord, at: (f64, f64)) {
     let (x, y) = at;
     match result {
-        KeptResult::Pass => svg.circle("point pass", at, 7.0),
-        KeptResult::Fail => {
+        ResultRecord::Pass => svg.circle("point pass", at, 7.0),
+        ResultRecord::Fail => {
             for (class, d) in [("halo", 5.5), ("point fail", 5.5)] {
                 svg.line(class, (x - d, y - d), (x + d, y + d));
                 svg.line(class, (x - d, y + d), (x + d, y - d));
             }
         }
-        KeptResult::Invalid => {
+        ResultRecord::Invalid => {
             svg.polygon("point invalid", &[(x, y - 8.0), (x + 8.0, y), (x, y + 8.0), (x - 8.0, y)]);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use barograph_record::{IntervalRow, KeptWindow, LogHistogram, Run};
+use barograph_record::{IntervalRow, LogHistogram, Run, WindowRecord};
 use barograph_stats::Histogram;
 
 /// Bins of response time in a decade: each is about a quarter wider than the one before.
@@ -29,7 +29,7 @@ pub(crate) struct Column {
 
 /// Successive columns of the window, whole.
 #[derive(Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct ColumnGroup {
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
     pub(crate) times: Option<Histogram>,
@@ -37,12 +37,12 @@ pub(crate) struct Stretch {
 
 /// The deciding window.
 #[derive(Debug)]
-pub(crate) struct Deciding {
-    window: KeptWindow,
+pub(crate) struct DecidingWindow {
+    window: WindowRecord,
     /// Response times over the whole window, by operation.
     pub(crate) ops: BTreeMap<String, Histogram>,
     pub(crate) columns: Vec<Column>,
-    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) stretches: Vec<ColumnGroup>,
 }
 
 /// The bin of a time in microseconds.
@@ -56,7 +56,7 @@ pub(crate) fn bin_from_ms(bin: usize) -> f64 {
     10f64.powf(bin as f64 / BINS_PER_DECADE - 3.0)
 }
 
-impl Deciding {
+impl DecidingWindow {
     /// The empty window of `run`; `rows` are the intervals of the whole run. `None` if no window was judged.
     pub(crate) fn of(run: &Run, rows: &[&IntervalRow]) -> Option<Self> {
         let window = run.deciding_trial()?.window.clone();
@@ -73,19 +73,19 @@ impl Deciding {
         let stretches = columns
             .chunks(together)
             .filter_map(|some| Some((some.first()?.from_s, some.last()?.to_s)))
-            .map(|(from_s, to_s)| Stretch { from_s, to_s, times: None })
+            .map(|(from_s, to_s)| ColumnGroup { from_s, to_s, times: None })
             .collect();
-        Some(Deciding { window, ops: BTreeMap::new(), columns, stretches })
+        Some(DecidingWindow { window, ops: BTreeMap::new(), columns, stretches })
     }
 
     /// Adds the times of one operation in one interval; `judged` is whether it is judged by time.
-    pub(crate) fn add(&mut self, found: &LogHistogram, judged: Judged) {
+    pub(crate) fn add(&mut self, found: &LogHistogram, judged: TimeJudgement) {
         if !self.window.holds(found.from_s, found.from_s + found.seconds) {
             return;
         }
         let whole = self.ops.remove(&found.op);
         self.ops.insert(found.op.clone(), joined(whole, &found.histogram));
-        if judged == Judged::No {
+        if judged == TimeJudgement::No {
             return;
         }
         let middle = found.from_s + found.seconds / 2.0;
@@ -105,7 +105,7 @@ impl Deciding {
 
 /// Whether an operation is judged by its response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judged {
+pub(crate) enum TimeJudgement {
     /// It is.
     Yes,
     /// It is not.

@@ -1,6 +1,6 @@
 //! The plain tables of the report: trials, expected against measured, phases, fill, disclosure.
 
-use barograph_record::{Fill, KeptOp, KeptWindow, PhaseOutcome, Run};
+use barograph_record::{Fill, OpRecord, PhaseOutcome, Run, WindowRecord};
 
 use crate::curve::{load_name, worst};
 use crate::html::Grid;
@@ -59,7 +59,7 @@ pub(crate) fn trials(run: &Run) -> Grid {
 }
 
 /// The rules of a window without a column in the table of operations; `None` if there are none.
-pub(crate) fn further_rules(window: &KeptWindow) -> Option<Grid> {
+pub(crate) fn further_rules(window: &WindowRecord) -> Option<Grid> {
     let row = |rule: RuleLine| {
         let verdict = if rule.holds { "● pass" } else { "✕ fail" };
         vec![rule.name, rule.found, rule.required, verdict.to_owned()]
@@ -71,15 +71,15 @@ pub(crate) fn further_rules(window: &KeptWindow) -> Option<Grid> {
 }
 
 /// Measures of the workload; `None` if it has none.
-pub(crate) fn measures(window: &KeptWindow) -> Option<Grid> {
+pub(crate) fn measures(window: &WindowRecord) -> Option<Grid> {
     let rows: Vec<Vec<String>> =
         operations::measures(window).into_iter().map(|(name, value)| vec![name, value]).collect();
     (!rows.is_empty()).then(|| Grid::new(&["Measure", "Value"], rows))
 }
 
 /// Broken rules by kind, each with its first operations: `time: Home, Search and 3 more`.
-fn broken_rules(window: &KeptWindow) -> Vec<String> {
-    type Holds = fn(&KeptOp) -> bool;
+fn broken_rules(window: &WindowRecord) -> Vec<String> {
+    type Holds = fn(&OpRecord) -> bool;
     /// Most names per kind, for readability; the operations' own table has them all.
     const NAMED: usize = 3;
     let rules: [(&str, Holds); 3] =
@@ -100,7 +100,7 @@ fn broken_rules(window: &KeptWindow) -> Vec<String> {
 }
 
 /// Figures derived from the profile beside those measured in `window`.
-pub(crate) fn expected(run: &Run, window: &KeptWindow) -> Option<Grid> {
+pub(crate) fn expected(run: &Run, window: &WindowRecord) -> Option<Grid> {
     let expected = run.expected()?;
     let d = expected.derived?;
     let seconds = window.seconds();
@@ -122,7 +122,7 @@ pub(crate) fn expected(run: &Run, window: &KeptWindow) -> Option<Grid> {
 }
 
 /// Validity checks of `window`.
-pub(crate) fn checks(window: &KeptWindow) -> Grid {
+pub(crate) fn checks(window: &WindowRecord) -> Grid {
     let rows = window.checks.iter().map(|c| {
         let holds = if c.ok { "✓ holds" } else { "✕ does not hold" };
         vec![c.name.clone(), c.found.clone(), c.allowed.clone(), holds.to_owned()]

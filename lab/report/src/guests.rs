@@ -1,6 +1,6 @@
 //! Figures of virtual machines from inside, beside the use of their emulators on this machine.
 
-use barograph_record::{KeptWindow, ProbeRow, Run};
+use barograph_record::{ProbeRow, Run, WindowRecord};
 
 use crate::answer::{mean, mean_cores, samples};
 use crate::html::Grid;
@@ -38,7 +38,7 @@ pub(crate) fn table(run: &Run) -> Option<Grid> {
     (!rows.is_empty()).then(|| Grid::new(&head, rows))
 }
 
-fn row(run: &Run, subject: &str, window: &KeptWindow) -> Option<Vec<String>> {
+fn row(run: &Run, subject: &str, window: &WindowRecord) -> Option<Vec<String>> {
     let cores = mean_cores(run, subject, window)?;
     let of = |get: fn(&ProbeRow) -> Option<f64>| mean(samples(run, subject, window).filter_map(get));
     let worded =
@@ -67,14 +67,14 @@ fn row(run: &Run, subject: &str, window: &KeptWindow) -> Option<Vec<String>> {
 }
 
 /// TCP segments sent again per second: each row has their number since the previous row.
-fn resent(run: &Run, subject: &str, window: &KeptWindow) -> Option<f64> {
+fn resent(run: &Run, subject: &str, window: &WindowRecord) -> Option<f64> {
     let counted = samples(run, subject, window).filter_map(|row| row.tcp_retransmits);
     let (sum, rows) = counted.fold((0, 0), |(sum, rows), segments| (sum + segments, rows + 1));
     (rows > 0).then(|| sum as f64 / window.seconds())
 }
 
 /// Use of the machine around a guest on this host: counted with the first of its parts.
-fn emulator(run: &Run, guest: &str, window: &KeptWindow) -> Option<f64> {
+fn emulator(run: &Run, guest: &str, window: &WindowRecord) -> Option<f64> {
     let parts = run.topology()?.parts.iter().filter(|part| part.host == guest);
     parts.filter_map(|part| mean_cores(run, &part.name, window)).reduce(|sum, cores| sum + cores)
 }

@@ -4,7 +4,7 @@
 mod bounds;
 
 use barograph_model::{Ability, CheckId};
-use barograph_record::{IntervalRow, KeptPart, KeptResult, KeptWindow, ProbeRow, Run, Trial};
+use barograph_record::{IntervalRow, PartRecord, ProbeRow, ResultRecord, Run, Trial, WindowRecord};
 use barograph_stats::headroom::Use;
 
 use self::bounds::Bounds;
@@ -32,7 +32,7 @@ pub(crate) struct Headroom {
 
 /// Use of a resource that serves one operation after the other; a resource that only fills up has none.
 #[derive(Clone, Copy)]
-enum Work {
+enum WorkKind {
     /// Cores busy.
     Cores,
     /// Mbit/s sent or received.
@@ -46,7 +46,7 @@ struct Resource {
     /// Used and available amount.
     amount: String,
     of: Use,
-    work: Option<Work>,
+    work: Option<WorkKind>,
     /// The level at which it is used up.
     used_up_at: f64,
 }
@@ -59,7 +59,7 @@ pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
     }
     let verdict = run.verdict().filter(|verdict| verdict.valid)?;
     // Above its edge a target does not carry the offered load, and the law does not apply.
-    let trial = run.deciding_trial().filter(|trial| trial.result == KeptResult::Pass)?;
+    let trial = run.deciding_trial().filter(|trial| trial.result == ResultRecord::Pass)?;
     let mut found = resources(run, trial);
     found.sort_by(|a, b| a.used_up_at.total_cmp(&b.used_up_at));
     let first = found.first()?;
@@ -125,13 +125,13 @@ fn ended_by(run: &Run, capacity: u32, first: &Resource) -> String {
 fn resources(run: &Run, trial: &Trial) -> Vec<Resource> {
     let level = f64::from(trial.level);
     let all = [
-        (Some(Work::Cores), cores(run, trial)),
+        (Some(WorkKind::Cores), cores(run, trial)),
         (None, memory(run, trial)),
         (None, files(run, trial)),
-        (Some(Work::Link), network(run, trial)),
+        (Some(WorkKind::Link), network(run, trial)),
     ];
     let all = all.into_iter().flat_map(|(work, found)| found.into_iter().map(move |found| (work, found)));
-    let resource = |(work, (name, amount, of)): (Option<Work>, Found)| {
+    let resource = |(work, (name, amount, of)): (Option<WorkKind>, ResourceUse)| {
         let used_up_at = of.used_up_at(level).filter(|at| *at <= level * NEVER)?;
         Some(Resource { name, amount, of, work, used_up_at })
     };
@@ -139,11 +139,11 @@ fn resources(run: &Run, trial: &Trial) -> Vec<Resource> {
 }
 
 /// Name of a resource, its use in words, and as figures.
-type Found = (String, String, Use);
+type ResourceUse = (String, String, Use);
 
 /// Cores of the host, of parts with a limit of their own, and of the driver's busiest worker. An application
 /// without a limit has those of the host, shared with the driver if both are on it.
-fn cores(run: &Run, trial: &Trial) -> Vec<Found> {
+fn cores(run: &Run, trial: &Trial) -> Vec<ResourceUse> {
     let of_run = run.verdict().map(|verdict| verdict.resources).unwrap_or_default();
     let kept = trial.resources;
     let mut found = Vec::new();
@@ -180,7 +180,7 @@ fn of_cores(used: f64, limit: f64) -> String {
 
 /// Memory of the host, and of parts with a limit of their own. Of a virtual machine only the emulator is
 /// visible, which keeps every page that the guest ever touched: it does not show the guest's free memory.
-fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
+fn memory(run: &Run, trial: &Trial) -> Vec<ResourceUse> {
     let of_host = fact(run, "memory bytes").map(|limit| ("host", "the memory of the host".to_owned(), limit));
     let seen = has(run, Ability::Machines) == Some(false);
     let of_parts = parts(run).filter(|_| seen).filter_map(|part| {
@@ -194,7 +194,7 @@ fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
 }
 
 /// Open files of the driver, whose workers have a table each, and of nodes that are local processes.
-fn files(run: &Run, trial: &Trial) -> Vec<Found> {
+fn files(run: &Run, trial: &Trial) -> Vec<ResourceUse> {
     let Some(limit) = fact(run, "open files limit, soft") else { return Vec::new() };
     let decided = run.decisions().and_then(|decisions| decisions.workers);
     let workers = setting(run, "driver", "workers").or(decided.map(|workers| workers as f64));
@@ -213,9 +213,9 @@ fn files(run: &Run, trial: &Trial) -> Vec<Found> {
 }
 
 /// Networks with a speed set by the plan: the fuller of the two directions.
-fn network(run: &Run, trial: &Trial) -> Vec<Found> {
+fn network(run: &Run, trial: &Trial) -> Vec<ResourceUse> {
     let Some(mbit) = setting(run, "deploy", "link_mbit") else { return Vec::new() };
-    let found = |part: &KeptPart| {
+    let found = |part: &PartRecord| {
         let of = |figure: fn(&ProbeRow) -> Option<f64>| {
             mean(samples(run, &part.name, &trial.window).filter_map(figure))
         };
@@ -232,7 +232,7 @@ fn network(run: &Run, trial: &Trial) -> Vec<Found> {
 fn grown(
     run: &Run,
     subject: &str,
-    window: &KeptWindow,
+    window: &WindowRecord,
     limit: f64,
     figure: fn(&ProbeRow) -> Option<u64>,
 ) -> Option<Use> {
@@ -244,7 +244,7 @@ fn grown(
 }
 
 /// The intervals of a window.
-fn rows<'r>(run: &'r Run, window: &KeptWindow) -> impl Iterator<Item = &'r IntervalRow> {
+fn rows<'r>(run: &'r Run, window: &WindowRecord) -> impl Iterator<Item = &'r IntervalRow> {
     /// Rounding tolerance between the ends of windows and intervals, in seconds.
     const ROUNDING_S: f64 = 0.001;
     let (from, to) = (window.from_s - ROUNDING_S, window.to_s + ROUNDING_S);
@@ -257,7 +257,7 @@ fn has(run: &Run, ability: Ability) -> Option<bool> {
 }
 
 /// The deployed parts without jobs.
-fn parts(run: &Run) -> impl Iterator<Item = &KeptPart> {
+fn parts(run: &Run) -> impl Iterator<Item = &PartRecord> {
     run.topology().into_iter().flat_map(|topology| &topology.parts).filter(|part| !part.url.is_empty())
 }
 

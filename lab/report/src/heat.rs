@@ -4,7 +4,7 @@
 use barograph_stats::Histogram;
 
 use crate::chart::{Anchor, Scale, Svg, YAxis};
-use crate::deciding::{Column, Deciding, Stretch, bin_from_ms};
+use crate::deciding::{Column, ColumnGroup, DecidingWindow, bin_from_ms};
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
@@ -69,7 +69,7 @@ struct Patch {
 }
 
 /// The figure and its table; `None` without times of a window.
-pub(crate) fn figure(deciding: Option<&Deciding>) -> Option<Figure> {
+pub(crate) fn figure(deciding: Option<&DecidingWindow>) -> Option<Figure> {
     let deciding = deciding?;
     let columns = &deciding.columns;
     let used = |(bin, _): &(usize, &u64)| columns.iter().any(|column| column.bins[*bin] > 0);
@@ -145,8 +145,8 @@ fn draw(columns: &[Column], bins: (usize, usize), cells: &[Vec<Patch>], say: (&s
     svg.finish()
 }
 
-fn table(stretches: &[Stretch]) -> Grid {
-    let row = |stretch: &Stretch| {
+fn table(stretches: &[ColumnGroup]) -> Grid {
+    let row = |stretch: &ColumnGroup| {
         let times = stretch.times.as_ref();
         let time = |quantile: f64| {
             let ms = |times: &Histogram| words::time(times.value_at_quantile(quantile) as f64 / 1e3);

@@ -1,15 +1,15 @@
 //! The page: assembles the sections computed elsewhere in the template.
 
 use askama::Template;
-use barograph_record::{KeptUnit, Run};
+use barograph_record::{Run, UnitRecord};
 
 use crate::actions::{Actions, actions};
 use crate::answer::{Answer, answer};
 use crate::chart::Dash;
 use crate::operations::OpLine;
 use crate::{
-    ReportError, curve, facts, guests, heat, loads, nines, operations, passing, search, series, services,
-    timelines, topology, words,
+    ReportError, curve, facts, guests, heat, loads, operations, pass_probability, percentile_chart, search,
+    series, services, timelines, topology, words,
 };
 
 /// A plain table of text cells. Its first column names the rows; the others hold figures, right-aligned so
@@ -67,7 +67,7 @@ pub(crate) struct Figure {
 }
 
 /// The deciding window.
-struct Deciding {
+struct DecidingSection {
     title: String,
     lines: Vec<OpLine>,
     absent: Vec<String>,
@@ -92,7 +92,7 @@ struct Page<'a> {
     answer: Answer,
     curve: Option<curve::Curve>,
     has_ramp_dots: bool,
-    deciding: Option<Deciding>,
+    deciding: Option<DecidingSection>,
     /// Figures of the deciding window.
     closer: Vec<Figure>,
     figures: Vec<Figure>,
@@ -108,9 +108,9 @@ struct Page<'a> {
     notes: Vec<(String, String)>,
     fill: Option<(Vec<(String, String)>, Grid)>,
     tiers: Option<Grid>,
-    deployed: Option<topology::Deployed>,
+    deployed: Option<topology::DeploymentSection>,
     actions: Option<Actions>,
-    services: Vec<services::Part>,
+    services: Vec<services::PartSection>,
     guests: Option<Grid>,
     damage: Vec<String>,
     disclosure: Vec<(String, Vec<(String, String)>)>,
@@ -122,15 +122,18 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
     let page = Page {
         subtitle: subtitle(run),
         unit: run.unit().name(),
-        is_open: run.unit() == KeptUnit::StartsPerSecond,
+        is_open: run.unit() == UnitRecord::StartsPerSecond,
         answer: answer(run),
         curve: curve::draw(run, &measured),
         has_ramp_dots: !measured.ramp.is_empty(),
         deciding: deciding(run),
-        closer: [nines::figure(run, measured.deciding.as_ref()), heat::figure(measured.deciding.as_ref())]
-            .into_iter()
-            .flatten()
-            .collect(),
+        closer: [
+            percentile_chart::figure(run, measured.deciding.as_ref()),
+            heat::figure(measured.deciding.as_ref()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         figures: timelines::figures(run, &measured),
         merged: merged(&measured),
         trials: facts::trials(run),
@@ -141,7 +144,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
             .map(|name| (name.clone(), format!("loads/{name}/report.html")))
             .collect(),
         certainty: search::certainty(run),
-        passing: passing::figure(run),
+        passing: pass_probability::figure(run),
         phases: facts::phases(run),
         notes: run.notes().map(|(at, text)| (words::clock(at), text.to_owned())).collect(),
         fill: facts::fill(run),
@@ -171,7 +174,7 @@ fn subtitle(run: &Run) -> String {
     parts.join(" · ")
 }
 
-fn merged(measured: &series::Measured) -> String {
+fn merged(measured: &series::RunSeries) -> String {
     if measured.merged <= 1 {
         return String::new();
     }
@@ -183,7 +186,7 @@ fn merged(measured: &series::Measured) -> String {
 }
 
 /// Unreadable parts of the record. A long list is cut.
-fn damage(run: &Run, measured: &series::Measured) -> Vec<String> {
+fn damage(run: &Run, measured: &series::RunSeries) -> Vec<String> {
     const SHOWN: usize = 20;
     let all: Vec<&String> = run.damage.iter().chain(&measured.damage).collect();
     let mut list: Vec<String> = all.iter().take(SHOWN).map(|d| (*d).clone()).collect();
@@ -193,10 +196,10 @@ fn damage(run: &Run, measured: &series::Measured) -> Vec<String> {
     list
 }
 
-fn deciding(run: &Run) -> Option<Deciding> {
+fn deciding(run: &Run) -> Option<DecidingSection> {
     let trial = run.deciding_trial()?;
     let (lines, absent) = operations::lines(run, &trial.window);
-    Some(Deciding {
+    Some(DecidingSection {
         title: format!("trial {}, {}", trial.n, words::offered(trial.offered())),
         lines,
         absent,

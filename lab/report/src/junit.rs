@@ -7,7 +7,7 @@ pub(crate) const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// Result of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum CaseResult {
     Passed,
     Failed,
     Skipped,
@@ -16,7 +16,7 @@ pub(crate) enum Ending {
 /// One case.
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) ending: Ending,
+    pub(crate) ending: CaseResult,
     pub(crate) message: String,
 }
 
@@ -39,8 +39,8 @@ impl Suite<'_> {
             "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
             xml(self.name),
             self.cases.len(),
-            count(Ending::Failed),
-            count(Ending::Skipped)
+            count(CaseResult::Failed),
+            count(CaseResult::Skipped)
         );
         if !self.properties.is_empty() {
             let property = |(name, value): &(&str, &str)| {
@@ -62,9 +62,9 @@ impl Case {
     fn element(&self, class: &str) -> String {
         let message = xml(&self.message);
         let inside = match self.ending {
-            Ending::Passed => format!("<system-out>{message}</system-out>"),
-            Ending::Failed => format!("<failure message=\"{message}\"/>"),
-            Ending::Skipped => format!("<skipped message=\"{message}\"/>"),
+            CaseResult::Passed => format!("<system-out>{message}</system-out>"),
+            CaseResult::Failed => format!("<failure message=\"{message}\"/>"),
+            CaseResult::Skipped => format!("<skipped message=\"{message}\"/>"),
         };
         format!("<testcase classname=\"{}\" name=\"{}\">{inside}</testcase>\n", xml(class), xml(&self.name))
     }

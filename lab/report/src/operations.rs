@@ -1,6 +1,6 @@
 //! Operations of a window against their rules, in words.
 
-use barograph_record::{Expected, KeptOp, KeptRule, KeptWindow, Run};
+use barograph_record::{ExpectedFigures, OpRecord, RuleRecord, Run, WindowRecord};
 
 use crate::words;
 
@@ -34,14 +34,14 @@ pub(crate) struct OpLine {
 }
 
 /// The judged quantile of an operation, such as `p99`.
-pub(crate) fn quantile_name(expected: Option<&Expected>, op: &str) -> String {
+pub(crate) fn quantile_name(expected: Option<&ExpectedFigures>, op: &str) -> String {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op));
     rule.map_or_else(|| "p99".to_owned(), |r| words::quantile(r.quantile))
 }
 
 /// The head of the column of judged quantiles: the common one of all operations with a limit, or a note that
 /// they differ.
-pub(crate) fn judged_head(window: &KeptWindow, expected: Option<&Expected>) -> String {
+pub(crate) fn judged_head(window: &WindowRecord, expected: Option<&ExpectedFigures>) -> String {
     let limited = window.ops.iter().filter(|op| op.judged && op.limit_ms.is_some());
     let mut names = limited.map(|op| quantile_name(expected, &op.op));
     match names.next() {
@@ -53,7 +53,7 @@ pub(crate) fn judged_head(window: &KeptWindow, expected: Option<&Expected>) -> S
 
 /// Response time at the judged quantile, with its name if it differs from the head of the column: `412`, `p95
 /// 412`.
-pub(crate) fn judged(op: &KeptOp, (quantile, head): (&str, &str), ms: fn(f64) -> String) -> String {
+pub(crate) fn judged(op: &OpRecord, (quantile, head): (&str, &str), ms: fn(f64) -> String) -> String {
     // Older records have only the time of the judged quantile; of an operation without a limit that is p99.
     let time = if quantile == "p99" { op.p99_ms } else { op.judged_ms };
     if quantile == head { ms(time) } else { format!("{quantile} {}", ms(time)) }
@@ -68,8 +68,8 @@ pub(crate) struct RuleLine {
 }
 
 /// The rules of a window without a column in the table of operations.
-pub(crate) fn further_rules(window: &KeptWindow) -> Vec<RuleLine> {
-    let line = |rule: &KeptRule| RuleLine {
+pub(crate) fn further_rules(window: &WindowRecord) -> Vec<RuleLine> {
+    let line = |rule: &RuleRecord| RuleLine {
         name: window.called(rule),
         found: rule.found().unwrap_or_else(|| words::NONE.to_owned()),
         required: rule.required(),
@@ -79,7 +79,7 @@ pub(crate) fn further_rules(window: &KeptWindow) -> Vec<RuleLine> {
 }
 
 /// Measures of the workload by name, each with its value.
-pub(crate) fn measures(window: &KeptWindow) -> Vec<(String, String)> {
+pub(crate) fn measures(window: &WindowRecord) -> Vec<(String, String)> {
     let found = |value: Option<f64>, unit: &str| {
         value.map_or_else(|| words::NONE.to_owned(), |value| format!("{} {unit}", words::figure(value)))
     };
@@ -88,13 +88,13 @@ pub(crate) fn measures(window: &KeptWindow) -> Vec<(String, String)> {
 }
 
 /// Broken further rules of the whole load, or of an operation.
-pub(crate) fn further_faults(window: &KeptWindow) -> Vec<String> {
+pub(crate) fn further_faults(window: &WindowRecord) -> Vec<String> {
     let broken = further_rules(window).into_iter().filter(|rule| !rule.holds);
     broken.map(|rule| format!("{}: {}, required {}", rule.name, rule.found, rule.required)).collect()
 }
 
 /// Faults of an operation, one sentence fragment per broken rule; empty if it passed.
-pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
+pub(crate) fn faults(op: &OpRecord, quantile: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if op.passed() {
         return faults;
@@ -126,7 +126,7 @@ pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
 }
 
 /// The broken rules in short: `time, mix`.
-pub(crate) fn broken(op: &KeptOp) -> String {
+pub(crate) fn broken(op: &OpRecord) -> String {
     let rules = [
         ("time", op.time_ok),
         ("mix", op.mix_ok),
@@ -138,14 +138,14 @@ pub(crate) fn broken(op: &KeptOp) -> String {
 }
 
 /// Whether any operation has a required share of the mix. Otherwise the columns of the mix are empty.
-pub(crate) fn has_mix(window: &KeptWindow) -> bool {
+pub(crate) fn has_mix(window: &WindowRecord) -> bool {
     window.ops.iter().any(|op| op.judged && op.mix_required > 0.0)
 }
 
 /// The table of `window`, and the operations left out because they are neither judged nor used.
-pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>) {
+pub(crate) fn lines(run: &Run, window: &WindowRecord) -> (Vec<OpLine>, Vec<String>) {
     let expected = run.expected();
-    let shown = |op: &&KeptOp| op.judged || op.count > 0;
+    let shown = |op: &&OpRecord| op.judged || op.count > 0;
     let head = judged_head(window, expected);
     let lines = window.ops.iter().filter(shown).map(|op| line(op, expected, &head)).collect();
     let absent = window.ops.iter().filter(|op| !shown(op)).map(|op| op.op.clone()).collect();
@@ -153,7 +153,7 @@ pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>
 }
 
 /// The required share with its tolerance, or a note that the sample is too small.
-fn mix_required(op: &KeptOp) -> String {
+fn mix_required(op: &OpRecord) -> String {
     if !op.judged || op.mix_required <= 0.0 {
         return words::NONE.to_owned();
     }
@@ -164,7 +164,7 @@ fn mix_required(op: &KeptOp) -> String {
     format!("{required} ± {}", words::mix(op.mix_slack()))
 }
 
-fn line(op: &KeptOp, expected: Option<&Expected>, head: &str) -> OpLine {
+fn line(op: &OpRecord, expected: Option<&ExpectedFigures>, head: &str) -> OpLine {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op.op));
     let quantile = quantile_name(expected, &op.op);
     let (class, verdict) = match (op.judged, op.passed()) {

@@ -1,6 +1,6 @@
 //! Certainty of a search as a table: its interval, confirmation and contradictions.
 
-use barograph_record::{KeptEstimate, Run, SearchSummary};
+use barograph_record::{EstimateRecord, Run, SearchSummary};
 
 use crate::html::Grid;
 use crate::words;
@@ -52,7 +52,7 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
 }
 
 /// The interval; may be open above.
-fn interval(run: &Run, estimate: &KeptEstimate) -> String {
+fn interval(run: &Run, estimate: &EstimateRecord) -> String {
     let low = words::fixed(estimate.low, 0);
     if run.believed_capacity().is_some_and(|believed| believed.high.is_infinite()) {
         return format!("at least {low}, with 97.5 % certainty");
@@ -64,14 +64,14 @@ fn row(name: &str, value: String) -> Vec<String> {
     vec![name.to_owned(), value]
 }
 
-fn trials(search: &SearchSummary, estimate: &KeptEstimate) -> String {
+fn trials(search: &SearchSummary, estimate: &EstimateRecord) -> String {
     format!(
         "{} valid, {} not valid; {} of them ended early",
         estimate.valid, estimate.invalid, search.aborted
     )
 }
 
-fn confirmed(estimate: &KeptEstimate) -> String {
+fn confirmed(estimate: &EstimateRecord) -> String {
     let Some(c) = estimate.confirmation else { return "no trial was left for it".to_owned() };
     format!(
         "at {}, {} of {} valid trials passed: it passes with at least {}, with 95 % confidence{}",

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use barograph_record::{IntervalRow, KeptUnit, Run};
+use barograph_record::{IntervalRow, Run, UnitRecord};
 use barograph_stats::Histogram;
 
-use crate::deciding::{Deciding, Judged};
+use crate::deciding::{DecidingWindow, TimeJudgement};
 
 /// Most slices: the eye does not distinguish more in a figure.
 const MOST_SLICES: usize = 400;
@@ -50,13 +50,13 @@ pub(crate) struct RampPoint {
 
 /// The run over time.
 #[derive(Debug, Default)]
-pub(crate) struct Measured {
+pub(crate) struct RunSeries {
     pub(crate) slices: Vec<Slice>,
     /// Intervals of the record in one slice.
     pub(crate) merged: usize,
     pub(crate) ramp: Vec<RampPoint>,
     /// The deciding window.
-    pub(crate) deciding: Option<Deciding>,
+    pub(crate) deciding: Option<DecidingWindow>,
     /// Unreadable parts of the histograms.
     pub(crate) damage: Vec<String>,
 }
@@ -65,11 +65,11 @@ pub(crate) struct Measured {
 type Limits = HashMap<String, (f64, f64)>;
 
 /// Reads the run over time from its intervals and its log of response times.
-pub(crate) fn measure(run: &Run) -> Measured {
+pub(crate) fn measure(run: &Run) -> RunSeries {
     let rows: Vec<&IntervalRow> = run.intervals().collect();
     let merged = rows.len().div_ceil(MOST_SLICES).max(1);
     let slices = rows.chunks(merged).map(slice).collect();
-    let mut measured = Measured { slices, merged, ..Measured::default() };
+    let mut measured = RunSeries { slices, merged, ..RunSeries::default() };
     match run.response_log() {
         Ok(log) => read_log(run, &log, &rows, &mut measured),
         Err(why) => measured.damage.push(why.in_one_line()),
@@ -115,11 +115,11 @@ fn ramp_span(run: &Run) -> Option<(f64, f64)> {
     Some((ramp.from_s - start, ramp.to_s.unwrap_or(f64::INFINITY) - start))
 }
 
-fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow], measured: &mut Measured) {
+fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow], measured: &mut RunSeries) {
     let limits = limits(run);
     let mut ramp = limits.as_ref().zip(ramp_span(run)).map(|(limits, span)| Ramp::new(limits, span));
     let mut together: Option<(usize, Histogram)> = None;
-    let mut deciding = Deciding::of(run, rows);
+    let mut deciding = DecidingWindow::of(run, rows);
     for found in log.histograms() {
         let found = match found {
             Ok(found) => found,
@@ -129,13 +129,13 @@ fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow],
             }
         };
         let judged = match &limits {
-            Some(limits) if !limits.contains_key(&found.op) => Judged::No,
-            _ => Judged::Yes,
+            Some(limits) if !limits.contains_key(&found.op) => TimeJudgement::No,
+            _ => TimeJudgement::Yes,
         };
         if let Some(deciding) = &mut deciding {
             deciding.add(&found, judged);
         }
-        if judged == Judged::No {
+        if judged == TimeJudgement::No {
             continue;
         }
         let middle = found.from_s + found.seconds / 2.0;
@@ -211,11 +211,11 @@ impl<'a> Ramp<'a> {
         self.ops.clear();
     }
 
-    fn finish(mut self, unit: KeptUnit, rows: &[&IntervalRow]) -> Vec<RampPoint> {
+    fn finish(mut self, unit: UnitRecord, rows: &[&IntervalRow]) -> Vec<RampPoint> {
         self.close();
         let level = |row: &&IntervalRow| match unit {
-            KeptUnit::Users | KeptUnit::Percent => row.users,
-            KeptUnit::StartsPerSecond => (row.starts as f64 / row.seconds()).round() as u32,
+            UnitRecord::Users | UnitRecord::Percent => row.users,
+            UnitRecord::StartsPerSecond => (row.starts as f64 / row.seconds()).round() as u32,
         };
         let level_at = |at_s: f64| {
             let index = rows.partition_point(|r| r.to_s < at_s).min(rows.len().saturating_sub(1));

@@ -17,15 +17,15 @@ const POINTS: usize = 75;
 const SHOWN: usize = 4;
 
 /// One part and its statistics.
-pub(crate) struct Part {
+pub(crate) struct PartSection {
     pub(crate) name: String,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<StatisticLine>,
     /// Statistics that were always 0.
     pub(crate) nothing: Vec<String>,
 }
 
 /// One statistic in the deciding window.
-pub(crate) struct Line {
+pub(crate) struct StatisticLine {
     pub(crate) name: String,
     pub(crate) svg: String,
     pub(crate) median: String,
@@ -34,7 +34,7 @@ pub(crate) struct Line {
 }
 
 /// One statistic of one part, in the order of time.
-struct Told<'r> {
+struct StatisticSeries<'r> {
     part: &'r str,
     name: String,
     unit: &'r str,
@@ -42,7 +42,7 @@ struct Told<'r> {
     points: Vec<(f64, f64)>,
 }
 
-impl Told<'_> {
+impl StatisticSeries<'_> {
     /// Values for the window `(from, to)`, sorted. A value describes the time since the previous one.
     fn within(&self, (from, to): (f64, f64)) -> Vec<f64> {
         let before = std::iter::once(None).chain(self.points.iter().map(|(at, _)| Some(*at)));
@@ -75,21 +75,23 @@ impl Told<'_> {
 }
 
 /// All statistics, by part in the order of the topology and by statistic in the order of recording.
-fn told(run: &Run) -> Vec<Told<'_>> {
+fn told(run: &Run) -> Vec<StatisticSeries<'_>> {
     let start = run.load_start_s().unwrap_or(0.0);
-    let mut all: Vec<Told<'_>> = Vec::new();
+    let mut all: Vec<StatisticSeries<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for row in &run.statistics {
         let StatisticRow { part, statistic, kind, unit, .. } = row;
         let place = *places.entry((part, statistic)).or_insert_with(|| {
             let (name, is_rate) = (statistic.replace('_', " "), kind == "rate");
-            all.push(Told { part, name, unit, is_rate, points: Vec::new() });
+            all.push(StatisticSeries { part, name, unit, is_rate, points: Vec::new() });
             all.len() - 1
         });
         all[place].points.push((row.at_s - start, row.value));
     }
     let parts = run.topology().map_or(&[][..], |topology| &topology.parts);
-    let rank = |told: &Told<'_>| parts.iter().position(|part| part.name == told.part).unwrap_or(parts.len());
+    let rank = |told: &StatisticSeries<'_>| {
+        parts.iter().position(|part| part.name == told.part).unwrap_or(parts.len())
+    };
     all.sort_by_key(rank);
     all
 }
@@ -100,15 +102,15 @@ fn window(run: &Run) -> (f64, f64) {
 }
 
 /// The section of the report; empty without statistics.
-pub(crate) fn parts(run: &Run) -> Vec<Part> {
+pub(crate) fn parts(run: &Run) -> Vec<PartSection> {
     let all = told(run);
     let window = window(run);
     let times = || all.iter().flat_map(|told| &told.points).map(|(at, _)| *at);
     let span = (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<PartSection> = Vec::new();
     for (number, told) in all.iter().enumerate() {
         if parts.last().is_none_or(|part| part.name != told.part) {
-            parts.push(Part { name: told.part.to_owned(), lines: Vec::new(), nothing: Vec::new() });
+            parts.push(PartSection { name: told.part.to_owned(), lines: Vec::new(), nothing: Vec::new() });
         }
         let Some(part) = parts.last_mut() else { continue };
         if told.is_nothing() {
@@ -117,7 +119,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         }
         let values = told.within(window);
         let worded = |value: Option<f64>| value.map_or_else(|| words::NONE.to_owned(), |v| told.word(v));
-        part.lines.push(Line {
+        part.lines.push(StatisticLine {
             name: told.name.clone(),
             svg: course(&format!("said-{number}"), told, span, window),
             median: worded(median(&values)),
@@ -139,7 +141,7 @@ fn median(sorted: &[f64]) -> Option<f64> {
 }
 
 /// The course of a statistic over the whole load, from 0 up to its highest value, with the window shaded.
-fn course(id: &str, told: &Told<'_>, span: (f64, f64), window: (f64, f64)) -> String {
+fn course(id: &str, told: &StatisticSeries<'_>, span: (f64, f64), window: (f64, f64)) -> String {
     let points = thinned(&told.points);
     let highest = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     let x = Scale::linear(span, (0.0, SIZE.0));
@@ -186,8 +188,8 @@ pub(crate) fn terminal(run: &Run) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn told(points: &[(f64, f64)]) -> Told<'static> {
-        Told {
+    fn told(points: &[(f64, f64)]) -> StatisticSeries<'static> {
+        StatisticSeries {
             part: "bus-1",
             name: "bytes in".to_owned(),
             unit: "bytes",

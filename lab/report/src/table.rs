@@ -1,6 +1,6 @@
 //! The report in a terminal: the same answer and verdict table in at most 110 columns.
 
-use barograph_record::{Expected, KeptOp, KeptWindow, Run};
+use barograph_record::{ExpectedFigures, OpRecord, Run, WindowRecord};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
@@ -34,7 +34,7 @@ pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
 /// rules below. Times in milliseconds; `!` marks a figure that breaks its rule. If no share of the mix is
 /// required, the tail of the response times and the service time replace the mix.
 #[must_use]
-pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> String {
+pub fn terminal_table(window: &WindowRecord, expected: Option<&ExpectedFigures>) -> String {
     let has_mix = has_mix(window);
     let mut table = Table::new();
     table.load_style(LINES);
@@ -71,7 +71,7 @@ pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> Strin
 }
 
 /// The further rules of a window and the measures of the workload, one per line.
-fn below(window: &KeptWindow) -> Vec<String> {
+fn below(window: &WindowRecord) -> Vec<String> {
     let line = |rule: RuleLine| {
         let verdict = if rule.holds { "pass" } else { "FAIL" };
         format!("  {verdict}  {}: {}, required {}", rule.name, rule.found, rule.required)
@@ -81,7 +81,7 @@ fn below(window: &KeptWindow) -> Vec<String> {
 }
 
 /// Share of the mix, required share, and the response times.
-fn with_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
+fn with_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
     let percent = |share: f64| words::fixed(share * 100.0, 2);
     let none = || words::NONE.to_owned();
     vec![
@@ -100,7 +100,7 @@ fn with_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
 }
 
 /// The response times up to their tail, and the service time.
-fn without_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
+fn without_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
     vec![
         words::ms_fine(op.p50_ms),
         words::ms_fine(op.p90_ms),

@@ -1,11 +1,11 @@
 //! The figures over time: load, response time, CPU, memory, start lag.
 
-use barograph_record::{KeptResult, KeptUnit, ProbeRow, Run};
+use barograph_record::{ProbeRow, ResultRecord, Run, UnitRecord};
 
-use crate::chart::{Band, Course, Dash, OverTime, Series, YAxis};
+use crate::chart::{Band, Dash, OverTime, Series, TimeAxis, YAxis};
 use crate::cpu;
 use crate::html::{Figure, Grid, Key};
-use crate::series::{Measured, Slice};
+use crate::series::{RunSeries, Slice};
 use crate::words;
 
 /// Most rows of the table beside a figure over time.
@@ -34,7 +34,7 @@ struct Words<'a> {
 }
 
 /// All figures over time of `run`; those without any value are left out.
-pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
+pub(crate) fn figures(run: &Run, measured: &RunSeries) -> Vec<Figure> {
     let Some(stage) = stage(run, measured) else { return Vec::new() };
     let slices = &measured.slices;
     let mut arrivals = vec![line("started", "c1", Dash::Solid, slices, |s| s.starts_s)];
@@ -45,7 +45,7 @@ pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
     ];
     // Lines that are always zero are left out.
     arrivals.extend(odd.into_iter().filter(|series| series.points.iter().any(|(_, y)| *y > 0.0)));
-    let started = run.unit() == KeptUnit::StartsPerSecond || arrivals.len() > 1;
+    let started = run.unit() == UnitRecord::StartsPerSecond || arrivals.len() > 1;
     let mut figures = vec![
         stage.figure(
             &Words { id: "users", title: "Users", about: "Users active. Shaded: measured windows." },
@@ -119,7 +119,7 @@ fn line(name: &str, class: &'static str, dash: Dash, slices: &[Slice], of: fn(&S
     Series { name: name.to_owned(), class, dash, points }
 }
 
-fn stage<'a>(run: &'a Run, measured: &Measured) -> Option<Stage<'a>> {
+fn stage<'a>(run: &'a Run, measured: &RunSeries) -> Option<Stage<'a>> {
     let first = measured.slices.first()?.from_s;
     let last = measured.slices.last()?.to_s;
     let windows = run.trials().filter(|t| t.purpose != barograph_record::Purpose::Ramp).map(|t| Band {
@@ -127,9 +127,9 @@ fn stage<'a>(run: &'a Run, measured: &Measured) -> Option<Stage<'a>> {
         to_s: t.window.to_s,
         label: format!("trial {}: {}, {}", t.n, words::offered(t.offered()), t.result.name()),
         class: match t.result {
-            KeptResult::Pass => "pass",
-            KeptResult::Fail => "fail",
-            KeptResult::Invalid => "invalid",
+            ResultRecord::Pass => "pass",
+            ResultRecord::Fail => "fail",
+            ResultRecord::Invalid => "invalid",
         },
     });
     let start = run.load_start_s().unwrap_or(0.0);
@@ -154,8 +154,8 @@ impl Stage<'_> {
         series.into_iter().filter(|s| !s.points.is_empty()).collect()
     }
 
-    fn course(&self) -> Course<'_> {
-        Course { span: self.span, windows: &self.windows, phases: &self.phases }
+    fn course(&self) -> TimeAxis<'_> {
+        TimeAxis { span: self.span, windows: &self.windows, phases: &self.phases }
     }
 
     fn figure(&self, say: &Words<'_>, y: YAxis, series: &[Series]) -> Option<Figure> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use barograph_record::{KeptPart, KeptTopology, Run};
+use barograph_record::{PartRecord, Run, TopologyRecord};
 
 use crate::chart::{Anchor, Svg};
 use crate::html::Grid;
@@ -12,7 +12,7 @@ use crate::words;
 
 /// The picture in at most 110 columns.
 #[must_use]
-pub fn topology_text(topology: &KeptTopology) -> String {
+pub fn topology_text(topology: &TopologyRecord) -> String {
     let mut text = format!("{:>13}\n", "users");
     for level in levels(topology) {
         writeln!(text, "{:>13}", "↓  ").expect("writing to memory cannot fail");
@@ -28,15 +28,15 @@ pub fn topology_text(topology: &KeptTopology) -> String {
 
 /// Parts by level and by tier of a load, from the users to the stores in their recorded order, without jobs
 /// and drivers. A tier is one level below the lowest of those before it that use it.
-fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
-    let mut tiers: Vec<Vec<&KeptPart>> = Vec::new();
+fn levels(topology: &TopologyRecord) -> Vec<Vec<Vec<&PartRecord>>> {
+    let mut tiers: Vec<Vec<&PartRecord>> = Vec::new();
     for part in services(topology) {
         match tiers.iter_mut().find(|tier| (&tier[0].load, &tier[0].tier) == (&part.load, &part.tier)) {
             Some(tier) => tier.push(part),
             None => tiers.push(vec![part]),
         }
     }
-    let uses = |above: &[&KeptPart], below: &[&KeptPart]| {
+    let uses = |above: &[&PartRecord], below: &[&PartRecord]| {
         above.iter().any(|part| below.iter().any(|other| part.uses.contains(&other.name)))
     };
     let mut level_of = vec![0; tiers.len()];
@@ -45,26 +45,26 @@ fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
             level_of[below] = level_of[below].max(level_of[at] + 1);
         }
     }
-    let mut levels: BTreeMap<usize, Vec<Vec<&KeptPart>>> = BTreeMap::new();
+    let mut levels: BTreeMap<usize, Vec<Vec<&PartRecord>>> = BTreeMap::new();
     for (level, tier) in level_of.into_iter().zip(tiers) {
         levels.entry(level).or_default().push(tier);
     }
     levels.into_values().collect()
 }
 
-fn limits(part: &KeptPart) -> String {
+fn limits(part: &PartRecord) -> String {
     let cores = part.cpus.map(|cpus| format!("{cpus} cores"));
     let memory = part.memory_bytes.map(|bytes| words::bytes(bytes as f64));
     let all: Vec<String> = [cores, core_set(part), memory].into_iter().flatten().collect();
     if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
 }
 
-fn core_set(part: &KeptPart) -> Option<String> {
+fn core_set(part: &PartRecord) -> Option<String> {
     (!part.cores.is_empty()).then(|| format!("on {}", part.cores))
 }
 
 /// CPU time in cores, and the numbers of the cores.
-fn cores(part: &KeptPart) -> String {
+fn cores(part: &PartRecord) -> String {
     match (part.cpus.map(|cpus| cpus.to_string()), core_set(part)) {
         (None, None) => words::NONE.to_owned(),
         (Some(one), None) | (None, Some(one)) => one,
@@ -73,14 +73,14 @@ fn cores(part: &KeptPart) -> String {
 }
 
 /// The section of the report.
-pub(crate) struct Deployed {
+pub(crate) struct DeploymentSection {
     pub(crate) lede: String,
     pub(crate) svg: String,
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) table: Grid,
 }
 
-pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
+pub(crate) fn deployed(run: &Run) -> Option<DeploymentSection> {
     let topology = run.topology()?;
     let lede = format!(
         "{} on platform {}: hosts were there after {}, the application answered after {}.",
@@ -89,23 +89,28 @@ pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
         words::duration(topology.open_s),
         words::duration(topology.ready_s)
     );
-    Some(Deployed { lede, svg: draw(topology), facts: topology.facts.clone(), table: table(topology) })
+    Some(DeploymentSection {
+        lede,
+        svg: draw(topology),
+        facts: topology.facts.clone(),
+        table: table(topology),
+    })
 }
 
 /// The parts that are services, without jobs and drivers.
-pub(crate) fn services(topology: &KeptTopology) -> impl Iterator<Item = &KeptPart> {
+pub(crate) fn services(topology: &TopologyRecord) -> impl Iterator<Item = &PartRecord> {
     topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver")
 }
 
 /// The number of services that the drawing shows.
-fn parts(topology: &KeptTopology) -> String {
+fn parts(topology: &TopologyRecord) -> String {
     match services(topology).count() {
         1 => "One service".to_owned(),
         n => format!("{n} services"),
     }
 }
 
-fn table(topology: &KeptTopology) -> Grid {
+fn table(topology: &TopologyRecord) -> Grid {
     let rows = topology.parts.iter().map(|part| {
         let version = if part.version.is_empty() { words::NONE.to_owned() } else { part.version.clone() };
         vec![
@@ -134,15 +139,15 @@ const GAP: (f64, f64) = (18.0, 46.0);
 const NAMES: f64 = 110.0;
 
 /// A box in the drawing.
-struct Placed<'p> {
-    part: &'p KeptPart,
+struct PartBox<'p> {
+    part: &'p PartRecord,
     x: f64,
     y: f64,
 }
 
-fn draw(topology: &KeptTopology) -> String {
+fn draw(topology: &TopologyRecord) -> String {
     let levels = levels(topology);
-    let rows: Vec<Vec<&KeptPart>> =
+    let rows: Vec<Vec<&PartRecord>> =
         levels.iter().map(|tiers| tiers.iter().flatten().copied().collect()).collect();
     let widest = rows.iter().map(Vec::len).max().unwrap_or(1).max(3) as f64;
     let inner = widest * BOX.0 + (widest - 1.0) * GAP.0;
@@ -151,13 +156,13 @@ fn draw(topology: &KeptTopology) -> String {
     let mut svg =
         Svg::new("topology", size, "What was deployed", "Services by tier, and which of them talk to which");
     let middle = NAMES + inner / 2.0;
-    let placed: Vec<Placed<'_>> = rows
+    let placed: Vec<PartBox<'_>> = rows
         .iter()
         .enumerate()
         .flat_map(|(at, row)| {
             let width = row.len() as f64 * BOX.0 + (row.len() as f64 - 1.0) * GAP.0;
             let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
-            row.iter().enumerate().map(move |(column, part)| Placed {
+            row.iter().enumerate().map(move |(column, part)| PartBox {
                 part,
                 x: middle - width / 2.0 + column as f64 * (BOX.0 + GAP.0),
                 y,
@@ -166,9 +171,9 @@ fn draw(topology: &KeptTopology) -> String {
         .collect();
     svg.text("part-name", (middle, 18.0), Anchor::Middle, "users");
     // Users may reach the highest parts through an address that moves between them.
-    let named = |box_: &Placed<'_>| topology.fronts().any(|front| front == box_.part.name);
+    let named = |box_: &PartBox<'_>| topology.fronts().any(|front| front == box_.part.name);
     let floats = !placed.iter().any(named);
-    let is_front = |box_: &&Placed<'_>| named(box_) || (floats && box_.y < top + BOX.1);
+    let is_front = |box_: &&PartBox<'_>| named(box_) || (floats && box_.y < top + BOX.1);
     for first in placed.iter().filter(is_front) {
         svg.line("wire", (middle, 24.0), (first.x + BOX.0 / 2.0, first.y));
     }
@@ -180,7 +185,7 @@ fn draw(topology: &KeptTopology) -> String {
             svg.text("tick", (0.0, y + BOX.1 / 2.0 + 4.0 + room), Anchor::Start, &tier[0].tier);
         }
     }
-    for Placed { part, x, y } in &placed {
+    for PartBox { part, x, y } in &placed {
         svg.begin_group(&format!("{} {} on {}", part.service, part.version, part.host));
         svg.rect("part", (*x, *y), BOX);
         svg.text("part-name", (x + BOX.0 / 2.0, y + 19.0), Anchor::Middle, &part.name);
@@ -191,7 +196,7 @@ fn draw(topology: &KeptTopology) -> String {
 }
 
 /// Connections between parts. Within one level the line goes below the boxes.
-fn wires(svg: &mut Svg, placed: &[Placed<'_>]) {
+fn wires(svg: &mut Svg, placed: &[PartBox<'_>]) {
     for from in placed {
         for to in placed.iter().filter(|to| from.part.uses.contains(&to.part.name)) {
             let (x1, x2) = (from.x + BOX.0 / 2.0, to.x + BOX.0 / 2.0);
@@ -210,13 +215,13 @@ fn wires(svg: &mut Svg, placed: &[Placed<'_>]) {
 mod tests {
     use super::*;
 
-    fn part(tier: &str, number: u32, service: &str, uses: &[&str]) -> KeptPart {
-        KeptPart {
+    fn part(tier: &str, number: u32, service: &str, uses: &[&str]) -> PartRecord {
+        PartRecord {
             name: format!("{tier}-{number}"),
             tier: tier.to_owned(),
             service: service.to_owned(),
             uses: uses.iter().map(|u| (*u).to_owned()).collect(),
-            ..KeptPart::default()
+            ..PartRecord::default()
         }
     }
 
@@ -232,8 +237,8 @@ mod tests {
             part("load", 1, "job", &["store-1"]),
             part("driver", 1, "barograph", &["balancer-1"]),
         ];
-        let topology = KeptTopology { parts, ..KeptTopology::default() };
-        let names = |level: Vec<Vec<&KeptPart>>| -> Vec<String> {
+        let topology = TopologyRecord { parts, ..TopologyRecord::default() };
+        let names = |level: Vec<Vec<&PartRecord>>| -> Vec<String> {
             level.into_iter().flatten().map(|part| part.name.clone()).collect()
         };
         let levels: Vec<Vec<String>> = levels(&topology).into_iter().map(names).collect();
@@ -242,10 +247,10 @@ mod tests {
         assert_eq!(levels, expected);
     }
 
-    fn topology() -> KeptTopology {
+    fn topology() -> TopologyRecord {
         let mut store = part("relational", 1, "PostgreSQL", &[]);
         (store.cpus, store.cores) = (Some(0.5), "0-1".to_owned());
-        KeptTopology {
+        TopologyRecord {
             front: "web-1".to_owned(),
             parts: vec![
                 part("web", 1, "nginx", &["application-1", "application-2"]),
@@ -255,7 +260,7 @@ mod tests {
                 part("load", 1, "job", &["relational-1"]),
                 part("driver", 1, "barograph", &["web-1"]),
             ],
-            ..KeptTopology::default()
+            ..TopologyRecord::default()
         }
     }
 
@@ -283,11 +288,11 @@ mod tests {
     #[test]
     fn users_come_in_at_every_front() {
         let stores = [1, 2, 3].map(|number| part("store", number, "Valkey", &[]));
-        let topology = KeptTopology {
+        let topology = TopologyRecord {
             front: "store-1".to_owned(),
             beside: vec!["store-2".to_owned()],
             parts: stores.to_vec(),
-            ..KeptTopology::default()
+            ..TopologyRecord::default()
         };
         assert_eq!(draw(&topology).matches("class=\"wire\"").count(), 2);
     }

@@ -10,7 +10,7 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
 pub(crate) use barograph_model::words::{count, offered, quantile};
-use barograph_record::KeptFinding;
+use barograph_record::FindingRecord;
 
 /// A figure with about three significant digits and thousands separators.
 pub(crate) fn figure(x: f64) -> String {
@@ -134,13 +134,13 @@ pub(crate) fn mix(share: f64) -> String {
 }
 
 /// The mark for a finding beside its word, so that colour is never needed.
-pub(crate) fn mark(finding: KeptFinding) -> &'static str {
+pub(crate) fn mark(finding: FindingRecord) -> &'static str {
     match finding {
-        KeptFinding::Baseline => "◆",
-        KeptFinding::Better => "▲",
-        KeptFinding::Worse => "▼",
-        KeptFinding::Equivalent => "=",
-        KeptFinding::Undecided => "?",
+        FindingRecord::Baseline => "◆",
+        FindingRecord::Better => "▲",
+        FindingRecord::Worse => "▼",
+        FindingRecord::Equivalent => "=",
+        FindingRecord::Undecided => "?",
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use crate::patterns::Patterns;
-use crate::{Kind, Machine, Member, ShareError};
+use crate::{Machine, PatternKind, RecordFile, ShareError};
 
 /// Most findings kept; the rest is counted.
 const MOST_KEPT: usize = 200;
@@ -20,7 +20,7 @@ pub struct Finding {
     /// The line, from 1.
     pub line: usize,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PatternKind,
     /// The text; empty for secrets, which are not shown.
     pub text: String,
 }
@@ -38,7 +38,11 @@ pub struct Inspection {
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn inspect(members: &[Member], machine: &Machine, allowed: &[Kind]) -> Result<Inspection, ShareError> {
+pub fn inspect(
+    members: &[RecordFile],
+    machine: &Machine,
+    allowed: &[PatternKind],
+) -> Result<Inspection, ShareError> {
     let patterns = Patterns::of(machine);
     let mut inspection = Inspection::default();
     for member in members {
@@ -66,6 +70,6 @@ impl Inspection {
     }
 }
 
-fn shown(kind: Kind, text: &str) -> String {
+fn shown(kind: PatternKind, text: &str) -> String {
     if kind.is_secret() { String::new() } else { text.chars().take(MOST_SHOWN).collect() }
 }

@@ -13,7 +13,7 @@ mod unpack;
 
 pub use error::ShareError;
 pub use inspect::{Finding, Inspection, inspect};
-pub use members::{Member, members};
+pub use members::{RecordFile, members};
 pub use pack::pack;
-pub use patterns::{Kind, Machine};
+pub use patterns::{Machine, PatternKind};
 pub use unpack::{Limits, unpack};

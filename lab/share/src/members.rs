@@ -24,7 +24,7 @@ const OF_STUDY: [&str; 4] = ["study.html", "study.json", STUDY_FILE, "study.toml
 
 /// A file of a record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Member {
+pub struct RecordFile {
     /// Relative to the folder of the record, with slashes.
     pub name: String,
     /// Its path.
@@ -35,7 +35,7 @@ pub struct Member {
 ///
 /// # Errors
 /// If the folder holds no record or cannot be read.
-pub fn members(folder: &Path) -> Result<Vec<Member>, ShareError> {
+pub fn members(folder: &Path) -> Result<Vec<RecordFile>, ShareError> {
     let mut found = Vec::new();
     if folder.join(STUDY_FILE).is_file() {
         add(folder, "", &OF_STUDY, &mut found);
@@ -53,7 +53,7 @@ pub fn members(folder: &Path) -> Result<Vec<Member>, ShareError> {
     Ok(found)
 }
 
-fn of_run(folder: &Path, prefix: &str, found: &mut Vec<Member>) -> Result<(), ShareError> {
+fn of_run(folder: &Path, prefix: &str, found: &mut Vec<RecordFile>) -> Result<(), ShareError> {
     add(folder, prefix, &OF_RUN, found);
     let services = entries(&folder.join("services"))?;
     let names: Vec<&str> = services.iter().map(|(name, _)| name.as_str()).collect();
@@ -65,11 +65,11 @@ fn of_run(folder: &Path, prefix: &str, found: &mut Vec<Member>) -> Result<(), Sh
 }
 
 /// Adds those of `names` that are plain files, without hidden ones.
-fn add(folder: &Path, prefix: &str, names: &[&str], found: &mut Vec<Member>) {
+fn add(folder: &Path, prefix: &str, names: &[&str], found: &mut Vec<RecordFile>) {
     for name in names.iter().filter(|name| !name.starts_with('.')) {
         let path = folder.join(name);
         if fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
-            found.push(Member { name: format!("{prefix}{name}"), path });
+            found.push(RecordFile { name: format!("{prefix}{name}"), path });
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use barograph_record::draft_of;
 
-use crate::{Limits, Member, ShareError};
+use crate::{Limits, RecordFile, ShareError};
 
 /// Level of the compression: logs and histograms shrink to a tenth, at tens of MB a second.
 const LEVEL: i32 = 9;
@@ -16,7 +16,7 @@ const LEVEL: i32 = 9;
 ///
 /// # Errors
 /// If a file cannot be read or written, or the record exceeds `limits`.
-pub fn pack(name: &str, members: &[Member], file: &Path, limits: &Limits) -> Result<(), ShareError> {
+pub fn pack(name: &str, members: &[RecordFile], file: &Path, limits: &Limits) -> Result<(), ShareError> {
     limits.check(file, members.len() as u64, 0, 0)?;
     let draft = draft_of(file);
     let write = |why| ShareError::write(file, why);
@@ -43,7 +43,7 @@ pub fn pack(name: &str, members: &[Member], file: &Path, limits: &Limits) -> Res
 fn add(
     archive: &mut tar::Builder<impl Write>,
     name: &str,
-    member: &Member,
+    member: &RecordFile,
     file: &Path,
     limits: &Limits,
 ) -> Result<u64, ShareError> {

@@ -5,7 +5,7 @@ use regex::Regex;
 
 /// Kind of private data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PatternKind {
     /// An absolute path of this machine.
     Path,
     /// The name of this machine.
@@ -20,26 +20,33 @@ pub enum Kind {
     Key,
 }
 
-impl Kind {
+impl PatternKind {
     /// All kinds.
-    pub const ALL: [Kind; 6] = [Kind::Path, Kind::Host, Kind::User, Kind::Password, Kind::Token, Kind::Key];
+    pub const ALL: [PatternKind; 6] = [
+        PatternKind::Path,
+        PatternKind::Host,
+        PatternKind::User,
+        PatternKind::Password,
+        PatternKind::Token,
+        PatternKind::Key,
+    ];
 
     /// Its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Path => "path",
-            Kind::Host => "host",
-            Kind::User => "user",
-            Kind::Password => "password",
-            Kind::Token => "token",
-            Kind::Key => "key",
+            PatternKind::Path => "path",
+            PatternKind::Host => "host",
+            PatternKind::User => "user",
+            PatternKind::Password => "password",
+            PatternKind::Token => "token",
+            PatternKind::Key => "key",
         }
     }
 
     /// Whether the text itself must not be shown.
     pub(crate) const fn is_secret(self) -> bool {
-        matches!(self, Kind::Password | Kind::Token | Kind::Key)
+        matches!(self, PatternKind::Password | PatternKind::Token | PatternKind::Key)
     }
 }
 
@@ -105,7 +112,7 @@ const TOKENS: [&str; 5] = [
 const KEYS: [&str; 1] = [r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)"];
 
 /// The patterns of all kinds for one machine.
-pub(crate) struct Patterns(Vec<(Kind, Regex)>);
+pub(crate) struct Patterns(Vec<(PatternKind, Regex)>);
 
 impl Patterns {
     pub(crate) fn of(machine: &Machine) -> Self {
@@ -117,18 +124,18 @@ impl Patterns {
         let folders: Vec<String> = folders.filter(|folder| folder.len() > 1).map(regex::escape).collect();
         let path =
             format!(r#"(?:^|[^A-Za-z0-9._~}}%/-])((?:file://)?(?:{})/[^\s"'`<>,;)\\]+)"#, folders.join("|"));
-        add(Kind::Path, &path);
-        names(&machine.host).iter().for_each(|name| add(Kind::Host, &whole(name)));
-        names(&machine.user).iter().for_each(|name| add(Kind::User, &whole(name)));
-        PASSWORDS.iter().for_each(|pattern| add(Kind::Password, pattern));
-        TOKENS.iter().for_each(|pattern| add(Kind::Token, pattern));
-        KEYS.iter().for_each(|pattern| add(Kind::Key, pattern));
+        add(PatternKind::Path, &path);
+        names(&machine.host).iter().for_each(|name| add(PatternKind::Host, &whole(name)));
+        names(&machine.user).iter().for_each(|name| add(PatternKind::User, &whole(name)));
+        PASSWORDS.iter().for_each(|pattern| add(PatternKind::Password, pattern));
+        TOKENS.iter().for_each(|pattern| add(PatternKind::Token, pattern));
+        KEYS.iter().for_each(|pattern| add(PatternKind::Key, pattern));
         Patterns(all)
     }
 
     /// The findings in a line, each kind once with its first text.
-    pub(crate) fn find(&self, line: &str) -> Vec<(Kind, String)> {
-        let mut found: Vec<(Kind, String)> = Vec::new();
+    pub(crate) fn find(&self, line: &str) -> Vec<(PatternKind, String)> {
+        let mut found: Vec<(PatternKind, String)> = Vec::new();
         for (kind, pattern) in &self.0 {
             let is_new = found.iter().all(|(known, _)| known != kind);
             let texts = pattern.captures_iter(line).filter_map(|groups| Some(groups.get(1)?.as_str()));
@@ -154,9 +161,9 @@ fn names(name: &str) -> Vec<&str> {
     names
 }
 
-fn is_value(kind: Kind, text: &str) -> bool {
+fn is_value(kind: PatternKind, text: &str) -> bool {
     let is_template = || text.starts_with(['$', '{', '<', '%', '[', '(']);
     let is_word =
         || NO_VALUES.contains(&text.trim_end_matches(['.', ')', '}']).to_ascii_lowercase().as_str());
-    !matches!(kind, Kind::Password | Kind::Token) || !(is_template() || is_word())
+    !matches!(kind, PatternKind::Password | PatternKind::Token) || !(is_template() || is_word())
 }

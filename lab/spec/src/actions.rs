@@ -7,8 +7,8 @@ use toml::{Table, Value};
 
 use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, MOST_MIB};
-use crate::given::Given;
 use crate::plan::LONGEST_S;
+use crate::settings_reader::SettingsReader;
 
 /// Most actions of one run.
 const MOST: usize = 100;
@@ -30,15 +30,15 @@ pub struct ActionPlan {
     /// Its time, counted from the start of the load.
     pub at: Nanos,
     /// The part, as named by the topology (`application-1`); network actions concern its host. Empty for
-    /// [`Act::Heal`].
+    /// [`ActionKind::Heal`].
     pub unit: String,
     /// The action.
-    pub act: Act,
+    pub act: ActionKind,
 }
 
 /// Kind of an action.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Act {
+pub enum ActionKind {
     /// All its processes are killed at once.
     Kill,
     /// It is stopped in the way of its service.
@@ -87,34 +87,36 @@ pub struct Resize {
 }
 
 /// Acts without keys of their own.
-const PLAIN: [Act; 12] = [
-    Act::Kill,
-    Act::Stop,
-    Act::Start,
-    Act::Restart,
-    Act::Pause,
-    Act::Resume,
-    Act::Partition,
-    Act::Heal,
-    Act::FillDisk,
-    Act::FreeDisk,
-    Act::Move,
-    Act::MoveDisk,
+const PLAIN: [ActionKind; 12] = [
+    ActionKind::Kill,
+    ActionKind::Stop,
+    ActionKind::Start,
+    ActionKind::Restart,
+    ActionKind::Pause,
+    ActionKind::Resume,
+    ActionKind::Partition,
+    ActionKind::Heal,
+    ActionKind::FillDisk,
+    ActionKind::FreeDisk,
+    ActionKind::Move,
+    ActionKind::MoveDisk,
 ];
 
 /// Acts with keys of their own; `cpus` and `memory` resize one limit.
 const KEYED: [&str; 8] = ["delay", "resize", "cpus", "memory", "scale", "snapshot", "restore", "clone"];
 
-impl Act {
+impl ActionKind {
     /// The ability of a platform needed for it.
     #[must_use]
     pub fn needs(&self) -> Option<Ability> {
         match self {
-            Act::Partition | Act::Heal | Act::Delay(_) => Some(Ability::Links),
-            Act::FillDisk | Act::FreeDisk => Some(Ability::Disks),
-            Act::Move | Act::MoveDisk | Act::Snapshot(_) | Act::Restore(_) | Act::Clone(_) => {
-                Some(Ability::Moves)
-            }
+            ActionKind::Partition | ActionKind::Heal | ActionKind::Delay(_) => Some(Ability::Links),
+            ActionKind::FillDisk | ActionKind::FreeDisk => Some(Ability::Disks),
+            ActionKind::Move
+            | ActionKind::MoveDisk
+            | ActionKind::Snapshot(_)
+            | ActionKind::Restore(_)
+            | ActionKind::Clone(_) => Some(Ability::Moves),
             _ => None,
         }
     }
@@ -123,35 +125,35 @@ impl Act {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Act::Kill => "kill",
-            Act::Stop => "stop",
-            Act::Start => "start",
-            Act::Restart => "restart",
-            Act::Pause => "pause",
-            Act::Resume => "resume",
-            Act::Partition => "partition",
-            Act::Heal => "heal",
-            Act::Delay(_) => "delay",
-            Act::Resize(_) => "resize",
-            Act::Scale(_) => "scale",
-            Act::FillDisk => "fill-disk",
-            Act::FreeDisk => "free-disk",
-            Act::Move => "move",
-            Act::MoveDisk => "move-disk",
-            Act::Snapshot(_) => "snapshot",
-            Act::Restore(_) => "restore",
-            Act::Clone(_) => "clone",
+            ActionKind::Kill => "kill",
+            ActionKind::Stop => "stop",
+            ActionKind::Start => "start",
+            ActionKind::Restart => "restart",
+            ActionKind::Pause => "pause",
+            ActionKind::Resume => "resume",
+            ActionKind::Partition => "partition",
+            ActionKind::Heal => "heal",
+            ActionKind::Delay(_) => "delay",
+            ActionKind::Resize(_) => "resize",
+            ActionKind::Scale(_) => "scale",
+            ActionKind::FillDisk => "fill-disk",
+            ActionKind::FreeDisk => "free-disk",
+            ActionKind::Move => "move",
+            ActionKind::MoveDisk => "move-disk",
+            ActionKind::Snapshot(_) => "snapshot",
+            ActionKind::Restore(_) => "restore",
+            ActionKind::Clone(_) => "clone",
         }
     }
 }
 
 /// Prints the name with the amount or name: `delay 20 ms`.
-impl fmt::Display for Act {
+impl fmt::Display for ActionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {
-            Act::Delay(delay) => write!(f, " {} ms", delay.as_secs_f64() * 1e3),
-            Act::Resize(Resize { cpus, memory_mib }) => {
+            ActionKind::Delay(delay) => write!(f, " {} ms", delay.as_secs_f64() * 1e3),
+            ActionKind::Resize(Resize { cpus, memory_mib }) => {
                 let limit =
                     |amount: Option<String>, unit: &str| {
                         amount.map(|amount| {
@@ -163,8 +165,10 @@ impl fmt::Display for Act {
                 let both: Vec<String> = cores.into_iter().chain(memory).collect();
                 write!(f, " to {}", both.join(", "))
             }
-            Act::Scale(count) => write!(f, " to {count}"),
-            Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => write!(f, " {name}"),
+            ActionKind::Scale(count) => write!(f, " to {count}"),
+            ActionKind::Snapshot(name) | ActionKind::Restore(name) | ActionKind::Clone(name) => {
+                write!(f, " {name}")
+            }
             _ => Ok(()),
         }
     }
@@ -172,7 +176,7 @@ impl fmt::Display for Act {
 
 /// Reads all actions, in the order of time.
 pub(crate) fn actions(
-    g: &mut Given,
+    g: &mut SettingsReader,
     deploy: Option<&DeployPlan>,
     catalogue: Catalogue<'_>,
 ) -> Option<Vec<ActionPlan>> {
@@ -211,10 +215,10 @@ pub(crate) fn actions(
     Some(all)
 }
 
-fn action(g: &mut Given, prefix: &str) -> Option<(ActionPlan, Table)> {
+fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
     let key = |name: &str| format!("{prefix}.{name}");
     let at = g.seconds(&key("at_s"), LONGEST_S, Nanos::ZERO);
-    let words: Vec<&str> = PLAIN.iter().map(Act::name).chain(KEYED).collect();
+    let words: Vec<&str> = PLAIN.iter().map(ActionKind::name).chain(KEYED).collect();
     let name = g.listed_word(&key("act"), &words);
     let heals = name.as_deref() == Some("heal");
     let unit = if heals { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
@@ -228,20 +232,22 @@ fn action(g: &mut Given, prefix: &str) -> Option<(ActionPlan, Table)> {
         keep("unit", unit.clone().into());
     }
     match &act {
-        Act::Delay(delay) => keep("delay_ms", (delay.as_secs_f64() * 1e3).into()),
-        Act::Resize(Resize { cpus, memory_mib }) => {
+        ActionKind::Delay(delay) => keep("delay_ms", (delay.as_secs_f64() * 1e3).into()),
+        ActionKind::Resize(Resize { cpus, memory_mib }) => {
             cpus.iter().for_each(|cpus| keep("cpus", (*cpus).into()));
             memory_mib.iter().for_each(|mib| keep("memory_mib", (*mib as i64).into()));
         }
-        Act::Scale(count) => keep("count", i64::from(*count).into()),
-        Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => keep("name", name.clone().into()),
+        ActionKind::Scale(count) => keep("count", i64::from(*count).into()),
+        ActionKind::Snapshot(name) | ActionKind::Restore(name) | ActionKind::Clone(name) => {
+            keep("name", name.clone().into())
+        }
         _ => {}
     }
     Some((ActionPlan { at, unit, act }, table))
 }
 
 /// The act of this name with its keys; keys of other acts are refused.
-fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
+fn act(g: &mut SettingsReader, prefix: &str, name: &str) -> Option<ActionKind> {
     let key = |name: &str| format!("{prefix}.{name}");
     for (of_act, acts) in [
         ("delay_ms", &["delay"][..]),
@@ -259,19 +265,19 @@ fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
     match name {
         "delay" => {
             let ms = g.listed_fraction(&key("delay_ms"), 0.0..=60_000.0)?;
-            Some(Act::Delay(Nanos::from_secs_f64(ms / 1e3)))
+            Some(ActionKind::Delay(Nanos::from_secs_f64(ms / 1e3)))
         }
-        "resize" | "cpus" | "memory" => resize(g, prefix, name).map(Act::Resize),
-        "scale" => scale(g, prefix).map(Act::Scale),
-        "snapshot" => label(g, &key("name")).map(Act::Snapshot),
-        "restore" => label(g, &key("name")).map(Act::Restore),
-        "clone" => label(g, &key("name")).map(Act::Clone),
+        "resize" | "cpus" | "memory" => resize(g, prefix, name).map(ActionKind::Resize),
+        "scale" => scale(g, prefix).map(ActionKind::Scale),
+        "snapshot" => label(g, &key("name")).map(ActionKind::Snapshot),
+        "restore" => label(g, &key("name")).map(ActionKind::Restore),
+        "clone" => label(g, &key("name")).map(ActionKind::Clone),
         _ => None,
     }
 }
 
 /// Reads the limits of `resize`, which needs one of them; `cpus` and `memory` without a number end theirs.
-fn resize(g: &mut Given, prefix: &str, name: &str) -> Option<Resize> {
+fn resize(g: &mut SettingsReader, prefix: &str, name: &str) -> Option<Resize> {
     let (cpus, memory) = (format!("{prefix}.cpus"), format!("{prefix}.memory_mib"));
     let (has_cpus, has_memory) = (name == "cpus" || g.stands(&cpus), name == "memory" || g.stands(&memory));
     if !has_cpus && !has_memory {
@@ -284,7 +290,7 @@ fn resize(g: &mut Given, prefix: &str, name: &str) -> Option<Resize> {
 }
 
 /// The number of nodes, which has no default.
-fn scale(g: &mut Given, prefix: &str) -> Option<u32> {
+fn scale(g: &mut SettingsReader, prefix: &str) -> Option<u32> {
     let count = format!("{prefix}.count");
     if !g.stands(&count) {
         g.refuse(
@@ -298,7 +304,7 @@ fn scale(g: &mut Given, prefix: &str) -> Option<u32> {
 }
 
 /// The name of a snapshot or a clone.
-fn label(g: &mut Given, key: &str) -> Option<String> {
+fn label(g: &mut SettingsReader, key: &str) -> Option<String> {
     let name = g.listed_word(key, &[])?;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());

@@ -5,7 +5,7 @@ use barograph_model::{Ability, Nanos};
 
 use crate::catalogue::Catalogue;
 use crate::cores::Cores;
-use crate::given::Given;
+use crate::settings_reader::SettingsReader;
 
 /// Most MiB of memory or disk of a part: 16 TiB.
 pub(crate) const MOST_MIB: u64 = 16_777_216;
@@ -109,7 +109,11 @@ impl DeployPlan {
 }
 
 /// Reads the keys. `tiers` are those of the application that the plan's workload can deploy.
-pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str], catalogue: Catalogue<'_>) -> Option<DeployPlan> {
+pub(crate) fn deploy(
+    g: &mut SettingsReader,
+    tiers: &[&'static str],
+    catalogue: Catalogue<'_>,
+) -> Option<DeployPlan> {
     let names: Vec<&str> = catalogue.platforms.iter().map(|kind| kind.name).collect();
     let platform = g.word("platform", &names, names.first().unwrap_or(&UNLISTED));
     let kind = catalogue.platforms.iter().find(|kind| platform.as_deref() == Some(kind.name));
@@ -138,7 +142,7 @@ pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str], catalogue: Catalogue
     Some(plan)
 }
 
-fn engine(g: &mut Given) -> Option<Option<String>> {
+fn engine(g: &mut SettingsReader) -> Option<Option<String>> {
     let (key, allowed) = ("deploy.container_engine", "a socket, as in \"unix:///run/podman/podman.sock\"");
     let engine = g.optional_word(key, allowed)?;
     if let Some(other) = engine.as_ref().filter(|engine| !engine.starts_with("unix:///")) {
@@ -148,7 +152,7 @@ fn engine(g: &mut Given) -> Option<Option<String>> {
 }
 
 /// Reads the limits of instances of these tiers.
-pub(crate) fn limits(g: &mut Given, tiers: &[&'static str]) -> Option<Vec<TierLimits>> {
+pub(crate) fn limits(g: &mut SettingsReader, tiers: &[&'static str]) -> Option<Vec<TierLimits>> {
     let of = |tier: &'static str| {
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
         let cores = g.cores(&format!("deploy.{tier}_cores"));
@@ -161,7 +165,7 @@ pub(crate) fn limits(g: &mut Given, tiers: &[&'static str]) -> Option<Vec<TierLi
     all.into_iter().collect()
 }
 
-fn disk(g: &mut Given, tier: &str) -> Option<u64> {
+fn disk(g: &mut SettingsReader, tier: &str) -> Option<u64> {
     let key = format!("deploy.{tier}_disk_mib");
     let size = g.number(&key, 0..=MOST_MIB, 0);
     if let Some(small) = size.filter(|size| (1..LEAST_DISK_MIB).contains(size)) {
@@ -171,7 +175,7 @@ fn disk(g: &mut Given, tier: &str) -> Option<u64> {
     size
 }
 
-fn link(g: &mut Given) -> Option<Link> {
+fn link(g: &mut SettingsReader) -> Option<Link> {
     let mbit = g.number("deploy.link_mbit", 0..=1_000_000, 0);
     let delay = g.fraction("deploy.link_delay_ms", 0.0..=10_000.0, 0.0);
     let loss = g.fraction("deploy.link_loss", 0.0..=0.9, 0.0);
@@ -179,7 +183,7 @@ fn link(g: &mut Given) -> Option<Link> {
 }
 
 /// Refuses settings that the hosts of the platform lack.
-fn on_the_platform(g: &mut Given, plan: &DeployPlan, catalogue: Catalogue<'_>) {
+fn on_the_platform(g: &mut SettingsReader, plan: &DeployPlan, catalogue: Catalogue<'_>) {
     if plan.link != Link::default() && !catalogue.is_able(plan, Ability::Links) {
         let (key, value) = match plan.link {
             Link { mbit: 1.., .. } => ("deploy.link_mbit", plan.link.mbit.to_string()),

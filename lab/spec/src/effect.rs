@@ -4,8 +4,8 @@
 //! The check on a machine notes those without effect there. A default value requests nothing: the resolved
 //! plan of a record names every key.
 
-use crate::given::Given;
 use crate::plan::Plan;
+use crate::settings_reader::SettingsReader;
 
 /// Keys that concern hosts, and so drivers too if these are units.
 const OF_HOSTS: [&str; 7] = [
@@ -20,7 +20,7 @@ const OF_HOSTS: [&str; 7] = [
 
 /// Refuses keys without effect in this plan, after every value was taken. `deploys` if its workload has an
 /// application.
-pub(crate) fn effects(g: &mut Given, plan: &Plan, deploys: bool) {
+pub(crate) fn effects(g: &mut SettingsReader, plan: &Plan, deploys: bool) {
     let there = if deploys {
         plan.target.url.as_ref().map(|_| "with target.url, where the target is there already".to_owned())
     } else {
@@ -32,7 +32,7 @@ pub(crate) fn effects(g: &mut Given, plan: &Plan, deploys: bool) {
     }
 }
 
-fn nothing_is_deployed(g: &mut Given, there: &str, plan: &Plan) {
+fn nothing_is_deployed(g: &mut SettingsReader, there: &str, plan: &Plan) {
     let has_units = plan.driver.count > 1 || plan.driver.place == "unit";
     let of_drivers = |key: &str| key.starts_with("deploy.driver_") || OF_HOSTS.contains(&key);
     let deployed = g.known().keys().filter(|key| key.starts_with("deploy."));
@@ -51,7 +51,7 @@ fn nothing_is_deployed(g: &mut Given, there: &str, plan: &Plan) {
 }
 
 /// Refuses keys of drivers. With `auto` the platform decides whether drivers are units.
-fn of_drivers(g: &mut Given, plan: &Plan) {
+fn of_drivers(g: &mut SettingsReader, plan: &Plan) {
     if plan.driver.place == "own" {
         let allowed = "left out with driver.place = \"own\": this process drives, and is not limited";
         g.refuse_limits("driver", allowed, "leave it out, or set driver.place = \"unit\"");

@@ -38,7 +38,7 @@ pub fn estimate(plan: &Plan) -> Nanos {
 /// Wait of a search by users, beyond settling, until users who came with a step have spread over their
 /// sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spreading {
+pub struct SpreadWait {
     /// A whole wait, including settling.
     pub whole: Nanos,
     /// Wait after a step that adds more than a few users.
@@ -52,16 +52,16 @@ pub struct Spreading {
 /// in all it is as much again. (`workloads/auction/tests/simulated` shows the deviation of the mix before and
 /// after.)
 #[must_use]
-pub fn spreading(plan: &Plan) -> Spreading {
+pub fn spreading(plan: &Plan) -> SpreadWait {
     let d = &plan.durations;
     match (plan.unit_of_all(), plan.of_all()) {
         (LoadUnit::Users | LoadUnit::Scale, Strategy::Search(search)) if !search.method.climbs() => {
             let in_all = d.ramp + d.warm_up;
             // Whole seconds read better, and a part of one makes no difference.
             let whole = Nanos::from_secs(in_all.0 / 3_000_000_000);
-            Spreading { whole, each: whole - d.settle, in_all }
+            SpreadWait { whole, each: whole - d.settle, in_all }
         }
-        _ => Spreading::default(),
+        _ => SpreadWait::default(),
     }
 }
 

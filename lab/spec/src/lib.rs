@@ -12,27 +12,27 @@ mod deploy;
 mod durations;
 mod effect;
 mod explain;
-mod given;
 mod load;
 mod loads;
 pub mod plan;
+mod settings_reader;
 pub mod study;
 mod tls;
 mod trace;
 mod workload;
 
-pub use actions::{Act, ActionPlan, Resize};
-pub use barograph_model::{Ability, PlatformKind, Refusal, Refused};
+pub use actions::{ActionKind, ActionPlan, Resize};
+pub use barograph_model::{Ability, PlatformKind, Refusal, Refusals};
 pub use catalogue::Catalogue;
 pub use cores::Cores;
 pub use deploy::{DeployPlan, Link, TierLimits};
-pub use explain::{Spreading, emptying, estimate, explain, placed, spreading, there};
-pub use given::{Given, Known};
+pub use explain::{SpreadWait, emptying, estimate, explain, placed, spreading, there};
 pub use loads::key_of_load;
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
     MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan, Plan, TargetPlan,
 };
+pub use settings_reader::{KnownKey, SettingsReader};
 pub use tls::TlsPlan;
 pub use trace::trace;
 pub use workload::{WorkloadKeys, WorkloadSettings};
@@ -51,7 +51,7 @@ pub struct Setting {
 /// Reads a plan from text with overrides of the form `key=value`, checks it and fills in defaults.
 ///
 /// `name` is the name of the text in refusals: its path.
-pub fn read(catalogue: Catalogue<'_>, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
+pub fn read(catalogue: Catalogue<'_>, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refusals> {
     read_with(catalogue, name, text, &[], sets)
 }
 
@@ -62,8 +62,8 @@ pub fn read_with(
     text: &str,
     settings: &[Setting],
     sets: &[String],
-) -> Result<Plan, Refused> {
-    let mut given = Given::parse(name, text, &[])?;
+) -> Result<Plan, Refusals> {
+    let mut given = SettingsReader::parse(name, text, &[])?;
     for setting in settings {
         given.set_at(&setting.key, &setting.value, &setting.place);
     }
@@ -77,14 +77,14 @@ pub fn read_with(
     let refusals = given.finish();
     match plan {
         Some(plan) if refusals.is_empty() => Ok(plan),
-        _ => Err(Refused(refusals)),
+        _ => Err(Refusals(refusals)),
     }
 }
 
 /// Every key of a plan, with the allowed values and the default.
 #[must_use]
-pub fn keys(catalogue: Catalogue<'_>) -> Vec<(String, Known)> {
-    let mut given = Given::parse("defaults", "", &[]).expect("an empty text is TOML");
+pub fn keys(catalogue: Catalogue<'_>) -> Vec<(String, KnownKey)> {
+    let mut given = SettingsReader::parse("defaults", "", &[]).expect("an empty text is TOML");
     // Only the keys that were read matter; an empty plan is the default one.
     let _ = plan::check("defaults", &mut given, catalogue);
     given.known().iter().map(|(key, known)| (key.clone(), known.clone())).collect()

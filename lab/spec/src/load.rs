@@ -10,8 +10,8 @@ use barograph_model::{
 use toml::Value;
 
 use crate::durations;
-use crate::given::{Given, level_value};
 use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan};
+use crate::settings_reader::{SettingsReader, level_value};
 
 /// Most steps of a load path; more belong into `load.repeats`.
 const MOST_STEPS: usize = 1_000;
@@ -47,7 +47,7 @@ struct Shape {
 
 impl Shape {
     /// Reads the shape of all loads together, whose levels are a scale.
-    fn of_all(g: &mut Given) -> Self {
+    fn of_all(g: &mut SettingsReader) -> Self {
         let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
         g.only_with("load.operations", false, "one load, without [[loads]]");
         g.number("load.operations", 0..=MOST_OPERATIONS, 0);
@@ -55,7 +55,7 @@ impl Shape {
         Shape { unit: Some(LoadUnit::Scale), strategy, arrivals, operations: None }
     }
 
-    fn read(g: &mut Given) -> Self {
+    fn read(g: &mut SettingsReader) -> Self {
         let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
         let unit = g.word("load.unit", &["users", "rate"], "users").map(|unit| match unit.as_str() {
             "rate" => LoadUnit::PerSecond,
@@ -82,26 +82,26 @@ impl Shape {
 }
 
 /// Number of operations after which a fixed load ends; `None` for one that continues.
-fn operations(g: &mut Given, strategy: Option<&str>, arrivals: Option<&str>) -> Option<u64> {
+fn operations(g: &mut SettingsReader, strategy: Option<&str>, arrivals: Option<&str>) -> Option<u64> {
     const KEY: &str = "load.operations";
     g.only_with(KEY, strategy.is_none_or(|strategy| strategy == "fixed"), "load.strategy = \"fixed\"");
     g.only_with(KEY, arrivals != Some("trace"), "load.arrivals = \"constant\" or \"poisson\"");
     g.number(KEY, 0..=MOST_OPERATIONS, 0).filter(|operations| *operations > 0)
 }
 
-pub(crate) fn load(g: &mut Given) -> Option<LoadPlan> {
+pub(crate) fn load(g: &mut SettingsReader) -> Option<LoadPlan> {
     let shape = Shape::read(g);
     let open = open(g, &shape);
     shaped(g, shape, open)
 }
 
 /// The keys of `[load]` for several loads at once.
-pub(crate) fn of_all(g: &mut Given) -> Option<LoadPlan> {
+pub(crate) fn of_all(g: &mut SettingsReader) -> Option<LoadPlan> {
     let shape = Shape::of_all(g);
     shaped(g, shape, Some(None))
 }
 
-fn shaped(g: &mut Given, shape: Shape, open: Option<Option<OpenPlan>>) -> Option<LoadPlan> {
+fn shaped(g: &mut SettingsReader, shape: Shape, open: Option<Option<OpenPlan>>) -> Option<LoadPlan> {
     let method = method(g, &shape);
     let durations = durations(g, &shape, method);
     let fixed = fixed(g, &shape);
@@ -126,7 +126,7 @@ fn level_name(unit: LoadUnit) -> &'static str {
 }
 
 /// A level of the plan's unit, under `load.users` or `load.rate`; the other key is refused.
-fn level(g: &mut Given, shape: &Shape) -> Option<Level> {
+fn level(g: &mut SettingsReader, shape: &Shape) -> Option<Level> {
     of_unit(g, shape, "", |g, key, unit| match unit {
         LoadUnit::PerSecond => g.rate(key, MOST_RATE, DEFAULT_LEVEL),
         LoadUnit::Users => g.number(key, 1..=MOST_USERS, DEFAULT_LEVEL.into()).map(|n| Level::from(n as u32)),
@@ -136,7 +136,7 @@ fn level(g: &mut Given, shape: &Shape) -> Option<Level> {
 }
 
 /// A level of a search, a whole number, under `load.{prefix}users` or `load.{prefix}rate`; 0 if left open.
-fn whole_level(g: &mut Given, shape: &Shape, prefix: &str) -> Option<u32> {
+fn whole_level(g: &mut SettingsReader, shape: &Shape, prefix: &str) -> Option<u32> {
     let found = of_unit(g, shape, prefix, |g, key, unit| g.number(key, 0..=most(unit), 0));
     found.map(|level| level as u32)
 }
@@ -152,10 +152,10 @@ fn most(unit: LoadUnit) -> u64 {
 
 /// Reads the key of each unit, and returns that of the plan.
 fn of_unit<T>(
-    g: &mut Given,
+    g: &mut SettingsReader,
     shape: &Shape,
     prefix: &str,
-    read: impl Fn(&mut Given, &str, LoadUnit) -> Option<T>,
+    read: impl Fn(&mut SettingsReader, &str, LoadUnit) -> Option<T>,
 ) -> Option<T> {
     let mut found = None;
     for unit in [LoadUnit::Users, LoadUnit::PerSecond, LoadUnit::Scale] {
@@ -174,7 +174,7 @@ fn of_unit<T>(
     found
 }
 
-fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
+fn fixed(g: &mut SettingsReader, shape: &Shape) -> Option<Strategy> {
     g.only_with("load.rate", !shape.is_trace(), "load.arrivals = \"constant\" or \"poisson\"");
     let level = level(g, shape);
     g.only_with("load.windows", shape.operations.is_none(), "load.operations = 0");
@@ -183,7 +183,7 @@ fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
 }
 
 /// The method of a search; keys of one method do not belong to the others.
-fn method(g: &mut Given, shape: &Shape) -> Option<SearchMethod> {
+fn method(g: &mut SettingsReader, shape: &Shape) -> Option<SearchMethod> {
     let searches = shape.strategy.is_none() || shape.is("search");
     g.only_with("load.search", searches, "load.strategy = \"search\"");
     let method = g.word("load.search", &["posterior", "bisect", "findmax", "staircase"], "posterior");
@@ -213,7 +213,7 @@ fn method(g: &mut Given, shape: &Shape) -> Option<SearchMethod> {
 }
 
 fn bounds(
-    g: &mut Given,
+    g: &mut SettingsReader,
     shape: &Shape,
     (method, trials): (Option<SearchMethod>, u64),
 ) -> Option<SearchBounds> {
@@ -238,7 +238,11 @@ fn bounds(
 }
 
 /// The durations, and the default number of trials of a search.
-fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Option<(Durations, u64)> {
+fn durations(
+    g: &mut SettingsReader,
+    shape: &Shape,
+    method: Option<SearchMethod>,
+) -> Option<(Durations, u64)> {
     let pace = g.word("load.duration", &durations::NAMES, "quick");
     let searches = method.filter(|_| shape.is("search"));
     let (mut default, trials) = durations::of(pace.as_deref().unwrap_or("quick"), searches);
@@ -253,7 +257,7 @@ fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Opti
         // As long as the trace, or as the operations take.
         default.window = Nanos::ZERO;
     }
-    let seconds = |g: &mut Given, key: &str, least: u64, default: Nanos| {
+    let seconds = |g: &mut SettingsReader, key: &str, least: u64, default: Nanos| {
         g.number(key, least..=LONGEST_S, default.0 / 1_000_000_000).map(Nanos::from_secs)
     };
     let ramp = seconds(g, "load.ramp_s", 0, default.ramp);
@@ -279,7 +283,7 @@ fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Opti
 }
 
 /// Tables of `load.path`: `{ users = 500, over_s = 10, hold_s = 30 }`.
-fn path(g: &mut Given, shape: &Shape) -> Option<Strategy> {
+fn path(g: &mut SettingsReader, shape: &Shape) -> Option<Strategy> {
     let belongs = shape.strategy.is_none() || shape.is("path");
     for key in ["load.path", "load.repeats"] {
         g.only_with(key, belongs, "load.strategy = \"path\"");
@@ -302,7 +306,7 @@ fn path(g: &mut Given, shape: &Shape) -> Option<Strategy> {
     Some(Strategy::Path(LoadPath { steps, repeats: repeats? as u32 }))
 }
 
-fn step(g: &mut Given, unit: LoadUnit, at: usize) -> Option<LoadStep> {
+fn step(g: &mut SettingsReader, unit: LoadUnit, at: usize) -> Option<LoadStep> {
     let key = |name: &str| format!("load.path[{at}].{name}");
     let name = key(level_name(unit));
     let level = match unit {
@@ -325,7 +329,7 @@ fn as_table(step: &LoadStep, unit: LoadUnit) -> Value {
 }
 
 /// Starts of operations in an open loop; `Some(None)` in a closed one.
-fn open(g: &mut Given, shape: &Shape) -> Option<Option<OpenPlan>> {
+fn open(g: &mut SettingsReader, shape: &Shape) -> Option<Option<OpenPlan>> {
     const A_FILE: &str = "a file with an instant per line, in seconds from the start of the load";
     let may_be_open = shape.counts(LoadUnit::PerSecond);
     for key in ["load.trace", "load.start_of", "load.most_users", "load.most_waiting"] {

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use barograph_model::{Durations, Nanos, Strategy};
 
 use crate::catalogue::Catalogue;
-use crate::given::Given;
 use crate::plan::{self, Plan};
-use crate::{Refusal, Refused, load};
+use crate::settings_reader::SettingsReader;
+use crate::{Refusal, Refusals, load};
 
 /// The list.
 const LIST: &str = "loads";
@@ -72,7 +72,7 @@ fn is_of_deployment(key: &str) -> bool {
 }
 
 /// Whether an element of the list deploys an application.
-fn deploys(given: &Given, at: usize, catalogue: Catalogue<'_>) -> bool {
+fn deploys(given: &SettingsReader, at: usize, catalogue: Catalogue<'_>) -> bool {
     let text = |key: &str| given.text(&format!("{LIST}[{at}].{key}")).or_else(|| given.text(key));
     let named = text("workload");
     let keys = match named {
@@ -87,10 +87,14 @@ fn is_shared(key: &str) -> bool {
 }
 
 /// Reads a plan with a list of loads.
-pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Result<Plan, Refused> {
+pub(crate) fn read(
+    name: &str,
+    mut given: SettingsReader,
+    catalogue: Catalogue<'_>,
+) -> Result<Plan, Refusals> {
     let allowed = format!("a list of 2 to {MOST} tables, each the plan of a load");
     let strays = given.strays(LIST);
-    let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refused(given.finish_taken())) };
+    let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refusals(given.finish_taken())) };
     if count < 2 || !strays.is_empty() {
         if count < 2 {
             given.refuse(
@@ -100,7 +104,7 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
                 "write the keys of an only load without a list",
             );
         }
-        return Err(Refused([given.finish_taken(), strays].concat()));
+        return Err(Refusals([given.finish_taken(), strays].concat()));
     }
     // Keys of the deployment concern the loads that deploy, or the first one if none does.
     let deployed: Vec<usize> = (0..count).filter(|at| deploys(&given, *at, catalogue)).collect();
@@ -158,7 +162,7 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
             let of_run = format!("{shared}{resolved}{}", texts.concat());
             Ok(together(loads, &shape.strategy, (&of_run, numbers)))
         }
-        None => Err(Refused(refusals)),
+        None => Err(Refusals(refusals)),
     }
 }
 
@@ -193,7 +197,7 @@ fn spans(d: &Durations) -> [(&'static str, Nanos); 7] {
 }
 
 /// Refuses a name that is unfit for a folder, or taken by another load.
-fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
+fn name_of_load(each: &mut SettingsReader, name: &str, names: &mut BTreeSet<String>) {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let allowed = "up to 64 letters, digits and hyphens, and no other load of this name";
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain);
@@ -209,7 +213,7 @@ fn letter(deployed: &[usize], at: usize) -> Option<char> {
 }
 
 /// A load as a table of the list.
-fn table(each: &Given, name: &str) -> String {
+fn table(each: &SettingsReader, name: &str) -> String {
     let mut text = format!("\n[[{LIST}]]\nname = {name:?}\n");
     let own = each.values().filter(|(key, _)| *key != "name" && !is_of_run(key) && !is_shared(key));
     for (key, value) in own {
@@ -219,7 +223,7 @@ fn table(each: &Given, name: &str) -> String {
 }
 
 /// The keys that all loads have in common, with their defaults.
-fn shared(given: &Given, catalogue: Catalogue<'_>, name: &str) -> String {
+fn shared(given: &SettingsReader, catalogue: Catalogue<'_>, name: &str) -> String {
     let mut common = given.only(is_shared);
     let _ = plan::check(name, &mut common, catalogue);
     let mut text = String::new();
@@ -230,7 +234,7 @@ fn shared(given: &Given, catalogue: Catalogue<'_>, name: &str) -> String {
 }
 
 /// A refusal of a key that stands in a table of the list.
-fn of_element(refusal: Refusal, prefix: &str, given: &Given) -> Refusal {
+fn of_element(refusal: Refusal, prefix: &str, given: &SettingsReader) -> Refusal {
     let inside = format!("{prefix}.{}", refusal.key);
     match given.stands(&inside) {
         true => Refusal { key: inside, ..refusal },

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_model::{Durations, Level, LoadUnit, Nanos, Offered, StartOf, Strategy};
+use barograph_model::{Durations, Level, LoadUnit, Nanos, OfferedLoad, StartOf, Strategy};
 use toml::Value;
 
 use crate::actions::{ActionPlan, actions};
 use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
-use crate::given::Given;
 use crate::load::{LoadPlan, load};
+use crate::settings_reader::SettingsReader;
 use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
 
 /// A checked plan: a load, and the settings shared by all loads of its run.
@@ -139,8 +139,8 @@ impl Plan {
 
     /// A level in the unit of the run.
     #[must_use]
-    pub fn offered_by_all(&self, level: impl Into<Level>) -> Offered {
-        Offered { unit: self.unit_of_all(), level: level.into() }
+    pub fn offered_by_all(&self, level: impl Into<Level>) -> OfferedLoad {
+        OfferedLoad { unit: self.unit_of_all(), level: level.into() }
     }
 
     /// Whether its operations start by a trace, at any level.
@@ -151,7 +151,7 @@ impl Plan {
 
     /// This load with all loads at 100 %, a trace at any scale; `None` for a single load.
     #[must_use]
-    pub fn whole(&self) -> Option<Offered> {
+    pub fn whole(&self) -> Option<OfferedLoad> {
         match (&self.scale, &self.strategy) {
             (Some(_), Strategy::Fixed { level, .. }) => Some(self.offered(*level)),
             _ => None,
@@ -169,8 +169,8 @@ impl Plan {
 
     /// A level in the plan's unit.
     #[must_use]
-    pub fn offered(&self, level: Level) -> Offered {
-        Offered { unit: self.unit, level }
+    pub fn offered(&self, level: Level) -> OfferedLoad {
+        OfferedLoad { unit: self.unit, level }
     }
 }
 
@@ -294,7 +294,7 @@ pub const DEFAULT_MIN_RATE: u32 = 10;
 pub const FEWEST_INTERVALS: u32 = 4;
 
 /// Reads all keys.
-pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Option<Plan> {
+pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>) -> Option<Plan> {
     let workloads = catalogue.workloads;
     let names: Vec<&str> = workloads.iter().map(|keys| keys.name()).collect();
     let workload = g.word("workload", &names, names.first().unwrap_or(&""));
@@ -359,13 +359,18 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
 }
 
 /// The settings that are numbers, by key.
-pub(crate) fn numbers(g: &Given) -> BTreeMap<String, f64> {
+pub(crate) fn numbers(g: &SettingsReader) -> BTreeMap<String, f64> {
     let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
     g.values().filter_map(|(key, value)| Some((key.to_owned(), number(value)?))).collect()
 }
 
 /// Refuses windows with too few intervals to be valid. A window of no length is as long as the trace.
-pub(crate) fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, interval: Nanos) {
+pub(crate) fn windows_can_be_judged(
+    g: &mut SettingsReader,
+    strategy: &Strategy,
+    d: &Durations,
+    interval: Nanos,
+) {
     let least = Nanos(interval.0 * u64::from(FEWEST_INTERVALS));
     let windows = match strategy {
         Strategy::Fixed { .. } => vec![("load.window_s".to_owned(), d.window)],
@@ -390,7 +395,7 @@ pub(crate) fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Dura
     }
 }
 
-fn data(g: &mut Given) -> Option<DataPlan> {
+fn data(g: &mut SettingsReader) -> Option<DataPlan> {
     let size = g.word("data.size", &[], "");
     let dir = g.word("data.dir", &[], "data");
     let snapshots = g.number("data.snapshots", 0..=1_000, 4);
@@ -403,14 +408,14 @@ fn data(g: &mut Given) -> Option<DataPlan> {
     })
 }
 
-fn target(g: &mut Given) -> Option<TargetPlan> {
+fn target(g: &mut SettingsReader) -> Option<TargetPlan> {
     let url = g.optional_word("target.url", "where the target answers, as in \"http://127.0.0.1:8080\"");
     let port = g.number("target.port", 0..=65_535, 0);
     let start = g.number("target.start_timeout_s", 1..=3_600, 60);
     Some(TargetPlan { url: url?, port: port? as u16, start_timeout: Nanos::from_secs(start?) })
 }
 
-fn driver(g: &mut Given) -> Option<DriverPlan> {
+fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
     let count = g.number("driver.count", 1..=64, 1);
     let place = g.word("driver.place", &["auto", "own", "unit"], "auto");
     let workers = g.number("driver.workers", 0..=256, 0);

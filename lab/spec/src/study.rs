@@ -8,7 +8,7 @@ mod read;
 use std::path::{Path, PathBuf};
 
 use barograph_model::Metric;
-use barograph_model::Refused;
+use barograph_model::Refusals;
 
 pub use read::{read, read_with};
 
@@ -281,7 +281,7 @@ impl Study {
         configuration: &Configuration,
         text: &str,
         sets: &[String],
-    ) -> Result<Plan, Refused> {
+    ) -> Result<Plan, Refusals> {
         let name = self.plan.display().to_string();
         crate::read_with(catalogue, &name, text, &self.settings_of(configuration), sets)
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::given::Given;
+use crate::settings_reader::SettingsReader;
 
 /// Trust in a target over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl TlsPlan {
     pub const KEYS: [&str; 3] = ["target.tls.verify", "target.tls.authorities", "target.tls.server_name"];
 
     /// Reads them; `None` if one is refused.
-    pub fn read(given: &mut Given) -> Option<Self> {
+    pub fn read(given: &mut SettingsReader) -> Option<Self> {
         let [verify, authorities, server_name] = TlsPlan::KEYS;
         let verify = given.flag(verify, true);
         let file = "a PEM file with the authorities to trust, as in \"ca.pem\"";

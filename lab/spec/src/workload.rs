@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use barograph_model::MeasureSpec;
 
-use crate::given::Given;
 use crate::plan::Plan;
+use crate::settings_reader::SettingsReader;
 
 /// The keys of one workload.
 pub trait WorkloadKeys: Sync {
@@ -27,7 +27,7 @@ pub trait WorkloadKeys: Sync {
 
     /// Reads its keys, each with the allowed values and its default; `None` if one is refused. It must read
     /// all of its keys: others are unknown.
-    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, given: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let _ = given;
         Some(Arc::new(NoSettings))
     }
@@ -36,7 +36,7 @@ pub trait WorkloadKeys: Sync {
 /// The settings of a workload in one plan.
 pub trait WorkloadSettings: Any + fmt::Debug + Send + Sync {
     /// Refuses conflicting keys, and keys without effect in this plan.
-    fn check(&self, plan: &Plan, given: &mut Given) {
+    fn check(&self, plan: &Plan, given: &mut SettingsReader) {
         let _ = (plan, given);
     }
 

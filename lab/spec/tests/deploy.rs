@@ -1,7 +1,7 @@
 //! Platforms, limits and links, and conflicts between them.
 
 use barograph_spec::{
-    Ability, Act, Catalogue, Plan, PlatformKind, Refused, Resize, WorkloadKeys, explain, read,
+    Ability, ActionKind, Catalogue, Plan, PlatformKind, Refusals, Resize, WorkloadKeys, explain, read,
 };
 
 /// A workload whose application has two tiers.
@@ -28,7 +28,7 @@ const PLATFORMS: [PlatformKind; 3] = [
 
 const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&Shop], platforms: &PLATFORMS };
 
-fn plan(text: &str) -> Result<Plan, Refused> {
+fn plan(text: &str) -> Result<Plan, Refusals> {
     read(CATALOGUE, "p.toml", text, &[])
 }
 
@@ -59,11 +59,11 @@ fn a_plan_as_resolved_reads_back_to_itself() {
         acts,
         ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop", "scale"]
     );
-    assert_eq!(first.actions[9].act, Act::Scale(3));
-    let resized: Vec<Act> = first.actions[5..8].iter().map(|action| action.act.clone()).collect();
-    let resize = |cpus, memory_mib| Act::Resize(Resize { cpus, memory_mib });
+    assert_eq!(first.actions[9].act, ActionKind::Scale(3));
+    let resized: Vec<ActionKind> = first.actions[5..8].iter().map(|action| action.act.clone()).collect();
+    let resize = |cpus, memory_mib| ActionKind::Resize(Resize { cpus, memory_mib });
     assert_eq!(resized, [resize(None, Some(64)), resize(None, Some(0)), resize(Some(0.5), Some(32))]);
-    assert!(matches!(first.actions[0].act, Act::Delay(d) if d.as_secs_f64() == 0.0125));
+    assert!(matches!(first.actions[0].act, ActionKind::Delay(d) if d.as_secs_f64() == 0.0125));
 }
 
 #[test]

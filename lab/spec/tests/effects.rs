@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_spec::{
-    Ability, Catalogue, Given, Plan, PlatformKind, Refused, WorkloadKeys, WorkloadSettings, read,
+    Ability, Catalogue, Plan, PlatformKind, Refusals, SettingsReader, WorkloadKeys, WorkloadSettings, read,
 };
 
 /// A workload with an application of two tiers and a key of its own.
@@ -19,7 +19,7 @@ impl WorkloadKeys for Shop {
     fn tiers(&self) -> &'static [&'static str] {
         &["web", "store"]
     }
-    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, given: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         given.number("data.shelves", 1..=9, 1)?;
         Some(Arc::new(ShopPlan(given.number("deploy.tills", 1..=9, 2)?)))
     }
@@ -34,7 +34,7 @@ impl WorkloadKeys for Script {
     fn name(&self) -> &'static str {
         "script"
     }
-    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, given: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         given.optional_word("script", "a file")?;
         Some(Arc::new(ShopPlan(0)))
     }
@@ -47,7 +47,7 @@ const PLATFORMS: [PlatformKind; 3] = [
     PlatformKind { name: "guests", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] },
 ];
 
-fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
+fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refusals> {
     let catalogue = Catalogue { workloads: &[&Shop, &Script], platforms: &PLATFORMS };
     read(catalogue, "p.toml", text, &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
 }

@@ -1,6 +1,6 @@
 //! Studies, valid and invalid.
 
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Metric};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureSpec, Metric};
 use barograph_spec::study::{Divisor, Study, read, read_with};
 use barograph_spec::{Catalogue, Refusal, Setting, WorkloadKeys};
 
@@ -41,13 +41,15 @@ fn refused(text: &str) -> Vec<Refusal> {
 /// The keys of a workload that has measures of its own.
 struct Cache;
 
-const fn of_cache(id: &'static str, title: &'static str, better: Better) -> MeasureSpec {
+const fn of_cache(id: &'static str, title: &'static str, better: BetterWhen) -> MeasureSpec {
     let formula = Formula::percent(Amount::Counter(CounterId(0)), Amount::Counter(CounterId(1)));
     MeasureSpec { id, title, unit: "%", better, formula }
 }
 
-static OF_CACHE: [MeasureSpec; 2] =
-    [of_cache("hit_share", "hit share", Better::Higher), of_cache("age", "age of entries", Better::Neither)];
+static OF_CACHE: [MeasureSpec; 2] = [
+    of_cache("hit_share", "hit share", BetterWhen::Higher),
+    of_cache("age", "age of entries", BetterWhen::Neither),
+];
 
 impl WorkloadKeys for Cache {
     fn name(&self) -> &'static str {

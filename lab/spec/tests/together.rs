@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use barograph_model::{LoadUnit, Strategy};
-use barograph_spec::{Catalogue, Given, Plan, Refused, WorkloadKeys, WorkloadSettings, explain, read};
+use barograph_spec::{
+    Catalogue, Plan, Refusals, SettingsReader, WorkloadKeys, WorkloadSettings, explain, read,
+};
 
 /// A workload with an application and a key of its own.
 struct Shop;
@@ -18,7 +20,7 @@ impl WorkloadKeys for Shop {
     fn tiers(&self) -> &'static [&'static str] {
         &["web"]
     }
-    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, given: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         Some(Arc::new(ShopPlan(given.number("deploy.tills", 1..=9, 2)?)))
     }
 }
@@ -34,7 +36,7 @@ impl WorkloadKeys for Script {
     }
 }
 
-fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
+fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refusals> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     read(Catalogue::of(&[&Shop, &Script]), "p.toml", text, &sets)
 }

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 /// A closed system: demands of its operations and think time of its users.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Closed {
+pub struct ClosedSystem {
     /// Demand of an operation on all resources together.
     total: f64,
     /// Demand on the resource with the largest demand.
@@ -38,7 +38,7 @@ pub struct Bounds {
     pub response: Range,
 }
 
-impl Closed {
+impl ClosedSystem {
     /// `demands` are the times that an operation needs of each resource, all its visits together; `think` is
     /// the time between an answer and the next operation. `None` if all demands are zero, or a time is
     /// negative or not finite.
@@ -49,7 +49,7 @@ impl Closed {
         let sensible = demands.iter().all(makes_sense) && makes_sense(&think) && !needed.is_empty();
         let total: f64 = needed.iter().sum();
         let (largest, mean) = (needed.iter().copied().fold(0.0, f64::max), total / needed.len() as f64);
-        sensible.then_some(Closed { total, largest, mean, think })
+        sensible.then_some(ClosedSystem { total, largest, mean, think })
     }
 
     /// The throughput that no number of users exceeds: `1 / Dmax`, at which the resource with the largest
@@ -89,7 +89,7 @@ impl Closed {
     #[must_use]
     pub fn balanced(&self, users: NonZeroU32) -> Bounds {
         let n = f64::from(users.get());
-        let Closed { total, largest, mean, think } = *self;
+        let ClosedSystem { total, largest, mean, think } = *self;
         let least = n / (total + think + (n - 1.0) * largest / (1.0 + think / (n * total)));
         let most = n / (total + think + (n - 1.0) * mean / (1.0 + think / total));
         self.of(n, Range { least, most: self.saturation().min(most) })
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let of = |think| Closed::new(&[5.0, 4.0, 3.0], think).unwrap();
+        let of = |think| ClosedSystem::new(&[5.0, 4.0, 3.0], think).unwrap();
         let (batch, terminals) = (of(0.0), of(15.0));
         assert_eq!((batch.saturation(), terminals.saturation()), (0.2, 0.2));
         assert_eq!((batch.knee(), terminals.knee()), (2.4, 5.4));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn evenly_spread_work_leaves_nothing_open() {
-        let closed = Closed::new(&[2.0, 2.0, 2.0, 0.0], 0.0).unwrap();
+        let closed = ClosedSystem::new(&[2.0, 2.0, 2.0, 0.0], 0.0).unwrap();
         for n in [1, 2, 10, 500] {
             // N / (D + (N - 1) D / K); a demand of zero changes nothing.
             let known = f64::from(n) / (6.0 + f64::from(n - 1) * 2.0);
@@ -204,7 +204,7 @@ mod tests {
             (&[1.0], f64::NAN),
         ];
         for (demands, think) in cases {
-            assert_eq!(Closed::new(demands, think), None, "{demands:?} {think}");
+            assert_eq!(ClosedSystem::new(demands, think), None, "{demands:?} {think}");
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
             think in prop_oneof![Just(0.0), 0.0f64..1.0, 0.0f64..30.0],
             n in 1u32..120,
         ) {
-            let closed = Closed::new(&demands, think).unwrap();
+            let closed = ClosedSystem::new(&demands, think).unwrap();
             let throughput = exact(&demands, think, n);
             let response = f64::from(n) / throughput - think;
             let (asymptotic, balanced) = (closed.asymptotic(users(n)), closed.balanced(users(n)));
@@ -232,7 +232,7 @@ mod tests {
         /// The asymptotes meet at the knee: below it users set the upper bound, above it the resource does.
         #[test]
         fn the_knee_parts_users_from_resources(demands in vec(0.001f64..1.0, 1..6), think in 0.0f64..30.0) {
-            let closed = Closed::new(&demands, think).unwrap();
+            let closed = ClosedSystem::new(&demands, think).unwrap();
             let (below, above) = (closed.knee().floor() as u32, closed.knee().ceil() as u32 + 1);
             prop_assert!(close(closed.asymptotic(users(above)).throughput.most, closed.saturation()));
             let alone = f64::from(below) / (think + demands.iter().sum::<f64>());
@@ -243,7 +243,7 @@ mod tests {
         fn several_servers_are_no_faster_than_a_fast_one(
             servers in 1u32..9, demand in 0.01f64..2.0, think in 0.1f64..10.0, n in 1u32..100,
         ) {
-            let closed = Closed::new(&[demand / f64::from(servers)], think).unwrap();
+            let closed = ClosedSystem::new(&[demand / f64::from(servers)], think).unwrap();
             let found = of_several_servers(servers, demand, think, n);
             prop_assert!(found <= closed.asymptotic(users(n)).throughput.most * (1.0 + 1e-9));
         }

@@ -8,14 +8,14 @@
 //! Four findings: better, worse, equivalent within a margin stated before, and undecided. "No significant
 //! difference" is not among them: it does not say whether there is one.
 
-mod believed;
 mod bootstrap;
 mod bounded;
+mod interval_estimate;
 
-pub use believed::{Believed, compare_believed};
 pub(crate) use bootstrap::summary;
-pub use bootstrap::{Resampled, resample, resampled_interval};
+pub use bootstrap::{BootstrapInterval, resample, resampled_interval};
 pub use bounded::weaken;
+pub use interval_estimate::{IntervalEstimate, compare_believed};
 
 use crate::normal;
 use crate::rank::{self, Confidence};

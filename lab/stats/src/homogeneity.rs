@@ -14,7 +14,7 @@ const CERTAIN: f64 = 3.29;
 
 /// Difference between the slices.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Unlike {
+pub struct SliceDifference {
     /// The slice that differs most from the others, by its number.
     pub slice: usize,
     /// Part of it that would have to be of another kind to match the others, 0 to 1 (total variation).
@@ -29,7 +29,7 @@ pub struct Unlike {
     pub deviations: f64,
 }
 
-impl Unlike {
+impl SliceDifference {
     /// Whether it exceeds chance.
     #[must_use]
     pub fn certain(&self) -> bool {
@@ -40,7 +40,7 @@ impl Unlike {
 /// Compares slices. `blocks` are counts by kind, in order of time; each slice has `per_slice` of them. `None`
 /// if there are fewer than two slices of two blocks, or fewer than two kinds frequent enough to be compared.
 #[must_use]
-pub fn unlike(blocks: &[Vec<u64>], per_slice: usize) -> Option<Unlike> {
+pub fn unlike(blocks: &[Vec<u64>], per_slice: usize) -> Option<SliceDifference> {
     if per_slice < 2 || blocks.len() < 2 * per_slice {
         return None;
     }
@@ -56,15 +56,15 @@ pub fn unlike(blocks: &[Vec<u64>], per_slice: usize) -> Option<Unlike> {
     // Less dispersion than by chance counts as chance.
     let dispersion = (within / freedom_within * resemblance(&blocks, &slices)).max(1.0);
     let deviations = deviations(between / freedom / dispersion, freedom, freedom_within);
-    Some(Unlike { deviations, ..largest(&slices, &all, &names) })
+    Some(SliceDifference { deviations, ..largest(&slices, &all, &names) })
 }
 
 /// Numbers of kinds, and their counts by block.
-type Pooled = (Vec<Option<usize>>, Vec<Vec<u64>>);
+type PooledCounts = (Vec<Option<usize>>, Vec<Vec<u64>>);
 
 /// Pools rare kinds in one last kind, unless it is too rare itself. The numbers identify the kinds; `None` is
 /// the pool. `None` if fewer than two kinds are left.
-fn pooled(blocks: &[Vec<u64>]) -> Option<Pooled> {
+fn pooled(blocks: &[Vec<u64>]) -> Option<PooledCounts> {
     let all = sum(blocks);
     let (often, rare): (Vec<usize>, Vec<usize>) =
         (0..all.len()).partition(|kind| all[*kind] >= FEWEST_OF_A_KIND);
@@ -143,9 +143,15 @@ fn deviations(f: f64, first: f64, second: f64) -> f64 {
     ((1.0 - b) * root - (1.0 - a)) / (b * root * root + a).sqrt()
 }
 
-fn largest(slices: &[Vec<u64>], all: &[u64], names: &[Option<usize>]) -> Unlike {
-    let mut worst =
-        Unlike { slice: 0, distance: 0.0, kind: None, share: 0.0, share_of_others: 0.0, deviations: 0.0 };
+fn largest(slices: &[Vec<u64>], all: &[u64], names: &[Option<usize>]) -> SliceDifference {
+    let mut worst = SliceDifference {
+        slice: 0,
+        distance: 0.0,
+        kind: None,
+        share: 0.0,
+        share_of_others: 0.0,
+        deviations: 0.0,
+    };
     for (number, slice) in slices.iter().enumerate() {
         let others: Vec<u64> = all.iter().zip(slice).map(|(all, here)| all - here).collect();
         let (size, rest) = (total(slice), total(&others));
@@ -159,7 +165,14 @@ fn largest(slices: &[Vec<u64>], all: &[u64], names: &[Option<usize>]) -> Unlike 
             let apart = |kind: &usize| (shares[*kind].0 - shares[*kind].1).abs();
             let kind = (0..shares.len()).max_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(0);
             let (share, share_of_others) = shares[kind];
-            worst = Unlike { slice: number, distance, kind: names[kind], share, share_of_others, ..worst };
+            worst = SliceDifference {
+                slice: number,
+                distance,
+                kind: names[kind],
+                share,
+                share_of_others,
+                ..worst
+            };
         }
     }
     worst

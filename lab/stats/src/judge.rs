@@ -15,12 +15,12 @@ mod rules;
 mod slices;
 
 use barograph_model::{
-    Behaviours, Bound, MeasureSpec, Nanos, Offered, OpId, OpSpec, OpVerdict, OpenLoop, Outcome, Profile,
+    Behaviours, Bound, MeasureSpec, Nanos, OfferedLoad, OpId, OpSpec, OpVerdict, OpenLoop, Outcome, Profile,
     RuleVerdict, Share, Subject, WindowVerdict,
 };
 
-use self::rules::Judged;
-use crate::Part;
+use self::rules::JudgedWindow;
+use crate::IntervalSummary;
 use crate::interval::{Histogram, Interval};
 use crate::measure::measured;
 
@@ -30,7 +30,7 @@ pub struct WindowInput<'a> {
     /// The whole window as one interval.
     pub joined: &'a Interval,
     /// The intervals (seconds) of the window, in order.
-    pub parts: &'a [Part],
+    pub parts: &'a [IntervalSummary],
     /// The rules.
     pub profile: &'a Profile,
     /// The operations, by operation index.
@@ -38,7 +38,7 @@ pub struct WindowInput<'a> {
     /// Measures of the workload.
     pub measures: &'a [MeasureSpec],
     /// The requested load.
-    pub offered: Offered,
+    pub offered: OfferedLoad,
     /// Number of operations after which the load ends; `None` for a window of a continuing load. A load that
     /// ends has no steady state, and the window is all of its length.
     pub operations: Option<u64>,
@@ -88,7 +88,7 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
     assert_eq!(input.joined.ops.len(), input.ops.len(), "one workload, one number of operations");
     let joined = input.joined;
     let measures = measured(input.measures, joined);
-    let judged = Judged::new(input, &measures);
+    let judged = JudgedWindow::new(input, &measures);
     let rules = judged.verdicts();
     let op = |op: usize| op_verdict(input, &judged, &rules, OpId(op as u8));
     let ops: Vec<OpVerdict> = (0..input.ops.len()).map(op).collect();
@@ -114,7 +114,12 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
     }
 }
 
-fn op_verdict(input: &WindowInput<'_>, judged: &Judged<'_>, rules: &[RuleVerdict], op: OpId) -> OpVerdict {
+fn op_verdict(
+    input: &WindowInput<'_>,
+    judged: &JudgedWindow<'_>,
+    rules: &[RuleVerdict],
+    op: OpId,
+) -> OpVerdict {
     let (profile, stats) = (input.profile, &input.joined.ops[op.index()]);
     let (count, failed) = (stats.count(), stats.failed());
     let limit = profile.response_limit(op);
@@ -123,7 +128,7 @@ fn op_verdict(input: &WindowInput<'_>, judged: &Judged<'_>, rules: &[RuleVerdict
         Some(Bound::Within { value, tolerance }) => (value, tolerance.get()),
         Some(Bound::AtMost(_) | Bound::AtLeast(_)) | None => (0.0, 0.0),
     };
-    let mut kept = Kept::new(!judged.is_absent(op) || !judged.judges(op));
+    let mut kept = RuleResults::new(!judged.is_absent(op) || !judged.judges(op));
     rules.iter().filter(|rule| rule.subject.op() == Some(op)).for_each(|rule| kept.add(rule));
     OpVerdict {
         op: input.ops[op.index()].name.to_owned(),
@@ -161,7 +166,7 @@ fn op_verdict(input: &WindowInput<'_>, judged: &Judged<'_>, rules: &[RuleVerdict
 
 /// Whether the rules of an operation hold: the first of response time, of the mix and of failures, and all
 /// further ones.
-struct Kept {
+struct RuleResults {
     time: bool,
     mix: bool,
     failures: bool,
@@ -169,9 +174,9 @@ struct Kept {
     seen: [bool; 3],
 }
 
-impl Kept {
+impl RuleResults {
     fn new(all: bool) -> Self {
-        Kept { time: all, mix: all, failures: all, further: true, seen: [false; 3] }
+        RuleResults { time: all, mix: all, failures: all, further: true, seen: [false; 3] }
     }
 
     fn add(&mut self, rule: &RuleVerdict) {

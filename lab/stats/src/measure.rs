@@ -1,20 +1,20 @@
 //! Values of a workload's measures in a window.
 
-use barograph_model::{Amount, Formula, MeasureSpec, Measured, OpId, Outcome, Per};
+use barograph_model::{Amount, Formula, MeasureDivisor, MeasureSpec, MeasureValue, OpId, Outcome};
 
 use crate::interval::{Interval, OpStats};
 
 /// The measures of a window, each with its value.
 #[must_use]
-pub(crate) fn measured(measures: &[MeasureSpec], window: &Interval) -> Vec<Measured> {
-    measures.iter().map(|spec| Measured { spec: *spec, value: value(&spec.formula, window) }).collect()
+pub(crate) fn measured(measures: &[MeasureSpec], window: &Interval) -> Vec<MeasureValue> {
+    measures.iter().map(|spec| MeasureValue { spec: *spec, value: value(&spec.formula, window) }).collect()
 }
 
 /// Value of a formula; `None` if it would divide by zero.
 fn value(formula: &Formula, window: &Interval) -> Option<f64> {
     let per = match formula.per {
-        Per::Second => window.seconds(),
-        Per::Amount(amount) => of(amount, window) as f64,
+        MeasureDivisor::Second => window.seconds(),
+        MeasureDivisor::Amount(amount) => of(amount, window) as f64,
     };
     (per > 0.0).then(|| of(formula.amount, window) as f64 / per * formula.factor)
 }

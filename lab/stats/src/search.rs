@@ -11,18 +11,20 @@ mod bisect;
 mod findmax;
 mod posterior;
 mod prior;
+mod progress;
 mod rounded;
-mod so_far;
 mod staircase;
 
 use barograph_model::{SearchBounds, SearchMethod, TrialResult};
 
-pub use answer::{Above, Answer, BoundedBy, Confirmation, CrossCheck, Estimate, OPEN, PassPoint, Repeats};
+pub use answer::{
+    Answer, BoundedBy, Confirmation, CrossCheck, Estimate, EvidenceAbove, OPEN, PassPoint, Repeats,
+};
 use bisect::Bisect;
 use findmax::FindMax;
 use posterior::Posterior;
 pub use prior::Prior;
-pub use so_far::{EdgeSoFar, SoFar};
+pub use progress::{EdgeProgress, SearchProgress};
 use staircase::Staircase;
 
 /// End of the first ramp.
@@ -63,7 +65,7 @@ pub enum Step {
 
 /// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observed {
+pub struct TrialObservation {
     /// Pass, fail, or invalid.
     pub result: TrialResult,
     /// Logarithm of the judged quantile over its limit, of the operation nearest to its limit: below zero within it.
@@ -76,9 +78,9 @@ pub struct Observed {
     pub cpu: Option<f64>,
 }
 
-impl From<TrialResult> for Observed {
+impl From<TrialResult> for TrialObservation {
     fn from(result: TrialResult) -> Self {
-        Observed { result, margin: None, in_time: None, throughput: None, cpu: None }
+        TrialObservation { result, margin: None, in_time: None, throughput: None, cpu: None }
     }
 }
 
@@ -91,12 +93,12 @@ pub struct Trial {
     pub purpose: Purpose,
     /// The result.
     pub result: TrialResult,
-    /// Distance from the limit, as in [`Observed::margin`].
+    /// Distance from the limit, as in [`TrialObservation::margin`].
     pub margin: Option<f64>,
 }
 
 impl Trial {
-    fn new(level: u32, purpose: Purpose, observed: &Observed) -> Self {
+    fn new(level: u32, purpose: Purpose, observed: &TrialObservation) -> Self {
         Trial { level, purpose, result: observed.result, margin: observed.margin }
     }
 }
@@ -109,7 +111,7 @@ trait Method {
     /// The next step; constant until a result is reported.
     fn next(&self) -> Step;
     /// Takes the result of a trial at `level`.
-    fn tell(&mut self, level: u32, observed: &Observed);
+    fn tell(&mut self, level: u32, observed: &TrialObservation);
     /// The trials so far, in order.
     fn trials(&self) -> &[Trial];
     /// The answer so far, without a curve.
@@ -122,10 +124,10 @@ trait Method {
 
 /// A search: follow [`Search::next`], make the trial, report it with [`Search::tell`], until it is done.
 #[derive(Clone, Debug)]
-pub struct Search(Looking);
+pub struct Search(MethodState);
 
 #[derive(Clone, Debug)]
-enum Looking {
+enum MethodState {
     Posterior(Box<Posterior>),
     Bisect(Bisect),
     FindMax(FindMax),
@@ -142,10 +144,12 @@ impl Search {
         let min = bounds.min.max(1);
         let bounds = SearchBounds { min, max: bounds.max.max(min), ..bounds };
         Search(match bounds.method {
-            SearchMethod::Posterior => Looking::Posterior(Box::new(Posterior::new(bounds, Prior::default()))),
-            SearchMethod::Bisect => Looking::Bisect(Bisect::new(bounds)),
-            SearchMethod::FindMax { step } => Looking::FindMax(FindMax::new(bounds, step)),
-            SearchMethod::Staircase(stair) => Looking::Staircase(Staircase::new(bounds, stair)),
+            SearchMethod::Posterior => {
+                MethodState::Posterior(Box::new(Posterior::new(bounds, Prior::default())))
+            }
+            SearchMethod::Bisect => MethodState::Bisect(Bisect::new(bounds)),
+            SearchMethod::FindMax { step } => MethodState::FindMax(FindMax::new(bounds, step)),
+            SearchMethod::Staircase(stair) => MethodState::Staircase(Staircase::new(bounds, stair)),
         })
     }
 
@@ -153,24 +157,24 @@ impl Search {
     /// one.
     #[must_use]
     pub fn believing(bounds: SearchBounds, prior: Prior) -> Self {
-        Search(Looking::Posterior(Box::new(Posterior::new(bounds, prior))))
+        Search(MethodState::Posterior(Box::new(Posterior::new(bounds, prior))))
     }
 
     fn method(&self) -> &dyn Method {
         match &self.0 {
-            Looking::Posterior(method) => method.as_ref(),
-            Looking::Bisect(method) => method,
-            Looking::FindMax(method) => method,
-            Looking::Staircase(method) => method,
+            MethodState::Posterior(method) => method.as_ref(),
+            MethodState::Bisect(method) => method,
+            MethodState::FindMax(method) => method,
+            MethodState::Staircase(method) => method,
         }
     }
 
     fn method_mut(&mut self) -> &mut dyn Method {
         match &mut self.0 {
-            Looking::Posterior(method) => method.as_mut(),
-            Looking::Bisect(method) => method,
-            Looking::FindMax(method) => method,
-            Looking::Staircase(method) => method,
+            MethodState::Posterior(method) => method.as_mut(),
+            MethodState::Bisect(method) => method,
+            MethodState::FindMax(method) => method,
+            MethodState::Staircase(method) => method,
         }
     }
 
@@ -189,7 +193,7 @@ impl Search {
     }
 
     /// Takes the result of a trial at `level`; normally the one requested by [`Search::next`].
-    pub fn tell(&mut self, level: u32, observed: impl Into<Observed>) {
+    pub fn tell(&mut self, level: u32, observed: impl Into<TrialObservation>) {
         self.method_mut().tell(level, &observed.into());
     }
 

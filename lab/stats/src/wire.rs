@@ -24,7 +24,7 @@ const LENGTH: std::ops::Range<usize> = 4..8;
 /// Bytes that are not a valid interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
-pub struct Damaged {
+pub struct DecodeError {
     /// The fault.
     pub what: &'static str,
     /// Its position, counted from the first byte of the interval.
@@ -57,10 +57,10 @@ impl Interval {
     ///
     /// # Errors
     /// If the bytes are anything else.
-    pub fn read_from(bytes: &[u8], ops: usize) -> Result<Interval, Damaged> {
+    pub fn read_from(bytes: &[u8], ops: usize) -> Result<Interval, DecodeError> {
         let mut reader = Reader { bytes, at: 0 };
         if reader.take(1)? != [FORM] {
-            return Err(Damaged { what: "another form of interval", at: 0 });
+            return Err(DecodeError { what: "another form of interval", at: 0 });
         }
         let (from, to) = (Nanos(reader.whole()?), Nanos(reader.whole()?));
         let [starts, late, dropped, skipped] = reader.wholes()?;
@@ -128,11 +128,11 @@ struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    fn damaged(&self, what: &'static str) -> Damaged {
-        Damaged { what, at: self.at }
+    fn damaged(&self, what: &'static str) -> DecodeError {
+        DecodeError { what, at: self.at }
     }
 
-    fn take(&mut self, length: usize) -> Result<&'b [u8], Damaged> {
+    fn take(&mut self, length: usize) -> Result<&'b [u8], DecodeError> {
         let end = self.at.checked_add(length);
         let taken = end.and_then(|end| self.bytes.get(self.at..end));
         let taken = taken.ok_or_else(|| self.damaged("bytes that end early"))?;
@@ -140,17 +140,17 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    fn eight(&mut self) -> Result<[u8; 8], Damaged> {
+    fn eight(&mut self) -> Result<[u8; 8], DecodeError> {
         let mut eight = [0; 8];
         eight.copy_from_slice(self.take(8)?);
         Ok(eight)
     }
 
-    fn whole(&mut self) -> Result<u64, Damaged> {
+    fn whole(&mut self) -> Result<u64, DecodeError> {
         Ok(u64::from_le_bytes(self.eight()?))
     }
 
-    fn wholes<const N: usize>(&mut self) -> Result<[u64; N], Damaged> {
+    fn wholes<const N: usize>(&mut self) -> Result<[u64; N], DecodeError> {
         let mut all = [0; N];
         for number in &mut all {
             *number = self.whole()?;
@@ -159,7 +159,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads seconds that are finite and not negative.
-    fn fraction(&mut self) -> Result<f64, Damaged> {
+    fn fraction(&mut self) -> Result<f64, DecodeError> {
         match self.difference()? {
             number if number >= 0.0 => Ok(number),
             _ => Err(self.damaged("a sum of seconds that is none")),
@@ -167,12 +167,12 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads seconds of either sign.
-    fn difference(&mut self) -> Result<f64, Damaged> {
+    fn difference(&mut self) -> Result<f64, DecodeError> {
         let number = f64::from_le_bytes(self.eight()?);
         number.is_finite().then_some(number).ok_or_else(|| self.damaged("a sum of seconds that is none"))
     }
 
-    fn op(&mut self) -> Result<OpStats, Damaged> {
+    fn op(&mut self) -> Result<OpStats, DecodeError> {
         let outcomes: [u64; Outcome::ALL.len()] = self.wholes()?;
         let [over_limit, good_in_time, requests] = self.wholes()?;
         let over_further = self.wholes()?;
@@ -193,21 +193,21 @@ impl<'b> Reader<'b> {
         })
     }
 
-    fn histogram(&mut self) -> Result<Histogram, Damaged> {
+    fn histogram(&mut self) -> Result<Histogram, DecodeError> {
         let begins = self.at;
         let (head, expected) = (self.take(HEAD)?, &shape().head);
         // Other bounds could request any amount of memory.
         if head[..LENGTH.start] != expected[..LENGTH.start] || head[LENGTH.end..] != expected[LENGTH.end..] {
-            return Err(Damaged { what: "a histogram of another kind", at: begins });
+            return Err(DecodeError { what: "a histogram of another kind", at: begins });
         }
         let length = u32::from_be_bytes([head[4], head[5], head[6], head[7]]) as usize;
         let counts_at = self.at;
         let counts = self.take(length)?;
-        are_counts(counts).map_err(|what| Damaged { what, at: counts_at })?;
+        are_counts(counts).map_err(|what| DecodeError { what, at: counts_at })?;
         let whole = &self.bytes[begins..self.at];
         Deserializer::new()
             .deserialize(&mut &*whole)
-            .map_err(|_| Damaged { what: "counts that are no histogram", at: counts_at })
+            .map_err(|_| DecodeError { what: "counts that are no histogram", at: counts_at })
     }
 }
 

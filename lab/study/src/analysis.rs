@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use barograph_model::Metric;
-use barograph_record::{KeptFinding, KeptMetric, KeptRow, RunEnded};
+use barograph_record::{FindingRecord, MetricRecord, RowRecord, RunEnded};
 use barograph_spec::study::{MetricPlan, Study};
 use barograph_stats::compare::{
     Comparison, Direction, Pair, SIGNIFICANCE, compare, judge, noise_floor, weaken,
@@ -58,7 +58,7 @@ impl Sides {
     }
 
     /// Every configuration compared with its baseline.
-    pub(crate) fn compared(&self, runs: &[RunEnded], metric: &Compare) -> Vec<(usize, Comparison)> {
+    pub(crate) fn compared(&self, runs: &[RunEnded], metric: &MetricStatistics) -> Vec<(usize, Comparison)> {
         let compared = |place: usize| {
             let pairs = pairs(runs, self.baseline_of(place), &self.names[place], &metric.label);
             (place, compare(&pairs, metric.direction(), metric.margin))
@@ -66,7 +66,7 @@ impl Sides {
         self.candidates().map(compared).collect()
     }
 
-    fn floor(&self, runs: &[RunEnded], metric: &Compare) -> Option<f64> {
+    fn floor(&self, runs: &[RunEnded], metric: &MetricStatistics) -> Option<f64> {
         let control = (0..self.names.len()).find(|place| self.is_control(*place))?;
         let floor = noise_floor(&pairs(runs, self.baseline_of(control), CONTROL, &metric.label));
         floor.is_finite().then_some(floor)
@@ -74,7 +74,7 @@ impl Sides {
 }
 
 /// A metric, as far as needed for statistics.
-pub(crate) struct Compare {
+pub(crate) struct MetricStatistics {
     /// Key of its figures.
     pub(crate) label: String,
     /// Its name for people.
@@ -87,9 +87,9 @@ pub(crate) struct Compare {
     pub(crate) is_capacity: bool,
 }
 
-impl Compare {
+impl MetricStatistics {
     pub(crate) fn of(plan: &MetricPlan) -> Self {
-        Compare {
+        MetricStatistics {
             label: plan.label.clone(),
             name: plan.called(),
             unit: plan.unit(),
@@ -106,20 +106,20 @@ impl Compare {
 
 /// All metrics, judged as one family; the control is a family of its own, since it claims that nothing
 /// differs.
-pub(crate) fn metrics(sides: &Sides, metrics: &[Compare], runs: &[RunEnded]) -> Vec<KeptMetric> {
+pub(crate) fn metrics(sides: &Sides, metrics: &[MetricStatistics], runs: &[RunEnded]) -> Vec<MetricRecord> {
     let floors: Vec<Option<f64>> = metrics.iter().map(|metric| sides.floor(runs, metric)).collect();
     let judged = judged(sides, (metrics, &floors), runs);
-    let row = |(at, metric): (usize, &Compare), (place, name): (usize, &String)| {
+    let row = |(at, metric): (usize, &MetricStatistics), (place, name): (usize, &String)| {
         let comparison = judged.iter().find(|(key, _)| *key == (at, place)).map(|(_, c)| c);
         let figures: Vec<f64> = of(runs, name, &metric.label).into_values().collect();
         let row =
-            KeptRow { control: sides.is_control(place), ..row(name, sides.baseline_of(place), &figures) };
+            RowRecord { control: sides.is_control(place), ..row(name, sides.baseline_of(place), &figures) };
         let Some(comparison) = comparison else { return row };
         let ratios = ratios(&pairs(runs, sides.baseline_of(place), name, &metric.label));
-        KeptRow { ratios, ..row.with(comparison) }
+        RowRecord { ratios, ..row.with(comparison) }
     };
     let all = metrics.iter().enumerate();
-    all.map(|(at, metric)| KeptMetric {
+    all.map(|(at, metric)| MetricRecord {
         label: metric.label.clone(),
         name: metric.name.clone(),
         unit: metric.unit.clone(),
@@ -135,7 +135,7 @@ pub(crate) fn metrics(sides: &Sides, metrics: &[Compare], runs: &[RunEnded]) -> 
 /// The findings, by the indices of metric and configuration.
 fn judged(
     sides: &Sides,
-    (metrics, floors): (&[Compare], &[Option<f64>]),
+    (metrics, floors): (&[MetricStatistics], &[Option<f64>]),
     runs: &[RunEnded],
 ) -> Vec<((usize, usize), Comparison)> {
     let (mut family, mut control) = (Vec::new(), Vec::new());
@@ -166,8 +166,8 @@ fn ratios(pairs: &[Pair]) -> Vec<f64> {
 }
 
 /// A row without a comparison.
-fn row(name: &str, baseline: &str, figures: &[f64]) -> KeptRow {
-    KeptRow {
+fn row(name: &str, baseline: &str, figures: &[f64]) -> RowRecord {
+    RowRecord {
         configuration: name.to_owned(),
         baseline: baseline.to_owned(),
         runs: figures.len() as u32,
@@ -183,8 +183,8 @@ fn row(name: &str, baseline: &str, figures: &[f64]) -> KeptRow {
         high_90: 1.0,
         p: f64::NAN,
         p_holm: f64::NAN,
-        finding: KeptFinding::Baseline,
-        ..KeptRow::default()
+        finding: FindingRecord::Baseline,
+        ..RowRecord::default()
     }
 }
 

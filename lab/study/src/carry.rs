@@ -7,11 +7,11 @@ use barograph_spec::study::Study;
 use barograph_stats::compare::NARROW_LOOKS;
 
 use crate::conclude::widest;
-use crate::{Next, Progress, places};
+use crate::{NextRun, Progress, places};
 
 /// A requested run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Slot {
     /// Number of the block, from 1.
     pub block: u32,
     /// Index of the configuration in the study; for the control, that of its own configuration.
@@ -26,7 +26,7 @@ pub struct Wanted {
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Made {
+pub enum RunEnd {
     /// It ended, with success or not.
     Ended(Box<RunEnded>),
     /// The study was stopped; a run in progress counts as not made.
@@ -43,7 +43,7 @@ pub trait Runner {
     fn name(&mut self) -> String;
 
     /// Makes a run. `left` are the remaining runs, including this one.
-    fn run(&mut self, wanted: &Wanted, started: RunStarted, left: &Progress) -> Result<Made, Self::Error>;
+    fn run(&mut self, wanted: &Slot, started: RunStarted, left: &Progress) -> Result<RunEnd, Self::Error>;
 }
 
 /// Executes a study to its end, or until it is stopped; returns which.
@@ -55,27 +55,27 @@ pub fn carry_out<R: Runner>(
 ) -> Result<bool, R::Error> {
     loop {
         let next = match progress.next() {
-            Next::Width { blocks } if !narrow_enough(study, progress) => progress.further(blocks),
+            NextRun::Width { blocks } if !narrow_enough(study, progress) => progress.further(blocks),
             next => next,
         };
-        let Next::Run { block, place, attempt, warm_up } = next else {
+        let NextRun::Run { block, place, attempt, warm_up } = next else {
             entries.json(&StudyEntry::Finished {})?;
             entries.sync()?;
             return Ok(true);
         };
         let name = places(study).swap_remove(place);
         let configuration = if place < study.configurations.len() { place } else { study.controlled() };
-        let wanted = Wanted { block, configuration, name, attempt, warm_up };
+        let wanted = Slot { block, configuration, name, attempt, warm_up };
         let run = runner.name();
         let started = RunStarted { block, configuration: wanted.name.clone(), attempt, run, warm_up };
         entries.json(&StudyEntry::RunStarted(started.clone()))?;
         match runner.run(&wanted, started, progress)? {
-            Made::Ended(ended) => {
+            RunEnd::Ended(ended) => {
                 entries.json(&StudyEntry::RunEnded(ended.clone()))?;
                 entries.sync()?;
                 progress.add(*ended);
             }
-            Made::Stopped(ended) => {
+            RunEnd::Stopped(ended) => {
                 if let Some(ended) = ended {
                     entries.json(&StudyEntry::RunEnded(ended))?;
                 }

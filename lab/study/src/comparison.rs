@@ -7,15 +7,15 @@ mod searches;
 mod within;
 
 use barograph_model::{Metric, words};
-use barograph_record::{Compared, Figure, Run, RunEnded, RunStarted};
-use barograph_stats::compare::{Believed, Direction, Finding};
+use barograph_record::{ComparisonRecord, Figure, Run, RunEnded, RunStarted};
+use barograph_stats::compare::{Direction, Finding, IntervalEstimate};
 
 pub use likeness::Difference;
 
-use crate::analysis::{self, Compare, Sides, breaks_rules};
+use crate::analysis::{self, MetricStatistics, Sides, breaks_rules};
 use figures::{RunFigure, failures, figures};
 use likeness::{differences, surroundings};
-use within::{Inside, within};
+use within::{RunBlocks, within};
 
 /// The two configurations.
 const SIDES: [&str; 2] = ["baseline", "candidate"];
@@ -32,7 +32,7 @@ pub struct CompareRuns {
 /// Reason why runs cannot be compared.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotComparable {
+pub enum ComparisonError {
     /// They are different experiments.
     #[error(
         "compare `{one}` with `{other}`: they differ in what was not allowed to differ\n{}\nIf that is what is \
@@ -84,9 +84,9 @@ impl CompareRuns {
     ///
     /// # Errors
     /// If the runs are different experiments, make no pairs, or none is valid.
-    pub fn compare(&self, baseline: &[Run], candidate: &[Run]) -> Result<Compared, NotComparable> {
+    pub fn compare(&self, baseline: &[Run], candidate: &[Run]) -> Result<ComparisonRecord, ComparisonError> {
         if baseline.len() != candidate.len() || baseline.is_empty() {
-            return Err(NotComparable::Numbers { baselines: baseline.len(), candidates: candidate.len() });
+            return Err(ComparisonError::Numbers { baselines: baseline.len(), candidates: candidate.len() });
         }
         self.like(baseline, candidate)?;
         let mut why = Vec::new();
@@ -98,13 +98,13 @@ impl CompareRuns {
         };
         let pairs: Vec<(&Run, &Run)> = baseline.iter().zip(candidate).filter(usable).collect();
         if pairs.is_empty() {
-            return Err(NotComparable::NothingToBelieve { why });
+            return Err(ComparisonError::NothingToBelieve { why });
         }
-        let mut compared = Compared {
+        let mut compared = ComparisonRecord {
             baseline: names(baseline),
             candidate: names(candidate),
             warnings: warnings(&pairs),
-            ..Compared::default()
+            ..ComparisonRecord::default()
         };
         compared.warnings.extend(why.into_iter().map(|why| format!("a pair is left out: {why}")));
         self.judge(&pairs, &mut compared);
@@ -121,7 +121,7 @@ impl CompareRuns {
 
     /// Checks likeness: the two of a pair may differ in the allowed keys; the runs of one side, in their
     /// seed.
-    fn like(&self, baseline: &[Run], candidate: &[Run]) -> Result<(), NotComparable> {
+    fn like(&self, baseline: &[Run], candidate: &[Run]) -> Result<(), ComparisonError> {
         let seed = vec!["seed".to_owned()];
         let mut held: Vec<(&Run, &Run, &Vec<String>)> =
             baseline.iter().zip(candidate).map(|(one, other)| (one, other, &self.allow)).collect();
@@ -133,13 +133,13 @@ impl CompareRuns {
             found.retain(|difference| !difference.is_allowed(allow));
             if !found.is_empty() {
                 let (one, other) = (one.header.id.clone(), other.header.id.clone());
-                return Err(NotComparable::Unlike { one, other, differences: found });
+                return Err(ComparisonError::Unlike { one, other, differences: found });
             }
         }
         Ok(())
     }
 
-    fn judge(&self, pairs: &[(&Run, &Run)], compared: &mut Compared) {
+    fn judge(&self, pairs: &[(&Run, &Run)], compared: &mut ComparisonRecord) {
         let all: Vec<(u64, u64)> =
             pairs.iter().flat_map(|(one, other)| [failures(one), failures(other)]).collect();
         let none_failed = all.iter().all(|(failed, _)| *failed == 0);
@@ -183,8 +183,8 @@ impl CompareRuns {
         }
     }
 
-    fn metric(&self, like: &RunFigure) -> Compare {
-        Compare {
+    fn metric(&self, like: &RunFigure) -> MetricStatistics {
+        MetricStatistics {
             label: like.label.clone(),
             name: like.name.clone(),
             unit: like.unit.clone(),
@@ -222,7 +222,7 @@ fn ended(run: &Run, (block, side): (u32, &str), figures: &[RunFigure]) -> RunEnd
 }
 
 /// The result in one sentence.
-fn sentence(compared: &Compared, margin: f64) -> String {
+fn sentence(compared: &ComparisonRecord, margin: f64) -> String {
     if compared.is_single() {
         return "Undecided: one run each. Runs differ from each other by more than what one of them shows; \
                 `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares \
@@ -251,7 +251,7 @@ fn plural(count: usize, word: &str) -> String {
 
 /// For one search per side: the posterior of each about its capacity. For several, the pairs show more than
 /// any search: the variation between starts of a target.
-fn believed(pairs: &[(&Run, &Run)]) -> Option<(Believed, Believed)> {
+fn believed(pairs: &[(&Run, &Run)]) -> Option<(IntervalEstimate, IntervalEstimate)> {
     let [(one, other)] = pairs else { return None };
     Some((one.believed_capacity()?, other.believed_capacity()?))
 }
@@ -318,8 +318,8 @@ fn warnings(pairs: &[(&Run, &Run)]) -> Vec<String> {
 }
 
 /// Compares one run per side by the scatter within them.
-fn inside(one: &Run, other: &Run, compared: &mut Compared) {
-    let insides = |run: &Run| run.each_load().iter().map(Inside::of).collect::<Vec<_>>();
+fn inside(one: &Run, other: &Run, compared: &mut ComparisonRecord) {
+    let insides = |run: &Run| run.each_load().iter().map(RunBlocks::of).collect::<Vec<_>>();
     let (insides_one, insides_other) = (insides(one), insides(other));
     let (figures_one, figures_other) = (figures(one), figures(other));
     for metric in &compared.metrics {
@@ -347,19 +347,19 @@ fn inside(one: &Run, other: &Run, compared: &mut Compared) {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{KeptFinding, KeptMetric, KeptRow};
+    use barograph_record::{FindingRecord, MetricRecord, RowRecord};
 
     use super::*;
 
     #[test]
     fn the_sentence_counts_worst_first() {
         let metric = |finding, pairs| {
-            let row = KeptRow { finding, pairs, ..KeptRow::default() };
-            KeptMetric { rows: vec![KeptRow::default(), row], ..KeptMetric::default() }
+            let row = RowRecord { finding, pairs, ..RowRecord::default() };
+            MetricRecord { rows: vec![RowRecord::default(), row], ..MetricRecord::default() }
         };
         let [worse, undecided, equivalent] =
-            [KeptFinding::Worse, KeptFinding::Undecided, KeptFinding::Equivalent];
-        let said = |metrics| sentence(&Compared { metrics, ..Compared::default() }, 0.02);
+            [FindingRecord::Worse, FindingRecord::Undecided, FindingRecord::Equivalent];
+        let said = |metrics| sentence(&ComparisonRecord { metrics, ..ComparisonRecord::default() }, 0.02);
         assert_eq!(
             said(vec![metric(equivalent, 10), metric(worse, 9), metric(undecided, 10)]),
             "The candidate: 1 worse, 1 undecided, 1 equivalent (of 3 metrics, 10 pairs; differences up to 2.00 % do not count)."

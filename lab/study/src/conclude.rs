@@ -1,10 +1,12 @@
 //! Conclusions from figures: comparisons with the baseline, the noise floor, and exclusions.
 
-use barograph_record::{CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptRun, RunEnded};
+use barograph_record::{
+    CONCLUSIONS_VERSION, Conclusions, ConfigurationRecord, ExcludedRun, RunEnded, RunRecord,
+};
 use barograph_spec::study::Study;
 use barograph_stats::rank::median;
 
-use crate::analysis::{self, Compare, Sides, breaks_rules};
+use crate::analysis::{self, MetricStatistics, Sides, breaks_rules};
 use crate::crossing::crossings;
 use crate::percentiles::percentiles;
 use crate::scaling::scalings;
@@ -30,7 +32,7 @@ pub struct About<'a> {
 pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclusions {
     let runs = progress.ended();
     let sides = Sides::of(study);
-    let metrics: Vec<Compare> = study.metrics.iter().map(Compare::of).collect();
+    let metrics: Vec<MetricStatistics> = study.metrics.iter().map(MetricStatistics::of).collect();
     let mut conclusions = Conclusions {
         v: CONCLUSIONS_VERSION,
         id: about.id.to_owned(),
@@ -71,7 +73,7 @@ pub fn believable(conclusions: &Conclusions) -> bool {
 /// unknown. Without other comparisons that of the control counts.
 pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
     let sides = Sides::of(study);
-    let compared = sides.compared(runs, &Compare::of(study.metrics.first()?));
+    let compared = sides.compared(runs, &MetricStatistics::of(study.metrics.first()?));
     let is_control = |place: usize| sides.is_control(place);
     let is_alone = compared.iter().all(|(place, _)| is_control(*place));
     let widths = compared.iter().filter(|(place, _)| is_alone || !is_control(*place));
@@ -80,7 +82,7 @@ pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
     known.then(|| widths.into_iter().fold(0.0, f64::max))
 }
 
-fn configurations(study: &Study, sides: &Sides, progress: &Progress) -> Vec<KeptConfiguration> {
+fn configurations(study: &Study, sides: &Sides, progress: &Progress) -> Vec<ConfigurationRecord> {
     let runs = progress.ended();
     let kept = |(place, name): (usize, &String)| {
         let at = if place < study.configurations.len() { place } else { study.controlled() };
@@ -88,7 +90,7 @@ fn configurations(study: &Study, sides: &Sides, progress: &Progress) -> Vec<Kept
         let of_it: Vec<&RunEnded> = runs.iter().filter(|r| r.started.configuration == *name).collect();
         let warm_ups = progress.warmed_up();
         let count = |pick: fn(&RunEnded) -> bool| of_it.iter().filter(|run| pick(run)).count() as u32;
-        KeptConfiguration {
+        ConfigurationRecord {
             levels: levels.map(|(f, level)| (f.name.clone(), f.levels[*level].name.clone())).collect(),
             baseline: sides.baseline_of(place).to_owned(),
             control: sides.is_control(place),
@@ -111,12 +113,12 @@ fn stolen(runs: &[&RunEnded]) -> Option<(f64, f64)> {
 }
 
 /// Runs whose figures are used.
-fn used(study: &Study, runs: &[RunEnded]) -> Vec<KeptRun> {
+fn used(study: &Study, runs: &[RunEnded]) -> Vec<RunRecord> {
     let bounded = |run: &RunEnded| {
         let bounds = study.metrics.iter().filter(|metric| bounds::is_bound(run, metric));
         bounds.map(|metric| metric.label.clone()).collect()
     };
-    let kept = |run: &RunEnded| KeptRun {
+    let kept = |run: &RunEnded| RunRecord {
         run: run.started.run.clone(),
         configuration: run.started.configuration.clone(),
         block: run.started.block,
@@ -127,10 +129,10 @@ fn used(study: &Study, runs: &[RunEnded]) -> Vec<KeptRun> {
     runs.iter().filter(|run| run.valid).map(kept).collect()
 }
 
-fn excluded(runs: &[RunEnded]) -> Vec<Excluded> {
+fn excluded(runs: &[RunEnded]) -> Vec<ExcludedRun> {
     let dropped = runs.iter().filter(|run| !run.valid);
     dropped
-        .map(|run| Excluded {
+        .map(|run| ExcludedRun {
             run: run.started.run.clone(),
             configuration: run.started.configuration.clone(),
             block: run.started.block,
@@ -141,7 +143,7 @@ fn excluded(runs: &[RunEnded]) -> Vec<Excluded> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{Figure, KeptFinding};
+    use barograph_record::{Figure, FindingRecord};
 
     use super::*;
     use crate::figures::made;
@@ -171,7 +173,7 @@ mod tests {
             }
         });
         let row = &said.metrics[0].rows[1];
-        assert_eq!((row.finding, row.pairs, row.ratio, row.median), (KeptFinding::Worse, 12, 0.0, 0.0));
+        assert_eq!((row.finding, row.pairs, row.ratio, row.median), (FindingRecord::Worse, 12, 0.0, 0.0));
         assert_eq!(
             said.found,
             [

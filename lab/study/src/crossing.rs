@@ -1,6 +1,6 @@
 //! Crossings: the levels of a numeric factor between which a metric passes a limit.
 
-use barograph_record::{KeptCrossing, RunEnded};
+use barograph_record::{CrossingRecord, RunEnded};
 use barograph_spec::study::{Crossing, Study};
 use barograph_stats::compare::resampled_interval;
 use barograph_stats::rank::median;
@@ -72,7 +72,7 @@ pub(crate) fn blocks_of(all: &[ByBlock]) -> Vec<u32> {
 }
 
 /// The crossings of a metric, for each combination of the other factors.
-pub(crate) fn crossings(study: &Study, runs: &[RunEnded]) -> Vec<KeptCrossing> {
+pub(crate) fn crossings(study: &Study, runs: &[RunEnded]) -> Vec<CrossingRecord> {
     let all = study.crossings.iter();
     all.flat_map(|asked| rows_of(study, asked.factor).into_iter().map(move |row| (asked, row)))
         .map(|(asked, (among, row))| crossing(study, runs, asked, among, &row))
@@ -85,7 +85,7 @@ fn crossing(
     asked: &Crossing,
     among: String,
     row: &[(f64, usize)],
-) -> KeptCrossing {
+) -> CrossingRecord {
     let metric = &study.metrics[asked.metric];
     let name = |place: usize| study.configurations[place].name.as_str();
     let figures: Vec<ByBlock> = row.iter().map(|(_, place)| of(runs, name(*place), &metric.label)).collect();
@@ -105,7 +105,7 @@ fn crossing(
     });
     let reached = f64::from(reached) / f64::from(tried);
     let interval = interval.filter(|_| reached >= LEAST_REACHED);
-    KeptCrossing {
+    CrossingRecord {
         factor: study.factors[asked.factor].name.clone(),
         among,
         metric: metric.called(),
@@ -142,7 +142,7 @@ limit = 40
 
     /// The crossing of 40 ms: 10 ms with one user, 20 with two, and with four 41 in `above` blocks and 39 in
     /// the others.
-    fn crossed(blocks: u32, above: u32) -> KeptCrossing {
+    fn crossed(blocks: u32, above: u32) -> CrossingRecord {
         let study = read("s.toml", STUDY).unwrap_or_else(|refused| panic!("{refused}"));
         let figures = |block: u32| [10.0, 20.0, if block <= above { 41.0 } else { 39.0 }];
         let mut runs = Vec::new();

@@ -1,6 +1,6 @@
 //! Check for enough blocks to find anything, before the study and with its answers.
 
-use barograph_record::{Conclusions, KeptFinding};
+use barograph_record::{Conclusions, FindingRecord};
 use barograph_spec::study::Study;
 use barograph_stats::compare::fewest_to_decide;
 
@@ -27,7 +27,7 @@ pub fn too_few_blocks(study: &Study) -> Option<String> {
 pub(crate) fn too_few_pairs(conclusions: &Conclusions) -> Option<String> {
     let rows = conclusions.metrics.iter().flat_map(|metric| &metric.rows);
     let compared: Vec<u32> = rows
-        .filter(|row| row.finding != KeptFinding::Baseline && !row.control && row.pairs > 0)
+        .filter(|row| row.finding != FindingRecord::Baseline && !row.control && row.pairs > 0)
         .map(|row| row.pairs)
         .collect();
     let least = fewest_to_decide(compared.len());

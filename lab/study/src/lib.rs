@@ -23,12 +23,12 @@ pub mod schedule;
 mod sentences;
 
 pub use barograph_record::CONTROL;
-pub use carry::{Made, Runner, Wanted, carry_out};
-pub use comparison::{CompareRuns, Difference, NotComparable};
+pub use carry::{RunEnd, Runner, Slot, carry_out};
+pub use comparison::{CompareRuns, ComparisonError, Difference};
 pub use conclude::{About, conclude};
 pub use enough::too_few_blocks;
 pub use measured::figure;
-pub use progress::{Next, Progress};
+pub use progress::{NextRun, Progress};
 pub use schedule::Schedule;
 
 /// The names of all runs of a block: the configurations, and the control last.

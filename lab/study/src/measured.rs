@@ -99,7 +99,7 @@ fn warnings_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::KeptTimes;
+    use barograph_record::TimesRecord;
     use barograph_spec::study::read;
 
     use super::*;
@@ -107,7 +107,7 @@ mod tests {
 
     /// A valid run in which `count` operations Get ended, judged by p99.
     fn with(count: u64) -> RunEnded {
-        let times = KeptTimes {
+        let times = TimesRecord {
             op: "Get".to_owned(),
             count,
             quantile: Some(0.99),

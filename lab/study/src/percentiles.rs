@@ -1,6 +1,6 @@
 //! Response times by percentile: the median over the runs of a configuration, at each quantile.
 
-use barograph_record::{KeptLine, KeptPercentiles, KeptQuantile, KeptTimes, RunEnded, longer_at};
+use barograph_record::{LineRecord, PercentilesRecord, QuantileRecord, RunEnded, TimesRecord, longer_at};
 use barograph_spec::study::{Study, of_load};
 use barograph_stats::rank::{median_interval, median_of_sorted};
 
@@ -8,7 +8,7 @@ use crate::places;
 
 /// For each operation of a metric, a line per configuration, baselines first; the number of drawn lines is
 /// limited.
-pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentiles> {
+pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<PercentilesRecord> {
     let is_no_baseline = |(at, _): &(usize, String)| {
         study
             .configurations
@@ -17,7 +17,7 @@ pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentil
     };
     let mut names: Vec<(usize, String)> = places(study).into_iter().enumerate().collect();
     names.sort_by_key(is_no_baseline);
-    let of = |op: &str| KeptPercentiles {
+    let of = |op: &str| PercentilesRecord {
         op: op.to_owned(),
         lines: names.iter().filter_map(|(_, name)| line(runs, name, op)).collect(),
     };
@@ -25,12 +25,12 @@ pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentil
     all.map(|(load, op)| of(&of_load(load, op))).filter(|found| !found.lines.is_empty()).collect()
 }
 
-fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<KeptLine> {
+fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<LineRecord> {
     let valid = runs.iter().filter(|run| run.valid && run.started.configuration == name);
-    let times: Vec<&KeptTimes> = valid.filter_map(|run| run.times.iter().find(|of| of.op == op)).collect();
+    let times: Vec<&TimesRecord> = valid.filter_map(|run| run.times.iter().find(|of| of.op == op)).collect();
     // Beyond that each quantile would come from other runs.
     let all_reach = times.iter().map(|of| of.ms.len()).min()?;
-    Some(KeptLine {
+    Some(LineRecord {
         configuration: name.to_owned(),
         runs: times.len() as u32,
         limit: times.first().and_then(|of| of.quantile.zip(of.limit_ms)),
@@ -38,11 +38,11 @@ fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<KeptLine> {
     })
 }
 
-fn quantile(times: &[&KeptTimes], place: usize) -> KeptQuantile {
+fn quantile(times: &[&TimesRecord], place: usize) -> QuantileRecord {
     let mut ms: Vec<f64> = times.iter().map(|of| of.ms[place]).collect();
     ms.sort_by(f64::total_cmp);
     let (low, high) = median_interval(&ms).unwrap_or((f64::NAN, f64::NAN));
-    KeptQuantile { longer: longer_at(place), ms: median_of_sorted(&ms), low, high }
+    QuantileRecord { longer: longer_at(place), ms: median_of_sorted(&ms), low, high }
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ operation = "Get"
 
     /// A run whose times are 10, 20, 30 ... times `slow`, `places` of them.
     fn timed(block: u32, configuration: &str, (slow, places): (f64, usize)) -> RunEnded {
-        let times = KeptTimes {
+        let times = TimesRecord {
             op: "Get".to_owned(),
             count: 100,
             quantile: Some(0.99),

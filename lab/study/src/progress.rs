@@ -21,7 +21,7 @@ pub struct Progress {
 
 /// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextRun {
     /// A run.
     Run {
         /// Number of the block, from 1.
@@ -87,21 +87,21 @@ impl Progress {
     /// The next step. First the warm-up, whose runs are made once, with any result. After it, an unusable run
     /// is repeated after the others of its block, so that a disturbance may pass, and within its block.
     #[must_use]
-    pub fn next(&self) -> Next {
+    pub fn next(&self) -> NextRun {
         if let Some((block, place)) = self.next_of_warm_up() {
-            return Next::Run { block, place, attempt: 1, warm_up: true };
+            return NextRun::Run { block, place, attempt: 1, warm_up: true };
         }
         let mut block = 1;
         loop {
             if let Some((place, attempt)) = self.next_of(block) {
-                return Next::Run { block, place, attempt, warm_up: false };
+                return NextRun::Run { block, place, attempt, warm_up: false };
             }
             if block >= self.repeats.most {
-                return Next::Done;
+                return NextRun::Done;
             }
             let begun = self.ended.iter().any(|run| run.started.block > block);
             if block >= self.repeats.blocks && !begun {
-                return Next::Width { blocks: block };
+                return NextRun::Width { blocks: block };
             }
             block += 1;
         }
@@ -109,10 +109,10 @@ impl Progress {
 
     /// The next step if the intervals are not narrow enough after `blocks` blocks.
     #[must_use]
-    pub fn further(&self, blocks: u32) -> Next {
+    pub fn further(&self, blocks: u32) -> NextRun {
         match self.next_of(blocks + 1) {
-            Some((place, attempt)) => Next::Run { block: blocks + 1, place, attempt, warm_up: false },
-            None => Next::Done,
+            Some((place, attempt)) => NextRun::Run { block: blocks + 1, place, attempt, warm_up: false },
+            None => NextRun::Done,
         }
     }
 

@@ -2,10 +2,10 @@
 //! and the universal scalability law with enough sizes for it.
 
 use barograph_record::{
-    KeptAmdahl, KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded,
+    AmdahlRecord, BandRecord, FitRecord, IntervalRecord, KneeRecord, PointRecord, RunEnded, ScalingRecord,
 };
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{FEWEST_PAIRS, Resampled, resampled_interval};
+use barograph_stats::compare::{BootstrapInterval, FEWEST_PAIRS, resampled_interval};
 use barograph_stats::rank::median;
 use barograph_stats::scaling::{Point, amdahl, knee, speedup, usl};
 
@@ -24,7 +24,7 @@ const PIECES: u32 = 24;
 const BEYOND: f64 = 1.08;
 
 /// Scalings for every metric that is a speed, and every factor that is a size.
-pub(crate) fn scalings(study: &Study, runs: &[RunEnded]) -> Vec<KeptScaling> {
+pub(crate) fn scalings(study: &Study, runs: &[RunEnded]) -> Vec<ScalingRecord> {
     let sizes = study.factors.iter().enumerate().filter(|(_, factor)| factor.is_numeric());
     let sizes: Vec<usize> = sizes.map(|(at, _)| at).collect();
     let speeds = study.metrics.iter().filter(|metric| metric.scaling);
@@ -42,7 +42,7 @@ fn scaling(
     metric: &MetricPlan,
     factor: usize,
     (among, row): (String, Vec<(f64, usize)>),
-) -> Option<KeptScaling> {
+) -> Option<ScalingRecord> {
     let (mut sizes, mut bounded) = (Vec::new(), Vec::new());
     for (n, place) in row.iter().filter(|(n, _)| *n > 0.0) {
         let name = &study.configurations[*place].name;
@@ -57,7 +57,7 @@ fn scaling(
     }
     let points = points_of(&sizes, &bounded);
     let law = if bounded.is_empty() { law_of(&sizes) } else { without_law(&metric.called()) };
-    (points.len() > 1).then(|| KeptScaling {
+    (points.len() > 1).then(|| ScalingRecord {
         factor: study.factors[factor].name.clone(),
         among,
         metric: metric.called(),
@@ -78,16 +78,16 @@ fn is_open(figures: &ByBlock, at_least: &[u32]) -> bool {
 }
 
 /// Explanation of the missing law of speeds that are partly lower bounds.
-fn without_law(metric: &str) -> KeptScaling {
+fn without_law(metric: &str) -> ScalingRecord {
     let no_fit = format!(
         "No law of growth is fitted, since the {metric} of some sizes is only known to be at least what was found."
     );
-    KeptScaling { no_fit, ..KeptScaling::default() }
+    ScalingRecord { no_fit, ..ScalingRecord::default() }
 }
 
 /// The medians of all sizes, and their ratios to that of the smallest. Those of `bounded` sizes are lower
 /// bounds: they have no upper end, and no serial part follows from them.
-fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
+fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<PointRecord> {
     let median_of_all = |figures: &ByBlock| median(&figures.values().copied().collect::<Vec<_>>());
     let medians: Vec<Point> = sizes.iter().map(|(n, f)| Point::new(*n, median_of_all(f))).collect();
     let serial = speedup(&medians);
@@ -97,7 +97,7 @@ fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
     let point = |(Point { n, x }, (_, figures)): (&Point, &(f64, ByBlock))| {
         let blocks = blocks_of(std::slice::from_ref(figures));
         let interval = resampled_interval(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
-        KeptPoint {
+        PointRecord {
             n: *n,
             x: *x,
             low: interval.map_or(f64::NAN, |interval| interval.low),
@@ -120,9 +120,9 @@ fn speedup_within(
     (n, figures): (f64, &ByBlock),
     (smallest, of_smallest): (f64, &ByBlock),
     bounded: &[f64],
-) -> KeptInterval {
+) -> IntervalRecord {
     if n == smallest || bounded.contains(&n) || bounded.contains(&smallest) {
-        return KeptInterval::default();
+        return IntervalRecord::default();
     }
     // A block without both has no ratio.
     let blocks: Vec<u32> = figures.keys().filter(|block| of_smallest.contains_key(block)).copied().collect();
@@ -132,15 +132,15 @@ fn speedup_within(
 }
 
 /// The law through the sizes with its bands and a knee, or the reason for its absence.
-fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
+fn law_of(sizes: &[(f64, ByBlock)]) -> ScalingRecord {
     let (points, blocks) = evened(sizes);
-    let without = |no_fit: String| KeptScaling { no_fit, ..KeptScaling::default() };
+    let without = |no_fit: String| ScalingRecord { no_fit, ..ScalingRecord::default() };
     if sizes.len() < FEWEST_SIZES {
         let too_few = format!(
             "The universal scalability law wants {FEWEST_SIZES} sizes, and there are {}.",
             sizes.len()
         );
-        return KeptScaling { amdahl: by_amdahl(&points, blocks), ..without(too_few) };
+        return ScalingRecord { amdahl: by_amdahl(&points, blocks), ..without(too_few) };
     }
     let Some(fit) = usl::fit(&points) else {
         return without("The universal scalability law was not fitted: no block has all sizes.".to_owned());
@@ -153,8 +153,8 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
     // The residuals of few blocks do not determine the scatter: of one block there is a single figure.
     let bands = (blocks >= FEWEST_PAIRS).then(|| usl::bands(&points, &at, taken)).flatten();
     let curve = bands.iter().flat_map(|bands| &bands.curve);
-    KeptScaling {
-        fit: Some(KeptFit {
+    ScalingRecord {
+        fit: Some(FitRecord {
             contention: fit.contention,
             coherency: fit.coherency,
             gamma: fit.gamma,
@@ -163,19 +163,19 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
             coherency_within: within(bands.as_ref().map(|bands| bands.coherency)),
             peak_within: within(bands.as_ref().and_then(|bands| bands.peak_n)),
         }),
-        band: curve.map(|band| KeptBand { n: band.n, low: band.low, high: band.high }).collect(),
-        knee: knee(&points, taken).map(|knee| KeptKnee {
+        band: curve.map(|band| BandRecord { n: band.n, low: band.low, high: band.high }).collect(),
+        knee: knee(&points, taken).map(|knee| KneeRecord {
             n: knee.n,
-            within: KeptInterval { low: knee.low, high: knee.high },
+            within: IntervalRecord { low: knee.low, high: knee.high },
             before: knee.before,
             after: knee.after,
         }),
-        ..KeptScaling::default()
+        ..ScalingRecord::default()
     }
 }
 
 /// Amdahl's law through `points`, ordered by block.
-fn by_amdahl(points: &[Point], blocks: usize) -> Option<KeptAmdahl> {
+fn by_amdahl(points: &[Point], blocks: usize) -> Option<AmdahlRecord> {
     let found = amdahl(points)?;
     let sizes = points.len() / blocks;
     // Least squares of points depend on the means of each size, if all sizes have equally many.
@@ -187,11 +187,11 @@ fn by_amdahl(points: &[Point], blocks: usize) -> Option<KeptAmdahl> {
         let means: Vec<Point> = (0..sizes).map(|size| mean_of(drawn, size)).collect();
         amdahl(&means).map(|again| again.serial)
     });
-    Some(KeptAmdahl { serial: found.serial, within: within(interval), gamma: found.gamma })
+    Some(AmdahlRecord { serial: found.serial, within: within(interval), gamma: found.gamma })
 }
 
-fn within(found: Option<Resampled>) -> KeptInterval {
-    found.map_or_else(KeptInterval::default, |found| KeptInterval { low: found.low, high: found.high })
+fn within(found: Option<BootstrapInterval>) -> IntervalRecord {
+    found.map_or_else(IntervalRecord::default, |found| IntervalRecord { low: found.low, high: found.high })
 }
 
 /// The figures of blocks that have all sizes, without the effects of blocks, and the number of those blocks.
@@ -238,7 +238,7 @@ mod tests {
         let found = law_of(&sizes(&[1.0, 2.0, 4.0, 8.0, 16.0], 12));
         let fit = found.fit.unwrap();
         assert!((fit.contention - 0.05).abs() < 0.01 && (fit.coherency - 0.002).abs() < 0.0008, "{fit:?}");
-        let KeptInterval { low, high } = fit.contention_within;
+        let IntervalRecord { low, high } = fit.contention_within;
         assert!(low <= fit.contention && fit.contention <= high && high - low < 0.04, "{fit:?}");
         assert!((fit.peak_n.unwrap() - (0.95f64 / 0.002).sqrt()).abs() < 4.0, "{fit:?}");
         assert_eq!((found.band.len(), found.no_fit.as_str()), (PIECES as usize + 1, ""));
@@ -291,7 +291,7 @@ of = "capacity"
         assert!(exact.points[2].high.is_finite() && exact.points[2].serial.is_some(), "{exact:?}");
         assert!(bound.bounded == [4.0] && bound.no_fit.starts_with("No law of growth"), "{bound:?}");
         assert!(bound.amdahl.is_none(), "{bound:?}");
-        let known = |found: &KeptScaling| {
+        let known = |found: &ScalingRecord| {
             found.points.iter().map(|point| point.speedup_within.low.is_finite()).collect::<Vec<_>>()
         };
         assert_eq!((known(&exact), known(&bound)), (vec![false, true, true], vec![false, true, false]));
@@ -366,7 +366,7 @@ of = "capacity"
         let points = points_of(&sizes(&[1.0, 2.0, 4.0], 12), &[]);
         assert!(points[0].speedup_within.low.is_nan(), "{points:?}");
         for point in &points[1..] {
-            let KeptInterval { low, high } = point.speedup_within;
+            let IntervalRecord { low, high } = point.speedup_within;
             assert!(low <= point.speedup && point.speedup <= high, "{point:?}");
             assert!(
                 high / low < point.high / point.low,

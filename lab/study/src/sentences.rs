@@ -2,8 +2,8 @@
 
 use barograph_model::words::{changes, listed};
 use barograph_record::{
-    Conclusions, KeptAmdahl, KeptConfiguration, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow,
-    KeptScaling, KnownAs,
+    AmdahlRecord, Conclusions, ConfigurationRecord, CrossingRecord, FindingRecord, IntervalRecord, KnownAs,
+    MetricRecord, RowRecord, ScalingRecord,
 };
 use barograph_stats::compare::{SIGNIFICANCE, is_beyond};
 
@@ -20,14 +20,14 @@ const MANY_DROPPED: f64 = 0.2;
 /// rules, per crossing and per scaling.
 pub(crate) fn answer(conclusions: &mut Conclusions) {
     for metric in &mut conclusions.metrics {
-        let compared = |row: &&KeptRow| row.finding != KeptFinding::Baseline;
+        let compared = |row: &&RowRecord| row.finding != FindingRecord::Baseline;
         // The control is described only without other comparisons.
         let is_alone = metric.rows.iter().filter(compared).all(|row| row.control);
         let rows = metric.rows.iter().filter(compared).filter(|row| is_alone || !row.control);
-        let told: Vec<(KeptFinding, String)> =
+        let told: Vec<(FindingRecord, String)> =
             rows.map(|row| (row.finding, comparison(metric, row))).collect();
         let is_found =
-            |told: &&(KeptFinding, String)| matches!(told.0, KeptFinding::Better | KeptFinding::Worse);
+            |told: &&(FindingRecord, String)| matches!(told.0, FindingRecord::Better | FindingRecord::Worse);
         conclusions.found.extend(told.iter().filter(is_found).map(|(_, sentence)| sentence.clone()));
         metric.sentences = told.into_iter().map(|(_, sentence)| sentence).collect();
     }
@@ -44,8 +44,8 @@ pub(crate) fn answer(conclusions: &mut Conclusions) {
     conclusions.sentences = compared.chain(broken).chain(crossed).chain(scaled).collect();
 }
 
-fn broken(candidate: &KeptConfiguration, all: &[KeptConfiguration]) -> String {
-    let KeptConfiguration { name, missed, valid, baseline, .. } = candidate;
+fn broken(candidate: &ConfigurationRecord, all: &[ConfigurationRecord]) -> String {
+    let ConfigurationRecord { name, missed, valid, baseline, .. } = candidate;
     let of_baseline = all.iter().find(|other| other.name == *baseline);
     let (base_missed, base_valid) = of_baseline.map_or((0, 0), |other| (other.missed, other.valid));
     format!(
@@ -53,8 +53,8 @@ fn broken(candidate: &KeptConfiguration, all: &[KeptConfiguration]) -> String {
     )
 }
 
-fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
-    let KeptRow { configuration, baseline, pairs, .. } = row;
+fn comparison(metric: &MetricRecord, row: &RowRecord) -> String {
+    let RowRecord { configuration, baseline, pairs, .. } = row;
     let label = metric.called();
     let (by, interval) = estimate(row.ratio, (row.low, row.high));
     let pairs_word = if *pairs == 1 { "pair" } else { "pairs" };
@@ -78,19 +78,19 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     }
     let margin = metric.margin * 100.0;
     match row.finding {
-        KeptFinding::Better | KeptFinding::Worse => format!(
+        FindingRecord::Better | FindingRecord::Worse => format!(
             "{configuration}: {label} is {} than with {baseline}: {by}, {interval}, {pairs} {pairs_word}.",
             row.finding.name()
         ),
-        KeptFinding::Equivalent => format!(
+        FindingRecord::Equivalent => format!(
             "{configuration}: {label} is the same as with {baseline} within ±{margin:.1} %: {by}, {interval}, {pairs} \
              {pairs_word}."
         ),
-        KeptFinding::Undecided if would_be_found(metric, row) => format!(
+        FindingRecord::Undecided if would_be_found(metric, row) => format!(
             "{configuration}: how {label} differs from {baseline} is not found, since some figures of the smaller side are only lower \
              bounds: {by}, {interval}, {pairs} {pairs_word}."
         ),
-        KeptFinding::Undecided | KeptFinding::Baseline => {
+        FindingRecord::Undecided | FindingRecord::Baseline => {
             let needed =
                 row.pairs_needed.map_or_else(String::new, |n| format!("; about {n} pairs would decide"));
             format!(
@@ -102,8 +102,8 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
 }
 
 /// The noise floor, if it alone prevents a finding: the ratio is beyond the margin, and not by chance.
-fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
-    if row.finding != KeptFinding::Undecided {
+fn hidden(metric: &MetricRecord, row: &RowRecord) -> Option<f64> {
+    if row.finding != FindingRecord::Undecided {
         return None;
     }
     let beyond = |share| is_beyond((row.low, row.high), share);
@@ -113,7 +113,7 @@ fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
 
 /// Whether a comparison is undecided though neither chance nor margin nor noise prevents a finding. Then the
 /// smaller figure is a bound and may be larger.
-fn would_be_found(metric: &KeptMetric, row: &KeptRow) -> bool {
+fn would_be_found(metric: &MetricRecord, row: &RowRecord) -> bool {
     let least = metric.noise_floor.filter(|_| !row.control).unwrap_or(0.0).max(metric.margin);
     row.p_holm < SIGNIFICANCE && is_beyond((row.low, row.high), least)
 }
@@ -128,8 +128,8 @@ fn among(among: &str) -> String {
     if among.is_empty() { String::new() } else { format!("{among}: ") }
 }
 
-fn crossing(crossing: &KeptCrossing) -> String {
-    let KeptCrossing { factor, metric, unit, limit, low, high, .. } = crossing;
+fn crossing(crossing: &CrossingRecord) -> String {
+    let CrossingRecord { factor, metric, unit, limit, low, high, .. } = crossing;
     let begin = among(&crossing.among);
     let Some(at) = crossing.at else {
         return format!(
@@ -159,8 +159,8 @@ pub(crate) fn number(x: f64) -> String {
     if x.abs() >= 100.0 { format!("{x:.0}") } else { format!("{x:.2}") }
 }
 
-fn scaling(scaling: &KeptScaling) -> String {
-    let KeptScaling { factor, metric, .. } = scaling;
+fn scaling(scaling: &ScalingRecord) -> String {
+    let ScalingRecord { factor, metric, .. } = scaling;
     let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
         return String::new();
     };
@@ -218,9 +218,9 @@ fn scaling(scaling: &KeptScaling) -> String {
 }
 
 /// The serial part by Amdahl's law, and the end of growth by it.
-fn by_amdahl(law: &KeptAmdahl, KeptScaling { factor, metric, .. }: &KeptScaling) -> String {
+fn by_amdahl(law: &AmdahlRecord, ScalingRecord { factor, metric, .. }: &ScalingRecord) -> String {
     let percent = |share: f64| share * 100.0;
-    let KeptInterval { low, high } = law.within;
+    let IntervalRecord { low, high } = law.within;
     let interval = if low.is_finite() && high.is_finite() {
         format!(" (95 % interval {:.1} to {:.1} %)", percent(low), percent(high))
     } else {
@@ -234,8 +234,8 @@ fn by_amdahl(law: &KeptAmdahl, KeptScaling { factor, metric, .. }: &KeptScaling)
 }
 
 /// An interval in brackets; empty if unknown.
-fn within(interval: &KeptInterval, digits: usize) -> String {
-    let KeptInterval { low, high } = interval;
+fn within(interval: &IntervalRecord, digits: usize) -> String {
+    let IntervalRecord { low, high } = interval;
     if !(low.is_finite() && high.is_finite()) {
         return String::new();
     }
@@ -243,7 +243,7 @@ fn within(interval: &KeptInterval, digits: usize) -> String {
 }
 
 /// The metric in which the control differs from itself, if there is one.
-pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric, &KeptRow)> {
+pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&MetricRecord, &RowRecord)> {
     let rows = conclusions.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row)));
     let mut differing = rows.filter(|(_, row)| row.differs_from_itself());
     differing.next()
@@ -252,10 +252,11 @@ pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric,
 /// Warns that a control without difference is not proven the same: with few pairs, or much noise, it can
 /// hardly differ.
 fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
-    let shown =
-        |metric: &&KeptMetric| metric.rows.iter().all(|r| !r.control || r.finding == KeptFinding::Equivalent);
+    let shown = |metric: &&MetricRecord| {
+        metric.rows.iter().all(|r| !r.control || r.finding == FindingRecord::Equivalent)
+    };
     let not_shown = conclusions.metrics.iter().filter(|metric| !shown(metric));
-    let not_shown: Vec<&str> = not_shown.map(KeptMetric::called).collect();
+    let not_shown: Vec<&str> = not_shown.map(MetricRecord::called).collect();
     (!not_shown.is_empty()).then(|| {
         format!(
             "The control is not shown to be the same as itself in {}: the pairs are too few, or the machine too noisy, to show \
@@ -268,8 +269,8 @@ fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
 /// Comparisons with too few pairs, and the consequence: for all of them, or for some.
 fn few_pairs(conclusions: &Conclusions) -> Vec<String> {
     let rows = || conclusions.metrics.iter().flat_map(|metric| &metric.rows);
-    let compared = || rows().filter(|row| row.finding != KeptFinding::Baseline);
-    let few = |row: &&KeptRow| row.pairs < FEWEST_PAIRS;
+    let compared = || rows().filter(|row| row.finding != FindingRecord::Baseline);
+    let few = |row: &&RowRecord| row.pairs < FEWEST_PAIRS;
     if compared().next().is_some() && compared().all(|row| few(&row)) {
         return vec![format!(
             "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
@@ -289,7 +290,7 @@ fn few_pairs(conclusions: &Conclusions) -> Vec<String> {
     });
     let without = conclusions.metrics.iter().filter(|metric| metric.noise_floor.is_none());
     let without: Vec<&str> =
-        without.filter(|m| m.rows.iter().any(|row| row.control)).map(KeptMetric::called).collect();
+        without.filter(|m| m.rows.iter().any(|row| row.control)).map(MetricRecord::called).collect();
     let floor = (!without.is_empty()).then(|| {
         format!(
             "The noise floor of {} is not known, since the control has too few pairs: nothing holds differences back that may \
@@ -345,39 +346,39 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{KeptFit, KeptKnee, KeptPoint};
+    use barograph_record::{FitRecord, KneeRecord, PointRecord};
 
     use super::*;
 
-    fn growth() -> KeptScaling {
-        let point = |n: f64, x: f64| KeptPoint {
+    fn growth() -> ScalingRecord {
+        let point = |n: f64, x: f64| PointRecord {
             n,
             x,
             low: x,
             high: x,
             speedup: x / 100.0,
-            speedup_within: KeptInterval::default(),
+            speedup_within: IntervalRecord::default(),
             efficiency: x / 100.0 / n,
             serial: None,
         };
-        KeptScaling {
+        ScalingRecord {
             factor: "nodes".to_owned(),
             metric: "capacity".to_owned(),
             unit: "users".to_owned(),
             points: vec![point(1.0, 100.0), point(16.0, 800.0)],
-            ..KeptScaling::default()
+            ..ScalingRecord::default()
         }
     }
 
     #[test]
     fn a_difference_that_noise_alone_hides_is_told_so() {
-        let metric = KeptMetric {
+        let metric = MetricRecord {
             label: "throughput".to_owned(),
             noise_floor: Some(0.2),
             margin: 0.01,
-            ..KeptMetric::default()
+            ..MetricRecord::default()
         };
-        let row = |ratio: f64, p: f64| KeptRow {
+        let row = |ratio: f64, p: f64| RowRecord {
             configuration: "size 2".to_owned(),
             baseline: "size 1".to_owned(),
             control: false,
@@ -391,8 +392,8 @@ mod tests {
             high: ratio * 1.02,
             p,
             p_holm: p,
-            finding: KeptFinding::Undecided,
-            ..KeptRow::default()
+            finding: FindingRecord::Undecided,
+            ..RowRecord::default()
         };
         assert_eq!(
             comparison(&metric, &row(1.1, 0.01)),
@@ -411,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_control_that_is_the_same_within_the_margin_does_not_differ_from_itself() {
-        let row = |finding| KeptRow {
+        let row = |finding| RowRecord {
             configuration: "control (A/A)".to_owned(),
             baseline: "as planned".to_owned(),
             control: true,
@@ -426,15 +427,15 @@ mod tests {
             p: 0.012,
             p_holm: 0.048,
             finding,
-            ..KeptRow::default()
+            ..RowRecord::default()
         };
         let warned = |finding| {
-            let metric = KeptMetric {
+            let metric = MetricRecord {
                 label: "throughput".to_owned(),
                 rows: vec![row(finding)],
-                ..KeptMetric::default()
+                ..MetricRecord::default()
             };
-            let control = KeptConfiguration { control: true, valid: 100, ..KeptConfiguration::default() };
+            let control = ConfigurationRecord { control: true, valid: 100, ..ConfigurationRecord::default() };
             let study = Conclusions {
                 metrics: vec![metric],
                 configurations: vec![control],
@@ -442,14 +443,14 @@ mod tests {
             };
             warnings(&study, 200).iter().any(|warning| warning.starts_with("The control differs from itself"))
         };
-        assert!(!warned(KeptFinding::Equivalent));
-        assert!(warned(KeptFinding::Undecided) && warned(KeptFinding::Worse));
+        assert!(!warned(FindingRecord::Equivalent));
+        assert!(warned(FindingRecord::Undecided) && warned(FindingRecord::Worse));
     }
 
     #[test]
     fn a_crossing_without_an_interval_says_why() {
         let said = |reached: f64, low: f64| {
-            crossing(&KeptCrossing {
+            crossing(&CrossingRecord {
                 factor: "users".to_owned(),
                 among: String::new(),
                 metric: "p99".to_owned(),
@@ -484,47 +485,47 @@ mod tests {
                 "capacity at nodes 1 and 16 is only known to be at least what was found: its growth is not known.",
             ),
         ] {
-            assert_eq!(scaling(&KeptScaling { bounded, ..growth() }), said);
+            assert_eq!(scaling(&ScalingRecord { bounded, ..growth() }), said);
         }
-        let without = KeptScaling { no_fit: "There are two sizes.".to_owned(), ..growth() };
+        let without = ScalingRecord { no_fit: "There are two sizes.".to_owned(), ..growth() };
         assert_eq!(scaling(&without), format!("{begin} There are two sizes."));
         let law =
-            KeptAmdahl { serial: 0.052, within: KeptInterval { low: 0.011, high: 0.093 }, gamma: 100.0 };
+            AmdahlRecord { serial: 0.052, within: IntervalRecord { low: 0.011, high: 0.093 }, gamma: 100.0 };
         assert_eq!(
-            scaling(&KeptScaling { amdahl: Some(law), ..without.clone() }),
+            scaling(&ScalingRecord { amdahl: Some(law), ..without.clone() }),
             format!(
                 "{begin} There are two sizes. By Amdahl's law 5.2 % of the work is done one at a time (95 % interval 1.1 to \
                  9.3 %), so that no number of nodes gives more than 19.23 times the capacity of 1."
             )
         );
-        let linear = KeptAmdahl { serial: 0.0, within: KeptInterval::default(), ..law };
+        let linear = AmdahlRecord { serial: 0.0, within: IntervalRecord::default(), ..law };
         assert!(
-            scaling(&KeptScaling { amdahl: Some(linear), ..without })
+            scaling(&ScalingRecord { amdahl: Some(linear), ..without })
                 .ends_with("By Amdahl's law 0.0 % of the work is done one at a time."),
         );
         let mut sure = growth();
-        sure.points[1].speedup_within = KeptInterval { low: 7.5, high: 8.4 };
+        sure.points[1].speedup_within = IntervalRecord { low: 7.5, high: 8.4 };
         assert_eq!(
             scaling(&sure),
             "capacity at nodes 16 is 8.00 times that at 1 (95 % interval 7.50 to 8.40): 50 % of linear growth."
         );
-        let fit = KeptFit {
+        let fit = FitRecord {
             contention: 0.05,
             coherency: 0.002,
             gamma: 100.0,
             peak_n: Some(21.794),
-            contention_within: KeptInterval { low: 0.04, high: 0.06 },
-            coherency_within: KeptInterval::default(),
-            peak_within: KeptInterval { low: 20.0, high: 24.0 },
+            contention_within: IntervalRecord { low: 0.04, high: 0.06 },
+            coherency_within: IntervalRecord::default(),
+            peak_within: IntervalRecord { low: 20.0, high: 24.0 },
         };
         let knee =
-            KeptKnee { n: 4.0, within: KeptInterval { low: 2.0, high: 8.0 }, before: 90.0, after: 40.0 };
-        let with = KeptScaling { fit: Some(fit), knee: Some(knee), ..growth() };
+            KneeRecord { n: 4.0, within: IntervalRecord { low: 2.0, high: 8.0 }, before: 90.0, after: 40.0 };
+        let with = ScalingRecord { fit: Some(fit), knee: Some(knee), ..growth() };
         let law = "The universal scalability law finds contention 0.050 (95 % interval 0.040 to 0.060), coherency 0.00200, \
                    and a peak at nodes 21.79 (95 % interval 20.00 to 24.00).";
         let bend = "Growth bends at nodes 4.00 (95 % interval 2.00 to 8.00): 90.00 users for each more before it, 40.00 after.";
         assert_eq!(scaling(&with), format!("{begin} {law} {bend}"));
-        let without_peak = KeptScaling { fit: Some(KeptFit { peak_n: None, ..fit }), ..growth() };
+        let without_peak = ScalingRecord { fit: Some(FitRecord { peak_n: None, ..fit }), ..growth() };
         assert!(scaling(&without_peak).ends_with("and no peak up to twice the largest size."));
     }
 }

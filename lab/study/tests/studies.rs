@@ -2,11 +2,11 @@
 
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, Figure, KeptFinding, KeptRun, MissingFigure, RecordError, RunEnded, RunStarted, SearchBound,
-    StudyEntry, append_to_study,
+    Conclusions, Figure, FindingRecord, MissingFigure, RecordError, RunEnded, RunRecord, RunStarted,
+    SearchBound, StudyEntry, append_to_study,
 };
 use barograph_spec::study::{Study, read};
-use barograph_study::{About, CONTROL, Made, Progress, Runner, Wanted, carry_out, conclude, figure, places};
+use barograph_study::{About, CONTROL, Progress, RunEnd, Runner, Slot, carry_out, conclude, figure, places};
 use proptest::prelude::*;
 
 const STUDY: &str = r#"
@@ -48,22 +48,22 @@ fn noise(block: u32, salt: u64) -> f64 {
 
 /// Makes instant runs: each size is a little slower than linear, each block has an effect of up to 30 %, and
 /// every run a noise of 1 %. In a warm-up everything takes twice as long.
-struct MadeUp {
+struct FakeRunner {
     names: u32,
-    made: Vec<Wanted>,
+    made: Vec<Slot>,
     /// Index of the run at which the study is stopped.
     stop_at: Option<usize>,
     /// Name and block of runs that are unusable, and how many.
     spoilt: Option<(&'static str, u32, u32)>,
 }
 
-impl MadeUp {
+impl FakeRunner {
     fn new() -> Self {
-        MadeUp { names: 0, made: Vec::new(), stop_at: None, spoilt: None }
+        FakeRunner { names: 0, made: Vec::new(), stop_at: None, spoilt: None }
     }
 }
 
-impl Runner for MadeUp {
+impl Runner for FakeRunner {
     type Error = RecordError;
 
     fn name(&mut self) -> String {
@@ -71,9 +71,9 @@ impl Runner for MadeUp {
         format!("run-{}", self.names)
     }
 
-    fn run(&mut self, wanted: &Wanted, started: RunStarted, _: &Progress) -> Result<Made, RecordError> {
+    fn run(&mut self, wanted: &Slot, started: RunStarted, _: &Progress) -> Result<RunEnd, RecordError> {
         if self.stop_at == Some(self.made.len()) {
-            return Ok(Made::Stopped(None));
+            return Ok(RunEnd::Stopped(None));
         }
         self.made.push(wanted.clone());
         let size = [1.0f64, 2.0, 4.0][wanted.configuration];
@@ -85,7 +85,7 @@ impl Runner for MadeUp {
         let spoilt = self.spoilt.is_some_and(|(name, block, times)| {
             wanted.name == name && wanted.block == block && wanted.attempt <= times
         });
-        Ok(Made::Ended(Box::new(RunEnded {
+        Ok(RunEnd::Ended(Box::new(RunEnded {
             started,
             seconds: 10.0,
             valid: !spoilt,
@@ -105,7 +105,7 @@ impl Runner for MadeUp {
 }
 
 /// Executes a study in a folder as far as possible, from its present state.
-fn carry(study: &Study, folder: &std::path::Path, runner: &mut MadeUp) -> (bool, Progress) {
+fn carry(study: &Study, folder: &std::path::Path, runner: &mut FakeRunner) -> (bool, Progress) {
     let entries: Vec<StudyEntry> = std::fs::read_to_string(folder.join("study.jsonl"))
         .unwrap_or_default()
         .lines()
@@ -126,7 +126,7 @@ fn concluded(study: &Study, progress: &Progress) -> Conclusions {
 fn every_block_holds_every_configuration_and_the_control_once() {
     let study = study(STUDY);
     let folder = tempfile::tempdir().unwrap();
-    let mut runner = MadeUp::new();
+    let mut runner = FakeRunner::new();
     let (complete, progress) = carry(&study, folder.path(), &mut runner);
     assert!(complete && progress.whole_blocks() == 12);
     assert_eq!(runner.made.len(), 12 * 4);
@@ -152,7 +152,7 @@ fn warmed_up(blocks: u32) -> String {
 fn a_warm_up_comes_first_and_changes_nothing_of_what_is_judged() {
     let (cold, warm) = (study(STUDY), study(&warmed_up(2)));
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let (mut straight, mut runner) = (MadeUp::new(), MadeUp::new());
+    let (mut straight, mut runner) = (FakeRunner::new(), FakeRunner::new());
     let (_, without) = carry(&cold, folders[0].path(), &mut straight);
     let (complete, with) = carry(&warm, folders[1].path(), &mut runner);
     assert!(complete && with.whole_blocks() == 12);
@@ -191,7 +191,7 @@ fn a_run_of_warm_up_is_made_once_whatever_becomes_of_it() {
     assert_eq!(begun.seconds_after("size 4", &[10.0, 20.0, 30.0, 40.0]), 1_370.0);
     assert_eq!(begun.runs(), 56);
     let folder = tempfile::tempdir().unwrap();
-    let mut runner = MadeUp { spoilt: Some(("size 4", 2, 1)), ..MadeUp::new() };
+    let mut runner = FakeRunner { spoilt: Some(("size 4", 2, 1)), ..FakeRunner::new() };
     let (complete, progress) = carry(&study, folder.path(), &mut runner);
     assert!(complete && progress.seconds_left(&[10.0; 4]) == 0.0);
     assert_eq!(progress.seconds_after("size 4", &[10.0; 4]), 0.0);
@@ -213,12 +213,12 @@ proptest! {
         stop_at in 0..48usize, spoilt in 1..12u32, times in 0..3u32, warm_up in 0..3u32,
     ) {
         let study = study(&warmed_up(warm_up));
-        let runner = || MadeUp { spoilt: Some(("size 2", spoilt, times)), ..MadeUp::new() };
+        let runner = || FakeRunner { spoilt: Some(("size 2", spoilt, times)), ..FakeRunner::new() };
         let whole = tempfile::tempdir().unwrap();
         let mut straight = runner();
         let (_, expected) = carry(&study, whole.path(), &mut straight);
         let folder = tempfile::tempdir().unwrap();
-        let mut first = MadeUp { stop_at: Some(stop_at), ..runner() };
+        let mut first = FakeRunner { stop_at: Some(stop_at), ..runner() };
         prop_assert!(!carry(&study, folder.path(), &mut first).0);
         let mut second = runner();
         let (complete, progress) = carry(&study, folder.path(), &mut second);
@@ -238,10 +238,10 @@ fn a_run_that_cannot_be_used_is_tried_again_at_the_end_of_its_block_and_then_lef
     let study = study(STUDY);
     for (times, tries) in [(1, 2), (2, 2)] {
         let folder = tempfile::tempdir().unwrap();
-        let mut runner = MadeUp { spoilt: Some(("size 4", 3, times)), ..MadeUp::new() };
+        let mut runner = FakeRunner { spoilt: Some(("size 4", 3, times)), ..FakeRunner::new() };
         let (complete, progress) = carry(&study, folder.path(), &mut runner);
         assert!(complete);
-        let block: Vec<&Wanted> = runner.made.iter().filter(|wanted| wanted.block == 3).collect();
+        let block: Vec<&Slot> = runner.made.iter().filter(|wanted| wanted.block == 3).collect();
         assert_eq!(block.len(), 3 + tries);
         assert_eq!((block[4].name.as_str(), block[4].attempt), ("size 4", 2));
         let said = concluded(&study, &progress);
@@ -257,10 +257,10 @@ fn a_run_that_cannot_be_used_is_tried_again_at_the_end_of_its_block_and_then_lef
 fn conclusions_hold_the_runs_and_the_pairs_that_they_rest_on() {
     let study = study(STUDY);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let said = concluded(&study, &progress);
     let figure = |configuration: &str, block: u32| {
-        let of_it = |run: &&KeptRun| run.configuration == configuration && run.block == block;
+        let of_it = |run: &&RunRecord| run.configuration == configuration && run.block == block;
         said.runs.iter().find(of_it).unwrap().figures[0].value
     };
     let [baseline, row] = [0, 2].map(|at| &said.metrics[0].rows[at]);
@@ -284,7 +284,7 @@ fn conclusions_hold_the_runs_and_the_pairs_that_they_rest_on() {
 fn a_killed_run_counts_as_not_made() {
     let study = study(STUDY);
     let folder = tempfile::tempdir().unwrap();
-    let mut first = MadeUp { stop_at: Some(5), ..MadeUp::new() };
+    let mut first = FakeRunner { stop_at: Some(5), ..FakeRunner::new() };
     carry(&study, folder.path(), &mut first);
     // The run broken off by a kill began and never ended, and its line may be cut.
     let path = folder.path().join("study.jsonl");
@@ -292,7 +292,7 @@ fn a_killed_run_counts_as_not_made() {
     let kept = text.replace("{\"kind\":\"interrupted\"}\n", "");
     assert_ne!(kept, text);
     std::fs::write(&path, kept).unwrap();
-    let mut second = MadeUp::new();
+    let mut second = FakeRunner::new();
     assert!(carry(&study, folder.path(), &mut second).0);
     assert_eq!(first.made.len() + second.made.len(), 48);
 }
@@ -301,7 +301,7 @@ fn a_killed_run_counts_as_not_made() {
 fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
     let study = study(STUDY);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let said = concluded(&study, &progress);
     // A thousandth in the first block to twelve in the last.
     for configuration in &said.configurations {
@@ -312,13 +312,13 @@ fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
     assert!(throughput.noise_floor.is_some_and(|floor| floor < 0.02), "{throughput:?}");
     for (name, truth) in [("size 2", 2f64.powf(0.8)), ("size 4", 4f64.powf(0.8))] {
         let row = throughput.rows.iter().find(|row| row.configuration == name).unwrap();
-        assert_eq!((row.finding, row.pairs), (KeptFinding::Better, 12));
+        assert_eq!((row.finding, row.pairs), (FindingRecord::Better, 12));
         assert!(row.low < truth && truth < row.high && row.high / row.low < 1.04, "{row:?} {truth}");
     }
     let control = throughput.rows.iter().find(|row| row.control).unwrap();
-    assert_eq!(control.finding, KeptFinding::Equivalent, "{control:?}");
+    assert_eq!(control.finding, FindingRecord::Equivalent, "{control:?}");
     assert!(conclude::believable(&said) && said.warnings.is_empty(), "{:?}", said.warnings);
-    assert_eq!(said.metrics[1].rows[1].finding, KeptFinding::Worse, "longer response times are worse");
+    assert_eq!(said.metrics[1].rows[1].finding, FindingRecord::Worse, "longer response times are worse");
     // Twice the size takes 20 ms, the smallest 10 ms: 15 ms are reached at 1.5.
     let crossing = &said.crossings[0];
     assert!((crossing.at.unwrap() - 1.5).abs() < 0.02 && crossing.reached > 0.999, "{crossing:?}");
@@ -338,9 +338,9 @@ fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
 fn what_is_not_shown_is_called_so() {
     let few = study(&STUDY.replace("repeats = 12", "repeats = 3"));
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&few, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&few, folder.path(), &mut FakeRunner::new());
     let said = concluded(&few, &progress);
-    assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding == FindingRecord::Undecided));
     assert!(
         said.sentences[0].contains("no difference shown in throughput against size 1"),
         "{:?}",
@@ -353,7 +353,7 @@ fn what_is_not_shown_is_called_so() {
 fn a_control_that_differs_from_itself_is_told_and_nothing_is_believed() {
     let study = study(STUDY);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let mut drifting = Progress::new(&study, &[]);
     for run in progress.ended() {
         let mut run = run.clone();
@@ -384,9 +384,9 @@ fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusion
         concluded(study, &bounded)
     };
     let exact = said(None);
-    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Equivalent));
+    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == FindingRecord::Equivalent));
     let bounded = said(Some("the most users allowed"));
-    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == FindingRecord::Undecided));
     [exact, bounded]
 }
 
@@ -396,7 +396,7 @@ fn capacities_that_are_only_a_bound_are_not_the_same() {
     let text = STUDY.replace("throughput", "capacity");
     let study = study(&text);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let [exact, bounded] = as_bounds(&study, &progress, &Figure::new("capacity", 500.0));
     // As text, because NaN differs from itself.
     assert_eq!(
@@ -481,7 +481,7 @@ fn a_metric_that_is_divided_is_compared_by_its_quotients() {
     assert!(per_node.more_is_better, "as of what is divided");
     // The median of 100, 200 ... 800 is 450. Two nodes: 1.8 times that, and by their number 0.9 times.
     for (metric, median, ratio, finding) in
-        [(whole, 810.0, 1.8, KeptFinding::Better), (per_node, 405.0, 0.9, KeptFinding::Worse)]
+        [(whole, 810.0, 1.8, FindingRecord::Better), (per_node, 405.0, 0.9, FindingRecord::Worse)]
     {
         assert!((metric.rows[0].median - 450.0).abs() < 1e-9, "{:?}", metric.rows[0]);
         let row = &metric.rows[1];
@@ -512,7 +512,7 @@ fn a_bound_stays_one_when_it_is_divided() {
     let capacity = "of = \"capacity\"\nper = \"deploy.application_nodes\"";
     let study = study(&STUDY.replace("of = \"throughput\"\nscaling = true", capacity));
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let [_, bounded] = as_bounds(&study, &progress, &Figure::new(label, 62.5));
     let told = "control (A/A) in block 1: the capacity per deploy.application_nodes is at least 62.50; the search was bounded \
                 by the most users allowed.";
@@ -526,9 +526,9 @@ fn so_many_comparisons_want_more_pairs_than_there_are() {
     assert!(barograph_study::too_few_blocks(&few).is_some_and(|why| why.contains("repeats = 8")));
     assert_eq!(barograph_study::too_few_blocks(&study(STUDY)), None);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&few, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&few, folder.path(), &mut FakeRunner::new());
     let said = concluded(&few, &progress);
-    assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding != KeptFinding::Better));
+    assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding != FindingRecord::Better));
     assert!(
         said.warnings.iter().any(|w| w.starts_with("Fewer than 8 pairs: with 4 comparisons")),
         "{said:?}"
@@ -540,12 +540,12 @@ fn so_many_comparisons_want_more_pairs_than_there_are() {
 fn a_control_with_few_pairs_hides_nothing_and_is_told() {
     let study = study(STUDY);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let mut fewer = Progress::new(&study, &[]);
     let kept = |run: &&RunEnded| run.started.configuration != CONTROL || run.started.block <= 5;
     progress.ended().iter().filter(kept).for_each(|run| fewer.add(run.clone()));
     let said = concluded(&study, &fewer);
-    assert_eq!(said.metrics[0].rows[1].finding, KeptFinding::Better);
+    assert_eq!(said.metrics[0].rows[1].finding, FindingRecord::Better);
     let warned = |begin: &str| said.warnings.iter().any(|warning| warning.starts_with(begin));
     assert!(warned("Fewer than 6 pairs of control (A/A): there no 95 % interval"), "{:?}", said.warnings);
     assert!(!warned("Fewer than 6 pairs: "), "{:?}", said.warnings);
@@ -557,11 +557,11 @@ fn a_control_with_few_pairs_hides_nothing_and_is_told() {
 fn one_configuration_with_enough_pairs_can_be_found() {
     let eight = study(&STUDY.replace("repeats = 12", "repeats = 8"));
     let folder = tempfile::tempdir().unwrap();
-    let mut runner = MadeUp { spoilt: Some(("size 4", 3, 2)), ..MadeUp::new() };
+    let mut runner = FakeRunner { spoilt: Some(("size 4", 3, 2)), ..FakeRunner::new() };
     let (_, progress) = carry(&eight, folder.path(), &mut runner);
     let said = concluded(&eight, &progress);
     let found = |row: usize| (said.metrics[0].rows[row].pairs, said.metrics[0].rows[row].finding);
-    assert_eq!((found(1).1, found(1).0, found(2).0), (KeptFinding::Better, 8, 7));
+    assert_eq!((found(1).1, found(1).0, found(2).0), (FindingRecord::Better, 8, 7));
     assert!(!said.warnings.iter().any(|w| w.contains("nothing can be found better or worse")), "{said:?}");
 }
 
@@ -571,7 +571,7 @@ fn a_width_that_is_sought_ends_the_study_when_it_is_reached_or_at_the_most() {
         let asked = format!("repeats = {repeats}\nmost_repeats = 14\nwidth = {width}");
         let study = study(&STUDY.replace("repeats = 12", &asked));
         let folder = tempfile::tempdir().unwrap();
-        let (complete, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+        let (complete, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
         if complete { progress.whole_blocks() } else { 0 }
     };
     // After five blocks there is no interval, after six the first that is narrow, and it takes two in a row.
@@ -580,7 +580,7 @@ fn a_width_that_is_sought_ends_the_study_when_it_is_reached_or_at_the_most() {
     // Without factors it is the control whose interval is to be narrow.
     let text = "question = \"q\"\nplan = \"p\"\nrepeats = 6\nmost_repeats = 14\nwidth = 0.5\n[[metric]]\nof = \"throughput\"\n";
     let folder = tempfile::tempdir().unwrap();
-    let (complete, progress) = carry(&study(text), folder.path(), &mut MadeUp::new());
+    let (complete, progress) = carry(&study(text), folder.path(), &mut FakeRunner::new());
     assert!(complete && progress.whole_blocks() == 7);
 }
 
@@ -590,7 +590,7 @@ fn without_factors_the_control_is_the_answer() {
     let study = study(text);
     assert_eq!(places(&study), ["as planned", CONTROL]);
     let folder = tempfile::tempdir().unwrap();
-    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let said = concluded(&study, &progress);
     assert!(
         said.sentences[0].starts_with("control (A/A): throughput is the same as with as planned"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_platform::{Later, Unit};
+use barograph_platform::{BoxFuture, Unit};
 use barograph_record::{Fill, Tier};
 use barograph_spec::{DataPlan, Plan, Refusal};
 use serde_json::{Map, Value};
@@ -37,10 +37,10 @@ pub trait Application: Send + Sync {
 
     /// Checks that the application answers at all addresses of `url`, in the form of [`crate::LoadJob`],
     /// through everything in front of it. An error describes the wrong answer.
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
     /// Asks the application at `url` for its tiers; empty if it does not report them.
-    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+    fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
         let _ = url;
         Box::pin(async { Ok(Vec::new()) })
     }
@@ -53,7 +53,7 @@ pub trait Application: Send + Sync {
     /// Checks that the data are still right; `None` if there is nothing to check. `url` is that of the load.
     /// The future is awaited after the load, but the function may be called earlier to see whether there is a
     /// check: it must not act before the first poll.
-    fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+    fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
         let _ = url;
         None
     }
@@ -175,7 +175,7 @@ pub struct FillProgress {
 
 /// Result of the data checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifyResult {
     /// Whether nothing is wrong.
     pub ok: bool,
     /// Defects, or the subjects of the checks, in sentences.

@@ -17,7 +17,7 @@ mod workloads;
 
 pub use application::{
     Application, DataSet, DataSets, FillLine, FillProgress, Job, Machine, OnProgress, SizeInfo, UsualSize,
-    Verified,
+    VerifyResult,
 };
 pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};

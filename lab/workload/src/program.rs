@@ -1,6 +1,6 @@
 //! The seam to programs of a workload for its application: those that serve it, fill it and load its stores.
 
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use clap::{ArgMatches, Command};
 
 use crate::CommandError;
@@ -37,7 +37,7 @@ pub struct Outside {
     /// Calls its argument when standard input has ended, on a thread of its own.
     pub when_input_ends: fn(Box<dyn FnOnce() + Send>),
     /// Completes when the program is told to end, within a runtime of tokio.
-    pub told_to_end: fn(Supervision) -> Later<'static, ()>,
+    pub told_to_end: fn(Supervision) -> BoxFuture<'static, ()>,
     /// Raises the limit of open files as far as allowed, and returns it.
     pub raise_open_files: fn() -> u64,
     /// Number of cores that the program may use.

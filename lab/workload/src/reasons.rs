@@ -17,11 +17,11 @@ const EXCERPT: usize = 160;
 /// Reasons of failed operations. Workers share it, and lock it only when an operation fails.
 #[derive(Debug, Default)]
 pub struct Reasons {
-    by_op: Vec<OfOperation>,
+    by_op: Vec<OperationReasons>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfOperation {
+struct OperationReasons {
     kept: Vec<Reason>,
     beyond: u64,
 }
@@ -84,7 +84,7 @@ impl Reasons {
 
     fn add(&mut self, op: OpId, failure: &Failure<'_>) {
         if self.by_op.len() <= op.index() {
-            self.by_op.resize_with(op.index() + 1, OfOperation::default);
+            self.by_op.resize_with(op.index() + 1, OperationReasons::default);
         }
         let of = &mut self.by_op[op.index()];
         let known = |r: &&mut Reason| r.outcome == failure.outcome && r.why == failure.why;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use barograph_platform::{HERE, HostSpec, Limits};
-use barograph_record::{KeptPart, KeptTopology};
+use barograph_record::{PartRecord, TopologyRecord};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Cores, TierLimits};
 
@@ -18,7 +18,7 @@ pub struct Topology {
     /// between such parts.
     pub fronts: Vec<String>,
     /// An address that moves between hosts.
-    pub floating: Option<Floating>,
+    pub floating: Option<FloatingAddress>,
     /// Scheme of the URL: `http`, `redis`.
     pub scheme: &'static str,
     /// Folders and files of this machine that hosts must see.
@@ -28,12 +28,12 @@ pub struct Topology {
     /// Settings of the services.
     pub flavour: Flavour,
     /// Data that a job loads into stores from a data set, if later runs may start with them.
-    pub stored: Option<Stored>,
+    pub stored: Option<StoredData>,
 }
 
 /// Result of a load job: everything in the folders of some services and in some folders of the site.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct StoredData {
     /// Name of the job's part.
     pub job: String,
     /// Parts whose folders hold the data. Parts that need them are created from them.
@@ -47,7 +47,7 @@ pub struct Stored {
 
 /// An address that moves between hosts, and has a name as parts do.
 #[derive(Clone, Debug)]
-pub struct Floating {
+pub struct FloatingAddress {
     /// Name of the address.
     pub name: String,
     /// Part that has it first, with the ports for clients.
@@ -88,7 +88,7 @@ pub struct Part {
     /// Whether it is a process of the application itself, not a service beside it.
     pub node: bool,
     /// Work of the part.
-    pub work: Work,
+    pub work: PartWork,
     /// Parts that must be ready before it starts.
     pub needs: Vec<String>,
     /// Parts that it connects to, for the diagram.
@@ -101,20 +101,20 @@ pub struct Part {
 
 /// Work of a part.
 #[derive(Clone, Copy, Debug)]
-pub enum Work {
+pub enum PartWork {
     /// Serves for the whole run.
     Service(&'static Service),
     /// Does one job, given by [`crate::Application::job_unit`], on this machine.
     Job,
 }
 
-impl Work {
+impl PartWork {
     /// Returns the product's name for users; `job` for a job.
     #[must_use]
     pub fn title(self) -> String {
         match self {
-            Work::Service(service) => service.title().to_owned(),
-            Work::Job => "job".to_owned(),
+            PartWork::Service(service) => service.title().to_owned(),
+            PartWork::Job => "job".to_owned(),
         }
     }
 }
@@ -214,8 +214,8 @@ impl Topology {
     /// Returns the deployment in the form of the record, before it is made; addresses and start times are
     /// unknown.
     #[must_use]
-    pub fn outline(&self, platform: &str) -> KeptTopology {
-        let part = |part: &Part| KeptPart {
+    pub fn outline(&self, platform: &str) -> TopologyRecord {
+        let part = |part: &Part| PartRecord {
             name: part.name.clone(),
             tier: part.tier.to_owned(),
             service: part.work.title(),
@@ -225,14 +225,14 @@ impl Topology {
             cpus: part.limits.cpus,
             cores: part.limits.cpu_set.iter().copied().collect::<Cores>().to_string(),
             memory_bytes: part.limits.memory_bytes,
-            ..KeptPart::default()
+            ..PartRecord::default()
         };
-        KeptTopology {
+        TopologyRecord {
             platform: platform.to_owned(),
             front: self.fronts.first().cloned().unwrap_or_default(),
             beside: self.fronts.iter().skip(1).cloned().collect(),
             parts: self.parts.iter().map(part).collect(),
-            ..KeptTopology::default()
+            ..TopologyRecord::default()
         }
     }
 }
@@ -242,7 +242,7 @@ impl Topology {
 pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Service> {
     let mut all: Vec<&'static Service> = Vec::new();
     for part in parts {
-        if let Work::Service(service) = part.work
+        if let PartWork::Service(service) = part.work
             && all.iter().all(|known| known.name() != service.name())
         {
             all.push(service);
@@ -255,7 +255,7 @@ pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Servi
 #[must_use]
 pub fn hosts<'p>(parts: &(impl Iterator<Item = &'p Part> + Clone)) -> Vec<HostSpec> {
     let mut hosts: Vec<HostSpec> = Vec::new();
-    for part in parts.clone().filter(|part| matches!(part.work, Work::Service(_))) {
+    for part in parts.clone().filter(|part| matches!(part.work, PartWork::Service(_))) {
         if hosts.iter().all(|host| host.name != part.host) {
             hosts.push(HostSpec { name: part.host.clone(), ..HostSpec::default() });
         }
@@ -328,7 +328,7 @@ mod tests {
             tier: "application",
             host: host.to_owned(),
             node: false,
-            work: Work::Service(&barograph_services::all()[0]),
+            work: PartWork::Service(&barograph_services::all()[0]),
             needs: vec![],
             uses: vec![],
             values: vec![
@@ -385,13 +385,13 @@ mod tests {
 
     #[test]
     fn a_topology_beside_others_has_names_of_its_own() {
-        let mut job = Part { work: Work::Job, needs: vec!["a-1".to_owned()], ..part("w-1", HERE, None) };
+        let mut job = Part { work: PartWork::Job, needs: vec!["a-1".to_owned()], ..part("w-1", HERE, None) };
         job.uses.clone_from(&job.needs);
         let topology = Topology {
             parts: vec![part("a-1", "one", None), job],
             fronts: vec!["front".to_owned()],
-            floating: Some(Floating { name: "front".to_owned(), first: "a-1".to_owned() }),
-            stored: Some(Stored {
+            floating: Some(FloatingAddress { name: "front".to_owned(), first: "a-1".to_owned() }),
+            stored: Some(StoredData {
                 job: "w-1".to_owned(),
                 services: vec!["a-1".to_owned()],
                 folders: vec![],

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use barograph_engine::Runnable;
 use barograph_model::words::count;
 use barograph_model::{Behaviours, MeasureSpec, Nanos, OpSpec, Profile};
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::Fill;
-use barograph_spec::{Connections, Plan, Refusal, Refused, WorkloadKeys};
+use barograph_spec::{Connections, Plan, Refusal, Refusals, WorkloadKeys};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ pub trait Workload: Send + Sync {
     fn ops(&self) -> &[OpSpec];
 
     /// Names of its counters, by index: at most [`barograph_model::MOST_COUNTERS`]. Users add to them with
-    /// [`barograph_engine::Turn::add`].
+    /// [`barograph_engine::OpContext::add`].
     fn counters(&self) -> &[&'static str] {
         &[]
     }
@@ -121,7 +121,7 @@ pub trait Workload: Send + Sync {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         let _ = (job, progress);
         None
     }
@@ -169,7 +169,7 @@ pub struct LoadJob<'a> {
 pub enum LoadError {
     /// The plan asks for something impossible.
     #[error("{0}")]
-    Refused(Refused),
+    Refused(Refusals),
     /// The target does not answer.
     #[error("reach the target `{url}`")]
     Unreachable {
@@ -258,14 +258,14 @@ pub trait WorkloadFactory: WorkloadKeys {
     ///
     /// # Errors
     /// If settings of the plan are impossible.
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused>;
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals>;
 
     /// Makes the workload of a plan on the host of a driver, from the files that [`Workload::files`] returned
     /// on the host of the harness.
     ///
     /// # Errors
     /// If files are missing or invalid.
-    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         let _ = files;
         self.of_plan(plan)
     }

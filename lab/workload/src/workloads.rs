@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_spec::{Catalogue, Known, Plan, PlatformKind, Refused, Setting, WorkloadKeys};
+use barograph_spec::{Catalogue, KnownKey, Plan, PlatformKind, Refusals, Setting, WorkloadKeys};
 
 use crate::{LoadCommand, Program, SentFile, Verb, Workload, WorkloadFactory};
 
@@ -20,7 +20,7 @@ impl Workloads {
     ///
     /// # Errors
     /// If the plan is invalid.
-    pub fn read(self, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
+    pub fn read(self, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refusals> {
         barograph_spec::read(self.catalogue(&self.readers()), name, text, sets)
     }
 
@@ -34,7 +34,7 @@ impl Workloads {
         text: &str,
         settings: &[Setting],
         sets: &[String],
-    ) -> Result<Plan, Refused> {
+    ) -> Result<Plan, Refusals> {
         barograph_spec::read_with(self.catalogue(&self.readers()), name, text, settings, sets)
     }
 
@@ -52,7 +52,7 @@ impl Workloads {
 
     /// Returns every key of plans.
     #[must_use]
-    pub fn keys(self) -> Vec<(String, Known)> {
+    pub fn keys(self) -> Vec<(String, KnownKey)> {
         barograph_spec::keys(self.catalogue(&self.readers()))
     }
 
@@ -60,7 +60,7 @@ impl Workloads {
     ///
     /// # Errors
     /// If settings of the plan are impossible.
-    pub fn of_plan(self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    pub fn of_plan(self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         self.factory(plan).of_plan(plan)
     }
 
@@ -68,7 +68,7 @@ impl Workloads {
     ///
     /// # Errors
     /// If files are missing or invalid.
-    pub fn of_files(self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    pub fn of_files(self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         self.factory(plan).of_files(plan, files)
     }
 

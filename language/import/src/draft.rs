@@ -72,13 +72,13 @@ pub(crate) enum Json {
 pub(crate) enum Body {
     Json(Json),
     Form(Vec<(String, Text)>),
-    Multipart(Vec<(String, Part)>),
+    Multipart(Vec<(String, FormPart)>),
     Text(Text),
 }
 
 /// A field or a file of a multipart form.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct FormPart {
     pub(crate) text: Text,
     pub(crate) filename: Option<String>,
     pub(crate) media_type: Option<String>,
@@ -86,7 +86,7 @@ pub(crate) struct Part {
 
 /// Location of a kept value in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum From {
+pub(crate) enum ValueSource {
     /// A JSON pointer.
     Json(String),
     /// An expression whose first group is the value.
@@ -97,9 +97,9 @@ pub(crate) enum From {
 
 /// A value to keep for later operations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Keep {
+pub(crate) struct Extraction {
     pub(crate) name: String,
-    pub(crate) from: From,
+    pub(crate) from: ValueSource,
 }
 
 /// A WebSocket under the name of its stream.
@@ -119,7 +119,7 @@ pub(crate) struct Exchange {
     pub(crate) query: Vec<(String, Text)>,
     pub(crate) headers: Vec<(String, Text)>,
     pub(crate) body: Option<Body>,
-    pub(crate) keep: Vec<Keep>,
+    pub(crate) keep: Vec<Extraction>,
     /// Expected statuses; every 2xx if empty.
     pub(crate) statuses: Vec<u16>,
     /// Whether it runs side by side with the previous exchange.
@@ -138,7 +138,7 @@ pub(crate) struct Operation {
 
 /// Generator of a value that no answer gives.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Made {
+pub(crate) enum GeneratedValue {
     /// A whole number in this range.
     Integer { min: i64, max: i64 },
     /// A number in this range.
@@ -153,7 +153,7 @@ pub(crate) enum Made {
 
 /// Think time between two operations.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Think {
+pub(crate) enum ThinkTime {
     /// Exponential with this mean in seconds, without any knowledge.
     Guess(f64),
     /// Recorded, in seconds, in rising order.
@@ -167,8 +167,8 @@ pub(crate) struct Draft {
     /// Notes for the user, a sentence each.
     pub(crate) remarks: Vec<String>,
     pub(crate) url: String,
-    pub(crate) values: Vec<(String, Made)>,
+    pub(crate) values: Vec<(String, GeneratedValue)>,
     /// Operations, in a user's order.
     pub(crate) operations: Vec<Operation>,
-    pub(crate) think: Think,
+    pub(crate) think: ThinkTime,
 }

@@ -7,7 +7,7 @@ mod request;
 
 use std::collections::BTreeMap;
 
-use crate::draft::{Draft, Operation, Think};
+use crate::draft::{Draft, Operation, ThinkTime};
 use crate::{Assets, ImportError, name};
 use links::Links;
 use record::{Entry, Recording};
@@ -100,14 +100,14 @@ fn grouped(entries: &[Entry]) -> Vec<Vec<&Entry>> {
 }
 
 /// The pauses between operations.
-fn think(groups: &[&[&Entry]]) -> Think {
+fn think(groups: &[&[&Entry]]) -> ThinkTime {
     let end = |group: &[&Entry]| group.iter().map(|entry| entry.to).fold(f64::MIN, f64::max);
     let pause = |pair: &[&[&Entry]]| (pair[1][0].from - end(pair[0])).max(0.0);
     let pauses = groups.windows(2).map(pause).filter(|pause| *pause <= LONGEST_PAUSE_MS);
     // To a hundredth of a second: think times are not more precise.
     let mut pauses: Vec<f64> = pauses.map(|pause| (pause / 10.0).round() / 100.0).collect();
     pauses.sort_by(f64::total_cmp);
-    if pauses.is_empty() { Think::Guess(THINK_S) } else { Think::Recorded(pauses) }
+    if pauses.is_empty() { ThinkTime::Guess(THINK_S) } else { ThinkTime::Recorded(pauses) }
 }
 
 fn operations(recording: &Recording, groups: &[&[&Entry]], draft: &mut Draft) {

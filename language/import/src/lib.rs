@@ -14,7 +14,7 @@ mod openapi;
 mod percent;
 mod print;
 
-use draft::{Draft, Exchange, Operation, Text, Think};
+use draft::{Draft, Exchange, Operation, Text, ThinkTime};
 
 /// Pictures, styles, fonts and scripts of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub fn from_url(url: &str) -> Result<String, ImportError> {
         url: address.origin,
         values: Vec::new(),
         operations: vec![operation],
-        think: Think::Guess(1.0),
+        think: ThinkTime::Guess(1.0),
     };
     Ok(print::print(&draft))
 }

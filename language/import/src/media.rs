@@ -2,7 +2,7 @@
 
 /// Notation of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum MediaKind {
     Json,
     Form,
     Multipart,
@@ -25,24 +25,24 @@ pub(crate) fn parameter<'t>(media_type: &'t str, name: &str) -> Option<&'t str> 
 }
 
 /// The notation of a body of this type.
-pub(crate) fn kind(media_type: &str) -> Kind {
+pub(crate) fn kind(media_type: &str) -> MediaKind {
     let essence = essence(media_type);
     let (family, member) = essence.split_once('/').unwrap_or((&essence, ""));
     match (family, member) {
-        ("application" | "*", "*") => Kind::Json,
-        (_, "json") => Kind::Json,
-        _ if member.ends_with("+json") => Kind::Json,
-        ("application", "x-www-form-urlencoded") => Kind::Form,
-        ("multipart", "form-data" | "*") => Kind::Multipart,
-        _ if member == "xml" || member.ends_with("+xml") => Kind::Text,
-        ("text" | "multipart" | "message", _) => Kind::Text,
+        ("application" | "*", "*") => MediaKind::Json,
+        (_, "json") => MediaKind::Json,
+        _ if member.ends_with("+json") => MediaKind::Json,
+        ("application", "x-www-form-urlencoded") => MediaKind::Form,
+        ("multipart", "form-data" | "*") => MediaKind::Multipart,
+        _ if member == "xml" || member.ends_with("+xml") => MediaKind::Text,
+        ("text" | "multipart" | "message", _) => MediaKind::Text,
         (
             "application",
             "graphql" | "javascript" | "ecmascript" | "csv" | "sql" | "toml" | "jwt" | "jose",
-        ) => Kind::Text,
-        ("application", _) if member.contains("yaml") => Kind::Text,
-        ("application", _) if member.contains("ndjson") || member.contains("json") => Kind::Text,
-        _ => Kind::Binary,
+        ) => MediaKind::Text,
+        ("application", _) if member.contains("yaml") => MediaKind::Text,
+        ("application", _) if member.contains("ndjson") || member.contains("json") => MediaKind::Text,
+        _ => MediaKind::Binary,
     }
 }
 
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn each_media_type_has_its_way() {
-        let table: [(Kind, &[&str]); 5] = [
+        let table: [(MediaKind, &[&str]); 5] = [
             (
-                Kind::Json,
+                MediaKind::Json,
                 &[
                     "application/json",
                     "Application/JSON; charset=utf-8",
@@ -82,12 +82,12 @@ mod tests {
                 ],
             ),
             (
-                Kind::Form,
+                MediaKind::Form,
                 &["application/x-www-form-urlencoded", "application/x-www-form-urlencoded;charset=UTF-8"],
             ),
-            (Kind::Multipart, &["multipart/form-data", "multipart/form-data; boundary=x"]),
+            (MediaKind::Multipart, &["multipart/form-data", "multipart/form-data; boundary=x"]),
             (
-                Kind::Text,
+                MediaKind::Text,
                 &[
                     "text/plain",
                     "text/csv",
@@ -104,7 +104,7 @@ mod tests {
                 ],
             ),
             (
-                Kind::Binary,
+                MediaKind::Binary,
                 &[
                     "application/octet-stream",
                     "image/png",

@@ -18,13 +18,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::draft::{Draft, Exchange, From, Json, Keep, Made, Operation, Piece, Text, Think};
+use crate::draft::{
+    Draft, Exchange, Extraction, GeneratedValue, Json, Operation, Piece, Text, ThinkTime, ValueSource,
+};
 use crate::{ImportError, name, percent};
-use calls::{Call, Parameter, Place};
+use calls::{Call, Parameter, ParameterLocation};
 pub(crate) use document::read;
 use example::Maker;
 use order::{Order, Step};
-use parameter::{InQuery, Worth};
+use parameter::{InQuery, ParameterValue};
 use schema::Schemas;
 use security::Credential;
 
@@ -65,7 +67,7 @@ pub(crate) fn draft(document: &Value, url: Option<&str>) -> Result<Draft, Import
             url: servers.url,
             values: Vec::new(),
             operations: Vec::new(),
-            think: Think::Guess(THINK_S),
+            think: ThinkTime::Guess(THINK_S),
         },
     };
     for step in &steps {
@@ -75,7 +77,7 @@ pub(crate) fn draft(document: &Value, url: Option<&str>) -> Result<Draft, Import
     let mut draft = writing.draft;
     for name in writing.used {
         if let Some((at, from)) = givers.get(&name) {
-            draft.operations[*at].exchanges[0].keep.push(Keep { name, from: from.clone() });
+            draft.operations[*at].exchanges[0].keep.push(Extraction { name, from: from.clone() });
         }
     }
     say_what_to_do(&steps, &mut draft);
@@ -108,7 +110,7 @@ fn say_what_to_do(steps: &[Step<'_>], draft: &mut Draft) {
     if steps.iter().any(|step| !matches!(step.call.method, "get" | "head")) {
         draft.remarks.push("Some operations change data. Take out those that must not happen.".to_owned());
     }
-    if draft.values.iter().any(|(_, made)| matches!(made, Made::Secret(_))) {
+    if draft.values.iter().any(|(_, made)| matches!(made, GeneratedValue::Secret(_))) {
         draft.remarks.push("Some calls need a credential that no answer gives: put it in below.".to_owned());
     }
 }
@@ -119,7 +121,7 @@ struct Writing<'a> {
     /// Number of leading parts common to all paths.
     shared: usize,
     /// Values in answers.
-    givers: &'a BTreeMap<String, (usize, From)>,
+    givers: &'a BTreeMap<String, (usize, ValueSource)>,
     /// Those in use.
     used: BTreeSet<String>,
     draft: Draft,
@@ -187,7 +189,7 @@ impl<'a> Writing<'a> {
         while let Some((before, after)) = rest.split_once('{') {
             let (name, after) = after.split_once('}').unwrap_or((after, ""));
             text.push(&percent::in_line(before));
-            match call.parameters.iter().find(|p| p.name == name && p.place == Place::Path) {
+            match call.parameters.iter().find(|p| p.name == name && p.place == ParameterLocation::Path) {
                 Some(parameter) => {
                     let value = self.value(parameter, maker);
                     text.append(parameter::in_path(parameter, &value));
@@ -209,10 +211,10 @@ impl<'a> Writing<'a> {
     /// Query, headers and cookies.
     fn parameters(&mut self, step: &Step<'a>, maker: &mut Maker<'a, '_>, exchange: &mut Exchange) {
         let mut cookies = Vec::new();
-        for parameter in step.call.parameters.iter().filter(|p| p.place != Place::Path) {
+        for parameter in step.call.parameters.iter().filter(|p| p.place != ParameterLocation::Path) {
             let value = self.value(parameter, maker);
             match parameter.place {
-                Place::Query => match parameter::in_query(parameter, &value) {
+                ParameterLocation::Query => match parameter::in_query(parameter, &value) {
                     InQuery::Pairs(pairs) => exchange.query.extend(pairs),
                     InQuery::Written(text) => {
                         let has_query = exchange
@@ -224,7 +226,7 @@ impl<'a> Writing<'a> {
                         exchange.path.append(text);
                     }
                 },
-                Place::Cookie => cookies.push(parameter::in_header(parameter, &value)),
+                ParameterLocation::Cookie => cookies.push(parameter::in_header(parameter, &value)),
                 _ => {
                     let value = parameter::in_header(parameter, &value);
                     exchange.headers.push((parameter.name.to_ascii_lowercase(), value));
@@ -267,14 +269,14 @@ impl<'a> Writing<'a> {
     /// The value of a parameter, before its style is applied.
     fn value(&mut self, parameter: &Parameter<'a>, maker: &mut Maker<'a, '_>) -> Json {
         match parameter::worth(self.schemas, parameter, maker) {
-            Worth::Known(name) => Json::Bare(name),
-            Worth::Made(made) => Json::Bare(self.declare(&parameter.known_as, made)),
-            Worth::Fixed(json) => json,
+            ParameterValue::Known(name) => Json::Bare(name),
+            ParameterValue::Made(made) => Json::Bare(self.declare(&parameter.known_as, made)),
+            ParameterValue::Fixed(json) => json,
         }
     }
 
     /// The name of a generated value; equal generators share it.
-    fn declare(&mut self, name: &str, made: Made) -> String {
+    fn declare(&mut self, name: &str, made: GeneratedValue) -> String {
         let name = name::free(name);
         let values = &mut self.draft.values;
         let givers = self.givers;

@@ -2,7 +2,8 @@
 //! and transitions.
 
 use crate::draft::{
-    Body, Draft, Exchange, From, Json, Keep, Made, Operation, Part, Piece, Socket, Text, Think,
+    Body, Draft, Exchange, Extraction, FormPart, GeneratedValue, Json, Operation, Piece, Socket, Text,
+    ThinkTime, ValueSource,
 };
 use crate::json;
 
@@ -60,25 +61,27 @@ fn remark(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn value(out: &mut String, name: &str, made: &Made) {
+fn value(out: &mut String, name: &str, made: &GeneratedValue) {
     remark(
         out,
         match made {
-            Made::Secret(what) => what,
+            GeneratedValue::Secret(what) => what,
             _ => "No answer gives this value, so it is made. Edit: what does the service know?",
         },
     );
     line(out, &format!("[values.{name}]\n{}", generator(made)));
 }
 
-fn generator(made: &Made) -> String {
+fn generator(made: &GeneratedValue) -> String {
     let choice = |of: &[String]| format!("kind = \"random_choice\"\nof = {}", list(of));
     match made {
-        Made::Integer { min, max } => format!("kind = \"random_int\"\nmin = {min}\nmax = {max}"),
-        Made::Number { min, max } => format!("kind = \"random_float\"\nmin = {min:?}\nmax = {max:?}"),
-        Made::Choice(of) => choice(of),
-        Made::Uuid => "kind = \"uuid\"".to_owned(),
-        Made::Secret(_) => choice(&["put-it-here".to_owned()]),
+        GeneratedValue::Integer { min, max } => format!("kind = \"random_int\"\nmin = {min}\nmax = {max}"),
+        GeneratedValue::Number { min, max } => {
+            format!("kind = \"random_float\"\nmin = {min:?}\nmax = {max:?}")
+        }
+        GeneratedValue::Choice(of) => choice(of),
+        GeneratedValue::Uuid => "kind = \"uuid\"".to_owned(),
+        GeneratedValue::Secret(_) => choice(&["put-it-here".to_owned()]),
     }
 }
 
@@ -184,7 +187,7 @@ fn body_line(body: &Body, headers: &mut Vec<(String, Text)>) -> String {
     }
 }
 
-fn part(part: &Part) -> String {
+fn part(part: &FormPart) -> String {
     let text = quoted(&template(&part.text));
     let more = [("filename", &part.filename), ("type", &part.media_type)];
     let more: Vec<String> =
@@ -207,11 +210,11 @@ fn in_toml(document: &Json) -> String {
     }
 }
 
-fn keep(keep: &Keep) -> String {
+fn keep(keep: &Extraction) -> String {
     match &keep.from {
-        From::Json(pointer) => format!("{} = {{ json = {} }}", keep.name, quoted(pointer)),
-        From::Regex(pattern) => format!("{} = {{ regex = {} }}", keep.name, quoted(pattern)),
-        From::Header(header) => format!("{} = {{ header = {} }}", keep.name, quoted(header)),
+        ValueSource::Json(pointer) => format!("{} = {{ json = {} }}", keep.name, quoted(pointer)),
+        ValueSource::Regex(pattern) => format!("{} = {{ regex = {} }}", keep.name, quoted(pattern)),
+        ValueSource::Header(header) => format!("{} = {{ header = {} }}", keep.name, quoted(header)),
     }
 }
 
@@ -256,14 +259,14 @@ fn behaviour(out: &mut String, draft: &Draft) {
     names.last().into_iter().for_each(|last| line(out, &format!("{last} = \"end_session\"")));
 }
 
-fn pace(think: &Think) -> String {
+fn pace(think: &ThinkTime) -> String {
     match think {
-        Think::Guess(mean) => format!(
+        ThinkTime::Guess(mean) => format!(
             "# Nothing is known of how long users think.\n\
              pace = {{ think = {{ exponential = {{ mean = \"{mean} s\", max = \"{} s\" }} }} }}",
             mean * 10.0
         ),
-        Think::Recorded(pauses) => {
+        ThinkTime::Recorded(pauses) => {
             let step = pauses.len().div_ceil(MOST_PAUSES).max(1);
             let values = pauses.iter().step_by(step).map(|s| format!("\"{} s\"", s.max(LEAST_S)));
             let values: Vec<String> = values.collect();

@@ -61,7 +61,7 @@ pub enum BodyCheck {
         /// The place in the document; without `*`.
         pointer: Pointer,
         /// The expected value.
-        expected: Expected,
+        expected: ExpectedValue,
     },
     /// The body is JSON that fits the schema.
     Schema(Arc<Schema>),
@@ -69,7 +69,7 @@ pub enum BodyCheck {
 
 /// Expected value at a place in a JSON document.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expected {
+pub enum ExpectedValue {
     /// Any value, or none.
     Exists(bool),
     /// This number, in any notation.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Call, DataId, Place, Source, Template};
+use crate::{Call, DataId, SlotIndex, Source, Template};
 
 /// Index into the scenario's draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,16 +14,16 @@ pub struct Draw {
     /// Its name in the scenario.
     pub name: &'static str,
     /// Frequency of the draw.
-    pub per: Per,
+    pub per: DrawScope,
     /// Its place, for a value or the number of a row.
-    pub place: Place,
+    pub place: SlotIndex,
     /// Its source.
-    pub what: Drawn,
+    pub what: DrawSource,
 }
 
 /// Frequency of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Per {
+pub enum DrawScope {
     /// Once for each exchange that uses it.
     Exchange,
     /// Once for each operation that uses it.
@@ -36,20 +36,20 @@ pub enum Per {
     User,
 }
 
-impl Per {
+impl DrawScope {
     /// Every variant with its word in a scenario.
-    pub const WORDS: [(&'static str, Per); 5] = [
-        ("exchange", Per::Exchange),
-        ("operation", Per::Operation),
-        ("activity", Per::Activity),
-        ("session", Per::Session),
-        ("user", Per::User),
+    pub const WORDS: [(&'static str, DrawScope); 5] = [
+        ("exchange", DrawScope::Exchange),
+        ("operation", DrawScope::Operation),
+        ("activity", DrawScope::Activity),
+        ("session", DrawScope::Session),
+        ("user", DrawScope::User),
     ];
 }
 
 /// Source of a drawn value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Drawn {
+pub enum DrawSource {
     /// The number of a row, as [`Value::Integer`](crate::Value::Integer).
     Row(DataId, Pick),
     /// A value.

@@ -270,7 +270,7 @@ impl<'a> Parser<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Life, Place, Value};
+    use crate::{Life, SlotIndex, Value};
 
     struct Some6(Vec<Value>);
     impl Values for Some6 {
@@ -283,7 +283,7 @@ mod tests {
     fn find(name: &str) -> Option<Source> {
         let slot =
             ["none", "text", "price", "list", "count", "empty"].iter().position(|n| *n == name)? as u16;
-        Some(Source::Slot(Place { life: Life::User, slot }))
+        Some(Source::Slot(SlotIndex { life: Life::User, slot }))
     }
 
     fn holds(text: &str) -> bool {

@@ -108,11 +108,11 @@ struct Cursor<'a> {
 }
 
 /// Continuation of a walk; `None` if the visitor has enough, or the text is not JSON.
-type Going = Option<()>;
+type VisitResult = Option<()>;
 
 impl<'a> Cursor<'a> {
     /// Walks the value at the cursor and leaves the cursor behind it.
-    fn walk(&mut self, steps: &[Step], take: &mut dyn FnMut(&'a [u8]) -> bool) -> Going {
+    fn walk(&mut self, steps: &[Step], take: &mut dyn FnMut(&'a [u8]) -> bool) -> VisitResult {
         let Some((step, rest)) = steps.split_first() else {
             let start = self.value_start()?;
             self.skip()?;
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn members(&mut self, key: &str, rest: &[Step], take: &mut dyn FnMut(&'a [u8]) -> bool) -> Going {
+    fn members(&mut self, key: &str, rest: &[Step], take: &mut dyn FnMut(&'a [u8]) -> bool) -> VisitResult {
         self.at += 1;
         if self.eat(b'}') {
             return Some(());
@@ -153,7 +153,7 @@ impl<'a> Cursor<'a> {
         wanted: impl Fn(usize) -> bool,
         rest: &[Step],
         take: &mut dyn FnMut(&'a [u8]) -> bool,
-    ) -> Going {
+    ) -> VisitResult {
         self.at += 1;
         if self.eat(b']') {
             return Some(());
@@ -184,12 +184,12 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    fn must_eat(&mut self, byte: u8) -> Going {
+    fn must_eat(&mut self, byte: u8) -> VisitResult {
         self.eat(byte).then_some(())
     }
 
     /// Skips a string; the cursor is at its quote.
-    fn string(&mut self) -> Going {
+    fn string(&mut self) -> VisitResult {
         self.must_eat(b'"')?;
         loop {
             match self.bytes.get(self.at)? {
@@ -203,7 +203,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips a whole value, looking only at its brackets and quotes.
-    fn skip(&mut self) -> Going {
+    fn skip(&mut self) -> VisitResult {
         let mut depth = 0_u32;
         loop {
             let start = self.value_start()?;
@@ -226,7 +226,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn scalar(&mut self) -> Going {
+    fn scalar(&mut self) -> VisitResult {
         let inside = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'+' | b'.');
         let length = self.bytes[self.at..].iter().take_while(|b| inside(b)).count();
         self.at += length;

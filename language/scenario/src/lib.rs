@@ -15,7 +15,7 @@
 //! **For the engine**: [`Scenario::behaviours`], [`Scenario::operations`] (names), [`Scenario::rules`].
 //! A `ChooserId` is an index into [`Scenario::choosers`], an `OpId` into [`Scenario::operations`].
 //!
-//! **Where values live.** A [`Source`] is the origin of a value: a [`Place`], a column of the data row whose
+//! **Where values live.** A [`Source`] is the origin of a value: a [`SlotIndex`], a column of the data row whose
 //! number is kept in a place, or a [`BuiltIn`]. A place is a slot in one of four arrays by its [`Life`];
 //! [`Scenario::slots`] gives the length of each array:
 //!
@@ -35,7 +35,7 @@
 //! 1. Do the groups one after the other. The exchanges of a group run side by side; most groups have one.
 //! 2. An [`Exchange`] with `for_each` is done once per item of the list, at most `at_most` times, not at all when there
 //!    is no list; others once. Each time: put the item into its place; make the draws of `exchange.draws` in their
-//!    order, those [`Per::Exchange`] always, the others where their place is empty; leave the rest out unless `when`
+//!    order, those [`DrawScope::Exchange`] always, the others where their place is empty; leave the rest out unless `when`
 //!    holds; render; send.
 //! 3. `Template::fixed` gives the bytes of a template without placeholders, so that what is constant is prepared once.
 //!    A template with an absent value cannot be rendered: nothing is sent, and the operation is
@@ -43,11 +43,11 @@
 //! 4. Judge the answer: a `wait` whose status is listed in `wait.expired` makes the operation `Expired`; a status
 //!    outside `check.status` makes it `Refused`; any other broken check, and a required extraction that finds nothing,
 //!    makes it `WrongAnswer`. The first bad exchange ends the operation. Otherwise put extracted values in their places.
-//! 5. Apply the requests to the engine ([`Beside`]), its draws first: `start` only after a good operation;
+//! 5. Apply the requests to the engine ([`OperationEffects`]), its draws first: `start` only after a good operation;
 //!    `stop_others`, `end` and `reset` after any, when their conditions hold; the built-in `outcome` is
 //!    already this operation's.
 //!
-//! **Activities.** `Turn::argument` is a number, the argument of a started behaviour is a text. So the executor keeps a
+//! **Activities.** `OpContext::argument` is a number, the argument of a started behaviour is a text. So the executor keeps a
 //! frame per activity (argument text, behaviour, `Activity` slots) and passes the frame's number; frame 0 is the main
 //! activity's. It counts frames by behaviour for `start.at_most`, and frees a frame when its activity ends itself, is
 //! stopped by another, or the user is reset.
@@ -69,7 +69,6 @@ mod check;
 mod data;
 mod draw;
 mod expression;
-mod given;
 mod json;
 mod minimal;
 mod mix;
@@ -81,25 +80,26 @@ mod read;
 mod resolved;
 mod scenario;
 mod section;
+mod settings_reader;
 mod target;
 mod template;
 mod value;
 
 pub use behaviour::{Call, Chooser, Script, ScriptId};
-pub use check::{BodyCheck, Check, Expected, HeaderCheck, HeaderTest};
+pub use check::{BodyCheck, Check, ExpectedValue, HeaderCheck, HeaderTest};
 pub use data::{Data, DataId};
-pub use draw::{Draw, DrawId, Drawn, Generator, Per, Pick, TimeFormat};
+pub use draw::{Draw, DrawId, DrawScope, DrawSource, Generator, Pick, TimeFormat};
 pub use expression::{Condition, Operand, Relation};
 pub use json::{Pointer, Step, say, without_mark};
 pub use minimal::{Minimal, minimal};
 pub use name::leak;
 pub use operation::{
-    Action, Beside, Body, Exchange, Extract, ForEach, Group, Header, Operation, Order, Request, Start,
-    StreamId, Wait, Where,
+    Action, Body, Exchange, Extraction, ExtractionSource, ForEach, Group, Header, Operation,
+    OperationEffects, Order, Request, Start, StreamId, Wait,
 };
 pub use pattern::{Pattern, Schema};
 pub use read::{Files, MOST_BODY, MOST_REDIRECTS, read, statuses};
 pub use scenario::Scenario;
 pub use target::{Connections, Protocol, Target, Tls, Url};
 pub use template::{Escape, Segment, Template};
-pub use value::{BuiltIn, Life, Place, Slots, Source, Value, Values, View};
+pub use value::{BuiltIn, Life, SlotIndex, Slots, Source, Value, Values, View};

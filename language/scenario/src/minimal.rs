@@ -1,9 +1,9 @@
 //! A scenario of one operation, made from a command line.
 
-use barograph_model::Refused;
+use barograph_model::Refusals;
 
-use crate::given::Plain;
 use crate::resolved::inline;
+use crate::settings_reader::RawValue;
 use crate::{Scenario, read};
 
 /// One request, repeated.
@@ -25,9 +25,9 @@ pub struct Minimal<'a> {
 ///
 /// # Errors
 /// All refusals, as for a file; the file is called `http`.
-pub fn minimal(what: &Minimal<'_>) -> Result<Scenario, Refused> {
+pub fn minimal(what: &Minimal<'_>) -> Result<Scenario, Refusals> {
     let (base, path) = split(what.url);
-    let text = |text: &str| inline(&Plain::Text(text.to_owned()));
+    let text = |text: &str| inline(&RawValue::Text(text.to_owned()));
     let verbatim = |s: &str| text(&s.replace('{', "{{").replace('}', "}}"));
     let method = what.method.unwrap_or(if what.body.is_some() { "POST" } else { "GET" });
     let name = operation_name(method);

@@ -1,6 +1,6 @@
 //! Stationary shares of operations under a behaviour's transitions.
 
-use barograph_model::{Behaviour, Next, OpId, Share};
+use barograph_model::{Behaviour, NextOp, OpId, Share};
 
 /// Most rounds of the power iteration. Half of each round stays in place, so that cycles converge too; slow
 /// chains (a session of a thousand operations) are within a millionth well before.
@@ -15,9 +15,9 @@ pub(crate) fn stationary(behaviour: &Behaviour, operations: usize) -> Option<Vec
     for next in &behaviour.next {
         edges.push(match next {
             None => Vec::new(),
-            Some(Next::Op(op) | Next::EndSession { first: op }) => vec![(*op, 1.0)],
-            Some(Next::Vector(vector)) => vector.entries().iter().map(|(op, p)| (*op, p.get())).collect(),
-            Some(Next::Choose { .. }) => return None,
+            Some(NextOp::Op(op) | NextOp::EndSession { first: op }) => vec![(*op, 1.0)],
+            Some(NextOp::Vector(vector)) => vector.entries().iter().map(|(op, p)| (*op, p.get())).collect(),
+            Some(NextOp::Choose { .. }) => return None,
         });
     }
     let mut shares = vec![0.0; operations];
@@ -43,29 +43,30 @@ mod tests {
     use super::*;
     use barograph_model::{Pace, Vector};
 
-    fn mix(first: u8, next: Vec<Option<Next>>) -> Option<Vec<f64>> {
+    fn mix(first: u8, next: Vec<Option<NextOp>>) -> Option<Vec<f64>> {
         let operations = next.len();
         let behaviour = Behaviour { name: "main", first: OpId(first), next, pace: Pace::AtOnce };
         let shares = stationary(&behaviour, operations)?;
         Some(shares.iter().map(|s| (s.get() * 1e6).round() / 1e6).collect())
     }
 
-    fn vector(entries: &[(u8, f64)]) -> Option<Next> {
+    fn vector(entries: &[(u8, f64)]) -> Option<NextOp> {
         let entries = entries.iter().map(|(op, p)| (OpId(*op), Share::new(*p).unwrap())).collect();
-        Some(Next::Vector(Vector::new(entries).unwrap()))
+        Some(NextOp::Vector(Vector::new(entries).unwrap()))
     }
 
     #[test]
     fn shares_follow_from_transitions() {
-        let op = |op| Some(Next::Op(OpId(op)));
+        let op = |op| Some(NextOp::Op(OpId(op)));
         assert_eq!(mix(0, vec![op(1), op(0), None]).unwrap(), [0.5, 0.5, 0.0]);
         // Login, then on average four searches, then logout: 1/6, 4/6, 1/6.
-        let session = vec![op(1), vector(&[(1, 0.75), (2, 0.25)]), Some(Next::EndSession { first: OpId(0) })];
+        let session =
+            vec![op(1), vector(&[(1, 0.75), (2, 0.25)]), Some(NextOp::EndSession { first: OpId(0) })];
         assert_eq!(mix(0, session).unwrap(), [0.166667, 0.666667, 0.166667]);
         // An operation that happens only once has no share in the long run.
         assert_eq!(mix(0, vec![op(1), op(1)]).unwrap(), [0.0, 1.0]);
         let chooser =
-            Next::Choose { chooser: barograph_model::ChooserId(0), branches: vec![Next::Op(OpId(0))] };
+            NextOp::Choose { chooser: barograph_model::ChooserId(0), branches: vec![NextOp::Op(OpId(0))] };
         assert_eq!(mix(0, vec![Some(chooser)]), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use barograph_model::BehaviourId;
 
-use crate::{Check, Condition, DrawId, Pattern, Place, Pointer, Source, Template};
+use crate::{Check, Condition, DrawId, Pattern, Pointer, SlotIndex, Source, Template};
 
 /// Index into the names of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,7 @@ pub struct Operation {
     /// Choice of one group; `None` for all. Always `None` from files.
     pub order: Option<Order>,
     /// Requests to the engine after the end.
-    pub beside: Beside,
+    pub beside: OperationEffects,
 }
 
 /// Order in which a user chooses one group of several.
@@ -39,7 +39,7 @@ pub type Group = Vec<Exchange>;
 
 /// Requests of an operation to the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct OperationEffects {
     /// Draws to make first, where their places are empty, in this order.
     pub draws: Vec<DrawId>,
     /// Starts an activity, after a good operation.
@@ -79,7 +79,7 @@ pub struct Exchange {
     /// Set if the target answers only when it has news.
     pub wait: Option<Wait>,
     /// Values to keep from the answer.
-    pub extract: Vec<Extract>,
+    pub extract: Vec<Extraction>,
     /// Checks of the answer.
     pub check: Check,
 }
@@ -88,7 +88,12 @@ impl Exchange {
     /// Whether the body of the answer is used. If not, counting its bytes is enough.
     #[must_use]
     pub fn reads_body(&self) -> bool {
-        let from_body = |e: &Extract| matches!(e.from, Where::Json(_) | Where::Regex { .. } | Where::Body);
+        let from_body = |e: &Extraction| {
+            matches!(
+                e.from,
+                ExtractionSource::Json(_) | ExtractionSource::Regex { .. } | ExtractionSource::Body
+            )
+        };
         !self.check.body.is_empty() || self.extract.iter().any(from_body)
     }
 }
@@ -99,7 +104,7 @@ pub struct ForEach {
     /// The list; a single text counts as a list of one.
     pub list: Source,
     /// Place of the current item.
-    pub item: Place,
+    pub item: SlotIndex,
     /// Most items; the rest is left out.
     pub at_most: u32,
     /// Whether the repetitions run side by side, instead of one after the other.
@@ -170,13 +175,13 @@ pub enum Body {
 
 /// A value to keep.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Extract {
+pub struct Extraction {
     /// Its name.
     pub name: &'static str,
     /// Its place.
-    pub place: Place,
+    pub place: SlotIndex,
     /// Its location in the answer.
-    pub from: Where,
+    pub from: ExtractionSource,
     /// Whether a missing value is a wrong answer.
     pub required: bool,
     /// Value if none is found; without a default the place becomes empty.
@@ -187,7 +192,7 @@ pub struct Extract {
 
 /// Location of a value in an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Where {
+pub enum ExtractionSource {
     /// In the JSON body.
     Json(Pointer),
     /// In the body, by an expression.

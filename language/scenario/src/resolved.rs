@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::given::Plain;
+use crate::settings_reader::RawValue;
 
 /// A step of the path to a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,11 +12,11 @@ pub(crate) enum Key {
 }
 
 /// Values with their paths.
-pub(crate) type Kept = Vec<(Vec<Key>, Plain)>;
+pub(crate) type ResolvedValues = Vec<(Vec<Key>, RawValue)>;
 
 /// A node of the output: tables with headers, lists of tables with double headers, and values on one line.
 enum Tree<'k> {
-    Leaf(&'k Plain),
+    Leaf(&'k RawValue),
     Table(Vec<(&'k str, Tree<'k>)>),
     List(Vec<Tree<'k>>),
 }
@@ -30,7 +30,7 @@ impl<'k> Tree<'k> {
         }
     }
 
-    fn insert(&mut self, path: &'k [Key], leaf: &'k Plain) {
+    fn insert(&mut self, path: &'k [Key], leaf: &'k RawValue) {
         let Some((key, rest)) = path.split_first() else { return };
         let new = || rest.first().map_or(Tree::Leaf(leaf), Tree::around);
         let inner = match (self, key) {
@@ -56,7 +56,7 @@ impl<'k> Tree<'k> {
 }
 
 /// The kept values as TOML.
-pub(crate) fn print(kept: &Kept) -> String {
+pub(crate) fn print(kept: &ResolvedValues) -> String {
     let mut root = Tree::Table(Vec::new());
     kept.iter().for_each(|(path, leaf)| root.insert(path, leaf));
     let mut out = String::new();
@@ -96,21 +96,21 @@ fn header(path: &str, (open, close): (&str, &str), inner: &[(&str, Tree<'_>)], o
 }
 
 /// A value on one line.
-pub(crate) fn inline(plain: &Plain) -> String {
+pub(crate) fn inline(plain: &RawValue) -> String {
     match plain {
-        Plain::Text(text) => quoted(text),
-        Plain::Integer(n) => n.to_string(),
-        Plain::Number(x) => format!("{x:?}"),
-        Plain::Flag(flag) => flag.to_string(),
-        Plain::Other(text) => text.clone(),
-        Plain::List(items) => {
+        RawValue::Text(text) => quoted(text),
+        RawValue::Integer(n) => n.to_string(),
+        RawValue::Number(x) => format!("{x:?}"),
+        RawValue::Flag(flag) => flag.to_string(),
+        RawValue::Other(text) => text.clone(),
+        RawValue::List(items) => {
             let items: Vec<String> = items.iter().map(|n| inline(&n.plain)).collect();
             format!("[{}]", items.join(", "))
         }
-        Plain::Table(entries) if entries.is_empty() => "{}".to_owned(),
-        Plain::Table(entries) => {
+        RawValue::Table(entries) if entries.is_empty() => "{}".to_owned(),
+        RawValue::Table(entries) => {
             let entry = |(key, node): &(String, _)| {
-                let node: &crate::given::Node = node;
+                let node: &crate::settings_reader::Node = node;
                 format!("{} = {}", quoted_key(key), inline(&node.plain))
             };
             format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use barograph_model::{Behaviours, OpSpec, Profile, QosRule, Rule, Share, TimeLimits};
 
-use crate::{Chooser, Data, Draw, Drawn, Operation, Pick, Script, Slots, Source, Target};
+use crate::{Chooser, Data, Draw, DrawSource, Operation, Pick, Script, Slots, Source, Target};
 
 /// A checked scenario: all names are resolved to numbers. The crate's page describes its execution.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ impl Scenario {
     #[must_use]
     pub fn most_users(&self) -> Option<u32> {
         let rows = self.draws.iter().filter_map(|draw| match draw.what {
-            Drawn::Row(data, Pick::Unique) => Some(self.data[data.0 as usize].rows()),
+            DrawSource::Row(data, Pick::Unique) => Some(self.data[data.0 as usize].rows()),
             _ => None,
         });
         rows.min()

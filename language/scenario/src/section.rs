@@ -5,14 +5,14 @@ use std::ops::RangeInclusive;
 
 use barograph_model::{Nanos, Share};
 
-use crate::given::{At, Given, Got, Node, Plain, nearest};
 use crate::qos;
 use crate::resolved::{self, Key};
+use crate::settings_reader::{KeyPosition, Node, RawValue, ReadValue, SettingsReader, nearest};
 
 /// A table whose keys are taken one by one.
 pub(crate) struct Section<'g> {
-    pub(crate) given: &'g Given,
-    pub(crate) at: At,
+    pub(crate) given: &'g SettingsReader,
+    pub(crate) at: KeyPosition,
     path: Vec<Key>,
     left: Vec<(String, Node)>,
     /// Keys that were present when taken, with their lines.
@@ -22,21 +22,21 @@ pub(crate) struct Section<'g> {
 
 impl<'g> Section<'g> {
     /// The whole file.
-    pub(crate) fn root(given: &'g Given, plain: Plain) -> Self {
-        let Plain::Table(left) = plain else { unreachable!("a TOML document is a table") };
-        let at = At { key: String::new(), line: 1 };
+    pub(crate) fn root(given: &'g SettingsReader, plain: RawValue) -> Self {
+        let RawValue::Table(left) = plain else { unreachable!("a TOML document is a table") };
+        let at = KeyPosition { key: String::new(), line: 1 };
         Section { given, at, path: Vec::new(), left, taken: Vec::new(), known: Vec::new() }
     }
 
     /// A table inside a value that has been kept as written: values taken here are not kept again.
-    pub(crate) fn inside(given: &'g Given, table: &Got<Plain>) -> Self {
+    pub(crate) fn inside(given: &'g SettingsReader, table: &ReadValue<RawValue>) -> Self {
         let left = table.value.entries().to_vec();
         Section { given, at: table.at.clone(), path: Vec::new(), left, taken: Vec::new(), known: Vec::new() }
     }
 
-    fn at(&self, key: &str, line: usize) -> At {
+    fn at(&self, key: &str, line: usize) -> KeyPosition {
         let key = resolved::quoted_key(key);
-        if self.at.key.is_empty() { At { key, line } } else { self.at.inner(key, line) }
+        if self.at.key.is_empty() { KeyPosition { key, line } } else { self.at.inner(key, line) }
     }
 
     fn path(&self, key: &str) -> Vec<Key> {
@@ -45,7 +45,7 @@ impl<'g> Section<'g> {
         path
     }
 
-    fn keep(&self, key: &str, plain: Plain) {
+    fn keep(&self, key: &str, plain: RawValue) {
         if self.path.is_empty() && !self.at.key.is_empty() {
             return;
         }
@@ -53,16 +53,16 @@ impl<'g> Section<'g> {
     }
 
     /// Takes the value of a key, as written and not yet kept.
-    fn take(&mut self, key: &'static str) -> Option<Got<Plain>> {
+    fn take(&mut self, key: &'static str) -> Option<ReadValue<RawValue>> {
         self.known.push(key);
         let index = self.left.iter().position(|(name, _)| name == key)?;
         let (name, node) = self.left.remove(index);
         self.taken.push((key, node.line));
-        Some(Got { at: self.at(&name, node.line), value: node.plain })
+        Some(ReadValue { at: self.at(&name, node.line), value: node.plain })
     }
 
     /// Takes a value of any kind, kept as written.
-    pub(crate) fn any(&mut self, key: &'static str) -> Option<Got<Plain>> {
+    pub(crate) fn any(&mut self, key: &'static str) -> Option<ReadValue<RawValue>> {
         let got = self.take(key)?;
         self.keep(key, got.value.clone());
         Some(got)
@@ -73,8 +73,8 @@ impl<'g> Section<'g> {
         &mut self,
         key: &'static str,
         allowed: &str,
-        read: impl FnOnce(&Plain) -> Option<T>,
-    ) -> Option<Got<T>> {
+        read: impl FnOnce(&RawValue) -> Option<T>,
+    ) -> Option<ReadValue<T>> {
         let got = self.take(key)?;
         let Some(value) = read(&got.value) else {
             let found = resolved::inline(&got.value);
@@ -82,12 +82,16 @@ impl<'g> Section<'g> {
             return None;
         };
         self.keep(key, got.value);
-        Some(Got { value, at: got.at })
+        Some(ReadValue { value, at: got.at })
     }
 
     /// A text.
-    pub(crate) fn text(&mut self, key: &'static str) -> Option<Got<String>> {
-        self.typed(key, "a text in quotes", |p| if let Plain::Text(t) = p { Some(t.clone()) } else { None })
+    pub(crate) fn text(&mut self, key: &'static str) -> Option<ReadValue<String>> {
+        self.typed(
+            key,
+            "a text in quotes",
+            |p| if let RawValue::Text(t) = p { Some(t.clone()) } else { None },
+        )
     }
 
     /// A text with a default.
@@ -95,17 +99,17 @@ impl<'g> Section<'g> {
         if let Some(got) = self.text(key) {
             return got.value;
         }
-        self.keep(key, Plain::Text(default.to_owned()));
+        self.keep(key, RawValue::Text(default.to_owned()));
         default.to_owned()
     }
 
     /// One text, or a list of them.
-    pub(crate) fn texts(&mut self, key: &'static str) -> Vec<Got<String>> {
-        let read = |p: &Plain| match p {
-            Plain::Text(text) => Some(vec![(text.clone(), None)]),
-            Plain::List(items) => {
+    pub(crate) fn texts(&mut self, key: &'static str) -> Vec<ReadValue<String>> {
+        let read = |p: &RawValue| match p {
+            RawValue::Text(text) => Some(vec![(text.clone(), None)]),
+            RawValue::List(items) => {
                 let text = |n: &Node| match &n.plain {
-                    Plain::Text(text) => Some((text.clone(), Some(n.line))),
+                    RawValue::Text(text) => Some((text.clone(), Some(n.line))),
                     _ => None,
                 };
                 items.iter().map(text).collect()
@@ -115,7 +119,7 @@ impl<'g> Section<'g> {
         let Some(got) = self.typed(key, "a text in quotes, or a list of texts", read) else {
             return Vec::new();
         };
-        let place = |(i, (value, line)): (usize, (String, Option<usize>))| Got {
+        let place = |(i, (value, line)): (usize, (String, Option<usize>))| ReadValue {
             value,
             at: line.map_or(got.at.clone(), |line| got.at.element(i, line)),
         };
@@ -133,7 +137,7 @@ impl<'g> Section<'g> {
             return value;
         }
         if let Some((word, _)) = words.iter().find(|w| w.1 == default) {
-            self.keep(key, Plain::Text((*word).to_owned()));
+            self.keep(key, RawValue::Text((*word).to_owned()));
         }
         default
     }
@@ -150,19 +154,23 @@ impl<'g> Section<'g> {
 
     /// True or false.
     pub(crate) fn flag(&mut self, key: &'static str, default: bool) -> bool {
-        let read = |p: &Plain| if let Plain::Flag(flag) = p { Some(*flag) } else { None };
+        let read = |p: &RawValue| if let RawValue::Flag(flag) = p { Some(*flag) } else { None };
         let Some(got) = self.typed(key, "true or false, without quotes", read) else {
-            self.keep(key, Plain::Flag(default));
+            self.keep(key, RawValue::Flag(default));
             return default;
         };
         got.value
     }
 
     /// A whole number, if given.
-    pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<i64>) -> Option<Got<i64>> {
+    pub(crate) fn integer(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<i64>,
+    ) -> Option<ReadValue<i64>> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
-        let read = |p: &Plain| match p {
-            Plain::Integer(n) => Some(*n).filter(|n| range.contains(n)),
+        let read = |p: &RawValue| match p {
+            RawValue::Integer(n) => Some(*n).filter(|n| range.contains(n)),
             _ => None,
         };
         self.typed(key, &allowed, read)
@@ -172,7 +180,7 @@ impl<'g> Section<'g> {
     pub(crate) fn integer_or(&mut self, key: &'static str, range: RangeInclusive<i64>, default: i64) -> i64 {
         let got = self.integer(key, range);
         got.map(|g| g.value).unwrap_or_else(|| {
-            self.keep(key, Plain::Integer(default));
+            self.keep(key, RawValue::Integer(default));
             default
         })
     }
@@ -180,16 +188,16 @@ impl<'g> Section<'g> {
     /// A number with a fraction, with a default.
     pub(crate) fn number_or(&mut self, key: &'static str, range: RangeInclusive<f64>, default: f64) -> f64 {
         let allowed = format!("a number from {} to {}", range.start(), range.end());
-        let read = |p: &Plain| as_number(p).filter(|x| range.contains(x));
+        let read = |p: &RawValue| as_number(p).filter(|x| range.contains(x));
         let got = self.typed(key, &allowed, read);
         got.map(|g| g.value).unwrap_or_else(|| {
-            self.keep(key, Plain::Number(default));
+            self.keep(key, RawValue::Number(default));
             default
         })
     }
 
     /// A share, if given.
-    pub(crate) fn share(&mut self, key: &'static str) -> Option<Got<Share>> {
+    pub(crate) fn share(&mut self, key: &'static str) -> Option<ReadValue<Share>> {
         self.typed(key, qos::SHARE, as_share)
     }
 
@@ -197,21 +205,21 @@ impl<'g> Section<'g> {
     pub(crate) fn share_or(&mut self, key: &'static str, text: &'static str) -> Share {
         let got = self.share(key);
         got.map(|g| g.value).unwrap_or_else(|| {
-            self.keep(key, Plain::Text(text.to_owned()));
+            self.keep(key, RawValue::Text(text.to_owned()));
             qos::share(text).expect("defaults are written in the source")
         })
     }
 
     /// A span of time, if given.
-    pub(crate) fn span(&mut self, key: &'static str) -> Option<Got<Nanos>> {
-        self.typed(key, qos::SPAN, |p| if let Plain::Text(text) = p { qos::span(text) } else { None })
+    pub(crate) fn span(&mut self, key: &'static str) -> Option<ReadValue<Nanos>> {
+        self.typed(key, qos::SPAN, |p| if let RawValue::Text(text) = p { qos::span(text) } else { None })
     }
 
     /// A span of time with the default `text`.
     pub(crate) fn span_or(&mut self, key: &'static str, text: &'static str) -> Nanos {
         let got = self.span(key);
         got.map(|g| g.value).unwrap_or_else(|| {
-            self.keep(key, Plain::Text(text.to_owned()));
+            self.keep(key, RawValue::Text(text.to_owned()));
             qos::span(text).expect("defaults are written in the source")
         })
     }
@@ -225,8 +233,8 @@ impl<'g> Section<'g> {
     /// A table, empty by default.
     pub(crate) fn section_or_empty(&mut self, key: &'static str) -> Section<'g> {
         self.section(key).unwrap_or_else(|| {
-            let value = Plain::Table(Vec::new());
-            let got = Got { value, at: self.at(key, self.at.line) };
+            let value = RawValue::Table(Vec::new());
+            let got = ReadValue { value, at: self.at(key, self.at.line) };
             self.open(got, self.path(key)).expect("an empty table is a table")
         })
     }
@@ -246,7 +254,7 @@ impl<'g> Section<'g> {
     pub(crate) fn all_named(self) -> Vec<(String, Section<'g>)> {
         let mut found = Vec::new();
         for (name, node) in &self.left {
-            let got = Got { at: self.at(name, node.line), value: node.plain.clone() };
+            let got = ReadValue { at: self.at(name, node.line), value: node.plain.clone() };
             found.extend(self.open(got, self.path(name)).map(|section| (name.clone(), section)));
         }
         found
@@ -255,7 +263,7 @@ impl<'g> Section<'g> {
     /// A list of tables.
     pub(crate) fn list(&mut self, key: &'static str) -> Vec<Section<'g>> {
         let Some(got) = self.take(key) else { return Vec::new() };
-        let Plain::List(items) = got.value else {
+        let RawValue::List(items) = got.value else {
             let found = got.value.kind();
             self.given.refuse(&got.at, found, "a list of tables", &format!("write `[[{}]]`", got.at.key));
             return Vec::new();
@@ -264,13 +272,13 @@ impl<'g> Section<'g> {
         for (i, node) in items.into_iter().enumerate() {
             let mut path = self.path(key);
             path.push(Key::Element(i));
-            found.extend(self.open(Got { at: got.at.element(i, node.line), value: node.plain }, path));
+            found.extend(self.open(ReadValue { at: got.at.element(i, node.line), value: node.plain }, path));
         }
         found
     }
 
-    fn open(&self, got: Got<Plain>, path: Vec<Key>) -> Option<Section<'g>> {
-        let Plain::Table(left) = got.value else {
+    fn open(&self, got: ReadValue<RawValue>, path: Vec<Key>) -> Option<Section<'g>> {
+        let RawValue::Table(left) = got.value else {
             let found = resolved::inline(&got.value);
             self.given.refuse(&got.at, found, "a table", &format!("write `[{}]`, or braces", got.at.key));
             return None;
@@ -289,7 +297,7 @@ impl<'g> Section<'g> {
     }
 
     /// The position of a key, or of its absence.
-    pub(crate) fn at_key(&self, key: &str) -> At {
+    pub(crate) fn at_key(&self, key: &str) -> KeyPosition {
         let taken = self.taken.iter().find(|taken| taken.0 == key).map(|taken| taken.1);
         let left = self.left.iter().find(|(name, _)| name == key).map(|(_, node)| node.line);
         self.at(key, taken.or(left).unwrap_or(self.at.line))
@@ -297,7 +305,7 @@ impl<'g> Section<'g> {
 
     /// Whether the key exists, is not taken yet, and is a table.
     pub(crate) fn has_table(&self, key: &str) -> bool {
-        self.left.iter().any(|(name, node)| name == key && matches!(node.plain, Plain::Table(_)))
+        self.left.iter().any(|(name, node)| name == key && matches!(node.plain, RawValue::Table(_)))
     }
 
     /// Whether the key exists, is not taken yet, and is a table with this entry, ignoring case.
@@ -307,11 +315,11 @@ impl<'g> Section<'g> {
     }
 
     /// Takes all remaining keys with their values, kept as written.
-    pub(crate) fn rest(&mut self) -> Vec<(String, Got<Plain>)> {
+    pub(crate) fn rest(&mut self) -> Vec<(String, ReadValue<RawValue>)> {
         let mut found = Vec::new();
         for (name, node) in std::mem::take(&mut self.left) {
             self.keep(&name, node.plain.clone());
-            found.push((name.clone(), Got { at: self.at(&name, node.line), value: node.plain }));
+            found.push((name.clone(), ReadValue { at: self.at(&name, node.line), value: node.plain }));
         }
         found
     }
@@ -328,18 +336,18 @@ impl<'g> Section<'g> {
 }
 
 /// A number, whole or not.
-pub(crate) fn as_number(plain: &Plain) -> Option<f64> {
+pub(crate) fn as_number(plain: &RawValue) -> Option<f64> {
     match plain {
-        Plain::Integer(n) => Some(*n as f64),
-        Plain::Number(x) => Some(*x),
+        RawValue::Integer(n) => Some(*n as f64),
+        RawValue::Number(x) => Some(*x),
         _ => None,
     }
 }
 
 /// A share, as a number or as a text.
-pub(crate) fn as_share(plain: &Plain) -> Option<Share> {
+pub(crate) fn as_share(plain: &RawValue) -> Option<Share> {
     match plain {
-        Plain::Text(text) => qos::share(text),
+        RawValue::Text(text) => qos::share(text),
         other => Share::new(as_number(other)?).ok(),
     }
 }

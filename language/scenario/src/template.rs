@@ -120,20 +120,20 @@ impl Escape {
 
 /// Escaping of the parts of a text.
 #[derive(Clone, Copy)]
-pub(crate) struct How {
+pub(crate) struct Escaping {
     literals: Escape,
     values: Escape,
 }
 
-impl How {
+impl Escaping {
     /// Literal parts unchanged, values escaped: paths and headers are written as sent.
     pub(crate) fn values(values: Escape) -> Self {
-        How { literals: Escape::Raw, values }
+        Escaping { literals: Escape::Raw, values }
     }
 
     /// Both escaped: a query's value or a JSON text is written unescaped.
     pub(crate) fn whole(escape: Escape) -> Self {
-        How { literals: escape, values: escape }
+        Escaping { literals: escape, values: escape }
     }
 }
 
@@ -172,14 +172,14 @@ impl Builder {
     pub(crate) fn text(
         &mut self,
         text: &str,
-        how: How,
+        how: Escaping,
         find: &mut dyn FnMut(&str) -> Option<Source>,
     ) -> Result<(), String> {
         for part in parts(text)? {
             match part {
-                Part::Literal(literal) => how.literals.write(literal, &mut self.literal),
+                TextPiece::Literal(literal) => how.literals.write(literal, &mut self.literal),
                 // Unknown names have been refused by `find`.
-                Part::Name { name, raw } => {
+                TextPiece::Name { name, raw } => {
                     let escape = if raw { how.values.raw() } else { how.values };
                     find(name).into_iter().for_each(|source| self.value(source, escape));
                 }
@@ -199,24 +199,24 @@ impl Builder {
 
 /// A piece of a text as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Part<'a> {
+pub(crate) enum TextPiece<'a> {
     Literal(&'a str),
     Name { name: &'a str, raw: bool },
 }
 
 /// Splits a text with placeholders. `{{` and `}}` stand for braces.
-pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
+pub(crate) fn parts(text: &str) -> Result<Vec<TextPiece<'_>>, String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
         let (before, brace) = (&rest[..at], &rest[at..=at]);
         let after = &rest[at + 1..];
         if after.starts_with(brace) {
-            found.push(Part::Literal(&rest[..=at]));
+            found.push(TextPiece::Literal(&rest[..=at]));
             rest = &after[1..];
             continue;
         }
-        found.extend((!before.is_empty()).then_some(Part::Literal(before)));
+        found.extend((!before.is_empty()).then_some(TextPiece::Literal(before)));
         if brace == "}" {
             return Err("a `}` without its `{`; a brace itself is written `}}`".to_owned());
         }
@@ -228,10 +228,10 @@ pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
         if !is_reference(name) {
             return Err(format!("`{{{inside}}}` is not a name; a brace itself is written `{{{{`"));
         }
-        found.push(Part::Name { name, raw });
+        found.push(TextPiece::Name { name, raw });
         rest = &after[end + 1..];
     }
-    found.extend((!rest.is_empty()).then_some(Part::Literal(rest)));
+    found.extend((!rest.is_empty()).then_some(TextPiece::Literal(rest)));
     Ok(found)
 }
 
@@ -246,8 +246,8 @@ mod tests {
     use super::*;
     use crate::BuiltIn;
 
-    struct Fixed(View<'static>);
-    impl Values for Fixed {
+    struct FixedValues(View<'static>);
+    impl Values for FixedValues {
         fn view(&self, _: Source) -> View<'_> {
             self.0
         }
@@ -255,9 +255,9 @@ mod tests {
 
     fn rendered(text: &str, escape: Escape, view: View<'static>) -> Result<String, String> {
         let mut builder = Builder::default();
-        builder.text(text, How::values(escape), &mut |_| Some(Source::BuiltIn(BuiltIn::User)))?;
+        builder.text(text, Escaping::values(escape), &mut |_| Some(Source::BuiltIn(BuiltIn::User)))?;
         let mut out = Vec::new();
-        builder.finish().render(&Fixed(view), &mut out).map_err(|_| "absent".to_owned())?;
+        builder.finish().render(&FixedValues(view), &mut out).map_err(|_| "absent".to_owned())?;
         Ok(String::from_utf8(out).unwrap())
     }
 

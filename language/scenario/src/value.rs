@@ -27,7 +27,7 @@ impl Life {
 
 /// A slot in the array of its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SlotIndex {
     /// The array.
     pub life: Life,
     /// Index in it.
@@ -49,7 +49,7 @@ pub struct Slots {
 
 impl Slots {
     /// Adds a slot of this lifetime.
-    pub(crate) fn add(&mut self, life: Life) -> Place {
+    pub(crate) fn add(&mut self, life: Life) -> SlotIndex {
         let count = match life {
             Life::Operation => &mut self.operation,
             Life::Activity => &mut self.activity,
@@ -59,7 +59,7 @@ impl Slots {
         let slot = *count;
         // The number of names is bounded far below this when they are read.
         *count = count.saturating_add(1);
-        Place { life, slot }
+        SlotIndex { life, slot }
     }
 }
 
@@ -93,7 +93,7 @@ impl BuiltIn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A place.
-    Slot(Place),
+    Slot(SlotIndex),
     /// A data file: this column of the row whose number is in the place.
     Column {
         /// The file.
@@ -101,7 +101,7 @@ pub enum Source {
         /// The column.
         column: u16,
         /// The place of the row's number.
-        row: Place,
+        row: SlotIndex,
     },
     /// The executor.
     BuiltIn(BuiltIn),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use barograph_model::{Nanos, OpId, Rule, Share, TimeLimit};
-use barograph_scenario::{Action, Body, DrawId, Per, Request, Scenario, Source, Values, View, read};
+use barograph_scenario::{Action, Body, DrawId, DrawScope, Request, Scenario, Source, Values, View, read};
 
 /// Values that equal their names.
 struct ByName<'s>(&'s Scenario);
@@ -128,7 +128,7 @@ fn draws_come_after_what_they_are_made_of() {
     );
     let names =
         |draws: &[DrawId]| -> Vec<&str> { draws.iter().map(|d| s.draws[usize::from(d.0)].name).collect() };
-    assert_eq!(s.draws[1].per, Per::Exchange);
+    assert_eq!(s.draws[1].per, DrawScope::Exchange);
     let groups = &s.operations[0].groups;
     assert_eq!(names(&groups[0][0].draws), ["inner", "outer", "trace"]);
     assert_eq!(names(&groups[1][0].draws), ["inner", "outer", "rows", "all", "trace"]);

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_model::{Next, OpId, Pace};
-use barograph_scenario::{Action, Chooser, Drawn, Life, Scenario, Source, read};
+use barograph_model::{NextOp, OpId, Pace};
+use barograph_scenario::{Action, Chooser, DrawSource, Life, Scenario, Source, read};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -37,7 +37,7 @@ fn the_smallest_scenario_is_one_operation_repeated_at_once() {
     let s = example("get.toml");
     let main = &s.behaviours.all()[0];
     assert_eq!((main.name, main.first, &main.pace), ("main", OpId(0), &Pace::AtOnce));
-    assert_eq!(main.next, [Some(Next::Op(OpId(0)))]);
+    assert_eq!(main.next, [Some(NextOp::Op(OpId(0)))]);
     let exchange = &s.operations[0].groups[0][0];
     assert!(!exchange.reads_body());
     assert!(exchange.check.allows(204) && !exchange.check.allows(304));
@@ -68,13 +68,15 @@ fn the_shop_has_data_draws_choosers_and_groups() {
     let each = search[1][0].for_each.as_ref().unwrap();
     assert_eq!((each.at_most, each.item.life), (5, Life::Operation));
 
-    let Some(Next::Choose { chooser, branches }) = &s.behaviours.all()[0].next[2] else { panic!("a choice") };
-    assert!(matches!(&branches[1], Next::Vector(v) if v.entries().len() == 3));
+    let Some(NextOp::Choose { chooser, branches }) = &s.behaviours.all()[0].next[2] else {
+        panic!("a choice")
+    };
+    assert!(matches!(&branches[1], NextOp::Vector(v) if v.entries().len() == 3));
     let Chooser::When { conditions, .. } = &s.choosers[usize::from(chooser.0)] else { panic!("conditions") };
     assert_eq!(conditions.len(), 1);
     assert_eq!(s.mix, None);
     assert!(matches!(s.names["accounts.password"], Source::Column { column: 1, .. }));
-    assert!(s.draws.iter().any(|d| d.name == "accounts" && matches!(d.what, Drawn::Row(..))));
+    assert!(s.draws.iter().any(|d| d.name == "accounts" && matches!(d.what, DrawSource::Row(..))));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Position of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ErrorLocation {
     /// The name of the file, as given at compilation.
     pub file: String,
     /// The line, counted from 1, if known.
@@ -13,7 +13,7 @@ pub struct Place {
     pub function: Option<String>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ErrorLocation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.file)?;
         if let Some(line) = self.line {
@@ -58,7 +58,7 @@ pub enum ScriptError {
     #[error("read {place}: {problem}")]
     Read {
         /// The position.
-        place: Place,
+        place: ErrorLocation,
         /// The fault and the expected form.
         problem: String,
     },
@@ -76,7 +76,7 @@ pub enum ScriptError {
     #[error("run {place}: {problem}")]
     Threw {
         /// The position.
-        place: Place,
+        place: ErrorLocation,
         /// The exception.
         problem: String,
     },
@@ -84,7 +84,7 @@ pub enum ScriptError {
     #[error("run {place}: {bound}")]
     Bound {
         /// The position.
-        place: Place,
+        place: ErrorLocation,
         /// The bound.
         bound: Bound,
     },
@@ -92,7 +92,7 @@ pub enum ScriptError {
     #[error("hand `{value}` to {place}: {problem}")]
     Hand {
         /// The position.
-        place: Place,
+        place: ErrorLocation,
         /// The name of the value.
         value: String,
         /// The reason.
@@ -102,7 +102,7 @@ pub enum ScriptError {
     #[error("use what {place} returned: {problem}")]
     Answer {
         /// The position.
-        place: Place,
+        place: ErrorLocation,
         /// The value and the allowed ones.
         problem: String,
     },

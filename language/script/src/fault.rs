@@ -2,7 +2,7 @@
 
 use rquickjs::{Ctx, Exception, Value};
 
-use crate::error::{Bound, Place, ScriptError};
+use crate::error::{Bound, ErrorLocation, ScriptError};
 
 /// Most characters shown of a thrown text.
 const SHOWN: usize = 200;
@@ -45,7 +45,8 @@ impl Fault {
 
     /// The error of a call.
     pub(crate) fn of_call(self, file: &str, function: &str) -> ScriptError {
-        let place = Place { file: file.to_owned(), line: self.line, function: Some(function.to_owned()) };
+        let place =
+            ErrorLocation { file: file.to_owned(), line: self.line, function: Some(function.to_owned()) };
         match self.bound {
             Some(bound) => ScriptError::Bound { place, bound },
             None => ScriptError::Threw { place, problem: self.problem },
@@ -54,7 +55,7 @@ impl Fault {
 
     /// The error of reading a file.
     pub(crate) fn of_file(self, file: &str) -> ScriptError {
-        let place = Place { file: file.to_owned(), line: self.line, function: None };
+        let place = ErrorLocation { file: file.to_owned(), line: self.line, function: None };
         match self.bound {
             Some(bound) => ScriptError::Bound { place, bound },
             None => ScriptError::Read { place, problem: self.problem },

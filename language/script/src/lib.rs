@@ -18,6 +18,6 @@ mod source;
 mod values;
 
 pub use bounds::Bounds;
-pub use error::{Bound, Place, ScriptError};
+pub use error::{Bound, ErrorLocation, ScriptError};
 pub use scripts::Scripts;
-pub use values::{Made, Scalar, Values};
+pub use values::{FunctionResult, Scalar, Values};

@@ -6,11 +6,11 @@ use rquickjs::function::Args;
 use rquickjs::{Context, Ctx, Function, Persistent, Runtime, Type, Undefined, Value};
 
 use crate::bounds::Bounds;
-use crate::error::{Bound, Place, ScriptError};
+use crate::error::{Bound, ErrorLocation, ScriptError};
 use crate::fault::Fault;
 use crate::realm::{self, Budget};
-use crate::source::{self, Misplaced, Piece};
-use crate::values::{LARGEST_EXACT, Made, Scalar, Values};
+use crate::source::{self, Piece, SourceProblem};
+use crate::values::{FunctionResult, LARGEST_EXACT, Scalar, Values};
 
 /// The functions of one file, compiled for one worker.
 ///
@@ -18,14 +18,14 @@ use crate::values::{LARGEST_EXACT, Made, Scalar, Values};
 /// behind.
 pub struct Scripts {
     // Functions are dropped before the engine that owns their memory.
-    functions: Vec<Compiled>,
+    functions: Vec<CompiledFunction>,
     context: Context,
     budget: Rc<Budget>,
     file: String,
     _runtime: Runtime,
 }
 
-struct Compiled {
+struct CompiledFunction {
     name: String,
     parameters: Vec<String>,
     line: u32,
@@ -95,7 +95,7 @@ impl Scripts {
         name: &str,
         values: &dyn Values,
         rng: &mut dyn FnMut() -> f64,
-    ) -> Result<Made, ScriptError> {
+    ) -> Result<FunctionResult, ScriptError> {
         let compiled = self.find(name)?;
         self.budget.begin(Some(realm::seed(rng())));
         self.context.with(|ctx| {
@@ -107,7 +107,7 @@ impl Scripts {
         })
     }
 
-    fn find(&self, name: &str) -> Result<&Compiled, ScriptError> {
+    fn find(&self, name: &str) -> Result<&CompiledFunction, ScriptError> {
         // A script has few functions: a scan of the list is faster than a hash.
         self.functions.iter().find(|compiled| compiled.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.functions.iter().map(|compiled| &*compiled.name).collect();
@@ -118,7 +118,7 @@ impl Scripts {
     fn call<'js>(
         &self,
         ctx: &Ctx<'js>,
-        compiled: &Compiled,
+        compiled: &CompiledFunction,
         values: &dyn Values,
     ) -> Result<Value<'js>, ScriptError> {
         let mut args = Args::new(ctx.clone(), compiled.parameters.len());
@@ -136,7 +136,7 @@ impl Scripts {
         })
     }
 
-    fn useless(&self, compiled: &Compiled, answer: &Value<'_>, allowed: &str) -> ScriptError {
+    fn useless(&self, compiled: &CompiledFunction, answer: &Value<'_>, allowed: &str) -> ScriptError {
         let came = match answer.as_number() {
             Some(number) => number.to_string(),
             None => format!("something of type {}", answer.type_name()),
@@ -144,9 +144,9 @@ impl Scripts {
         ScriptError::Answer { place: self.place(compiled), problem: format!("{came} came, but {allowed}") }
     }
 
-    fn place(&self, compiled: &Compiled) -> Place {
+    fn place(&self, compiled: &CompiledFunction) -> ErrorLocation {
         let function = Some(compiled.name.clone());
-        Place { file: self.file.clone(), line: Some(compiled.line), function }
+        ErrorLocation { file: self.file.clone(), line: Some(compiled.line), function }
     }
 }
 
@@ -173,8 +173,8 @@ fn read(ctx: &Ctx<'_>, budget: &Budget, file: &str, text: &str) -> Result<Vec<Pi
     source::pieces(text, found).map_err(|misplaced| refused(file, misplaced))
 }
 
-fn refused(file: &str, misplaced: Misplaced) -> ScriptError {
-    let place = Place { file: file.to_owned(), line: Some(misplaced.line), function: None };
+fn refused(file: &str, misplaced: SourceProblem) -> ScriptError {
+    let place = ErrorLocation { file: file.to_owned(), line: Some(misplaced.line), function: None };
     ScriptError::Read { place, problem: misplaced.problem }
 }
 
@@ -185,21 +185,26 @@ fn define(
     budget: &Rc<Budget>,
     file: &str,
     pieces: Vec<Piece>,
-) -> Result<Vec<Compiled>, ScriptError> {
+) -> Result<Vec<CompiledFunction>, ScriptError> {
     budget.begin_own();
     let fault = |_| Fault::take(ctx, file, budget.is_spent()).of_file(file);
     let mut functions = Vec::with_capacity(pieces.len());
     for Piece { name, text, line, parameters } in pieces {
         if ctx.globals().contains_key(&*name).map_err(fault)? {
             let problem = format!("`{name}` is a name of the language; call the function something else");
-            return Err(refused(file, Misplaced { line, problem }));
+            return Err(refused(file, SourceProblem { line, problem }));
         }
         // Empty lines before it keep the line numbers those of the file.
         let padded = format!("{}({text})", "\n".repeat(line as usize - 1));
         let function: Function =
             realm::evaluate(ctx, file, &padded).and_then(|it| it.get()).map_err(fault)?;
         ctx.globals().set(&*name, function.clone()).map_err(fault)?;
-        functions.push(Compiled { name, parameters, line, function: Persistent::save(ctx, function) });
+        functions.push(CompiledFunction {
+            name,
+            parameters,
+            line,
+            function: Persistent::save(ctx, function),
+        });
     }
     let names: Vec<&str> = functions.iter().map(|compiled| &*compiled.name).collect();
     realm::lock(ctx, budget, &names).map_err(fault)?;
@@ -227,16 +232,16 @@ fn hand(args: &mut Args<'_>, value: Option<Scalar<'_>>) -> Result<(), String> {
 }
 
 /// A value from an answer, if it is one.
-fn made(answer: &Value<'_>) -> Option<Made> {
+fn made(answer: &Value<'_>) -> Option<FunctionResult> {
     match answer.type_of() {
-        Type::Bool => answer.as_bool().map(Made::Flag),
-        Type::Int => answer.as_int().map(|number| Made::Integer(i64::from(number))),
+        Type::Bool => answer.as_bool().map(FunctionResult::Flag),
+        Type::Int => answer.as_int().map(|number| FunctionResult::Integer(i64::from(number))),
         Type::Float => {
             let number = answer.as_float().filter(|number| number.is_finite())?;
             let whole = number.fract() == 0.0 && number.abs() <= LARGEST_EXACT as f64;
-            Some(if whole { Made::Integer(number as i64) } else { Made::Number(number) })
+            Some(if whole { FunctionResult::Integer(number as i64) } else { FunctionResult::Number(number) })
         }
-        Type::String => answer.as_string()?.to_string().ok().map(Made::Text),
+        Type::String => answer.as_string()?.to_string().ok().map(FunctionResult::Text),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Piece {
 
 /// A fault in a text, with its position.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Misplaced {
+pub(crate) struct SourceProblem {
     pub(crate) line: u32,
     pub(crate) problem: String,
 }
@@ -22,19 +22,19 @@ pub(crate) struct Misplaced {
 /// Finds each function in `source`, in the order of the file.
 ///
 /// `found` are names and texts as returned by the engine, so no grammar is repeated here.
-pub(crate) fn pieces(source: &str, found: Vec<(String, String)>) -> Result<Vec<Piece>, Misplaced> {
+pub(crate) fn pieces(source: &str, found: Vec<(String, String)>) -> Result<Vec<Piece>, SourceProblem> {
     let mut rest = source.to_owned().into_bytes();
     let mut pieces = Vec::with_capacity(found.len());
     for (name, text) in found {
         let Some(at) = source.find(&text) else {
-            return Err(Misplaced { line: 1, problem: format!("`{name}` is not defined by this file") });
+            return Err(SourceProblem { line: 1, problem: format!("`{name}` is not defined by this file") });
         };
         let line = line_at(source, at);
         // Line ends stay, so that the rest keeps its line numbers.
         for byte in rest[at..at + text.len()].iter_mut().filter(|byte| **byte != b'\n') {
             *byte = b' ';
         }
-        let parameters = parameters(&name, &text).map_err(|problem| Misplaced { line, problem })?;
+        let parameters = parameters(&name, &text).map_err(|problem| SourceProblem { line, problem })?;
         pieces.push(Piece { name, text, line, parameters });
     }
     nothing_between(&String::from_utf8_lossy(&rest))?;
@@ -53,7 +53,7 @@ fn is_big(word: &str) -> bool {
 }
 
 /// Refuses text that the engine must not even read.
-pub(crate) fn screen(source: &str) -> Result<(), Misplaced> {
+pub(crate) fn screen(source: &str) -> Result<(), SourceProblem> {
     for (number, line) in source.lines().enumerate() {
         let mut words = line.split(|sign: char| !(sign.is_alphanumeric() || sign == '_' || sign == '$'));
         if let Some(word) = words.find(|word| REFUSED.contains(word) || is_big(word)) {
@@ -61,7 +61,7 @@ pub(crate) fn screen(source: &str) -> Result<(), Misplaced> {
                 "the word `{word}` may not stand in a script, not even in a comment: \
                  functions answer at once, load nothing, and count with plain numbers"
             );
-            return Err(Misplaced { line: u32::try_from(number + 1).unwrap_or(u32::MAX), problem });
+            return Err(SourceProblem { line: u32::try_from(number + 1).unwrap_or(u32::MAX), problem });
         }
     }
     Ok(())
@@ -93,7 +93,7 @@ fn parameters(name: &str, text: &str) -> Result<Vec<String>, String> {
 
 /// Refuses anything but space and comments. State beside functions would outlive a call, and then the answer
 /// for one user would depend on earlier users.
-fn nothing_between(rest: &str) -> Result<(), Misplaced> {
+fn nothing_between(rest: &str) -> Result<(), SourceProblem> {
     let mut left = rest;
     loop {
         left = left.trim_start();
@@ -114,7 +114,7 @@ fn nothing_between(rest: &str) -> Result<(), Misplaced> {
                 "only functions may stand here, each defined once, but there is `{shown}`; \
                  move it into the function that needs it"
             );
-            return Err(Misplaced { line, problem });
+            return Err(SourceProblem { line, problem });
         };
         left = &left[end..];
     }

@@ -23,7 +23,7 @@ pub trait Values {
 
 /// Result of a function.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Made {
+pub enum FunctionResult {
     /// A yes or no.
     Flag(bool),
     /// A whole number, exact.

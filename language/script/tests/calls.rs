@@ -1,6 +1,6 @@
 //! Calls of well-behaved functions, and every message for those that are not.
 
-use barograph_scenario_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
+use barograph_scenario_script::{Bounds, FunctionResult, Scalar, ScriptError, Scripts, Values};
 
 const SHOP: &str = include_str!("shop.js");
 
@@ -25,7 +25,7 @@ fn user(basket: i64, role: &'static str) -> User {
     ])
 }
 
-fn value(source: &str, user: &User) -> Result<Made, ScriptError> {
+fn value(source: &str, user: &User) -> Result<FunctionResult, ScriptError> {
     compile(source)?.call_value("go", user, &mut || 0.5)
 }
 
@@ -58,7 +58,9 @@ fn a_value_is_made_from_values_and_random_numbers() {
         taken += 1;
         0.25
     };
-    let Made::Text(text) = scripts.call_value("bid", &user(7, "buyer"), &mut rng).unwrap() else { panic!() };
+    let FunctionResult::Text(text) = scripts.call_value("bid", &user(7, "buyer"), &mut rng).unwrap() else {
+        panic!()
+    };
     assert_eq!(taken, 1, "one number of the stream, however many are drawn");
     let amounts =
         text.strip_prefix("{\"user\":\"buyer\",\"bids\":[").and_then(|text| text.strip_suffix("]}"));
@@ -71,18 +73,18 @@ fn a_value_is_made_from_values_and_random_numbers() {
 fn every_kind_of_value_goes_in_and_comes_out() {
     let same = "function go(it) { return it; }";
     let table = [
-        (Scalar::Flag(true), Made::Flag(true)),
-        (Scalar::Integer(-3), Made::Integer(-3)),
-        (Scalar::Integer((1 << 53) - 1), Made::Integer((1 << 53) - 1)),
-        (Scalar::Number(0.1), Made::Number(0.1)),
-        (Scalar::Text("Grüße\u{0}\u{1f600}"), Made::Text("Grüße\u{0}\u{1f600}".to_owned())),
+        (Scalar::Flag(true), FunctionResult::Flag(true)),
+        (Scalar::Integer(-3), FunctionResult::Integer(-3)),
+        (Scalar::Integer((1 << 53) - 1), FunctionResult::Integer((1 << 53) - 1)),
+        (Scalar::Number(0.1), FunctionResult::Number(0.1)),
+        (Scalar::Text("Grüße\u{0}\u{1f600}"), FunctionResult::Text("Grüße\u{0}\u{1f600}".to_owned())),
     ];
     for (scalar, made) in table {
         assert_eq!(value(same, &User(vec![("it", scalar)])).unwrap(), made);
     }
     assert_eq!(
         value("function go(it) { return it === undefined; }", &User(vec![])).unwrap(),
-        Made::Flag(true)
+        FunctionResult::Flag(true)
     );
 }
 

@@ -1,26 +1,26 @@
 //! Scripts that do not end, that exhaust memory, and that try to escape: each is ended by its bound.
 
-use barograph_scenario_script::{Bound, Bounds, Made, Scalar, ScriptError, Scripts, Values};
+use barograph_scenario_script::{Bound, Bounds, FunctionResult, Scalar, ScriptError, Scripts, Values};
 
-struct Nobody;
+struct NoValues;
 
-impl Values for Nobody {
+impl Values for NoValues {
     fn value(&self, _name: &str) -> Option<Scalar<'_>> {
         None
     }
 }
 
-fn run(body: &str) -> (Scripts, Result<Made, ScriptError>) {
+fn run(body: &str) -> (Scripts, Result<FunctionResult, ScriptError>) {
     let source = format!("function go() {{ {body} }}\nfunction well() {{ return 'well'; }}");
     let scripts = Scripts::compile("hostile.js", &source, Bounds::default()).expect("the text is a script");
-    let answer = scripts.call_value("go", &Nobody, &mut || 0.5);
+    let answer = scripts.call_value("go", &NoValues, &mut || 0.5);
     (scripts, answer)
 }
 
 /// The engine serves the next call normally.
 fn serves_on(scripts: &Scripts) {
-    let answer = scripts.call_value("well", &Nobody, &mut || 0.5);
-    assert_eq!(answer.expect("a call after it is served"), Made::Text("well".to_owned()));
+    let answer = scripts.call_value("well", &NoValues, &mut || 0.5);
+    assert_eq!(answer.expect("a call after it is served"), FunctionResult::Text("well".to_owned()));
 }
 
 fn ends_with(body: &str, expected: Bound) {
@@ -98,7 +98,7 @@ fn recursion_is_bounded_in_every_form() {
 #[test]
 fn honest_recursion_goes_several_hundred_calls_deep() {
     let (_, answer) = run("let n = 0; function f() { n++; f(); } try { f(); } catch (full) {} return n;");
-    let Ok(Made::Integer(depth)) = answer else { panic!("{answer:?}") };
+    let Ok(FunctionResult::Integer(depth)) = answer else { panic!("{answer:?}") };
     assert!(depth > 300, "{depth}");
 }
 
@@ -154,7 +154,11 @@ fn nothing_reaches_the_world() {
     ];
     for name in names {
         let (_, answer) = run(&format!("return typeof {name};"));
-        assert_eq!(answer.expect("typeof never throws"), Made::Text("undefined".to_owned()), "{name}");
+        assert_eq!(
+            answer.expect("typeof never throws"),
+            FunctionResult::Text("undefined".to_owned()),
+            "{name}"
+        );
     }
 }
 
@@ -204,7 +208,7 @@ fn long_searches_in_long_texts_are_refused() {
         run("return ['abcb'.indexOf('b'), 'abcb'.lastIndexOf('b'), 'abcb'.includes('c'), 'a-b'.split('-'), \
          'abcb'.replace(/b/g, (b) => b + b), 'abcb'.replaceAll('b', 'x'), 'ab'.split().length, \
          'abcb'.indexOf('b', 2)].join();");
-    assert_eq!(answer.unwrap(), Made::Text("1,3,true,a,b,abbcbb,axcx,1,3".to_owned()));
+    assert_eq!(answer.unwrap(), FunctionResult::Text("1,3,true,a,b,abbcbb,axcx,1,3".to_owned()));
 }
 
 /// Text that runs during compilation has the same bounds, and cannot make code that was not screened.

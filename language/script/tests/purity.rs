@@ -1,6 +1,6 @@
 //! The same user and seed give the same answer, after any other users and in any engine.
 
-use barograph_scenario_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
+use barograph_scenario_script::{Bounds, FunctionResult, Scalar, ScriptError, Scripts, Values};
 use proptest::prelude::*;
 
 struct User {
@@ -29,7 +29,7 @@ fn compile(source: &str) -> Scripts {
     Scripts::compile("pure.js", source, Bounds::default()).expect("the text is a script")
 }
 
-fn call(scripts: &Scripts, user: &User, draw: f64) -> Made {
+fn call(scripts: &Scripts, user: &User, draw: f64) -> FunctionResult {
     scripts.call_value("go", user, &mut || draw).expect("the function ends well")
 }
 
@@ -43,7 +43,7 @@ proptest! {
         let users: Vec<(User, f64)> =
             users.into_iter().map(|(name, amount, draw)| (User { name, amount }, draw)).collect();
         let shared = compile(MAKE);
-        let together: Vec<Made> = users.iter().map(|(user, draw)| call(&shared, user, *draw)).collect();
+        let together: Vec<FunctionResult> = users.iter().map(|(user, draw)| call(&shared, user, *draw)).collect();
         for ((user, draw), expected) in users.iter().zip(&together).rev() {
             prop_assert_eq!(&call(&shared, user, *draw), expected);
         }
@@ -67,7 +67,7 @@ fn the_numbers_of_a_seed_stay_what_they_are() {
     let scripts =
         compile("function go() { return [0, 0, 0].map(() => Math.floor(Math.random() * 1e9)).join(); }");
     let nobody = User { name: String::new(), amount: 0 };
-    let Made::Text(text) = call(&scripts, &nobody, 0.5) else { panic!("a text is returned") };
+    let FunctionResult::Text(text) = call(&scripts, &nobody, 0.5) else { panic!("a text is returned") };
     assert_eq!(text, "175503691,310410358,501831393");
 }
 
@@ -117,7 +117,11 @@ fn nothing_is_left_behind() {
         match (&first, &second) {
             // Functions that the engine lacks cannot keep anything.
             (Err(ScriptError::Threw { .. }), Err(ScriptError::Threw { .. })) => {}
-            (Ok(one), Ok(two)) => assert_eq!((one, two), (&Made::Flag(false), &Made::Flag(false)), "{place}"),
+            (Ok(one), Ok(two)) => assert_eq!(
+                (one, two),
+                (&FunctionResult::Flag(false), &FunctionResult::Flag(false)),
+                "{place}"
+            ),
             other => panic!("{place}: {other:?}"),
         }
     }
@@ -132,6 +136,6 @@ fn rubbish_of_earlier_calls_never_fails_a_later_one() {
     );
     let nobody = User { name: String::new(), amount: 0 };
     for _ in 0..3000 {
-        assert_eq!(call(&scripts, &nobody, 0.5), Made::Integer(101));
+        assert_eq!(call(&scripts, &nobody, 0.5), FunctionResult::Integer(101));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Reason why no control group can be created here, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Why {
+pub enum UnavailableReason {
     /// `/proc` could not be read.
     #[error("`{}` cannot be read: {reason}", path.display())]
     Unreadable {

@@ -23,11 +23,11 @@ const FREEZE_WAIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Group {
     name: String,
-    parts: Vec<Part>,
+    parts: Vec<HierarchyGroup>,
 }
 
 #[derive(Clone, Debug)]
-struct Part {
+struct HierarchyGroup {
     hierarchy: Hierarchy,
     folder: PathBuf,
 }
@@ -37,10 +37,13 @@ impl Group {
     /// exist, and the group must not. On failure nothing of it is left.
     pub fn create(hierarchies: &Hierarchies, name: &str, limits: &Limits) -> Result<Self, Error> {
         check(hierarchies, limits)?;
-        let parts: Vec<Part> = hierarchies
+        let parts: Vec<HierarchyGroup> = hierarchies
             .list()
             .iter()
-            .map(|hierarchy| Part { hierarchy: hierarchy.clone(), folder: hierarchy.base.join(name) })
+            .map(|hierarchy| HierarchyGroup {
+                hierarchy: hierarchy.clone(),
+                folder: hierarchy.base.join(name),
+            })
             .collect();
         let group = Group { name: name.to_owned(), parts };
         for (number, part) in group.parts.iter().enumerate() {
@@ -162,7 +165,7 @@ fn check(hierarchies: &Hierarchies, limits: &Limits) -> Result<(), Error> {
     }
 }
 
-impl Part {
+impl HierarchyGroup {
     /// Creates the folder and writes its limits; removes it again if they cannot be written.
     fn make(&self, limits: &Limits) -> Result<(), Error> {
         self.hierarchy.pass_on(&self.folder)?;

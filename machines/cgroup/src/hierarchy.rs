@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::mounts::{self, Mounted};
-use crate::{Error, Why, files};
+use crate::mounts::{self, HierarchyMount};
+use crate::{Error, UnavailableReason, files};
 
 /// Version of a hierarchy's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,16 +98,18 @@ impl Hierarchies {
     /// Groups are created at the top of the writable part, as container engines do: in version 2 a group with
     /// processes of its own passes no controllers on, and the group of this process has some. Limits on that
     /// group therefore do not apply to units.
-    pub fn find() -> Result<Self, Why> {
+    pub fn find() -> Result<Self, UnavailableReason> {
         let read = |path: &str| {
-            fs::read_to_string(path)
-                .map_err(|error| Why::Unreadable { path: path.into(), reason: error.to_string() })
+            fs::read_to_string(path).map_err(|error| UnavailableReason::Unreadable {
+                path: path.into(),
+                reason: error.to_string(),
+            })
         };
         Self::among(&mounts::parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?))
     }
 
-    pub(crate) fn among(mounted: &[Mounted]) -> Result<Self, Why> {
-        let first = mounted.first().ok_or(Why::NotMounted)?;
+    pub(crate) fn among(mounted: &[HierarchyMount]) -> Result<Self, UnavailableReason> {
+        let first = mounted.first().ok_or(UnavailableReason::NotMounted)?;
         let two = mounted.iter().any(|m| m.version == Version::Two && base(m).is_some());
         let mut list: Vec<Hierarchy> = mounted
             .iter()
@@ -122,7 +124,7 @@ impl Hierarchies {
             })
             .collect();
         if list.is_empty() {
-            return Err(Why::NotWritable { mount: first.mount.clone() });
+            return Err(UnavailableReason::NotWritable { mount: first.mount.clone() });
         }
         list.sort_by_key(|hierarchy| hierarchy.version == Version::One);
         Ok(Hierarchies { list })
@@ -161,13 +163,13 @@ impl Hierarchies {
 
 /// Whether a hierarchy of version 1 only counts CPU time or freezes. Each hierarchy costs time when a process
 /// enters it, so these are left out if version 2 does the same.
-fn only_what_version_2_does_better(mounted: &Mounted) -> bool {
+fn only_what_version_2_does_better(mounted: &HierarchyMount) -> bool {
     mounted.version == Version::One
         && mounted.controllers.iter().all(|c| matches!(c, Controller::Freezer | Controller::CpuAccounts))
 }
 
 /// Highest folder from the mount point to the group of this process in which groups and processes can be put.
-fn base(mounted: &Mounted) -> Option<PathBuf> {
+fn base(mounted: &HierarchyMount) -> Option<PathBuf> {
     let writable = |folder: &&Path| {
         access(*folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
             && access(folder.join("cgroup.procs"), Access::WRITE_OK).is_ok()

@@ -16,8 +16,8 @@ fn folder(place: &Path, files: &[(&str, &str)]) {
     }
 }
 
-fn mounted(place: &Path, own: Option<&str>) -> Mounted {
-    Mounted {
+fn mounted(place: &Path, own: Option<&str>) -> HierarchyMount {
+    HierarchyMount {
         version: Version::Two,
         controllers: Vec::new(),
         mount: place.to_owned(),
@@ -72,10 +72,10 @@ fn a_delegated_group_with_processes_gives_only_what_it_passes_on_already() {
 
 #[test]
 fn what_cannot_be_used_says_why() {
-    assert_eq!(Hierarchies::among(&[]), Err(Why::NotMounted));
+    assert_eq!(Hierarchies::among(&[]), Err(UnavailableReason::NotMounted));
     let dir = TempDir::new().unwrap();
     let why = Hierarchies::among(&[mounted(dir.path(), None)]).unwrap_err();
-    assert_eq!(why, Why::NotWritable { mount: dir.path().to_owned() });
+    assert_eq!(why, UnavailableReason::NotWritable { mount: dir.path().to_owned() });
     assert!(why.to_string().contains("systemd-run --user --scope -p Delegate=yes"), "{why}");
 }
 

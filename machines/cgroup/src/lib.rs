@@ -15,7 +15,7 @@ mod meter;
 mod mounts;
 mod usage;
 
-pub use error::{Error, Why};
+pub use error::{Error, UnavailableReason};
 pub use folder::{kill_folder, processes_in, remove_folder};
 pub use group::Group;
 pub use hierarchy::{Controller, Hierarchies, Hierarchy, Version};

@@ -8,7 +8,7 @@ use crate::{Controller, Version};
 
 /// A mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mounted {
+pub(crate) struct HierarchyMount {
     pub(crate) version: Version,
     /// For version 1: the known controllers of this hierarchy.
     pub(crate) controllers: Vec<Controller>,
@@ -19,8 +19,8 @@ pub(crate) struct Mounted {
 
 /// Parses `/proc/self/mountinfo` and `/proc/self/cgroup`. A hierarchy mounted in several places counts once;
 /// one without known controllers does not count.
-pub(crate) fn parse(mountinfo: &str, cgroup: &str) -> Vec<Mounted> {
-    let mut found: Vec<Mounted> = Vec::new();
+pub(crate) fn parse(mountinfo: &str, cgroup: &str) -> Vec<HierarchyMount> {
+    let mut found: Vec<HierarchyMount> = Vec::new();
     for line in mountinfo.lines() {
         let Some(mounted) = one(line, cgroup) else { continue };
         let known = found
@@ -35,7 +35,7 @@ pub(crate) fn parse(mountinfo: &str, cgroup: &str) -> Vec<Mounted> {
 
 /// Fields: number, parent, device, root, mount point, options, optional ones, `-`, type, source, options of
 /// the type.
-fn one(line: &str, cgroup: &str) -> Option<Mounted> {
+fn one(line: &str, cgroup: &str) -> Option<HierarchyMount> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
     let (root, mount) = (unescape(place.next()?), unescape(place.next()?));
@@ -51,7 +51,7 @@ fn one(line: &str, cgroup: &str) -> Option<Mounted> {
     }
     let own = own_path(cgroup, version, &controllers)
         .and_then(|own| Path::new(own).strip_prefix(&root).ok().map(|below| mount.join(below)));
-    Some(Mounted { version, controllers, mount, own })
+    Some(HierarchyMount { version, controllers, mount, own })
 }
 
 /// Lines: number, controllers, path of the group.

@@ -176,7 +176,7 @@ fn io_version_2(text: &str) -> Io {
     Io { read_bytes: sum("rbytes="), written_bytes: sum("wbytes=") }
 }
 
-/// Lines: `254:0 Read 1`, and a last one with the total of all.
+/// Lines: `254:0 ReadResult 1`, and a last one with the total of all.
 fn io_version_1(text: &str) -> Io {
     let sum = |kind: &str| {
         let lines = text.lines().filter_map(|line| {

@@ -37,14 +37,14 @@ fn say_skipped(why: &str) {
 }
 
 /// A group that is killed and removed with the test.
-struct Own(Group);
+struct TestGroup(Group);
 
-impl Own {
+impl TestGroup {
     fn new(hierarchies: &Hierarchies, limits: &Limits) -> Self {
         static GIVEN: AtomicU32 = AtomicU32::new(0);
         let number = GIVEN.fetch_add(1, Ordering::Relaxed);
         let name = format!("barograph.test-{}-{number}", std::process::id());
-        Own(Group::create(hierarchies, &name, limits).unwrap())
+        TestGroup(Group::create(hierarchies, &name, limits).unwrap())
     }
 
     /// A shell in the group.
@@ -56,7 +56,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for TestGroup {
     fn drop(&mut self) {
         self.0.kill_all().unwrap();
         self.0.remove(LONG).unwrap();
@@ -74,7 +74,7 @@ fn until(what: &str, condition: impl Fn() -> bool) {
 
 /// Watches a group until one stretch meets the condition.
 #[track_caller]
-fn until_one(group: &Group, used: f64, wanted: impl Fn(&Stretch) -> bool) {
+fn until_one(group: &Group, used: f64, wanted: impl Fn(&CpuUse) -> bool) {
     one_of(STRETCHES, || {
         let seen = stretch(group, used);
         if wanted(&seen) { Ok(()) } else { Err(format!("{seen:?}")) }
@@ -87,7 +87,7 @@ fn cpu(group: &Group) -> f64 {
 
 /// Behaviour of a group during some of its CPU time.
 #[derive(Debug)]
-struct Stretch {
+struct CpuUse {
     used: f64,
     wall: f64,
     periods: u64,
@@ -95,13 +95,13 @@ struct Stretch {
 }
 
 /// Watches a group until it has used `used` more seconds.
-fn stretch(group: &Group, used: f64) -> Stretch {
+fn stretch(group: &Group, used: f64) -> CpuUse {
     let (start, first) = (Instant::now(), group.usage());
     let (before, held) = (first.cpu.unwrap().total.as_secs_f64(), first.throttling.unwrap());
     until("it uses CPU time", || cpu(group) >= before + used);
     let last = group.usage();
     let now = last.throttling.unwrap();
-    Stretch {
+    CpuUse {
         used: last.cpu.unwrap().total.as_secs_f64() - before,
         wall: start.elapsed().as_secs_f64(),
         periods: now.periods - held.periods,
@@ -112,7 +112,7 @@ fn stretch(group: &Group, used: f64) -> Stretch {
 #[test]
 fn a_group_is_made_entered_counted_and_removed() {
     let Some(hierarchies) = or_skip(&[]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     let mut child = own.run("exec cat /dev/zero > /dev/null");
     until("the child is inside", || own.0.processes() == [child.id()]);
     // It enters one hierarchy after another.
@@ -137,7 +137,7 @@ fn a_group_is_made_entered_counted_and_removed() {
 fn a_burner_gets_three_tenths_of_a_core() {
     let Some(hierarchies) = or_skip(&[Controller::Cpu]) else { return };
     let limits = Limits { cpus: Some(0.3), ..Limits::default() };
-    let own = Own::new(&hierarchies, &limits);
+    let own = TestGroup::new(&hierarchies, &limits);
     let mut children = [own.run("while :; do :; done"), own.run("while :; do :; done")];
     until("both burn", || own.0.processes().len() == 2 && cpu(&own.0) > 0.1);
     // Other work on the machine reduces its share and never raises it; a further period of 30 ms may fall
@@ -161,7 +161,7 @@ fn a_burner_gets_three_tenths_of_a_core() {
 fn a_hog_is_killed_within_its_memory() {
     let Some(hierarchies) = or_skip(&[Controller::Memory]) else { return };
     let most = 64 << 20;
-    let own = Own::new(&hierarchies, &Limits { memory_bytes: Some(most), ..Limits::default() });
+    let own = TestGroup::new(&hierarchies, &Limits { memory_bytes: Some(most), ..Limits::default() });
     // `tail` keeps all it has read until it sees a line end, and there is none.
     let mut child = own.run("head -c 400000000 /dev/zero | tail -n 1 > /dev/null; exit 0");
     child.wait().unwrap();
@@ -180,7 +180,7 @@ fn a_hog_is_killed_within_its_memory() {
 #[test]
 fn a_limit_below_what_is_in_use_is_refused_or_ends_who_uses_it() {
     let Some(hierarchies) = or_skip(&[Controller::Memory]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     let mut child = own.run("{ head -c 60000000 /dev/zero; sleep 1000; } | tail -n 1 > /dev/null");
     let memory = || own.0.usage().memory.unwrap();
     until("`tail` has it all", || memory().current.unwrap() > 50 << 20);
@@ -211,7 +211,7 @@ fn a_set_of_cores_holds_and_is_handed_down() {
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
         text.trim_start_matches("Cpus_allowed_list:").trim().to_owned()
     };
-    let own = Own::new(&hierarchies, &Limits { cpu_set: vec![0], ..Limits::default() });
+    let own = TestGroup::new(&hierarchies, &Limits { cpu_set: vec![0], ..Limits::default() });
     assert_eq!(allowed(&own.0), "0");
     let below = Group::create(&hierarchies, &format!("{}/unit", own.0.name()), &Limits::default()).unwrap();
     assert_eq!(allowed(&below), "0", "a group without a set of its own has that of the group above");
@@ -220,7 +220,7 @@ fn a_set_of_cores_holds_and_is_handed_down() {
 #[test]
 fn a_frozen_group_stands_still_and_goes_on() {
     let Some(hierarchies) = or_skip(&[]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     if !own.0.can_freeze() {
         return say_skipped("groups cannot be frozen here");
     }
@@ -229,7 +229,7 @@ fn a_frozen_group_stands_still_and_goes_on() {
     own.0.freeze().unwrap();
     let before = cpu(&own.0);
     // A busy process beside it shows that time passes for others.
-    let other = Own::new(&hierarchies, &Limits::default());
+    let other = TestGroup::new(&hierarchies, &Limits::default());
     let mut burner = other.run("while :; do :; done");
     until("the other has burned", || cpu(&other.0) > 0.2);
     assert!(cpu(&own.0) - before < 0.01, "it burned while it was frozen");
@@ -245,7 +245,7 @@ fn a_frozen_group_stands_still_and_goes_on() {
 #[test]
 fn daemons_in_groups_below_die_with_the_group() {
     let Some(hierarchies) = or_skip(&[]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     let below = Group::create(&hierarchies, &format!("{}/unit.1", own.0.name()), &Limits::default()).unwrap();
     let words = below.enter_command();
     // A process that forks for ever, each child in a session of its own, without environment and terminal.
@@ -265,7 +265,7 @@ fn daemons_in_groups_below_die_with_the_group() {
 #[test]
 fn a_tree_without_a_kill_switch_is_emptied_one_by_one() {
     let Some(hierarchies) = or_skip(&[Controller::Memory]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     let Some(folder) = own.0.paths().into_iter().find(|path| !path.join("cgroup.kill").exists()) else {
         return say_skipped("every tree has a kill switch");
     };
@@ -282,7 +282,7 @@ fn a_tree_without_a_kill_switch_is_emptied_one_by_one() {
 #[test]
 fn a_name_that_is_there_and_one_below_nothing_are_refused() {
     let Some(hierarchies) = or_skip(&[]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     assert!(Group::create(&hierarchies, own.0.name(), &Limits::default()).is_err());
     assert!(own.0.paths().iter().all(|path| path.is_dir()), "the first one is as it was");
     let nowhere = format!("barograph.nowhere-{}/unit", std::process::id());
@@ -297,7 +297,7 @@ fn a_name_that_is_there_and_one_below_nothing_are_refused() {
 #[test]
 fn a_meter_goes_on_when_its_group_is_gone() {
     let Some(hierarchies) = or_skip(&[]) else { return };
-    let own = Own::new(&hierarchies, &Limits::default());
+    let own = TestGroup::new(&hierarchies, &Limits::default());
     let meter = Meter::open(&own.0.paths());
     assert!(!meter.is_empty() && meter.read().cpu.is_some());
     own.0.remove(LONG).unwrap();

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{BadReadyLine, Ended, LedgerError};
+use crate::{BadReadyLine, LedgerError, UnitExit};
 
 /// Side at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub enum Fault {
         /// Name of the unit.
         unit: String,
         /// Its exit status.
-        ended: Ended,
+        ended: UnitExit,
         /// Last lines of its log.
         log: LogTail,
     },
@@ -115,7 +115,7 @@ pub enum Fault {
         /// The command.
         step: String,
         /// Its exit status.
-        ended: Ended,
+        ended: UnitExit,
         /// Last lines of its log.
         log: LogTail,
     },
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn an_early_end_shows_the_status_and_the_log() {
         let log = LogTail(vec!["port in use".to_owned(), "giving up".to_owned()]);
-        let fault = Fault::EndedEarly { unit: "app".to_owned(), ended: Ended::Code(3), log };
+        let fault = Fault::EndedEarly { unit: "app".to_owned(), ended: UnitExit::Code(3), log };
         let text = "unit `app` ended before it was ready: exit code 3; the end of its log:\n  port in use\n  giving up";
         assert_eq!(fault.to_string(), text);
         assert_eq!(fault.side(), Side::Target);

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Thing;
+use crate::Resource;
 
 /// Largest ledger in bytes. A ledger of one run has a few lines; a larger file is not a ledger, and must not
 /// fill the memory.
@@ -39,11 +39,11 @@ impl Entry {
 
 /// A thing without "removed".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct Leftover {
     /// Entry of the thing, for [`Ledger::removed`].
     pub entry: Entry,
     /// The thing.
-    pub thing: Thing,
+    pub thing: Resource,
 }
 
 /// A failure of the ledger.
@@ -96,34 +96,34 @@ pub enum LedgerError {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
-    Will { entry: Entry, thing: Thing },
-    Created { entry: Entry, thing: Thing },
+enum LedgerLine {
+    Will { entry: Entry, thing: Resource },
+    Created { entry: Entry, thing: Resource },
     Removed { entry: Entry },
 }
 
 #[derive(Debug)]
-struct Inner {
+struct LedgerState {
     file: File,
     /// Whether the file does not end with a line end, so that the next line must begin with one.
     cut: bool,
     next: u64,
-    left: BTreeMap<Entry, Thing>,
+    left: BTreeMap<Entry, Resource>,
     unreadable: usize,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedLedger {
     path: PathBuf,
     /// Whether the file is removed with the last clone, if nothing is left by then.
     is_to_go: AtomicBool,
-    inner: Mutex<Inner>,
+    inner: Mutex<LedgerState>,
 }
 
 /// An open ledger. Clones share it; while one lives, the file cannot be opened again.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLedger>,
 }
 
 impl Ledger {
@@ -143,7 +143,7 @@ impl Ledger {
         if length as u64 > LARGEST {
             return Err(failed(io::ErrorKind::FileTooLarge.into()));
         }
-        let mut inner = Inner {
+        let mut inner = LedgerState {
             file,
             cut: bytes.last().is_some_and(|b| *b != b'\n'),
             next: 0,
@@ -157,7 +157,11 @@ impl Ledger {
             }
         }
         Ok(Ledger {
-            shared: Arc::new(Shared { path, is_to_go: AtomicBool::new(false), inner: Mutex::new(inner) }),
+            shared: Arc::new(SharedLedger {
+                path,
+                is_to_go: AtomicBool::new(false),
+                inner: Mutex::new(inner),
+            }),
         })
     }
 
@@ -174,28 +178,28 @@ impl Ledger {
     }
 
     /// Records that `thing` is about to be created. It may be created only if this succeeds.
-    pub fn will(&self, thing: Thing) -> Result<Entry, LedgerError> {
+    pub fn will(&self, thing: Resource) -> Result<Entry, LedgerError> {
         let mut inner = self.inner();
         let entry = Entry(inner.next);
-        self.append(&mut inner, Line::Will { entry, thing })?;
+        self.append(&mut inner, LedgerLine::Will { entry, thing })?;
         Ok(entry)
     }
 
     /// Records that the thing of `entry` exists; `thing` is now complete.
-    pub fn done(&self, entry: Entry, thing: Thing) -> Result<(), LedgerError> {
-        self.append(&mut self.inner(), Line::Created { entry, thing })
+    pub fn done(&self, entry: Entry, thing: Resource) -> Result<(), LedgerError> {
+        self.append(&mut self.inner(), LedgerLine::Created { entry, thing })
     }
 
     /// Records that the thing of `entry` is gone, or was never created.
     pub fn removed(&self, entry: Entry) -> Result<(), LedgerError> {
-        self.append(&mut self.inner(), Line::Removed { entry })
+        self.append(&mut self.inner(), LedgerLine::Removed { entry })
     }
 
     /// Returns the things to be removed, newest first, so that a process precedes the folder it writes to.
     #[must_use]
-    pub fn left(&self) -> Vec<Left> {
+    pub fn left(&self) -> Vec<Leftover> {
         let inner = self.inner();
-        inner.left.iter().rev().map(|(&entry, thing)| Left { entry, thing: thing.clone() }).collect()
+        inner.left.iter().rev().map(|(&entry, thing)| Leftover { entry, thing: thing.clone() }).collect()
     }
 
     /// Whether another part of this process still holds it: a task that removes abandoned things, or a thread
@@ -226,7 +230,7 @@ impl Ledger {
         if std::fs::symlink_metadata(&absolute).is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        let thing = Thing::Directory { path: absolute.clone() };
+        let thing = Resource::Directory { path: absolute.clone() };
         let entry = self.will(thing.clone())?;
         if let Err(source) = std::fs::create_dir(&absolute) {
             self.removed(entry)?;
@@ -240,7 +244,7 @@ impl Ledger {
     /// entry of another kind is left as it is.
     pub fn remove_directory(&self, entry: Entry) -> Result<(), LedgerError> {
         let thing = self.inner().left.get(&entry).cloned();
-        let Some(Thing::Directory { path }) = thing else { return Ok(()) };
+        let Some(Resource::Directory { path }) = thing else { return Ok(()) };
         match std::fs::remove_dir_all(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(LedgerError::RemoveDirectory { path, source })
@@ -250,11 +254,11 @@ impl Ledger {
     }
 
     /// A panic elsewhere leaves the ledger as valid as its file, so it is used further.
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, LedgerState> {
         self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn append(&self, inner: &mut Inner, line: Line) -> Result<(), LedgerError> {
+    fn append(&self, inner: &mut LedgerState, line: LedgerLine) -> Result<(), LedgerError> {
         let failed = |source| LedgerError::Append { path: self.shared.path.clone(), source };
         let mut bytes = if inner.cut { vec![b'\n'] } else { Vec::new() };
         serde_json::to_writer(&mut bytes, &line).map_err(|e| failed(e.into()))?;
@@ -268,7 +272,7 @@ impl Ledger {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedLedger {
     /// A child being started by another thread holds a copy of the file until it executes its program, so
     /// closing alone would not always release the lock.
     fn drop(&mut self) {
@@ -283,19 +287,19 @@ impl Drop for Shared {
     }
 }
 
-impl Inner {
-    fn take_in(&mut self, line: Line) {
+impl LedgerState {
+    fn take_in(&mut self, line: LedgerLine) {
         let entry = match line {
-            Line::Will { entry, thing } => {
+            LedgerLine::Will { entry, thing } => {
                 self.left.insert(entry, thing);
                 entry
             }
             // Even without a readable "will": an existing thing must be removed.
-            Line::Created { entry, thing } => {
+            LedgerLine::Created { entry, thing } => {
                 self.left.insert(entry, thing);
                 entry
             }
-            Line::Removed { entry } => {
+            LedgerLine::Removed { entry } => {
                 self.left.remove(&entry);
                 entry
             }

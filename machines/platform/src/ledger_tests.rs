@@ -5,8 +5,8 @@ use std::fs;
 use super::*;
 use crate::ProcessId;
 
-fn process(id: Option<ProcessId>) -> Thing {
-    Thing::Process { program: "/bin/x".into(), id }
+fn process(id: Option<ProcessId>) -> Resource {
+    Resource::Process { program: "/bin/x".into(), id }
 }
 
 const ID: ProcessId = ProcessId { pid: 77, start_ticks: 1234 };
@@ -25,8 +25,10 @@ fn what_was_announced_created_or_removed_is_read_back() {
         (announced, created)
     };
     let ledger = Ledger::open(&path).unwrap();
-    let wanted =
-        [Left { entry: created, thing: process(Some(ID)) }, Left { entry: announced, thing: process(None) }];
+    let wanted = [
+        Leftover { entry: created, thing: process(Some(ID)) },
+        Leftover { entry: announced, thing: process(None) },
+    ];
     assert_eq!(ledger.left(), wanted, "newest first");
     assert_eq!(ledger.unreadable(), 0);
     let next = ledger.will(process(None)).unwrap();
@@ -124,7 +126,7 @@ fn folders_are_made_noted_and_removed() {
     let made = dir.path().join("data");
     let entry = ledger.make_directory(&made).unwrap();
     fs::write(made.join("file"), "x").unwrap();
-    assert_eq!(ledger.left()[0].thing, Thing::Directory { path: made.clone() });
+    assert_eq!(ledger.left()[0].thing, Resource::Directory { path: made.clone() });
     ledger.remove_directory(entry).unwrap();
     ledger.remove_directory(entry).unwrap();
     assert!(!made.exists() && ledger.left().is_empty());
@@ -146,9 +148,9 @@ fn a_folder_that_was_there_is_never_noted() {
 #[test]
 fn a_full_disk_is_an_error_before_anything_is_created() {
     let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-    let inner = Inner { file: full, cut: false, next: 0, left: BTreeMap::new(), unreadable: 0 };
+    let inner = LedgerState { file: full, cut: false, next: 0, left: BTreeMap::new(), unreadable: 0 };
     let ledger = Ledger {
-        shared: Arc::new(Shared {
+        shared: Arc::new(SharedLedger {
             path: "/dev/full".into(),
             is_to_go: AtomicBool::new(false),
             inner: Mutex::new(inner),

@@ -10,19 +10,19 @@ use crate::{BadReadyLine, OnLine, ready_address};
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// Content of a ready line.
-pub type Announced = Result<SocketAddr, BadReadyLine>;
+pub type ReadyAddress = Result<SocketAddr, BadReadyLine>;
 
 /// Joins pieces to lines.
 pub struct Lines {
     on_line: OnLine,
-    announce: Option<Box<dyn FnOnce(Announced) + Send + Sync>>,
+    announce: Option<Box<dyn FnOnce(ReadyAddress) + Send + Sync>>,
     begun: Vec<u8>,
 }
 
 impl Lines {
     /// Passes every line to `on_line`, and the content of the first ready line to `announce`.
     #[must_use]
-    pub fn new(on_line: OnLine, announce: impl FnOnce(Announced) + Send + Sync + 'static) -> Self {
+    pub fn new(on_line: OnLine, announce: impl FnOnce(ReadyAddress) + Send + Sync + 'static) -> Self {
         Lines { on_line, announce: Some(Box::new(announce)), begun: Vec::new() }
     }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    fn read(pieces: &[&[u8]]) -> (Vec<String>, Option<Announced>) {
+    fn read(pieces: &[&[u8]]) -> (Vec<String>, Option<ReadyAddress>) {
         let (seen, announced) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
         let (keep, first) = (seen.clone(), announced.clone());
         let on_line = Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned()));

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Ability, Ended, Fault, GuestCounters, Ledger, LedgerError, Limits, LinkSpec, LogTail, PlatformKind,
-    SiteSpec, Thing, Unit,
+    Ability, Fault, GuestCounters, Ledger, LedgerError, Limits, LinkSpec, LogTail, PlatformKind, Resource,
+    SiteSpec, Unit, UnitExit,
 };
 
 /// A boxed future: these traits are used through `dyn`, a few times per run.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Names and values for the disclosure.
 pub type Facts = Vec<(String, String)>;
@@ -30,7 +30,7 @@ pub fn ignore_lines() -> OnLine {
 /// A missing requirement of a site or a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {hint}")]
-pub struct Missing {
+pub struct MissingRequirement {
     /// Name of the requirement.
     pub what: String,
     /// Remedy; a command if there is one.
@@ -39,16 +39,16 @@ pub struct Missing {
 
 /// Result of a sweep. A thing that could not be removed stays in the ledger for the next sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepResult {
     /// Things removed now.
-    pub removed: Vec<Thing>,
+    pub removed: Vec<Resource>,
     /// Things in the ledger that no longer existed.
-    pub already_gone: Vec<Thing>,
+    pub already_gone: Vec<Resource>,
     /// Things that still exist, with the reason.
-    pub failed: Vec<(Thing, String)>,
+    pub failed: Vec<(Resource, String)>,
 }
 
-impl Swept {
+impl SweepResult {
     /// Whether there was nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -56,7 +56,7 @@ impl Swept {
     }
 
     /// Adds the result of another sweep.
-    pub fn append(&mut self, mut other: Swept) {
+    pub fn append(&mut self, mut other: SweepResult) {
         self.removed.append(&mut other.removed);
         self.already_gone.append(&mut other.already_gone);
         self.failed.append(&mut other.failed);
@@ -80,11 +80,15 @@ pub trait Platform: Send + Sync {
 
     /// Checks that such a site can be created here, without creating anything. Returns everything that is
     /// missing, or facts for the disclosure (isolation, emulation).
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>>;
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>>;
 
     /// Creates the hosts of a site. On failure, or if its future is dropped, created things are removed, or
     /// left to [`Platform::sweep`] through the ledger.
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>>;
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>>;
 
     /// Returns a name for the form of its units' folders on this machine, below the path that the unit has;
     /// equal for platforms that can exchange them. `None` if they are not on this machine, as in a virtual
@@ -105,7 +109,7 @@ pub trait Platform: Send + Sync {
     }
 
     /// Removes all things of its kinds that the ledger still names, newest first. Safe to repeat.
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>>;
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>>;
 }
 
 /// Created hosts. Dropping it ends everything on them at once.
@@ -130,11 +134,15 @@ pub trait Site: Send + Sync {
     }
 
     /// Checks that `unit` can be created here, without creating anything.
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>>;
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>>;
 
     /// Creates `unit` on its host and waits until it is ready (for a job: until it succeeded). On failure, or
     /// if its future is dropped, the unit does not run any more.
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>>;
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>>;
 
     /// Returns facts from the creation of the hosts, in addition to those of [`Platform::preflight`]:
     /// acceleration, durations.
@@ -143,7 +151,7 @@ pub trait Site: Send + Sync {
     }
 
     /// Removes the hosts, after their units were stopped.
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>>;
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>>;
 
     /// Returns the ability to change the network of running hosts.
     fn network(&self) -> Option<&dyn Network> {
@@ -172,12 +180,12 @@ pub trait Guests: Send + Sync {
     fn hosts(&self) -> Vec<String>;
 
     /// Reads the counters of a host's kernel. May be dropped before it ends.
-    fn counters<'a>(&'a self, host: &'a str) -> Later<'a, Result<GuestCounters, Fault>>;
+    fn counters<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<GuestCounters, Fault>>;
 }
 
 /// Result of filling a file system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct DiskFill {
     /// Bytes that were free before.
     pub bytes: u64,
     /// Kind of the file system, for users.
@@ -187,14 +195,14 @@ pub struct Filled {
 /// A site whose units have file systems of their own.
 pub trait Disks: Send + Sync {
     /// Fills the file system of `unit` to the last byte, whether it runs or not.
-    fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>>;
+    fn fill<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<DiskFill, Fault>>;
 
     /// Frees the space taken by [`Disks::fill`].
-    fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>>;
+    fn free<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<(), Fault>>;
 }
 
 /// A created unit. Dropping it ends the unit at once.
-pub trait Running: Send + Sync {
+pub trait UnitHandle: Send + Sync {
     /// Returns the unit's name.
     fn name(&self) -> &str;
 
@@ -205,13 +213,13 @@ pub trait Running: Send + Sync {
     fn address(&self) -> Option<SocketAddr>;
 
     /// Waits for its end. May be called repeatedly and by several tasks; returns at once for an ended unit.
-    fn wait_exit(&self) -> Later<'_, Ended>;
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit>;
 
     /// Asks it to end, and kills it after `grace`. Succeeds if it has ended already.
-    fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>>;
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>>;
 
     /// Ends it at once.
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>>;
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>>;
 
     /// Returns the accounts of its resource use.
     fn accounts(&self) -> Accounts {
@@ -269,13 +277,13 @@ pub trait Limit: Send + Sync {
 /// A site whose network can be changed.
 pub trait Network: Send + Sync {
     /// Replaces the link of a host.
-    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> Later<'a, Result<(), Fault>>;
+    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> BoxFuture<'a, Result<(), Fault>>;
 
     /// Separates these hosts from all others; they still reach each other.
-    fn partition<'a>(&'a self, hosts: &'a [String]) -> Later<'a, Result<(), Fault>>;
+    fn partition<'a>(&'a self, hosts: &'a [String]) -> BoxFuture<'a, Result<(), Fault>>;
 
     /// Ends every partition.
-    fn heal(&self) -> Later<'_, Result<(), Fault>>;
+    fn heal(&self) -> BoxFuture<'_, Result<(), Fault>>;
 
     /// Returns processes that carry the traffic of hosts, by host; their resource use is a cost of the
     /// platform.
@@ -291,7 +299,7 @@ pub trait Network: Send + Sync {
 
 /// Duration of an operation on a virtual machine, and pause of its guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moved {
+pub struct MachineOperation {
     /// Time from the request to the end.
     pub took: Duration,
     /// Time for which the guest did nothing.
@@ -303,29 +311,34 @@ pub struct Moved {
 /// Operations on the running virtual machines of a site.
 pub trait Machines: Send + Sync {
     /// Moves a running host to another emulator on this machine, with memory and devices.
-    fn migrate<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>>;
+    fn migrate<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 
     /// Moves the disk of a running host to another file.
-    fn mirror<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>>;
+    fn mirror<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 
     /// Saves memory and disk of a running host under a name, in its disk. A name can be used once, and the
     /// guest's agent must answer. Moving or cloning the host's disk leaves earlier snapshots behind.
     /// Completes even if its future is dropped.
-    fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
+    fn snapshot<'a>(&'a self, host: &'a str, name: &'a str)
+    -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 
     /// Restores a running host to a snapshot, as often as wanted. The bytes are those of the saved memory, 0
     /// if the emulator does not report them. An unknown name is refused before anything is done. Completes
     /// even if its future is dropped.
     ///
     /// Memory and disk are as they were, with the processes of that time; the guest's clock is corrected.
-    /// Units that this site created after the snapshot have ended, as [`Ended::Unknown`]. Units that existed
+    /// Units that this site created after the snapshot have ended, as [`UnitExit::Unknown`]. Units that existed
     /// then and still run continue from that state, and may repeat earlier output. Units that existed then
     /// and have ended since do not run. Pending requests to the guest fail. Connections are lost.
     ///
     /// A guest whose agent does not answer cannot be restored, and continues. If restoring fails halfway, the
     /// host is ended with all its units, and the fault says so.
-    fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
+    fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 
     /// Creates a host whose disk is a copy-on-write clone of another's, and boots it until its agent answers.
-    fn clone_host<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
+    fn clone_host<'a>(
+        &'a self,
+        host: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 }

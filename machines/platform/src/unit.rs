@@ -22,7 +22,7 @@ pub enum Readiness {
     /// A service that does not report readiness: it is ready when it answers in its protocol.
     Answers {
         /// The question and the expected answer.
-        ask: Ask,
+        ask: ReadinessCheck,
         /// Address of the question, as seen from its own host.
         address: SocketAddr,
         /// Longest wait for the answer.
@@ -48,7 +48,7 @@ impl Readiness {
 /// A question in the protocol of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ask {
+pub enum ReadinessCheck {
     /// A connection is accepted.
     Listens,
     /// `GET` of a path is answered with 200.

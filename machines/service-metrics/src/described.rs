@@ -76,7 +76,7 @@ pub struct Statistic {
     /// Its place in the answer.
     pub of: Pick,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: StatisticKind,
     /// Its unit, in the plural: `commits`, `bytes`.
     pub unit: String,
     /// Description, if the name is not clear.
@@ -87,20 +87,20 @@ pub struct Statistic {
 /// Kind of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum StatisticKind {
     /// It only grows; kept as a rate per second.
     Counter,
     /// It rises and falls; kept as it is.
     Gauge,
 }
 
-impl Kind {
+impl StatisticKind {
     /// Returns its name in records, that of the kept value.
     #[must_use]
     pub fn kept_as(self) -> &'static str {
         match self {
-            Kind::Counter => "rate",
-            Kind::Gauge => "gauge",
+            StatisticKind::Counter => "rate",
+            StatisticKind::Gauge => "gauge",
         }
     }
 }

@@ -60,14 +60,14 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Kind, Statistic};
+    use crate::{Statistic, StatisticKind};
 
     /// Values of these names in a text.
     pub(crate) fn of(form: Form, text: &str, names: &[&str]) -> Result<Vec<Option<f64>>, String> {
         let one = |name: &&str| Statistic {
             name: "x".to_owned(),
             of: (*name).to_owned().try_into().unwrap(),
-            kind: Kind::Gauge,
+            kind: StatisticKind::Gauge,
             unit: "x".to_owned(),
             what: String::new(),
         };

@@ -2,10 +2,10 @@
 //! rates of counters.
 //!
 //! Questions are data ([`Statistics`], from `services/NAME/service.toml`), so this crate knows no products,
-//! only protocols and text formats. An [`Asker`] keeps one connection and answers within [`WAIT`] or fails;
+//! only protocols and text formats. A [`StatisticsClient`] keeps one connection and answers within [`WAIT`] or fails;
 //! [`Series`] makes rates of counters. The caller provides the clock.
 
-mod asker;
+mod client;
 mod described;
 mod error;
 mod form;
@@ -14,8 +14,8 @@ mod pick;
 mod series;
 mod sums;
 
-pub use asker::{Asker, WAIT};
-pub use described::{Form, Kind, Question, Statistic, Statistics};
+pub use client::{StatisticsClient, WAIT};
+pub use described::{Form, Question, Statistic, StatisticKind, Statistics};
 pub use error::AskError;
 pub use pick::{BadPick, Pick};
 pub use series::Series;

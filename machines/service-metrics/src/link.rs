@@ -19,7 +19,7 @@ const LARGEST: usize = 4 << 20;
 
 /// Reason for the lack of a usable answer.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum LinkError {
     Io(io::Error),
     /// The server refused, with this message.
     Refused(String),
@@ -27,9 +27,9 @@ pub(crate) enum Trouble {
     Unreadable(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for LinkError {
     fn from(error: io::Error) -> Self {
-        Trouble::Io(error)
+        LinkError::Io(error)
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    pub(crate) async fn open(question: &Question, at: SocketAddr) -> Result<Self, Trouble> {
+    pub(crate) async fn open(question: &Question, at: SocketAddr) -> Result<Self, LinkError> {
         if let Question::MySql { user, .. } = question {
             return Ok(Link::MySql(Box::new(mysql::Link::open(at, user).await?)));
         }
@@ -65,7 +65,7 @@ impl Link {
         }
     }
 
-    pub(crate) async fn ask(&mut self, question: &Question, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+    pub(crate) async fn ask(&mut self, question: &Question, sums: &mut Sums<'_>) -> Result<(), LinkError> {
         match (self, question) {
             (Link::Http(link), Question::Http { path, form }) => link.ask(path, *form, sums).await,
             (Link::Postgres(link), Question::Postgres { row, .. }) => link.ask(row, sums).await,
@@ -73,16 +73,16 @@ impl Link {
             (Link::Plain(stream), Question::Redis) => plain::redis(stream, sums).await,
             (Link::Plain(stream), Question::Memcached) => plain::memcached(stream, sums).await,
             // The question of an asker never changes.
-            _ => Err(Trouble::Unreadable("the connection is of another protocol".to_owned())),
+            _ => Err(LinkError::Unreadable("the connection is of another protocol".to_owned())),
         }
     }
 }
 
 /// Drives a connection in a task, which ends with the connection, whether the server notices or not.
 #[derive(Debug)]
-struct Beside(JoinHandle<()>);
+struct ConnectionTask(JoinHandle<()>);
 
-impl Drop for Beside {
+impl Drop for ConnectionTask {
     fn drop(&mut self) {
         self.0.abort();
     }

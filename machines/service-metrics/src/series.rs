@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Kind, Statistic};
+use crate::{Statistic, StatisticKind};
 
 /// Successive answers of one service.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Series {
         let last = self.last.as_ref().filter(|(then, _)| at_s > *then);
         let kept = self.list.iter().enumerate().map(|(at, statistic)| {
             let now = values.get(at).copied().flatten()?;
-            if statistic.kind == Kind::Gauge {
+            if statistic.kind == StatisticKind::Gauge {
                 return Some(now);
             }
             let (then_s, then) = last?;
@@ -57,7 +57,7 @@ mod tests {
             unit: "things".to_owned(),
             what: String::new(),
         };
-        Arc::from([one("done", Kind::Counter), one("open", Kind::Gauge)])
+        Arc::from([one("done", StatisticKind::Counter), one("open", StatisticKind::Gauge)])
     }
 
     #[test]

@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use barograph_service_metrics::Statistics;
 
-use crate::list::Folder;
+use crate::list::ServiceFolder;
 use crate::raw::{RawArgs, RawFile, RawReady, RawService, RawStart, RawStep, RawVariable, ReadyBy};
-use crate::service::{Args, Conditions, File, Prepare, Ready, Variable, Way};
-use crate::template::{Known, RESERVED, condition, inline, text};
+use crate::service::{Args, Conditions, File, Prepare, ReadinessMode, ReadinessSpec, Variable};
+use crate::template::{KnownNames, RESERVED, condition, inline, text};
 use crate::{Service, ServiceError, Word};
 
 /// Reads one folder.
 struct Reader<'a> {
-    folder: &'a Folder,
-    known: Known<'a>,
+    folder: &'a ServiceFolder,
+    known: KnownNames<'a>,
     /// Path of the `service.toml`, for messages.
     file: String,
 }
 
 impl Service {
     /// Reads a folder.
-    pub(crate) fn read(folder: &Folder) -> Result<Self, ServiceError> {
+    pub(crate) fn read(folder: &ServiceFolder) -> Result<Self, ServiceError> {
         let read = |source| ServiceError::Read { service: folder.name.to_owned(), source: Box::new(source) };
         let raw: RawService = toml::from_str(folder.service).map_err(read)?;
         let file = format!("{}/service.toml", folder.name);
@@ -33,7 +33,7 @@ impl Service {
             false => Word::checked(&name, word),
         });
         let words: Vec<Word> = words.collect::<Result<_, _>>().map_err(wrong)?;
-        let known = Known { ports: &ports, paths: &paths, words: &words };
+        let known = KnownNames { ports: &ports, paths: &paths, words: &words };
         let reader = Reader { folder, known, file: file.clone() };
         let service = Service {
             name: folder.name.to_owned(),
@@ -145,21 +145,24 @@ impl Reader<'_> {
         Ok(Variable { name: raw.name, value: self.inline(&raw.value)?, conditions })
     }
 
-    fn readiness(&self, raw: Vec<RawReady>) -> Result<Vec<Ready>, ServiceError> {
-        let ways: Vec<Ready> = raw.into_iter().map(|ready| self.ready(ready)).collect::<Result<_, _>>()?;
+    fn readiness(&self, raw: Vec<RawReady>) -> Result<Vec<ReadinessSpec>, ServiceError> {
+        let ways: Vec<ReadinessSpec> =
+            raw.into_iter().map(|ready| self.ready(ready)).collect::<Result<_, _>>()?;
         match ways.last() {
             Some(last) if last.conditions.is_empty() => Ok(ways),
             _ => self.wrong("the last way to be ready must have no condition".to_owned()),
         }
     }
 
-    fn ready(&self, raw: RawReady) -> Result<Ready, ServiceError> {
+    fn ready(&self, raw: RawReady) -> Result<ReadinessSpec, ServiceError> {
         let timeout = raw.timeout_s.filter(|s| *s > 0).map(Duration::from_secs);
         let main = self.known.ports.first().map(|(name, _)| name.clone());
         let way = match (raw.by, raw.ask, raw.port.or(main), timeout) {
-            (ReadyBy::Answer, Some(ask), Some(port), Some(timeout)) => Way::Answer { ask, port, timeout },
-            (ReadyBy::Line, None, _, Some(timeout)) => Way::Line { timeout },
-            (ReadyBy::Run, None, _, None) => Way::Run,
+            (ReadyBy::Answer, Some(ask), Some(port), Some(timeout)) => {
+                ReadinessMode::Answer { ask, port, timeout }
+            }
+            (ReadyBy::Line, None, _, Some(timeout)) => ReadinessMode::Line { timeout },
+            (ReadyBy::Run, None, _, None) => ReadinessMode::Run,
             _ => {
                 let what =
                     "ready by answer needs ask, a port and timeout_s; by line timeout_s; by run nothing";
@@ -167,10 +170,10 @@ impl Reader<'_> {
             }
         };
         match &way {
-            Way::Answer { port, .. } if self.known.ports.iter().all(|(name, _)| name != port) => {
+            ReadinessMode::Answer { port, .. } if self.known.ports.iter().all(|(name, _)| name != port) => {
                 self.wrong(format!("ready at port `{port}`, which there is not"))
             }
-            _ => Ok(Ready { way, conditions: self.conditions(raw.when, raw.unless)? }),
+            _ => Ok(ReadinessSpec { way, conditions: self.conditions(raw.when, raw.unless)? }),
         }
     }
 

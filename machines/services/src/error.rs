@@ -1,6 +1,6 @@
 //! Errors between a folder of `services/` and a unit.
 
-use barograph_platform::Missing;
+use barograph_platform::MissingRequirement;
 
 /// A service could not be read, or a unit of it could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +88,7 @@ pub enum ServiceError {
         service: String,
         /// The program, and the command that installs it.
         #[source]
-        source: Missing,
+        source: MissingRequirement,
     },
     /// The program did not report its version.
     #[error("ask `{command}` for its version: {what}")]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::{Service, ServiceError};
 
 /// A folder below `services/`, as of the build of the program.
-pub(crate) struct Folder {
+pub(crate) struct ServiceFolder {
     /// Name of the folder and of the service.
     pub(crate) name: &'static str,
     /// Content of its `service.toml`.
@@ -16,7 +16,7 @@ pub(crate) struct Folder {
 
 macro_rules! folder {
     ($name:literal $(, $template:literal)*) => {
-        Folder {
+        ServiceFolder {
             name: $name,
             service: include_str!(concat!("../../../services/", $name, "/service.toml")),
             templates: &[$(($template, include_str!(concat!("../../../services/", $name, "/", $template)))),*],
@@ -25,7 +25,7 @@ macro_rules! folder {
 }
 
 /// All folders, in the order in which a request meets the services.
-pub(crate) const FOLDERS: &[Folder] = &[
+pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("driver"),
     folder!("keepalived", "keepalived.conf"),
     folder!("haproxy", "haproxy.cfg"),

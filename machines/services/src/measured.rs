@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Figures with the conditions of their measurement. `cargo xtask bench services` takes them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
+pub struct MeasuredFigures {
     /// Date, as `YYYY-MM-DD`.
     pub date: String,
     /// Description of the machine.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use barograph_platform::{Ask, StopSignal, User};
+use barograph_platform::{ReadinessCheck, StopSignal, User};
 use barograph_service_metrics::Statistics;
 use serde::Deserialize;
 
-use crate::Measured;
+use crate::MeasuredFigures;
 use crate::word::RawWord;
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ pub(crate) struct RawService {
     pub(crate) ready: Vec<RawReady>,
     pub(crate) statistics: Option<Statistics>,
     pub(crate) stop: RawStop,
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<MeasuredFigures>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +140,7 @@ pub(crate) struct RawVariable {
 pub(crate) struct RawReady {
     pub(crate) by: ReadyBy,
     /// Question for `answer`.
-    pub(crate) ask: Option<Ask>,
+    pub(crate) ask: Option<ReadinessCheck>,
     /// Port of the question, if it is not the one for clients.
     pub(crate) port: Option<String>,
     /// Longest wait; required unless readiness is `run`.

@@ -5,13 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_platform::{Ask, Limits, Missing, Readiness, Step, StopSignal, Unit, UnitFile, User};
+use barograph_platform::{
+    Limits, MissingRequirement, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitFile, User,
+};
 
 use barograph_service_metrics::Statistics;
 
 use crate::size::Size;
 use crate::template::{Condition, Scope, Template};
-use crate::{Flavour, Measured, Place, ServiceError, Word, paths, version, word};
+use crate::{Flavour, MeasuredFigures, Placement, ServiceError, Word, paths, version, word};
 
 /// A kind of thing that can be deployed.
 #[derive(Clone, Debug)]
@@ -37,12 +39,12 @@ pub struct Service {
     pub(crate) program: Option<String>,
     pub(crate) args: Vec<Args>,
     pub(crate) env: Vec<Variable>,
-    pub(crate) ready: Vec<Ready>,
+    pub(crate) ready: Vec<ReadinessSpec>,
     /// Statistics, with their port.
     pub(crate) statistics: Option<Statistics>,
     pub(crate) stop: StopSignal,
     pub(crate) grace: Duration,
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<MeasuredFigures>,
 }
 
 /// Conditions, all of which must hold.
@@ -77,14 +79,14 @@ pub(crate) struct Variable {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Ready {
-    pub(crate) way: Way,
+pub(crate) struct ReadinessSpec {
+    pub(crate) way: ReadinessMode,
     pub(crate) conditions: Conditions,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Way {
-    Answer { ask: Ask, port: String, timeout: Duration },
+pub(crate) enum ReadinessMode {
+    Answer { ask: ReadinessCheck, port: String, timeout: Duration },
     Line { timeout: Duration },
     Run,
 }
@@ -179,13 +181,13 @@ impl Service {
 
     /// Returns its cost when idle, if that was measured.
     #[must_use]
-    pub fn measured(&self) -> Option<&Measured> {
+    pub fn measured(&self) -> Option<&MeasuredFigures> {
         self.measured.as_ref()
     }
 
     /// Returns the first of its programs that is not installed, with the command that installs it.
     #[must_use]
-    pub fn missing(&self) -> Option<Missing> {
+    pub fn missing(&self) -> Option<MissingRequirement> {
         self.found().err()
     }
 
@@ -218,7 +220,7 @@ impl Service {
     pub fn url(&self, address: IpAddr, ports: &BTreeMap<String, u16>) -> String {
         let (empty, limits) = (BTreeMap::new(), Limits::default());
         let nowhere = Path::new("/");
-        let place = Place {
+        let place = Placement {
             name: &self.name,
             host: "",
             address,
@@ -234,7 +236,7 @@ impl Service {
         // A port that the caller left out has its default number.
         self.url.render(&self.scope(&place, BTreeMap::new(), BTreeMap::new())).unwrap_or_else(|_| {
             let usual = self.ports.iter().cloned().collect();
-            let place = Place { ports: &usual, ..place };
+            let place = Placement { ports: &usual, ..place };
             self.url.render(&self.scope(&place, BTreeMap::new(), BTreeMap::new())).unwrap_or_default()
         })
     }
@@ -244,30 +246,30 @@ impl Service {
     /// # Errors
     /// If a program is missing, if values of the topology are missing, unknown or invalid, or if the folder's
     /// name cannot be written in configuration files.
-    pub fn unit(&self, place: &Place<'_>) -> Result<Unit, ServiceError> {
+    pub fn unit(&self, place: &Placement<'_>) -> Result<Unit, ServiceError> {
         let found = self.found().map_err(|source| self.not_here(source))?;
         self.unit_with(place, found)
     }
 
-    fn found(&self) -> Result<BTreeMap<&str, PathBuf>, Missing> {
+    fn found(&self) -> Result<BTreeMap<&str, PathBuf>, MissingRequirement> {
         self.paths.keys().map(|name| Ok((name.as_str(), self.find(name)?))).collect()
     }
 
-    fn find(&self, name: &str) -> Result<PathBuf, Missing> {
+    fn find(&self, name: &str) -> Result<PathBuf, MissingRequirement> {
         let places = self.paths.get(name).map(Vec::as_slice).unwrap_or_default();
-        paths::find(places).ok_or_else(|| Missing {
+        paths::find(places).ok_or_else(|| MissingRequirement {
             what: format!("{} is not on this machine: no {}", self.title, places.join(" or ")),
             hint: self.install.clone(),
         })
     }
 
-    fn not_here(&self, source: Missing) -> ServiceError {
+    fn not_here(&self, source: MissingRequirement) -> ServiceError {
         ServiceError::Missing { service: self.name.clone(), source }
     }
 
     fn scope<'a>(
         &'a self,
-        place: &'a Place<'a>,
+        place: &'a Placement<'a>,
         paths: BTreeMap<&'a str, PathBuf>,
         values: BTreeMap<String, String>,
     ) -> Scope<'a> {
@@ -277,7 +279,7 @@ impl Service {
     /// Makes the unit with programs at these paths.
     pub(crate) fn unit_with(
         &self,
-        place: &Place<'_>,
+        place: &Placement<'_>,
         paths: BTreeMap<&str, PathBuf>,
     ) -> Result<Unit, ServiceError> {
         if !self.files.is_empty() {
@@ -362,14 +364,14 @@ impl Service {
     fn readiness(&self, scope: &Scope<'_>) -> Result<Readiness, ServiceError> {
         let way = self.ready.iter().find(|ready| met(&ready.conditions, scope)).map(|ready| &ready.way);
         Ok(match way {
-            Some(Way::Answer { ask, port, timeout }) => Readiness::Answers {
+            Some(ReadinessMode::Answer { ask, port, timeout }) => Readiness::Answers {
                 ask: ask.clone(),
                 address: SocketAddr::new(scope.place.address, scope.port(port)?),
                 timeout: *timeout,
             },
-            Some(Way::Line { timeout }) => Readiness::StdoutLine { timeout: *timeout },
+            Some(ReadinessMode::Line { timeout }) => Readiness::StdoutLine { timeout: *timeout },
             // A check refuses a service whose last way has a condition.
-            Some(Way::Run) | None => Readiness::Runs,
+            Some(ReadinessMode::Run) | None => Readiness::Runs,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use barograph_platform::Limits;
 
-use crate::Place;
+use crate::Placement;
 
 /// Resources of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Step {
 }
 
 impl Size {
-    pub(crate) fn of(place: &Place<'_>) -> Self {
+    pub(crate) fn of(place: &Placement<'_>) -> Self {
         let (cores, memory) = place.machine;
         Size {
             cpus: cpus(place.limits, cores) as u64,

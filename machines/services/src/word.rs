@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::{Place, ServiceError};
+use crate::{Placement, ServiceError};
 
 /// Kind of a word's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum WordKind {
     /// One line of text.
     Text,
     /// An integer, 1 or more.
@@ -28,10 +28,10 @@ pub enum Kind {
     Choice,
 }
 
-impl Kind {
+impl WordKind {
     /// Whether a template can repeat a block for each item of its value.
     pub(crate) fn is_list(self) -> bool {
-        matches!(self, Kind::Addresses | Kind::Hosts | Kind::Settings)
+        matches!(self, WordKind::Addresses | WordKind::Hosts | WordKind::Settings)
     }
 }
 
@@ -43,8 +43,8 @@ pub struct Word {
     /// Description of the word.
     pub what: String,
     /// Kind of its value.
-    pub kind: Kind,
-    /// The values of a [`Kind::Choice`].
+    pub kind: WordKind,
+    /// The values of a [`WordKind::Choice`].
     pub choice: Vec<String>,
     /// Whether the service requires it.
     pub needed: bool,
@@ -56,7 +56,7 @@ pub struct Word {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawWord {
     what: String,
-    kind: Kind,
+    kind: WordKind,
     #[serde(default)]
     choice: Vec<String>,
     #[serde(default)]
@@ -94,7 +94,7 @@ pub(crate) fn port_of(value: &str) -> &str {
 impl Word {
     pub(crate) fn checked(name: &str, raw: RawWord) -> Result<Self, String> {
         let RawWord { what, kind, choice, needed, default } = raw;
-        if choice.is_empty() != (kind != Kind::Choice) {
+        if choice.is_empty() != (kind != WordKind::Choice) {
             return Err(format!("word `{name}` needs `choice` just when its kind is choice"));
         }
         if needed && default.is_some() {
@@ -115,19 +115,21 @@ impl Word {
             return Err("text without control characters, quotes and backslashes".to_owned());
         }
         match self.kind {
-            Kind::Text => wanted(!value.contains('\n'), "one line"),
-            Kind::Number => wanted(value.parse::<u64>().is_ok(), "a whole number"),
-            Kind::Address => wanted(is_address(value), "HOST:PORT"),
-            Kind::Addresses => {
+            WordKind::Text => wanted(!value.contains('\n'), "one line"),
+            WordKind::Number => wanted(value.parse::<u64>().is_ok(), "a whole number"),
+            WordKind::Address => wanted(is_address(value), "HOST:PORT"),
+            WordKind::Addresses => {
                 wanted(items(value).iter().all(|item| is_address(&item.value)), "a list of HOST:PORT")
             }
-            Kind::Hosts => wanted(items(value).iter().all(|item| is_host(&item.value)), "a list of hosts"),
-            Kind::Settings => {
+            WordKind::Hosts => {
+                wanted(items(value).iter().all(|item| is_host(&item.value)), "a list of hosts")
+            }
+            WordKind::Settings => {
                 let setting = |piece: &str| piece.split_once('=').is_some_and(|(name, _)| is_name(name));
                 wanted(value.split_whitespace().all(setting), "a list of NAME=VALUE")
             }
-            Kind::Path => wanted(value.starts_with('/') && !value.contains('\n'), "an absolute path"),
-            Kind::Choice => wanted(self.choice.iter().any(|c| c == value), &self.choice.join(" or ")),
+            WordKind::Path => wanted(value.starts_with('/') && !value.contains('\n'), "an absolute path"),
+            WordKind::Choice => wanted(self.choice.iter().any(|c| c == value), &self.choice.join(" or ")),
         }
     }
 }
@@ -149,7 +151,7 @@ fn is_address(text: &str) -> bool {
 pub(crate) fn values(
     service: &str,
     words: &[Word],
-    place: &Place<'_>,
+    place: &Placement<'_>,
 ) -> Result<BTreeMap<String, String>, ServiceError> {
     let mut values = BTreeMap::new();
     for (name, value) in place.values {
@@ -194,7 +196,7 @@ pub(crate) fn no_value(service: &str, word: &Word) -> ServiceError {
 mod tests {
     use super::*;
 
-    fn word(kind: Kind, choice: &[&str]) -> Word {
+    fn word(kind: WordKind, choice: &[&str]) -> Word {
         let choice = choice.iter().map(|&c| c.to_owned()).collect();
         Word { name: "w".to_owned(), what: "a word".to_owned(), kind, choice, needed: false, default: None }
     }
@@ -202,39 +204,39 @@ mod tests {
     #[test]
     fn values_are_of_their_kind() {
         let good = [
-            (Kind::Text, "any text; with {braces}"),
-            (Kind::Number, "12"),
-            (Kind::Address, "10.0.0.1:80"),
-            (Kind::Address, "[::1]:80"),
-            (Kind::Addresses, "a=h:1 h:2\nh:3"),
-            (Kind::Hosts, "10.0.0.1 10.0.0.2"),
-            (Kind::Settings, "work_mem=4MB jit=off"),
-            (Kind::Path, "/a b/c"),
-            (Kind::Choice, "on"),
+            (WordKind::Text, "any text; with {braces}"),
+            (WordKind::Number, "12"),
+            (WordKind::Address, "10.0.0.1:80"),
+            (WordKind::Address, "[::1]:80"),
+            (WordKind::Addresses, "a=h:1 h:2\nh:3"),
+            (WordKind::Hosts, "10.0.0.1 10.0.0.2"),
+            (WordKind::Settings, "work_mem=4MB jit=off"),
+            (WordKind::Path, "/a b/c"),
+            (WordKind::Choice, "on"),
         ];
         for (kind, value) in good {
-            let choice: &[&str] = if kind == Kind::Choice { &["on", "off"] } else { &[] };
+            let choice: &[&str] = if kind == WordKind::Choice { &["on", "off"] } else { &[] };
             assert_eq!(word(kind, choice).fits(value), Ok(()), "{kind:?} {value}");
         }
         let bad = [
-            (Kind::Text, "two\nlines"),
-            (Kind::Text, "a \" quote"),
-            (Kind::Text, "a \u{7} bell"),
-            (Kind::Number, "-1"),
-            (Kind::Number, "1.5"),
-            (Kind::Address, "10.0.0.1"),
-            (Kind::Address, ":80"),
-            (Kind::Address, "h:0"),
-            (Kind::Address, "h;:80"),
-            (Kind::Addresses, "h:1 h"),
-            (Kind::Hosts, "a;b"),
-            (Kind::Settings, "jit"),
-            (Kind::Settings, "a;b=1"),
-            (Kind::Path, "a/b"),
-            (Kind::Choice, "perhaps"),
+            (WordKind::Text, "two\nlines"),
+            (WordKind::Text, "a \" quote"),
+            (WordKind::Text, "a \u{7} bell"),
+            (WordKind::Number, "-1"),
+            (WordKind::Number, "1.5"),
+            (WordKind::Address, "10.0.0.1"),
+            (WordKind::Address, ":80"),
+            (WordKind::Address, "h:0"),
+            (WordKind::Address, "h;:80"),
+            (WordKind::Addresses, "h:1 h"),
+            (WordKind::Hosts, "a;b"),
+            (WordKind::Settings, "jit"),
+            (WordKind::Settings, "a;b=1"),
+            (WordKind::Path, "a/b"),
+            (WordKind::Choice, "perhaps"),
         ];
         for (kind, value) in bad {
-            let choice: &[&str] = if kind == Kind::Choice { &["on", "off"] } else { &[] };
+            let choice: &[&str] = if kind == WordKind::Choice { &["on", "off"] } else { &[] };
             assert!(word(kind, choice).fits(value).is_err(), "{kind:?} {value}");
         }
     }

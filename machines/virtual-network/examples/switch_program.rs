@@ -13,9 +13,9 @@ use std::time::Duration;
 use barograph_platform::{Ledger, LinkSpec};
 use barograph_virtual_network::{RelayProgram, Switch, inside, relay_main, rootless};
 
-type Done<T> = Result<T, Box<dyn std::error::Error>>;
+type ExampleResult<T> = Result<T, Box<dyn std::error::Error>>;
 
-fn main() -> Done<()> {
+fn main() -> ExampleResult<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.split_first() {
         Some((word, rest)) if word == "relay" => Ok(relay_main(rest.to_vec())?),
@@ -24,7 +24,7 @@ fn main() -> Done<()> {
     }
 }
 
-fn make(words: &[String], rest: &[String]) -> Done<()> {
+fn make(words: &[String], rest: &[String]) -> ExampleResult<()> {
     if rootless::needed() {
         return Err(rootless::command(&std::env::current_exe()?, words).exec().into());
     }
@@ -32,7 +32,7 @@ fn make(words: &[String], rest: &[String]) -> Done<()> {
     runtime.block_on(steps(rest))
 }
 
-async fn steps(words: &[String]) -> Done<()> {
+async fn steps(words: &[String]) -> ExampleResult<()> {
     let [ledger, id, steps @ ..] = words else { return Err("usage: steps LEDGER ID STEP...".into()) };
     let relay = RelayProgram { program: std::env::current_exe()?, args: vec!["relay".to_owned()] };
     let ledger = Ledger::open(Path::new(ledger))?;
@@ -53,7 +53,7 @@ async fn steps(words: &[String]) -> Done<()> {
     Ok(())
 }
 
-async fn one(switch: &Switch, id: &str, verb: &str, name: &str) -> Done<()> {
+async fn one(switch: &Switch, id: &str, verb: &str, name: &str) -> ExampleResult<()> {
     let plain = LinkSpec::default();
     match verb {
         "host" => drop(switch.host(name, &plain).await?),
@@ -73,7 +73,7 @@ async fn one(switch: &Switch, id: &str, verb: &str, name: &str) -> Done<()> {
 }
 
 /// Sends one word over TCP, there and back.
-fn talk(from: String, to: &str, address: IpAddr) -> Done<()> {
+fn talk(from: String, to: &str, address: IpAddr) -> ExampleResult<()> {
     let listener = inside(to, move || TcpListener::bind((address, 0)))??;
     let at = listener.local_addr()?;
     let asker = std::thread::spawn(move || -> std::io::Result<Vec<u8>> {

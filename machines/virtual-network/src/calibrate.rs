@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Median, 99th percentile and maximum of some times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spread {
+pub struct DelaySpread {
     /// Median.
     pub p50: Duration,
     /// 99th percentile.
@@ -52,11 +52,11 @@ pub struct Calibration {
     /// Whether relays run before everything else on this machine.
     pub relays_first: bool,
     /// Round trips of a small packet without delay.
-    pub plain: Spread,
+    pub plain: DelaySpread,
     /// Round trips with the delay.
-    pub delayed: Spread,
+    pub delayed: DelaySpread,
     /// Error of both ways together: the round trip less the median without delay and twice the delay.
-    pub added: Spread,
+    pub added: DelaySpread,
     /// Figures of the relay for these packets: the rest of the error belongs to the measurement.
     pub relay: Option<RelayCount>,
     /// Packets without an answer.
@@ -67,7 +67,7 @@ impl Calibration {
     /// Returns the facts for the disclosure.
     #[must_use]
     pub fn facts(&self) -> Facts {
-        let text = |s: &Spread| format!("p50 {:?}, p99 {:?}, longest {:?}", s.p50, s.p99, s.max);
+        let text = |s: &DelaySpread| format!("p50 {:?}, p99 {:?}, longest {:?}", s.p50, s.p99, s.max);
         let by = match (self.by_kernel, self.relays_first) {
             (true, _) => "netem",
             (false, true) => "relays in user space with real-time priority",
@@ -129,7 +129,7 @@ async fn between(
     })
 }
 
-fn spread(times: &[Duration]) -> Result<Spread, SwitchError> {
+fn spread(times: &[Duration]) -> Result<DelaySpread, SwitchError> {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
     let at = |share: f64| {
@@ -137,7 +137,7 @@ fn spread(times: &[Duration]) -> Result<Spread, SwitchError> {
         sorted.get(rank.saturating_sub(1)).copied()
     };
     match (at(0.5), at(0.99), sorted.last()) {
-        (Some(p50), Some(p99), Some(max)) => Ok(Spread { p50, p99, max: *max }),
+        (Some(p50), Some(p99), Some(max)) => Ok(DelaySpread { p50, p99, max: *max }),
         _ => Err(SwitchError::Calibrate("no packet came back".to_owned())),
     }
 }
@@ -292,7 +292,7 @@ mod tests {
     fn a_spread_is_made_of_ranks() {
         let times: Vec<Duration> = (1..=200).rev().map(Duration::from_millis).collect();
         let ms = Duration::from_millis;
-        assert_eq!(spread(&times).unwrap(), Spread { p50: ms(100), p99: ms(198), max: ms(200) });
+        assert_eq!(spread(&times).unwrap(), DelaySpread { p50: ms(100), p99: ms(198), max: ms(200) });
         assert!(spread(&[]).is_err());
     }
 }

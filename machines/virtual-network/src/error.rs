@@ -34,7 +34,7 @@ pub enum SwitchError {
     Closed,
     /// The machine lacks a requirement.
     #[error("do this here")]
-    Lacks(#[source] barograph_platform::Missing),
+    Lacks(#[source] barograph_platform::MissingRequirement),
     /// A program could not be started or controlled.
     #[error("run `{}`", program.display())]
     Run {

@@ -81,7 +81,7 @@ fn failed_line(errors: &str) -> Option<usize> {
 }
 
 /// Output of a tool.
-struct Said {
+struct ToolOutput {
     success: bool,
     output: String,
     errors: String,
@@ -108,7 +108,7 @@ pub(crate) fn no_work() -> Option<File> {
 }
 
 /// Runs a tool to its end.
-fn run(program: &Path, words: &[OsString], input: &str, output: Stdio) -> Result<Said, SwitchError> {
+fn run(program: &Path, words: &[OsString], input: &str, output: Stdio) -> Result<ToolOutput, SwitchError> {
     let failed = |source| SwitchError::Run { program: program.to_owned(), source };
     let mut child = Command::new(program)
         .args(words)
@@ -124,7 +124,7 @@ fn run(program: &Path, words: &[OsString], input: &str, output: Stdio) -> Result
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(failed)?;
-    Ok(Said {
+    Ok(ToolOutput {
         success: output.status.success(),
         output: String::from_utf8_lossy(&output.stdout).into_owned(),
         errors: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
-use barograph_platform::{Facts, Missing, in_user_namespace};
+use barograph_platform::{Facts, MissingRequirement, in_user_namespace};
 
 use crate::ip::{found, tool};
 use crate::rootless;
@@ -19,16 +19,16 @@ const TUN: &str = "/dev/net/tun";
 /// Returns the missing requirements of a switch, each with the command that helps. `delays` includes those of
 /// links with a delay or a loss, `guests` those of taps.
 #[must_use]
-pub fn lacking(delays: bool, guests: bool) -> Vec<Missing> {
+pub fn lacking(delays: bool, guests: bool) -> Vec<MissingRequirement> {
     let lacks = |(name, package): &(&str, &str)| {
-        found(name).is_none().then(|| Missing {
+        found(name).is_none().then(|| MissingRequirement {
             what: format!("the program `{name}` is not there"),
             hint: format!("apt-get install {package}"),
         })
     };
-    let mut missing: Vec<Missing> = TOOLS.iter().filter_map(lacks).collect();
+    let mut missing: Vec<MissingRequirement> = TOOLS.iter().filter_map(lacks).collect();
     if rootless::needed() && !rootless::possible() {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: "network namespaces may not be made by this user".to_owned(),
             hint: "run as root, or allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 \
                    user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0"
@@ -71,7 +71,7 @@ pub fn has_netem() -> bool {
 }
 
 /// Missing requirement of taps.
-pub(crate) fn lacks_tun() -> Option<Missing> {
+pub(crate) fn lacks_tun() -> Option<MissingRequirement> {
     let error = OpenOptions::new().read(true).write(true).open(TUN).err()?;
     let hint = match error.kind() {
         ErrorKind::NotFound => {
@@ -82,5 +82,5 @@ pub(crate) fn lacks_tun() -> Option<Missing> {
         }
         _ => "modprobe tun",
     };
-    Some(Missing { what: format!("{TUN} cannot be opened: {error}"), hint: hint.to_owned() })
+    Some(MissingRequirement { what: format!("{TUN} cannot be opened: {error}"), hint: hint.to_owned() })
 }

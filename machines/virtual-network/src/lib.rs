@@ -41,7 +41,7 @@ mod subnet;
 mod sweep;
 mod switch;
 
-pub use calibrate::{Calibration, Spread};
+pub use calibrate::{Calibration, DelaySpread};
 pub use error::SwitchError;
 pub use lacks::{facts, has_netem, lacking};
 pub use names::{HOST_DEVICE, leg_device};

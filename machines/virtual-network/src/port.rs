@@ -9,7 +9,7 @@ use crate::ip::Batch;
 use crate::lacks::lacks_tun;
 use crate::names::{MAIN, hash};
 use crate::queue::{Queue, change, queue};
-use crate::relay::{Place, Relay, RelayProgram};
+use crate::relay::{Relay, RelayPosition, RelayProgram};
 
 /// State shared by all ports of a switch.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Frame {
 
 /// The other end of a port.
 #[derive(Debug)]
-pub(crate) enum Behind {
+pub(crate) enum PortPeer {
     /// A host in a namespace of its own.
     Host { namespace: String, entry: Entry },
     /// A guest.
@@ -44,7 +44,7 @@ enum Middle {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum PortWiring {
     Nothing,
     Pair,
     Relay,
@@ -55,7 +55,7 @@ enum Way {
 pub(crate) struct Port {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    pub(crate) behind: Behind,
+    pub(crate) behind: PortPeer,
     link: LinkSpec,
     middle: Middle,
     /// Number of the bridge of a partition.
@@ -74,7 +74,7 @@ pub(crate) fn island(number: u32) -> String {
 
 impl Port {
     /// Makes a port whose device is on the bridge.
-    pub(crate) fn plain(name: &str, address: Ipv4Addr, behind: Behind) -> Self {
+    pub(crate) fn plain(name: &str, address: Ipv4Addr, behind: PortPeer) -> Self {
         let name = name.to_owned();
         Port { name, address, behind, link: LinkSpec::default(), middle: Middle::Nothing, island: None }
     }
@@ -110,13 +110,13 @@ impl Port {
     /// Replaces its link. Packets in transit are lost if the kind of link changes; otherwise none are.
     pub(crate) fn shape(&mut self, link: LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
         let (old, new) = (self.way(), way(&link, frame.netem));
-        if let (Way::Relay, Middle::Relay(relay)) = (new, &mut self.middle) {
+        if let (PortWiring::Relay, Middle::Relay(relay)) = (new, &mut self.middle) {
             relay.set(&link)?;
         } else if old != new {
             self.rebuild(new, &link, frame)?;
         }
-        let has = queue(&self.link, old == Way::Pair);
-        let wanted = queue(&link, new == Way::Pair);
+        let has = queue(&self.link, old == PortWiring::Pair);
+        let wanted = queue(&link, new == PortWiring::Pair);
         let mut tc = change(Batch::tc(&frame.namespace), &device(&self.name), has, wanted);
         if let Some((inner, _)) = self.ends(new) {
             tc = change(tc, &inner, if old == new { has } else { Queue::default() }, wanted);
@@ -126,20 +126,20 @@ impl Port {
         Ok(())
     }
 
-    fn way(&self) -> Way {
+    fn way(&self) -> PortWiring {
         match self.middle {
-            Middle::Nothing => Way::Nothing,
-            Middle::Pair => Way::Pair,
-            Middle::Relay(_) => Way::Relay,
+            Middle::Nothing => PortWiring::Nothing,
+            Middle::Pair => PortWiring::Pair,
+            Middle::Relay(_) => PortWiring::Relay,
         }
     }
 
     /// Inner and outer device of a kind of link.
-    fn ends(&self, way: Way) -> Option<(String, String)> {
+    fn ends(&self, way: PortWiring) -> Option<(String, String)> {
         let letter = match way {
-            Way::Nothing => return None,
-            Way::Pair => 'v',
-            Way::Relay => 't',
+            PortWiring::Nothing => return None,
+            PortWiring::Pair => 'v',
+            PortWiring::Relay => 't',
         };
         Some((format!("{letter}i-{}", self.name), format!("{letter}o-{}", self.name)))
     }
@@ -149,7 +149,7 @@ impl Port {
     }
 
     /// Replaces the middle by another kind. There are never two paths at once, which would be a loop.
-    fn rebuild(&mut self, new: Way, link: &LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
+    fn rebuild(&mut self, new: PortWiring, link: &LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
         let (port, small, bridge) = (device(&self.name), self.small_bridge(), self.bridge());
         let (old, built) = (self.ends(self.way()), self.ends(new));
         let middle = self.build(new, link, frame)?;
@@ -185,16 +185,16 @@ impl Port {
     }
 
     /// Creates the devices of a middle, up but on no bridge.
-    fn build(&self, way: Way, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
+    fn build(&self, way: PortWiring, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
         let Some((inner, outer)) = self.ends(way) else { return Ok(Middle::Nothing) };
-        if way == Way::Relay {
+        if way == PortWiring::Relay {
             may_tap()?;
         }
         let mut make = Batch::ip(&frame.namespace);
-        if self.way() == Way::Nothing {
+        if self.way() == PortWiring::Nothing {
             make = bridge(make, &self.small_bridge());
         }
-        make = if way == Way::Pair {
+        make = if way == PortWiring::Pair {
             make.then(&format!("link add {inner} type veth peer name {outer}"))
         } else {
             // A burst of a large window comes faster than a relay reads it, and needs room.
@@ -212,12 +212,12 @@ impl Port {
     }
 
     /// Joins the two devices of a middle, if the kernel does not.
-    fn join(&self, way: Way, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
+    fn join(&self, way: PortWiring, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
         let Some((inner, outer)) = self.ends(way) else { return Ok(Middle::Nothing) };
-        if way == Way::Pair {
+        if way == PortWiring::Pair {
             return Ok(Middle::Pair);
         }
-        let place = Place {
+        let place = RelayPosition {
             namespace: &frame.namespace,
             host: &self.name,
             inner: &inner,
@@ -233,7 +233,7 @@ impl Port {
         for device in devices {
             let _ = Batch::ip(namespace).then(&format!("link del {device}")).run();
         }
-        if self.way() == Way::Nothing {
+        if self.way() == PortWiring::Nothing {
             let _ = Batch::ip(namespace).then(&format!("link del {}", self.small_bridge())).run();
         }
     }
@@ -268,12 +268,12 @@ pub(crate) fn bridge(batch: Batch, name: &str) -> Batch {
 }
 
 /// Returns the kind that a link needs.
-fn way(link: &LinkSpec, netem: bool) -> Way {
+fn way(link: &LinkSpec, netem: bool) -> PortWiring {
     if link.is_plain() {
-        Way::Nothing
+        PortWiring::Nothing
     } else if netem || (link.delay.is_zero() && link.loss == 0.0) {
-        Way::Pair
+        PortWiring::Pair
     } else {
-        Way::Relay
+        PortWiring::Relay
     }
 }

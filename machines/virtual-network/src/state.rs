@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use barograph_platform::{Entry, Ledger, LinkSpec, Thing};
+use barograph_platform::{Entry, Ledger, LinkSpec, Resource};
 
 use crate::SwitchError;
 use crate::address::{Network, PREFIX, mac};
@@ -15,7 +15,7 @@ use crate::names::{
     HOST_DEVICE, LEG, MAIN, check_host, check_id, host_namespace, leg_device, switch_namespace,
 };
 use crate::namespace::{exists, remove};
-use crate::port::{Behind, Frame, Port, bridge, device, island, may_tap};
+use crate::port::{Frame, Port, PortPeer, bridge, device, island, may_tap};
 use crate::relay::{RelayCount, RelayProgram, priority};
 use crate::switch::{Host, Tap};
 use crate::{settings, subnet};
@@ -25,7 +25,7 @@ use crate::{settings, subnet};
 const LOCK: &str = "/run/barograph-virtual-network.lock";
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedSwitch {
     id: String,
     network: Network,
     leg: String,
@@ -43,7 +43,7 @@ struct State {
     entries: Option<[Entry; 2]>,
 }
 
-impl Shared {
+impl SharedSwitch {
     pub(crate) fn open(id: &str, relay: RelayProgram, ledger: &Ledger) -> Result<Self, SwitchError> {
         check_id(id)?;
         let (namespace, leg) = (switch_namespace(id), leg_device(id));
@@ -58,14 +58,14 @@ impl Shared {
         let network = subnet::choose(id, &routes).ok_or(SwitchError::NoneFree("network in 10.64.0.0/10"))?;
         // The leg is recorded first, so that a sweep, newest first, removes the namespace before it looks for
         // the leg.
-        let leg_thing = Thing::Link { name: leg.clone() };
+        let leg_thing = Resource::Link { name: leg.clone() };
         let leg_entry = ledger.will(leg_thing.clone())?;
-        let namespace_thing = Thing::Namespace { name: namespace.clone() };
+        let namespace_thing = Resource::Namespace { name: namespace.clone() };
         let namespace_entry = ledger.will(namespace_thing.clone())?;
         let frame = Frame { namespace, relay, ledger: ledger.clone(), netem: false, first: Vec::new() };
         let state = State { entries: Some([namespace_entry, leg_entry]), ..State::default() };
         // From here on dropping it removes everything created.
-        let mut shared = Shared { id: id.to_owned(), network, leg, frame, state: Mutex::new(state) };
+        let mut shared = SharedSwitch { id: id.to_owned(), network, leg, frame, state: Mutex::new(state) };
         shared.make()?;
         drop(lock);
         shared.frame.netem = netem_works(&shared.frame.namespace);
@@ -154,10 +154,10 @@ impl Shared {
         if exists(&namespace) {
             return Err(SwitchError::Taken(namespace));
         }
-        let thing = Thing::Namespace { name: namespace.clone() };
+        let thing = Resource::Namespace { name: namespace.clone() };
         let entry = self.frame.ledger.will(thing.clone())?;
         // From here on closing removes everything created.
-        let port = Port::plain(name, address, Behind::Host { namespace: namespace.clone(), entry });
+        let port = Port::plain(name, address, PortPeer::Host { namespace: namespace.clone(), entry });
         let port = state.ports.entry(name.to_owned()).or_insert(port);
         let made = self.make_host(port, &namespace).and_then(|settings| {
             port.shape(link, &self.frame)?;
@@ -214,7 +214,7 @@ impl Shared {
         };
         let device = device(name);
         // Not recorded: the device is removed with the switch's namespace.
-        let port = state.ports.entry(name.to_owned()).or_insert(Port::plain(name, address, Behind::Guest));
+        let port = state.ports.entry(name.to_owned()).or_insert(Port::plain(name, address, PortPeer::Guest));
         let made = Batch::ip(&self.frame.namespace)
             .then(&format!("tuntap add dev {device} mode tap"))
             .then(&format!("link set {device} master {MAIN} up"))
@@ -258,7 +258,7 @@ impl Shared {
         let Some(mut port) = state.ports.remove(name) else { return Ok(()) };
         // The devices first: a process in the namespace would keep them.
         let deleted = port.delete(&self.frame.namespace);
-        if let Behind::Host { namespace, entry } = &port.behind {
+        if let PortPeer::Host { namespace, entry } = &port.behind {
             remove(namespace)?;
             self.frame.ledger.removed(*entry)?;
         }
@@ -306,8 +306,8 @@ impl Shared {
         let mut first = Ok(());
         let ledger = &self.frame.ledger;
         let hosts = std::mem::take(&mut state.ports).into_values().filter_map(|port| match port.behind {
-            Behind::Host { namespace, entry } => Some((namespace, entry)),
-            Behind::Guest => None,
+            PortPeer::Host { namespace, entry } => Some((namespace, entry)),
+            PortPeer::Guest => None,
         });
         // The leg first: if something still keeps a namespace, the machine is at least free of its device.
         let [namespace_entry, leg_entry] = entries;
@@ -326,7 +326,7 @@ impl State {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedSwitch {
     fn drop(&mut self) {
         // A failure cannot be reported here; the ledger still names what was not removed.
         let _ = self.close();

@@ -10,7 +10,7 @@ use crate::SwitchError;
 use crate::address::PREFIX;
 use crate::calibrate::{self, Calibration};
 use crate::relay::{RelayCount, RelayProgram};
-use crate::state::Shared;
+use crate::state::SharedSwitch;
 
 /// A host on a switch: a network namespace with the device `eth0`, and with `lo` up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Tap {
 /// is dropped without [`Switch::close`], everything is removed.
 #[derive(Clone, Debug)]
 pub struct Switch {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSwitch>,
 }
 
 impl Switch {
@@ -61,7 +61,7 @@ impl Switch {
     pub async fn open(id: &str, relay: RelayProgram, ledger: &Ledger) -> Result<Self, SwitchError> {
         let (id, ledger) = (id.to_owned(), ledger.clone());
         // If the caller has given up, the opened switch is dropped, and so removed.
-        blocking(move || Ok(Switch { shared: Arc::new(Shared::open(&id, relay, &ledger)?) })).await
+        blocking(move || Ok(Switch { shared: Arc::new(SharedSwitch::open(&id, relay, &ledger)?) })).await
     }
 
     /// Returns the namespace of the bridge and of all taps.
@@ -148,7 +148,7 @@ impl Switch {
 
     /// Ends every partition.
     pub async fn heal(&self) -> Result<(), SwitchError> {
-        self.work(Shared::heal).await
+        self.work(SharedSwitch::heal).await
     }
 
     /// Returns the processes of the relays, by host: their resource use is a cost of the run.
@@ -171,12 +171,12 @@ impl Switch {
     /// Removes everything. Processes in a namespace keep it, without a name and without links, until they
     /// end.
     pub async fn close(self) -> Result<(), SwitchError> {
-        self.work(Shared::close).await
+        self.work(SharedSwitch::close).await
     }
 
     async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Shared) -> Result<T, SwitchError> + Send + 'static,
+        work: impl FnOnce(&SharedSwitch) -> Result<T, SwitchError> + Send + 'static,
     ) -> Result<T, SwitchError> {
         let shared = self.shared.clone();
         blocking(move || work(&shared)).await

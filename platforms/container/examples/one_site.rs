@@ -41,7 +41,7 @@ async fn main() -> Outcome {
 async fn run(
     site: &dyn Site,
     folder: &Path,
-) -> Result<Vec<Box<dyn barograph_platform::Running>>, Box<dyn std::error::Error>> {
+) -> Result<Vec<Box<dyn barograph_platform::UnitHandle>>, Box<dyn std::error::Error>> {
     let unit = |name: &str, host: &str, script: &str, ready: Readiness| Unit {
         host: host.to_owned(),
         args: vec!["-c".to_owned(), script.to_owned()],

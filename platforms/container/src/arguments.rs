@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Parameters of an engine.
 #[derive(Clone, Debug)]
-pub struct EngineWishes {
+pub struct EngineOptions {
     /// Folder for its sockets, its settings and the state of its processes, which all have it among their
     /// arguments. Its path must be short: paths of sockets below it have up to 50 more characters, and 104 at
     /// most.
@@ -34,7 +34,7 @@ pub const NO_SETTINGS: &[u8] = b"{}\n";
 /// writes no packet filter rules: in a namespace of its own nothing has to be separated or translated, and
 /// containers see each other's real addresses.
 #[must_use]
-pub fn engine_arguments(wishes: &EngineWishes) -> Vec<String> {
+pub fn engine_arguments(wishes: &EngineOptions) -> Vec<String> {
     let inside = |name: &str| wishes.folder.join(name).display().to_string();
     let mut words = vec![
         "--data-root".to_owned(),
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_file_is_in_its_folders() {
-        let wishes = EngineWishes {
+        let wishes = EngineOptions {
             folder: "/run/x".into(),
             data: "/disk/x".into(),
             group: "g".to_owned(),
@@ -84,7 +84,7 @@ mod tests {
         let words = engine_arguments(&wishes).join(" ");
         assert!(words.starts_with("--data-root /disk/x --exec-root /run/x/exec"), "{words}");
         assert!(words.contains("--host unix:///run/x/engine.sock") && !words.contains("tcp"), "{words}");
-        let tcp = EngineWishes { tcp: Some("10.0.0.2:2375".parse().unwrap()), ..wishes };
+        let tcp = EngineOptions { tcp: Some("10.0.0.2:2375".parse().unwrap()), ..wishes };
         assert!(engine_arguments(&tcp).join(" ").ends_with("--host tcp://10.0.0.2:2375 --tls=false"));
     }
 }

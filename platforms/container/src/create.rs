@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{Announced, Ended, Fault, LogTail, OnLine, Readiness, Step, Unit};
+use barograph_platform::{Fault, LogTail, OnLine, Readiness, ReadyAddress, Step, Unit, UnitExit};
 use barograph_platform_process::until_answered;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::contained::{Contained, Wish};
+use crate::container_process::{ContainerProcess, ContainerRequest};
 use crate::files;
 use crate::names;
 use crate::output::Output;
@@ -20,10 +20,10 @@ use crate::site::ContainerSite;
 const STEP: Duration = Duration::from_secs(600);
 
 /// The first event.
-enum First {
-    Announced(Announced),
+enum FirstEvent {
+    Announced(ReadyAddress),
     Answered,
-    Ended(Ended),
+    Ended(UnitExit),
 }
 
 /// Creates `unit` and waits until it is ready. On failure its containers are removed.
@@ -86,14 +86,14 @@ async fn start(
     name: &str,
     (holder, program, args): (&str, &Path, &[String]),
     output: Output,
-) -> Result<Contained, Fault> {
+) -> Result<ContainerProcess, Fault> {
     let archive = site.common.remote && !unit.files.is_empty();
     let files = archive.then(|| files::archive(unit)).transpose().map_err(|source| Fault::Unit {
         unit: unit.name.clone(),
         act: "pack the files of".to_owned(),
         source: Box::new(source),
     })?;
-    let wish = Wish {
+    let wish = ContainerRequest {
         unit: unit.name.clone(),
         program: program.to_owned(),
         body: site.common.unit(unit, holder, program, args),
@@ -104,7 +104,7 @@ async fn start(
     };
     let note = |source| Fault::Note { unit: unit.name.clone(), source };
     let remover = Remover::of_container(&site.engine, name, &site.made.ledger).map_err(note)?;
-    Contained::start(&site.engine, remover, wish).await
+    ContainerProcess::start(&site.engine, remover, wish).await
 }
 
 async fn take_step(
@@ -124,7 +124,7 @@ async fn take_step(
         Ok(ended) => ended,
         Err(_) => {
             contained.end_now().await?;
-            Ended::Unknown(format!("it did not end within {STEP:?}"))
+            UnitExit::Unknown(format!("it did not end within {STEP:?}"))
         }
     };
     if ended.is_success() {
@@ -143,7 +143,7 @@ async fn until_ready(
     site: &ContainerSite,
     unit: &Unit,
     mut running: InContainer,
-    announced: Option<oneshot::Receiver<Announced>>,
+    announced: Option<oneshot::Receiver<ReadyAddress>>,
 ) -> Result<InContainer, Fault> {
     let limit = unit.ready.timeout();
     let first = match &unit.ready {
@@ -155,8 +155,8 @@ async fn until_ready(
             running.address = Some(address);
             let asking = async {
                 tokio::select! {
-                    () = until_answered(ask, address) => First::Answered,
-                    ended = running.contained().until_ended() => First::Ended(ended),
+                    () = until_answered(ask, address) => FirstEvent::Answered,
+                    ended = running.contained().until_ended() => FirstEvent::Ended(ended),
                 }
             };
             timeout(limit, asking).await
@@ -164,10 +164,10 @@ async fn until_ready(
     };
     let job = matches!(unit.ready, Readiness::Exit { .. });
     match first {
-        Ok(First::Announced(announced)) => ready_at(site, unit, running, announced).await,
-        Ok(First::Answered) => Ok(running),
-        Ok(First::Ended(ended)) if job && ended.is_success() => Ok(running),
-        Ok(First::Ended(ended)) => Err(Fault::EndedEarly {
+        Ok(FirstEvent::Announced(announced)) => ready_at(site, unit, running, announced).await,
+        Ok(FirstEvent::Answered) => Ok(running),
+        Ok(FirstEvent::Ended(ended)) if job && ended.is_success() => Ok(running),
+        Ok(FirstEvent::Ended(ended)) => Err(Fault::EndedEarly {
             unit: unit.name.clone(),
             ended,
             log: LogTail::of(&unit.log, LogTail::SHOWN),
@@ -181,11 +181,14 @@ async fn until_ready(
     }
 }
 
-async fn until_ended(running: &InContainer) -> First {
-    First::Ended(running.contained().until_ended().await)
+async fn until_ended(running: &InContainer) -> FirstEvent {
+    FirstEvent::Ended(running.contained().until_ended().await)
 }
 
-async fn until_announced(running: &InContainer, announced: Option<oneshot::Receiver<Announced>>) -> First {
+async fn until_announced(
+    running: &InContainer,
+    announced: Option<oneshot::Receiver<ReadyAddress>>,
+) -> FirstEvent {
     let announced = async {
         match announced {
             Some(receiver) => receiver.await.ok(),
@@ -195,8 +198,8 @@ async fn until_announced(running: &InContainer, announced: Option<oneshot::Recei
     tokio::select! {
         biased;
         // A closed stdout without a ready line disables this branch: the end or the time-out decides.
-        Some(announced) = announced => First::Announced(announced),
-        ended = running.contained().until_ended() => First::Ended(ended),
+        Some(announced) = announced => FirstEvent::Announced(announced),
+        ended = running.contained().until_ended() => FirstEvent::Ended(ended),
     }
 }
 
@@ -204,7 +207,7 @@ async fn ready_at(
     site: &ContainerSite,
     unit: &Unit,
     mut running: InContainer,
-    announced: Announced,
+    announced: ReadyAddress,
 ) -> Result<InContainer, Fault> {
     match announced {
         Ok(address) => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use barograph_platform::Thing;
+use barograph_platform::Resource;
 use bollard::body_full;
 use bollard::container::AttachContainerResults;
 use bollard::errors::Error;
@@ -155,10 +155,10 @@ impl Engine {
     }
 
     /// Removes a container, network or image, as named in a ledger. Returns whether it existed.
-    pub(crate) async fn remove_thing(&self, thing: &Thing, name: &str) -> Result<bool, Error> {
+    pub(crate) async fn remove_thing(&self, thing: &Resource, name: &str) -> Result<bool, Error> {
         match thing {
-            Thing::Container { .. } => self.remove(name).await,
-            Thing::ContainerNetwork { .. } => self.remove_network(name).await,
+            Resource::Container { .. } => self.remove(name).await,
+            Resource::ContainerNetwork { .. } => self.remove_network(name).await,
             _ => self.remove_image(name).await,
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use barograph_cgroup::{Group, Hierarchies};
-use barograph_platform::{Entry, Fault, HostSpec, Ledger, Limits, Thing};
+use barograph_platform::{Entry, Fault, HostSpec, Ledger, Limits, Resource};
 
 use crate::ending::end_group;
 use crate::proc_fs::trees;
@@ -33,8 +33,9 @@ impl SiteGroup {
         let name = name(site);
         let mut entries = Vec::new();
         for path in folders(&name) {
-            let entry =
-                ledger.will(Thing::Cgroup { path: path.clone() }).map_err(failed("note control groups"))?;
+            let entry = ledger
+                .will(Resource::Cgroup { path: path.clone() })
+                .map_err(failed("note control groups"))?;
             entries.push(entry);
         }
         Ok(SiteGroup { name, ledger: ledger.clone(), entries })

@@ -13,7 +13,7 @@
 
 mod arguments;
 mod at_once;
-mod contained;
+mod container_process;
 mod create;
 mod deadline;
 mod ending;
@@ -22,7 +22,6 @@ mod files;
 mod groups;
 mod image;
 mod limits;
-mod made;
 mod mounts;
 mod names;
 mod open;
@@ -34,12 +33,13 @@ mod preflight;
 mod proc_fs;
 mod remover;
 mod render;
+mod resources;
 mod running;
 mod site;
 mod sweep;
 mod tar;
 
-pub use arguments::{EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments};
-pub use own::{OwnEngine, OwnWishes};
+pub use arguments::{EngineOptions, NO_SETTINGS, SETTINGS, engine_arguments};
+pub use own::{OwnEngine, OwnEngineOptions};
 pub use platform::{ContainerPlatform, KIND};
 pub use sweep::gone_with;

@@ -12,7 +12,7 @@ pub(crate) const PROGRAMS: [&str; 9] =
 
 /// A path that is the same inside and outside.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Seen {
+pub(crate) struct VisiblePath {
     pub(crate) path: PathBuf,
     pub(crate) writable: bool,
 }
@@ -20,15 +20,15 @@ pub(crate) struct Seen {
 /// Paths that the site shows to every container.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    seen: Vec<Seen>,
+    seen: Vec<VisiblePath>,
 }
 
 impl View {
     /// Makes a view of the machine's programs, if requested, and of the folders of the site.
     pub(crate) fn new(programs: bool, shared: &[PathBuf], writable: &[PathBuf]) -> Self {
         let own = PROGRAMS.iter().map(PathBuf::from).filter(|path| programs && is_folder(path));
-        let read_only = own.chain(shared.iter().cloned()).map(|path| Seen { path, writable: false });
-        let open = writable.iter().cloned().map(|path| Seen { path, writable: true });
+        let read_only = own.chain(shared.iter().cloned()).map(|path| VisiblePath { path, writable: false });
+        let open = writable.iter().cloned().map(|path| VisiblePath { path, writable: true });
         View { seen: read_only.chain(open).collect() }
     }
 
@@ -36,7 +36,7 @@ impl View {
     pub(crate) fn with_folder(&self, folder: &Path) -> Self {
         let mut seen = self.seen.clone();
         if folder != Path::new("/") {
-            seen.push(Seen { path: folder.to_owned(), writable: true });
+            seen.push(VisiblePath { path: folder.to_owned(), writable: true });
         }
         View { seen }
     }
@@ -53,11 +53,11 @@ impl View {
 
     /// Returns the necessary mounts: a path inside another with the same access needs none, and of two
     /// entries for the same path the writable one wins.
-    pub(crate) fn plan(&self) -> Vec<Seen> {
+    pub(crate) fn plan(&self) -> Vec<VisiblePath> {
         let mut sorted = self.seen.clone();
         sorted.sort_by(|a, b| a.path.cmp(&b.path).then(b.writable.cmp(&a.writable)));
         sorted.dedup_by(|later, first| later.path == first.path);
-        let mut plan: Vec<Seen> = Vec::new();
+        let mut plan: Vec<VisiblePath> = Vec::new();
         for seen in sorted {
             let above = plan.iter().rev().find(|other| seen.path.starts_with(&other.path));
             if above.is_none_or(|other| other.writable != seen.writable) {
@@ -80,7 +80,7 @@ impl View {
     }
 }
 
-fn mount(seen: &Seen) -> Mount {
+fn mount(seen: &VisiblePath) -> Mount {
     let path = seen.path.to_string_lossy().into_owned();
     Mount {
         source: Some(path.clone()),
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_machines_programs_are_seen_but_not_its_links() {
         let plan = View::new(true, &[], &[]).plan();
-        assert!(plan.contains(&Seen { path: "/usr".into(), writable: false }));
+        assert!(plan.contains(&VisiblePath { path: "/usr".into(), writable: false }));
         assert!(plan.iter().all(|seen| !seen.writable && is_folder(&seen.path)));
     }
 

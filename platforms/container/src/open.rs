@@ -3,24 +3,24 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-use barograph_platform::{Fault, HERE, HostSpec, Ledger, Missing, SiteSpec};
-use barograph_platform_process::{HostOn, Local};
+use barograph_platform::{Fault, HERE, HostSpec, Ledger, MissingRequirement, SiteSpec};
+use barograph_platform_process::{HostEntry, Local};
 use barograph_virtual_network::RelayProgram;
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest, SystemInfo, SystemInfoCgroupDriverEnum};
 use futures::future::try_join_all;
 
-use crate::contained::open_process;
+use crate::container_process::open_process;
 use crate::engine::Engine;
 use crate::groups::{SiteGroup, failed};
 use crate::image::Image;
 use crate::limits::Machine;
-use crate::made::{Holder, Made};
 use crate::mounts::View;
 use crate::names;
 use crate::options::{Networking, Options};
-use crate::own::{OwnEngine, OwnWishes};
+use crate::own::{OwnEngine, OwnEngineOptions};
 use crate::remover::Remover;
 use crate::render::Common;
+use crate::resources::{Holder, SiteResources};
 use crate::site::ContainerSite;
 
 /// Usual addresses of engines.
@@ -29,11 +29,11 @@ const USUAL: [&str; 3] =
 
 /// Finds an existing engine: the requested one, or one at a usual address. `None` if there is none at any
 /// usual address.
-pub(crate) async fn find_engine(options: &Options) -> Result<Option<Engine>, Missing> {
+pub(crate) async fn find_engine(options: &Options) -> Result<Option<Engine>, MissingRequirement> {
     if let Some(address) = &options.engine {
         return match Engine::connect(address).await {
             Ok(engine) => Ok(Some(engine)),
-            Err(error) => Err(Missing {
+            Err(error) => Err(MissingRequirement {
                 what: format!("no container engine answers at `{address}` ({error})"),
                 hint: "start it, or leave option `engine` (deploy.container_engine) out".to_owned(),
             }),
@@ -60,7 +60,7 @@ pub(crate) async fn open(
 ) -> Result<ContainerSite, Fault> {
     let options = Options::of(spec).map_err(|missing| first(missing, "read the options of the site"))?;
     let local = Local::open(spec, ledger).with_folder()?;
-    let mut made = Made::nothing(ledger);
+    let mut made = SiteResources::nothing(ledger);
     match build(&mut made, &options, relay, spec).await {
         Ok(built) => Ok(ContainerSite::new(made, built, local, spec)),
         Err(fault) => {
@@ -73,20 +73,20 @@ pub(crate) async fn open(
 }
 
 /// State of a site other than the things that must be removed.
-pub(crate) struct Built {
+pub(crate) struct SiteParts {
     pub(crate) engine: Engine,
     pub(crate) common: Common,
     /// Address of units on this machine, as seen from containers.
-    pub(crate) here: HostOn,
-    pub(crate) hosts: Vec<(String, HostOn)>,
+    pub(crate) here: HostEntry,
+    pub(crate) hosts: Vec<(String, HostEntry)>,
 }
 
 async fn build(
-    made: &mut Made,
+    made: &mut SiteResources,
     options: &Options,
     relay: &RelayProgram,
     spec: &SiteSpec,
-) -> Result<Built, Fault> {
+) -> Result<SiteParts, Fault> {
     let act = "look for a container engine";
     let found = find_engine(options).await.map_err(failed(act))?;
     let engine = match found {
@@ -119,7 +119,7 @@ async fn build(
     addresses(made, options, engine, common).await
 }
 
-async fn start_own(made: &mut Made, relay: &RelayProgram, spec: &SiteSpec) -> Result<Engine, Fault> {
+async fn start_own(made: &mut SiteResources, relay: &RelayProgram, spec: &SiteSpec) -> Result<Engine, Fault> {
     let act = "start a container engine";
     let missing = OwnEngine::lacking();
     if !missing.is_empty() {
@@ -128,7 +128,7 @@ async fn start_own(made: &mut Made, relay: &RelayProgram, spec: &SiteSpec) -> Re
     if spec.folder == Path::new("") {
         return Err(failed(act)("the site has no folder for its files"));
     }
-    let wishes = OwnWishes { id: spec.id.clone(), folder: spec.folder.join("engine"), tcp: false };
+    let wishes = OwnEngineOptions { id: spec.id.clone(), folder: spec.folder.join("engine"), tcp: false };
     let own = OwnEngine::start(&wishes, relay.clone(), &made.ledger).await?;
     let address = own.address();
     made.own = Some(own);
@@ -137,7 +137,7 @@ async fn start_own(made: &mut Made, relay: &RelayProgram, spec: &SiteSpec) -> Re
 
 /// Control group of the site, if the engine accepts one.
 fn group(
-    made: &mut Made,
+    made: &mut SiteResources,
     info: &SystemInfo,
     options: &Options,
     spec: &SiteSpec,
@@ -156,15 +156,15 @@ fn group(
 }
 
 /// The missing requirement of a site with limits of hosts.
-pub(crate) fn no_host_limits(host: &str) -> Missing {
-    Missing {
+pub(crate) fn no_host_limits(host: &str) -> MissingRequirement {
+    MissingRequirement {
         what: format!("host `{host}` has limits, and this container engine takes no control groups of ours"),
         hint: "limit the units instead, or use an engine of this machine with the driver cgroupfs".to_owned(),
     }
 }
 
 async fn make_network(
-    made: &mut Made,
+    made: &mut SiteResources,
     engine: &Engine,
     common: &Common,
     options: &Options,
@@ -214,13 +214,18 @@ async fn hold(
 }
 
 /// Returns the addresses of all hosts.
-async fn addresses(made: &Made, options: &Options, engine: Engine, common: Common) -> Result<Built, Fault> {
+async fn addresses(
+    made: &SiteResources,
+    options: &Options,
+    engine: Engine,
+    common: Common,
+) -> Result<SiteParts, Fault> {
     let bridge = options.networking == Networking::Bridge;
     let far = options.engine.as_deref().and_then(host_of);
     // All hosts on the engine's own network have the engine's address.
     let shared = made.own.as_ref().map(OwnEngine::own_address).or(far);
     let address_of = |holder: &Holder| holder.address.or(shared).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let on = |address| HostOn { address, prefix: Vec::new(), own_ports: bridge || shared.is_some() };
+    let on = |address| HostEntry { address, prefix: Vec::new(), own_ports: bridge || shared.is_some() };
     let hosts = made.holders.iter().map(|(name, holder)| (name.clone(), on(address_of(holder)))).collect();
     let here = match (&options.here, &made.own) {
         (Some(address), _) => Some(*address),
@@ -229,8 +234,8 @@ async fn addresses(made: &Made, options: &Options, engine: Engine, common: Commo
         (None, None) if bridge && !options.remote => gateway(&engine, &common.network).await?,
         (None, None) => None,
     };
-    let here = HostOn { address: here.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..HostOn::default() };
-    Ok(Built { engine, common, here, hosts })
+    let here = HostEntry { address: here.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..HostEntry::default() };
+    Ok(SiteParts { engine, common, here, hosts })
 }
 
 async fn gateway(engine: &Engine, network: &str) -> Result<Option<IpAddr>, Fault> {
@@ -246,7 +251,7 @@ fn host_of(address: &str) -> Option<IpAddr> {
 }
 
 /// A site is refused for the first missing requirement; a preflight reports all of them.
-fn first(missing: Vec<Missing>, act: &str) -> Fault {
+fn first(missing: Vec<MissingRequirement>, act: &str) -> Fault {
     match missing.into_iter().next() {
         Some(missing) => failed(act)(missing),
         None => failed(act)("nobody knows what is missing"),
@@ -254,7 +259,7 @@ fn first(missing: Vec<Missing>, act: &str) -> Fault {
 }
 
 /// Registers the address of this machine's own units with [`Local`].
-pub(crate) fn tell(local: Local, built: &Built) -> Local {
+pub(crate) fn tell(local: Local, built: &SiteParts) -> Local {
     let local = local.with_host(HERE, built.here.clone());
     built.hosts.iter().fold(local, |local, (name, on)| local.with_host(name, on.clone()))
 }

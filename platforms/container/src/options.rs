@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use barograph_platform::{Missing, SiteSpec};
+use barograph_platform::{MissingRequirement, SiteSpec};
 
 /// Network of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ const KNOWN: [(&str, &str); 8] = [
 
 impl Options {
     /// Reads the settings from a site; an error lists every setting that cannot be used.
-    pub(crate) fn of(site: &SiteSpec) -> Result<Self, Vec<Missing>> {
+    pub(crate) fn of(site: &SiteSpec) -> Result<Self, Vec<MissingRequirement>> {
         let mut options = Options::default();
         let mut wrong = Vec::new();
         for (name, value) in &site.options {
@@ -55,7 +55,7 @@ impl Options {
             }
         }
         if options.remote && options.engine.is_none() {
-            wrong.push(Missing {
+            wrong.push(MissingRequirement {
                 what: "option `remote` has no engine to speak of".to_owned(),
                 hint: "set option `engine` to where the remote engine answers".to_owned(),
             });
@@ -97,13 +97,13 @@ fn is_network(text: &str) -> bool {
     })
 }
 
-fn refusal(name: &str, value: &str) -> Missing {
+fn refusal(name: &str, value: &str) -> MissingRequirement {
     match KNOWN.iter().find(|(known, _)| *known == name) {
-        Some((_, takes)) => Missing {
+        Some((_, takes)) => MissingRequirement {
             what: format!("option `{name}` of the container platform cannot be `{value}`"),
             hint: format!("it takes {takes}"),
         },
-        None => Missing {
+        None => MissingRequirement {
             what: format!("the container platform has no option `{name}`"),
             hint: format!("it has {}", KNOWN.map(|(known, _)| format!("`{known}`")).join(", ")),
         },
@@ -114,7 +114,7 @@ fn refusal(name: &str, value: &str) -> Missing {
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(&str, &str)]) -> Result<Options, Vec<Missing>> {
+    fn of(pairs: &[(&str, &str)]) -> Result<Options, Vec<MissingRequirement>> {
         let options = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         Options::of(&SiteSpec { options, ..SiteSpec::default() })
     }

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::pin::Pin;
 
-use barograph_platform::{Announced, Lines, OnLine};
+use barograph_platform::{Lines, OnLine, ReadyAddress};
 use bollard::container::LogOutput;
 use bollard::errors::Error;
 use futures::{Stream, StreamExt};
 use tokio::sync::oneshot;
 
 /// Output stream of a container from an engine.
-pub(crate) type Said = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
+pub(crate) type LogStream = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
 
 /// Destination of a container's output.
 pub(crate) struct Output {
@@ -28,7 +28,7 @@ impl Output {
     }
 
     /// Appends stderr to the log, and reads stdout line by line.
-    pub(crate) fn lines(log: &Path, on_line: OnLine) -> io::Result<(Self, oneshot::Receiver<Announced>)> {
+    pub(crate) fn lines(log: &Path, on_line: OnLine) -> io::Result<(Self, oneshot::Receiver<ReadyAddress>)> {
         let (announce, announced) = oneshot::channel();
         // The receiver is gone if the unit was given up; then the line does not matter.
         let lines = Lines::new(on_line, move |line| drop(announce.send(line)));
@@ -37,7 +37,7 @@ impl Output {
 
     /// Copies everything until the output ends. An error ends it, too: the end of the container is detected
     /// elsewhere.
-    pub(crate) async fn follow(mut self, mut said: Said) {
+    pub(crate) async fn follow(mut self, mut said: LogStream) {
         while let Some(Ok(piece)) = said.next().await {
             match (&piece, &mut self.lines) {
                 (LogOutput::StdOut { message } | LogOutput::Console { message }, Some(lines)) => {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use barograph_platform::{Entry, Fault, Ledger, LinkSpec, LogTail, Missing, Thing};
+use barograph_platform::{Entry, Fault, Ledger, LinkSpec, LogTail, MissingRequirement, Resource};
 use barograph_virtual_network::{RelayProgram, Switch, enter, lacking};
 use rustix::process::geteuid;
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
-use crate::arguments::{EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments, socket};
+use crate::arguments::{EngineOptions, NO_SETTINGS, SETTINGS, engine_arguments, socket};
 use crate::deadline::Deadline;
 use crate::ending::end_engine;
 use crate::engine::Engine;
@@ -40,7 +40,7 @@ const SOCKETS: &str = "/run";
 
 /// Parameters of an engine.
 #[derive(Clone, Debug)]
-pub struct OwnWishes {
+pub struct OwnEngineOptions {
     /// Distinguishes it from others: the name of a switch, at most 24 characters.
     pub id: String,
     /// Absent folder for its images, its containers and its log, on a disk. It is created, and removed with
@@ -53,25 +53,25 @@ pub struct OwnWishes {
 /// A started engine. Dropping it ends it, with everything in it, in a task.
 #[derive(Debug)]
 pub struct OwnEngine {
-    places: Places,
+    places: EnginePaths,
     group: String,
     tcp: bool,
     own: IpAddr,
     leg: IpAddr,
     subnet: String,
-    left: Option<Left>,
+    left: Option<Leftovers>,
 }
 
 /// Places of its files.
 #[derive(Clone, Debug)]
-struct Places {
+struct EnginePaths {
     /// Sockets and settings, with a short path.
     sockets: PathBuf,
     /// Other files, in the folder of the run.
     files: PathBuf,
 }
 
-impl Places {
+impl EnginePaths {
     fn data(&self) -> PathBuf {
         self.files.join("data")
     }
@@ -83,7 +83,7 @@ impl Places {
 
 /// Things that must be removed.
 #[derive(Debug)]
-struct Left {
+struct Leftovers {
     ledger: Ledger,
     engine: Entry,
     folders: Vec<Entry>,
@@ -94,16 +94,16 @@ struct Left {
 impl OwnEngine {
     /// Returns the missing requirements of an engine on this machine.
     #[must_use]
-    pub fn lacking() -> Vec<Missing> {
+    pub fn lacking() -> Vec<MissingRequirement> {
         let mut missing = Vec::new();
         if !geteuid().is_root() {
-            missing.push(Missing {
+            missing.push(MissingRequirement {
                 what: "no container engine answers, and only root can start one".to_owned(),
                 hint: "start Docker or Podman and name its socket (deploy.container_engine), or run this as root".to_owned(),
             });
         }
         if ["dockerd", "containerd", "runc"].iter().any(|name| program(name).is_none()) {
-            missing.push(Missing {
+            missing.push(MissingRequirement {
                 what: "no container engine answers, and no `dockerd` is installed to start one".to_owned(),
                 hint: "apt-get install -y --no-install-recommends docker.io".to_owned(),
             });
@@ -113,11 +113,15 @@ impl OwnEngine {
     }
 
     /// Starts an engine and waits until it answers.
-    pub async fn start(wishes: &OwnWishes, relay: RelayProgram, ledger: &Ledger) -> Result<Self, Fault> {
+    pub async fn start(
+        wishes: &OwnEngineOptions,
+        relay: RelayProgram,
+        ledger: &Ledger,
+    ) -> Result<Self, Fault> {
         let act = "start a container engine";
         let dockerd =
             program("dockerd").ok_or_else(|| failed(act)("there is no `dockerd` on this machine"))?;
-        let places = Places {
+        let places = EnginePaths {
             sockets: Path::new(SOCKETS).join(format!("barograph-{}", wishes.id)),
             files: std::path::absolute(&wishes.folder).map_err(failed(act))?,
         };
@@ -126,12 +130,12 @@ impl OwnEngine {
         let (leg, subnet) = (switch.leg(), subnet_beside(switch.leg()).map_err(failed(act))?);
         let group = groups::name(&wishes.id);
         let thing =
-            Thing::Engine { folder: places.sockets.clone(), data: places.data(), group: group.clone() };
+            Resource::Engine { folder: places.sockets.clone(), data: places.data(), group: group.clone() };
         // Each is recorded before the next is created: on any failure a sweep removes the rest.
         let make = |folder: &Path| ledger.make_directory(folder).map_err(failed(act));
         let folders = vec![make(&places.files)?, make(&places.sockets)?];
         let entry = ledger.will(thing.clone()).map_err(failed(act))?;
-        let left = Left { ledger: ledger.clone(), engine: entry, folders, child: None, switch };
+        let left = Leftovers { ledger: ledger.clone(), engine: entry, folders, child: None, switch };
         let mut engine =
             OwnEngine { places, group, tcp: wishes.tcp, own: host.address, leg, subnet, left: Some(left) };
         // From here on dropping it removes everything.
@@ -146,7 +150,7 @@ impl OwnEngine {
         }
     }
 
-    async fn bring_up(&mut self, dockerd: &Path, namespace: &str, thing: Thing) -> Result<(), Fault> {
+    async fn bring_up(&mut self, dockerd: &Path, namespace: &str, thing: Resource) -> Result<(), Fault> {
         let act = "start a container engine";
         route(&self.subnet, self.own).await?;
         let log = self.places.files.join("engine.log");
@@ -178,7 +182,7 @@ impl OwnEngine {
     }
 
     fn spawn(&self, dockerd: &Path, namespace: &str, log: &Path) -> std::io::Result<Child> {
-        let wishes = EngineWishes {
+        let wishes = EngineOptions {
             folder: self.places.sockets.clone(),
             data: self.places.data(),
             group: self.group.clone(),
@@ -239,8 +243,8 @@ impl OwnEngine {
     }
 }
 
-impl Left {
-    async fn remove(mut self, places: &Places, group: &str) -> Result<(), Fault> {
+impl Leftovers {
+    async fn remove(mut self, places: &EnginePaths, group: &str) -> Result<(), Fault> {
         let act = "end the container engine";
         let ended = end_engine(&places.sockets, &places.data(), group).await.map_err(failed(act));
         if let Some(mut child) = self.child.take() {

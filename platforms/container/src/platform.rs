@@ -1,7 +1,8 @@
 //! The container platform.
 
 use barograph_platform::{
-    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
+    Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, MissingRequirement, Platform, PlatformKind, Site,
+    SiteSpec, SweepResult,
 };
 use barograph_virtual_network::RelayProgram;
 
@@ -38,11 +39,15 @@ impl Platform for ContainerPlatform {
         Some("container")
     }
 
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(preflight::look(site))
     }
 
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         Box::pin(async move {
             let site = open::open(&self.relay, site, ledger).await?;
             Ok(Box::new(site) as Box<dyn Site>)
@@ -53,7 +58,7 @@ impl Platform for ContainerPlatform {
         true
     }
 
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         Box::pin(sweep::sweep(ledger))
     }
 }

@@ -1,6 +1,6 @@
 //! Checks that a site could be opened, without creating anything.
 
-use barograph_platform::{Facts, Missing, SiteSpec};
+use barograph_platform::{Facts, MissingRequirement, SiteSpec};
 use barograph_platform_process::Local;
 use bollard::models::SystemInfo;
 
@@ -9,11 +9,11 @@ use crate::options::{Networking, Options};
 use crate::own::OwnEngine;
 
 /// Returns all missing requirements, or facts.
-pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let options = Options::of(site)?;
     let mut missing = Vec::new();
     for host in site.hosts.iter().filter(|host| !host.link.is_plain()) {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: format!(
                 "host `{}` wants a link of its own, and containers share their engine's",
                 host.name
@@ -40,7 +40,7 @@ pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
                 }
                 facts.extend(facts_of(engine.address(), &info));
             }
-            Err(error) => missing.push(Missing {
+            Err(error) => missing.push(MissingRequirement {
                 what: format!(
                     "the container engine at `{}` does not say what it is ({error})",
                     engine.address()

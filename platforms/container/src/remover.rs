@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 
-use barograph_platform::{Entry, Ledger, LedgerError, Thing};
+use barograph_platform::{Entry, Ledger, LedgerError, Resource};
 use bollard::errors::Error;
 use tokio::runtime::Handle;
 
@@ -15,7 +15,7 @@ use crate::engine::Engine;
 pub(crate) struct Remover {
     engine: Engine,
     name: String,
-    thing: Thing,
+    thing: Resource,
     ledger: Ledger,
     entry: Option<Entry>,
 }
@@ -23,23 +23,23 @@ pub(crate) struct Remover {
 impl Remover {
     /// Records that a container is about to be created.
     pub(crate) fn of_container(engine: &Engine, name: &str, ledger: &Ledger) -> Result<Self, LedgerError> {
-        let thing = Thing::Container { engine: engine.address().to_owned(), name: name.to_owned() };
+        let thing = Resource::Container { engine: engine.address().to_owned(), name: name.to_owned() };
         Remover::will(engine, name, thing, ledger)
     }
 
     /// Records that a network is about to be created.
     pub(crate) fn of_network(engine: &Engine, name: &str, ledger: &Ledger) -> Result<Self, LedgerError> {
-        let thing = Thing::ContainerNetwork { engine: engine.address().to_owned(), name: name.to_owned() };
+        let thing = Resource::ContainerNetwork { engine: engine.address().to_owned(), name: name.to_owned() };
         Remover::will(engine, name, thing, ledger)
     }
 
     /// Records that an image is about to be created.
     pub(crate) fn of_image(engine: &Engine, name: &str, ledger: &Ledger) -> Result<Self, LedgerError> {
-        let thing = Thing::Image { engine: engine.address().to_owned(), name: name.to_owned() };
+        let thing = Resource::Image { engine: engine.address().to_owned(), name: name.to_owned() };
         Remover::will(engine, name, thing, ledger)
     }
 
-    fn will(engine: &Engine, name: &str, thing: Thing, ledger: &Ledger) -> Result<Self, LedgerError> {
+    fn will(engine: &Engine, name: &str, thing: Resource, ledger: &Ledger) -> Result<Self, LedgerError> {
         let entry = Some(ledger.will(thing.clone())?);
         let (engine, name, ledger) = (engine.clone(), name.to_owned(), ledger.clone());
         Ok(Remover { engine, name, thing, ledger, entry })
@@ -88,7 +88,7 @@ impl Remover {
 
 async fn remove(
     engine: &Engine,
-    (thing, name): (&Thing, &str),
+    (thing, name): (&Resource, &str),
     ledger: &Ledger,
     entry: Entry,
 ) -> Result<(), Error> {

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Ended, Fault, Later, Limit, Limits, LogTail, Logs, Pause, Running, StopSignal,
+    Accounts, BoxFuture, Fault, Limit, Limits, LogTail, Logs, Pause, StopSignal, UnitExit, UnitHandle,
 };
 use tokio::time::timeout;
 
 use crate::at_once::at_once;
-use crate::contained::Contained;
+use crate::container_process::ContainerProcess;
 use crate::limits::{Machine, of_running};
 use crate::proc_fs::groups_of;
 
 /// A unit in its container.
 pub(crate) struct InContainer {
-    contained: Contained,
+    contained: ContainerProcess,
     stop: StopSignal,
     log: PathBuf,
     pub(crate) address: Option<SocketAddr>,
@@ -26,18 +26,18 @@ pub(crate) struct InContainer {
 }
 
 impl InContainer {
-    pub(crate) fn new(contained: Contained, stop: StopSignal, log: PathBuf, machine: Machine) -> Self {
+    pub(crate) fn new(contained: ContainerProcess, stop: StopSignal, log: PathBuf, machine: Machine) -> Self {
         // Read now: an ended container has no groups.
         let cgroups = contained.pid.map(groups_of).unwrap_or_default();
         let accounts = Accounts { cgroups, pid: contained.pid, machine: false };
         InContainer { contained, stop, log, address: None, machine, accounts }
     }
 
-    pub(crate) fn contained(&self) -> &Contained {
+    pub(crate) fn contained(&self) -> &ContainerProcess {
         &self.contained
     }
 
-    async fn end_with_grace(&self, grace: Duration) -> Result<Ended, Fault> {
+    async fn end_with_grace(&self, grace: Duration) -> Result<UnitExit, Fault> {
         let signal = match self.stop {
             StopSignal::Term => "SIGTERM",
             StopSignal::Int => "SIGINT",
@@ -73,7 +73,7 @@ impl InContainer {
     }
 }
 
-impl Running for InContainer {
+impl UnitHandle for InContainer {
     fn name(&self) -> &str {
         &self.contained.unit
     }
@@ -86,15 +86,15 @@ impl Running for InContainer {
         self.address
     }
 
-    fn wait_exit(&self) -> Later<'_, Ended> {
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit> {
         Box::pin(self.contained.until_ended())
     }
 
-    fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>> {
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         Box::pin(self.end_with_grace(grace))
     }
 
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         Box::pin(self.contained.end_now())
     }
 

@@ -4,20 +4,21 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use barograph_platform::{
-    Disks, Facts, Fault, HERE, Later, Missing, OnLine, Readiness, Running, Site, SiteSpec, Unit,
+    BoxFuture, Disks, Facts, Fault, HERE, MissingRequirement, OnLine, Readiness, Site, SiteSpec, Unit,
+    UnitHandle,
 };
 use barograph_platform_process::Local;
 
 use crate::create;
 use crate::engine::Engine;
-use crate::made::Made;
-use crate::open::{Built, tell};
+use crate::open::{SiteParts, tell};
 use crate::options::Networking;
 use crate::render::Common;
+use crate::resources::SiteResources;
 
 /// A site in containers.
 pub(crate) struct ContainerSite {
-    pub(crate) made: Made,
+    pub(crate) made: SiteResources,
     /// Units of this machine; it also knows addresses, ports and folders of all hosts.
     pub(crate) local: Local,
     pub(crate) engine: Engine,
@@ -27,7 +28,7 @@ pub(crate) struct ContainerSite {
 }
 
 impl ContainerSite {
-    pub(crate) fn new(made: Made, built: Built, local: Local, spec: &SiteSpec) -> Self {
+    pub(crate) fn new(made: SiteResources, built: SiteParts, local: Local, spec: &SiteSpec) -> Self {
         let local = tell(local, &built);
         let first = spec.hosts.first().map(|host| host.name.clone());
         ContainerSite { made, local, engine: built.engine, common: built.common, first }
@@ -50,8 +51,8 @@ impl ContainerSite {
         self.first.as_deref().filter(|_| shares).unwrap_or(host)
     }
 
-    fn look(&self, unit: &Unit) -> Result<Facts, Missing> {
-        let missing = |what: String, hint: &str| Err(Missing { what, hint: hint.to_owned() });
+    fn look(&self, unit: &Unit) -> Result<Facts, MissingRequirement> {
+        let missing = |what: String, hint: &str| Err(MissingRequirement { what, hint: hint.to_owned() });
         if !self.made.holders.contains_key(&unit.host) {
             let what = format!("host `{}` of unit `{}` is not there", unit.host, unit.name);
             return missing(what, "add it to the site");
@@ -100,20 +101,24 @@ impl Site for ContainerSite {
         self.local.take_port(self.in_whose_name(host), port)
     }
 
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         if unit.host == HERE {
             return self.local.preflight(unit);
         }
         Box::pin(async move { self.look(unit) })
     }
 
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         if unit.host == HERE {
             return self.local.create(unit, on_line);
         }
         Box::pin(async move {
             let running = create::create(self, unit, on_line).await?;
-            Ok(Box::new(running) as Box<dyn Running>)
+            Ok(Box::new(running) as Box<dyn UnitHandle>)
         })
     }
 
@@ -122,7 +127,7 @@ impl Site for ContainerSite {
         self.local.disks().filter(|_| !self.common.remote)
     }
 
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin(async move {
             let ContainerSite { made, local, .. } = *self;
             let unmade = made.unmake().await;

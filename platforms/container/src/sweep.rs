@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use barograph_platform::{Ledger, LedgerError, Left, Swept, Thing};
+use barograph_platform::{Ledger, LedgerError, Leftover, Resource, SweepResult};
 
 use crate::arguments::socket;
 use crate::ending::end_engine;
 use crate::engine::Engine;
 
 /// Result for one thing.
-enum Fate {
+enum RemovalOutcome {
     Removed,
     AlreadyGone,
     Failed(String),
@@ -21,31 +21,31 @@ type Engines = HashMap<String, Result<Engine, String>>;
 
 /// Sweeps the ledger, newest thing first. Things that could not be removed stay recorded. Must precede the
 /// sweeps of processes, folders and namespaces, on which an engine of this platform depends.
-pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
-    let mut swept = Swept::default();
+pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
+    let mut swept = SweepResult::default();
     let mut engines = Engines::new();
     let left = ledger.left();
     let own: Vec<PathBuf> = left.iter().filter_map(|left| folder_of(&left.thing)).collect();
     let is_own =
         |address: &str| own.iter().any(|folder| address == format!("unix://{}", socket(folder).display()));
-    for Left { entry, thing } in left {
+    for Leftover { entry, thing } in left {
         let fate = match &thing {
-            Thing::Engine { folder, data, group } => match end_engine(folder, data, group).await {
-                Ok(true) => Fate::Removed,
-                Ok(false) => Fate::AlreadyGone,
-                Err(why) => Fate::Failed(why),
+            Resource::Engine { folder, data, group } => match end_engine(folder, data, group).await {
+                Ok(true) => RemovalOutcome::Removed,
+                Ok(false) => RemovalOutcome::AlreadyGone,
+                Err(why) => RemovalOutcome::Failed(why),
             },
-            Thing::Container { engine, name }
-            | Thing::ContainerNetwork { engine, name }
-            | Thing::Image { engine, name } => match connect(&mut engines, engine).await {
+            Resource::Container { engine, name }
+            | Resource::ContainerNetwork { engine, name }
+            | Resource::Image { engine, name } => match connect(&mut engines, engine).await {
                 Ok(found) => match remove(&found, &thing, name).await {
                     // It died meanwhile, as in the line below.
-                    Fate::Failed(_) if is_own(engine) => Fate::AlreadyGone,
+                    RemovalOutcome::Failed(_) if is_own(engine) => RemovalOutcome::AlreadyGone,
                     fate => fate,
                 },
                 // Its things are gone with its files, which have their own entry.
-                Err(_) if is_own(engine) => Fate::AlreadyGone,
-                Err(why) => Fate::Failed(format!(
+                Err(_) if is_own(engine) => RemovalOutcome::AlreadyGone,
+                Err(why) => RemovalOutcome::Failed(format!(
                     "its engine does not answer ({why}), so it may be there still: start the engine and clean again"
                 )),
             },
@@ -53,12 +53,12 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
             _ => continue,
         };
         match fate {
-            Fate::Failed(why) => {
+            RemovalOutcome::Failed(why) => {
                 swept.failed.push((thing, why));
                 continue;
             }
-            Fate::Removed => swept.removed.push(thing),
-            Fate::AlreadyGone => swept.already_gone.push(thing),
+            RemovalOutcome::Removed => swept.removed.push(thing),
+            RemovalOutcome::AlreadyGone => swept.already_gone.push(thing),
         }
         ledger.removed(entry)?;
     }
@@ -66,13 +66,13 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
 }
 
 /// Records everything of an engine as gone, for callers that have ended the engine's machine.
-pub fn gone_with(ledger: &Ledger, engine: &str) -> Result<Swept, LedgerError> {
-    let mut swept = Swept::default();
-    for Left { entry, thing } in ledger.left() {
+pub fn gone_with(ledger: &Ledger, engine: &str) -> Result<SweepResult, LedgerError> {
+    let mut swept = SweepResult::default();
+    for Leftover { entry, thing } in ledger.left() {
         let of_it = match &thing {
-            Thing::Container { engine: of, .. }
-            | Thing::ContainerNetwork { engine: of, .. }
-            | Thing::Image { engine: of, .. } => of == engine,
+            Resource::Container { engine: of, .. }
+            | Resource::ContainerNetwork { engine: of, .. }
+            | Resource::Image { engine: of, .. } => of == engine,
             _ => false,
         };
         if of_it {
@@ -83,9 +83,9 @@ pub fn gone_with(ledger: &Ledger, engine: &str) -> Result<Swept, LedgerError> {
     Ok(swept)
 }
 
-fn folder_of(thing: &Thing) -> Option<PathBuf> {
+fn folder_of(thing: &Resource) -> Option<PathBuf> {
     match thing {
-        Thing::Engine { folder, .. } => Some(folder.clone()),
+        Resource::Engine { folder, .. } => Some(folder.clone()),
         _ => None,
     }
 }
@@ -99,10 +99,10 @@ async fn connect(engines: &mut Engines, address: &str) -> Result<Engine, String>
     found
 }
 
-async fn remove(engine: &Engine, thing: &Thing, name: &str) -> Fate {
+async fn remove(engine: &Engine, thing: &Resource, name: &str) -> RemovalOutcome {
     match engine.remove_thing(thing, name).await {
-        Ok(true) => Fate::Removed,
-        Ok(false) => Fate::AlreadyGone,
-        Err(error) => Fate::Failed(error.to_string()),
+        Ok(true) => RemovalOutcome::Removed,
+        Ok(false) => RemovalOutcome::AlreadyGone,
+        Err(error) => RemovalOutcome::Failed(error.to_string()),
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Archive {
 
 /// Kind of an entry, as in the format.
 #[derive(Clone, Copy)]
-enum Kind {
+enum EntryKind {
     File = b'0' as isize,
     Link = b'2' as isize,
     Folder = b'5' as isize,
@@ -27,17 +27,17 @@ enum Kind {
 impl Archive {
     /// Adds a folder. Paths have no leading slash.
     pub(crate) fn folder(&mut self, path: &str, mode: u32) -> io::Result<()> {
-        self.head(&format!("{path}/"), "", Kind::Folder, mode, 0)
+        self.head(&format!("{path}/"), "", EntryKind::Folder, mode, 0)
     }
 
     /// Adds a symbolic link.
     pub(crate) fn link(&mut self, path: &str, target: &str) -> io::Result<()> {
-        self.head(path, target, Kind::Link, 0o777, 0)
+        self.head(path, target, EntryKind::Link, 0o777, 0)
     }
 
     /// Adds a file.
     pub(crate) fn file(&mut self, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
-        self.head(path, "", Kind::File, mode, bytes.len())?;
+        self.head(path, "", EntryKind::File, mode, bytes.len())?;
         self.bytes.extend_from_slice(bytes);
         self.fill();
         Ok(())
@@ -51,7 +51,7 @@ impl Archive {
 
     /// Writes a header. Everything belongs to root, and times are zero, so that equal entries give equal
     /// archives.
-    fn head(&mut self, path: &str, target: &str, kind: Kind, mode: u32, size: usize) -> io::Result<()> {
+    fn head(&mut self, path: &str, target: &str, kind: EntryKind, mode: u32, size: usize) -> io::Result<()> {
         let (prefix, name) = split(path)?;
         if target.len() > NAME {
             return Err(too_long(target));

@@ -13,9 +13,9 @@ use barograph_platform::{
 };
 use barograph_platform_namespace::{NamespacePlatform, RelayProgram, relay_main, rootless};
 
-type Done<T> = Result<T, Box<dyn std::error::Error>>;
+type ExampleResult<T> = Result<T, Box<dyn std::error::Error>>;
 
-fn main() -> Done<()> {
+fn main() -> ExampleResult<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.split_first() {
         Some((word, rest)) if word == "relay" => Ok(relay_main(rest.to_vec())?),
@@ -29,7 +29,7 @@ fn main() -> Done<()> {
     }
 }
 
-async fn drive(words: &[String]) -> Done<()> {
+async fn drive(words: &[String]) -> ExampleResult<()> {
     let [ledger, id, folder, delay_ms] = words else {
         return Err("usage: drive LEDGER ID FOLDER DELAY_MS".into());
     };

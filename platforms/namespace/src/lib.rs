@@ -17,8 +17,8 @@ mod preflight;
 mod site;
 
 use barograph_platform::{
-    Ability, Facts, Fault, HERE, HostSpec, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site,
-    SiteSpec, Swept,
+    Ability, BoxFuture, Facts, Fault, HERE, HostSpec, Ledger, LedgerError, MissingRequirement, Platform,
+    PlatformKind, Site, SiteSpec, SweepResult,
 };
 pub use barograph_virtual_network::{HOST_DEVICE, RelayProgram, relay_main, rootless};
 
@@ -68,18 +68,22 @@ impl Platform for NamespacePlatform {
         true
     }
 
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(async move { preflight::of_site(site) })
     }
 
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         Box::pin(async move {
             let site = site::NamespaceSite::open(site, self.relay.clone(), ledger).await?;
             Ok(Box::new(site) as Box<dyn Site>)
         })
     }
 
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         Box::pin(barograph_virtual_network::sweep(ledger))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use barograph_platform::{Facts, HERE, Missing, SiteSpec};
+use barograph_platform::{Facts, HERE, MissingRequirement, SiteSpec};
 use barograph_platform_process::Local;
 use barograph_virtual_network::{facts, lacking};
 
@@ -14,7 +14,7 @@ const ISOLATION: &str = "isolation";
 /// Largest number of hosts: their addresses end in 2 to 254, and two are needed to measure a delay.
 const MOST_HOSTS: usize = 251;
 
-pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let mut missing = lacking(hosts(spec).any(is_delayed), false);
     missing.extend(unfit(spec));
     let local = match Local::look(spec) {
@@ -39,9 +39,10 @@ pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
 }
 
 /// Requirements of the plan that no switch can meet.
-fn unfit(spec: &SiteSpec) -> Vec<Missing> {
+fn unfit(spec: &SiteSpec) -> Vec<MissingRequirement> {
     let mut missing = Vec::new();
-    let mut lacks = |what: String, hint: &str| missing.push(Missing { what, hint: hint.to_owned() });
+    let mut lacks =
+        |what: String, hint: &str| missing.push(MissingRequirement { what, hint: hint.to_owned() });
     let mut seen = BTreeSet::new();
     for host in &spec.hosts {
         if !seen.insert(&host.name) {

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use barograph_platform::{
-    Disks, Facts, Fault, HERE, Later, Ledger, LinkSpec, Missing, Network, OnLine, Running, Site, SiteSpec,
-    Unit,
+    BoxFuture, Disks, Facts, Fault, HERE, Ledger, LinkSpec, MissingRequirement, Network, OnLine, Site,
+    SiteSpec, Unit, UnitHandle,
 };
-use barograph_platform_process::{HostOn, Local};
+use barograph_platform_process::{HostEntry, Local};
 use barograph_virtual_network::{RelayProgram, Switch, enter, facts};
 
 use crate::{VIRTUAL_ADDRESSES, hosts, is_delayed};
@@ -23,7 +23,7 @@ impl NamespaceSite {
     pub(crate) async fn open(spec: &SiteSpec, relay: RelayProgram, ledger: &Ledger) -> Result<Self, Fault> {
         let mut local = Local::open(spec, ledger).with_folder()?;
         let switch = Switch::open(&spec.id, relay, ledger).await?;
-        let machine = HostOn { address: switch.leg(), prefix: Vec::new(), own_ports: false };
+        let machine = HostEntry { address: switch.leg(), prefix: Vec::new(), own_ports: false };
         local = local.with_host(HERE, machine);
         let mut facts = facts();
         facts.push(("network addresses".to_owned(), format!("{}/{}", switch.leg(), switch.prefix())));
@@ -43,7 +43,7 @@ impl NamespaceSite {
                 let list = settings.collect::<Vec<_>>().join("; ");
                 facts.push(("kernel settings of hosts that differ from a new namespace's".to_owned(), list));
             }
-            let on = HostOn { address: made.address, prefix: enter(&made.namespace), own_ports: true };
+            let on = HostEntry { address: made.address, prefix: enter(&made.namespace), own_ports: true };
             local = local.with_host(&host.name, on);
         }
         Ok(NamespaceSite { local, switch, facts })
@@ -77,15 +77,19 @@ impl Site for NamespaceSite {
         self.local.take_port(host, port)
     }
 
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         self.local.preflight(unit)
     }
 
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         self.local.create(unit, on_line)
     }
 
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin((*self).close_all())
     }
 
@@ -99,15 +103,15 @@ impl Site for NamespaceSite {
 }
 
 impl Network for NamespaceSite {
-    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> Later<'a, Result<(), Fault>> {
+    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move { Ok(self.switch.shape(host, link).await?) })
     }
 
-    fn partition<'a>(&'a self, hosts: &'a [String]) -> Later<'a, Result<(), Fault>> {
+    fn partition<'a>(&'a self, hosts: &'a [String]) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move { Ok(self.switch.partition(hosts).await?) })
     }
 
-    fn heal(&self) -> Later<'_, Result<(), Fault>> {
+    fn heal(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(async move { Ok(self.switch.heal().await?) })
     }
 

@@ -10,8 +10,8 @@ mod unit;
 use std::path::PathBuf;
 
 use barograph_platform::{
-    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec,
-    Swept, Thing,
+    Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, MissingRequirement, Platform, PlatformKind,
+    Resource, Site, SiteSpec, SweepResult,
 };
 use barograph_platform_container::{ContainerPlatform, gone_with};
 use barograph_platform_vm::VmPlatform;
@@ -46,10 +46,10 @@ impl Platform for NestedPlatform {
         KIND
     }
 
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(async move {
             if let Some(disk) = site.disks.first() {
-                return Err(vec![Missing {
+                return Err(vec![MissingRequirement {
                     what: format!(
                         "unit `{}` cannot have a file system of its own in a guest's container",
                         disk.unit
@@ -58,7 +58,7 @@ impl Platform for NestedPlatform {
                 }]);
             }
             let guests = self.vm.preflight(&site::of_guests(site)).await;
-            let no_engine = Missing {
+            let no_engine = MissingRequirement {
                 what: "no container engine that guests could run: no dockerd".to_owned(),
                 hint: "apt-get install -y --no-install-recommends docker.io".to_owned(),
             };
@@ -77,7 +77,11 @@ impl Platform for NestedPlatform {
         })
     }
 
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         Box::pin(async move {
             let program = engine().ok_or_else(|| Fault::Site {
                 act: "find the container engine".to_owned(),
@@ -94,13 +98,13 @@ impl Platform for NestedPlatform {
         true
     }
 
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         Box::pin(async move {
-            let mut swept = Swept::default();
+            let mut swept = SweepResult::default();
             for left in ledger.left() {
-                if let Thing::Container { engine, .. }
-                | Thing::ContainerNetwork { engine, .. }
-                | Thing::Image { engine, .. } = &left.thing
+                if let Resource::Container { engine, .. }
+                | Resource::ContainerNetwork { engine, .. }
+                | Resource::Image { engine, .. } = &left.thing
                     && engine.ends_with(&format!(":{ENGINE_PORT}"))
                 {
                     swept.append(gone_with(ledger, engine)?);

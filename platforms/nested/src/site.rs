@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{
-    Ask, Facts, Fault, Guests, HERE, HostSpec, Later, Ledger, Limits, Machines, Missing, Network, OnLine,
-    Platform, Readiness, Running, Site, SiteSpec, Unit, UnitFile, ignore_lines,
+    BoxFuture, Facts, Fault, Guests, HERE, HostSpec, Ledger, Limits, Machines, MissingRequirement, Network,
+    OnLine, Platform, Readiness, ReadinessCheck, Site, SiteSpec, Unit, UnitFile, UnitHandle, ignore_lines,
 };
 use barograph_platform_container::{
-    ContainerPlatform, EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments,
+    ContainerPlatform, EngineOptions, NO_SETTINGS, SETTINGS, engine_arguments,
 };
 use barograph_platform_vm::{VmPlatform, VmSite};
 use futures::future::{join_all, try_join_all};
 
 use crate::ENGINE_PORT;
-use crate::unit::Contained;
+use crate::unit::NestedUnit;
 
 /// Longest wait for an engine; an emulated one takes ten times as long as one on this machine.
 const ENGINE_WAIT: Duration = Duration::from_secs(180);
@@ -43,7 +43,7 @@ pub(crate) fn of_guests(site: &SiteSpec) -> SiteSpec {
 pub(crate) struct NestedSite {
     containers: BTreeMap<String, Box<dyn Site>>,
     /// Engine of each host.
-    engines: BTreeMap<String, Box<dyn Running>>,
+    engines: BTreeMap<String, Box<dyn UnitHandle>>,
     vm: VmSite,
 }
 
@@ -72,7 +72,7 @@ impl NestedSite {
         let NestedSite { containers, engines, vm } = self;
         // Each guest has its own, and an emulated engine takes seconds to end.
         let closed = join_all(containers.into_values().map(|site| site.close())).await;
-        let stop = async |engine: Box<dyn Running>| engine.stop(ENGINE_GRACE).await.map(drop);
+        let stop = async |engine: Box<dyn UnitHandle>| engine.stop(ENGINE_GRACE).await.map(drop);
         let stopped = join_all(engines.into_values().map(stop)).await;
         let off = Box::new(vm).close().await;
         closed.into_iter().chain(stopped).chain([off]).collect()
@@ -86,7 +86,7 @@ async fn start_engine(
     program: &Path,
     spec: &SiteSpec,
     host: &HostSpec,
-) -> Result<Box<dyn Running>, Fault> {
+) -> Result<Box<dyn UnitHandle>, Fault> {
     let mut attempt = 1;
     loop {
         match try_engine(guests, program, (spec, host), attempt).await {
@@ -101,15 +101,15 @@ async fn try_engine(
     program: &Path,
     (spec, host): (&SiteSpec, &HostSpec),
     attempt: u32,
-) -> Result<Box<dyn Running>, Fault> {
+) -> Result<Box<dyn UnitHandle>, Fault> {
     let address = SocketAddr::new(address_of(guests, &host.name)?, ENGINE_PORT);
     // The paths of its sockets must be short, and a guest has one engine.
     let folder = PathBuf::from(format!("/run/engine-{attempt}"));
     let data = spec.folder.join(&host.name).join(format!("engine-{attempt}"));
-    let ask = Ask::Http { path: "/_ping".to_owned() };
+    let ask = ReadinessCheck::Http { path: "/_ping".to_owned() };
     let ready = Readiness::Answers { ask, address, timeout: ENGINE_WAIT };
     let wishes =
-        EngineWishes { folder: folder.clone(), data, group: "containers".to_owned(), tcp: Some(address) };
+        EngineOptions { folder: folder.clone(), data, group: "containers".to_owned(), tcp: Some(address) };
     let unit = Unit {
         host: host.name.clone(),
         args: engine_arguments(&wishes),
@@ -166,21 +166,25 @@ impl Site for NestedSite {
         self.vm.port(host, wanted)
     }
 
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         self.of(&unit.host).preflight(unit)
     }
 
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         Box::pin(async move {
             let running = self.of(&unit.host).create(unit, on_line).await?;
             Ok(match self.engines.get(&unit.host) {
-                Some(engine) => Box::new(Contained { unit: running, machine: engine.accounts() }),
+                Some(engine) => Box::new(NestedUnit { unit: running, machine: engine.accounts() }),
                 None => running,
             })
         })
     }
 
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin(self.close_all())
     }
 

@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use barograph_platform::{Accounts, Ended, Fault, Later, Limit, Logs, Pause, Running};
+use barograph_platform::{Accounts, BoxFuture, Fault, Limit, Logs, Pause, UnitExit, UnitHandle};
 
 /// The unit, with the accounts of its virtual machine: those of the container belong to the guest.
-pub(crate) struct Contained {
-    pub(crate) unit: Box<dyn Running>,
+pub(crate) struct NestedUnit {
+    pub(crate) unit: Box<dyn UnitHandle>,
     pub(crate) machine: Accounts,
 }
 
-impl Running for Contained {
+impl UnitHandle for NestedUnit {
     fn name(&self) -> &str {
         self.unit.name()
     }
@@ -24,15 +24,15 @@ impl Running for Contained {
         self.unit.address()
     }
 
-    fn wait_exit(&self) -> Later<'_, Ended> {
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit> {
         self.unit.wait_exit()
     }
 
-    fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>> {
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         self.unit.stop(grace)
     }
 
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         self.unit.kill()
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use barograph_platform::Ask;
+use barograph_platform::ReadinessCheck;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -18,34 +18,34 @@ const ANSWER: Duration = Duration::from_secs(2);
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is right.
-pub async fn until_answered(ask: &Ask, address: SocketAddr) {
+pub async fn until_answered(ask: &ReadinessCheck, address: SocketAddr) {
     while !matches!(timeout(ANSWER, answered(ask, address)).await, Ok(Ok(true))) {
         sleep(ASK_EVERY).await;
     }
 }
 
-async fn answered(ask: &Ask, address: SocketAddr) -> io::Result<bool> {
+async fn answered(ask: &ReadinessCheck, address: SocketAddr) -> io::Result<bool> {
     let mut stream = TcpStream::connect(address).await?;
     match ask {
-        Ask::Listens => Ok(true),
-        Ask::Http { path } => {
+        ReadinessCheck::Listens => Ok(true),
+        ReadinessCheck::Http { path } => {
             let question = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
             let line = first::<12>(&mut stream, question.as_bytes()).await?;
             Ok(matches!(&line, b"HTTP/1.1 200" | b"HTTP/1.0 200"))
         }
         // `R`: authentication, without a password; an error would begin with `E`.
-        Ask::Postgres => Ok(first::<1>(&mut stream, &postgres_startup()).await? == *b"R"),
+        ReadinessCheck::Postgres => Ok(first::<1>(&mut stream, &postgres_startup()).await? == *b"R"),
         // Three bytes of length and one of sequence precede the version of the protocol.
-        Ask::MySql => Ok(first::<5>(&mut stream, b"").await?[4] == 10),
+        ReadinessCheck::MySql => Ok(first::<5>(&mut stream, b"").await?[4] == 10),
         // A method on channel 0.
-        Ask::Amqp => Ok(first::<3>(&mut stream, AMQP_HELLO).await? == [1, 0, 0]),
-        Ask::Nats => Ok(first::<5>(&mut stream, b"").await? == *b"INFO "),
-        Ask::MongoDb => {
+        ReadinessCheck::Amqp => Ok(first::<3>(&mut stream, AMQP_HELLO).await? == [1, 0, 0]),
+        ReadinessCheck::Nats => Ok(first::<5>(&mut stream, b"").await? == *b"INFO "),
+        ReadinessCheck::MongoDb => {
             let head = first::<16>(&mut stream, &mongodb_hello()).await?;
             Ok(head[12..] == MONGODB_MESSAGE.to_le_bytes())
         }
-        Ask::Redis => Ok(first::<5>(&mut stream, b"PING\r\n").await? == *b"+PONG"),
-        Ask::Memcached => Ok(first::<8>(&mut stream, b"version\r\n").await? == *b"VERSION "),
+        ReadinessCheck::Redis => Ok(first::<5>(&mut stream, b"PING\r\n").await? == *b"+PONG"),
+        ReadinessCheck::Memcached => Ok(first::<8>(&mut stream, b"version\r\n").await? == *b"VERSION "),
     }
 }
 
@@ -59,7 +59,7 @@ async fn first<const N: usize>(stream: &mut TcpStream, question: &[u8]) -> io::R
 
 #[cfg(test)]
 mod tests {
-    use barograph_testkit::Closed;
+    use barograph_testkit::ClosedPort;
     use tokio::net::TcpListener;
 
     use super::*;
@@ -83,29 +83,29 @@ mod tests {
 
     #[tokio::test]
     async fn each_question_knows_its_answer_from_others() {
-        let http = || Ask::Http { path: "/".to_owned() };
+        let http = || ReadinessCheck::Http { path: "/".to_owned() };
         let mongodb: &[u8] = b"\x40\0\0\0\x01\0\0\0\x01\0\0\0\xdd\x07\0\0";
-        let cases: [(Ask, &'static [u8], &'static [u8]); 8] = [
+        let cases: [(ReadinessCheck, &'static [u8], &'static [u8]); 8] = [
             (http(), b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 503 not yet\r\n\r\n"),
-            (Ask::Postgres, b"R\0\0\0\x08\0\0\0\0", b"E\0\0\0\x08starting up"),
-            (Ask::MySql, b"\x40\0\0\0\x0a10.11", b"\x40\0\0\0\xff too many"),
-            (Ask::Amqp, b"\x01\0\0\0\0\0\0", b"AMQP\0\0\x09\x01"),
-            (Ask::Nats, b"INFO {}\r\n", b"HTTP/1.1 200 OK\r\n\r\n"),
-            (Ask::MongoDb, mongodb, b"HTTP/1.1 200 OK\r\n\r\n"),
-            (Ask::Redis, b"+PONG\r\n", b"-LOADING the data\r\n"),
-            (Ask::Memcached, b"VERSION 1.6\r\n", b"ERROR\r\n........"),
+            (ReadinessCheck::Postgres, b"R\0\0\0\x08\0\0\0\0", b"E\0\0\0\x08starting up"),
+            (ReadinessCheck::MySql, b"\x40\0\0\0\x0a10.11", b"\x40\0\0\0\xff too many"),
+            (ReadinessCheck::Amqp, b"\x01\0\0\0\0\0\0", b"AMQP\0\0\x09\x01"),
+            (ReadinessCheck::Nats, b"INFO {}\r\n", b"HTTP/1.1 200 OK\r\n\r\n"),
+            (ReadinessCheck::MongoDb, mongodb, b"HTTP/1.1 200 OK\r\n\r\n"),
+            (ReadinessCheck::Redis, b"+PONG\r\n", b"-LOADING the data\r\n"),
+            (ReadinessCheck::Memcached, b"VERSION 1.6\r\n", b"ERROR\r\n........"),
         ];
         for (ask, right, wrong) in cases {
             assert!(answered(&ask, saying(right).await).await.unwrap(), "{ask:?}");
             let other = saying(wrong).await;
             assert!(!answered(&ask, other).await.unwrap(), "{ask:?}");
-            assert!(answered(&Ask::Listens, other).await.unwrap());
+            assert!(answered(&ReadinessCheck::Listens, other).await.unwrap());
         }
     }
 
     #[tokio::test]
     async fn a_closed_port_does_not_answer() {
-        let closed = Closed::new().unwrap();
-        assert!(answered(&Ask::Listens, closed.addr()).await.is_err());
+        let closed = ClosedPort::new().unwrap();
+        assert!(answered(&ReadinessCheck::Listens, closed.addr()).await.is_err());
     }
 }

@@ -16,7 +16,7 @@ const NOT_ROOT: [&str; 6] = ["unshare", "--user", "--map-user=1000", "--map-grou
 
 /// Words before a program.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Before {
+pub(crate) struct CommandPrefix {
     /// Words that keep its processes together.
     pub(crate) hold: Vec<String>,
     /// Words that enter its host.
@@ -26,7 +26,7 @@ pub(crate) struct Before {
     pub(crate) user: User,
 }
 
-impl Before {
+impl CommandPrefix {
     /// Returns all words, including the program and its arguments.
     pub(crate) fn words(&self, program: &Path, args: &[String]) -> Vec<OsString> {
         let cores = self.cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
@@ -56,15 +56,15 @@ pub(crate) fn is_on_its_way(line: &[Vec<u8>], whole: &[OsString], own: usize) ->
 mod tests {
     use super::*;
 
-    fn words(before: &Before) -> String {
+    fn words(before: &CommandPrefix) -> String {
         let words = before.words(Path::new("/bin/cat"), &["-u".to_owned()]);
         words.iter().map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn a_command_goes_from_the_outside_to_the_inside() {
-        assert_eq!(words(&Before::default()), "/bin/cat -u");
-        let before = Before {
+        assert_eq!(words(&CommandPrefix::default()), "/bin/cat -u");
+        let before = CommandPrefix {
             hold: vec!["hold".to_owned(), "--".to_owned()],
             host: ["nsenter", "--net=/run/netns/x", "--"].map(str::to_owned).to_vec(),
             cores: vec![0, 3],

@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Fault, LogTail, OnLine, Readiness, Step, Unit};
+use barograph_platform::{Fault, LogTail, OnLine, Readiness, Step, Unit, UnitExit};
 use rustix::fs::{Access, access};
 use tokio::time::sleep;
 
-use crate::command::Before;
-use crate::held::Holding;
+use crate::command::CommandPrefix;
+use crate::containment::UnitContainment;
 use crate::local::Local;
 use crate::running::Process;
 use crate::start::{Launch, Output, start};
 use crate::wait::{until_announced, until_answers, until_done, until_runs};
-use crate::watch::Last;
+use crate::watch::IsLast;
 
 /// Longest duration of all steps of a unit without a readiness check.
 const STEPS_TIMEOUT: Duration = Duration::from_secs(120);
@@ -39,7 +39,7 @@ pub(crate) async fn create(local: &Local, unit: &Unit, on_line: OnLine) -> Resul
         before: &before,
         holding: &holding,
         output,
-        last: Last::Yes,
+        last: IsLast::Yes,
     };
     let started = start(launch, local)?;
     // From now on the watcher and the process hold it, so that it is dropped with the last of them.
@@ -73,7 +73,12 @@ fn check_program(unit: &Unit, program: &Path) -> Result<(), Fault> {
 }
 
 /// Runs the steps one after another. Processes that a step leaves behind are ended with it.
-async fn prepare(local: &Local, unit: &Unit, before: &Before, holding: &Arc<Holding>) -> Result<(), Fault> {
+async fn prepare(
+    local: &Local,
+    unit: &Unit,
+    before: &CommandPrefix,
+    holding: &Arc<UnitContainment>,
+) -> Result<(), Fault> {
     let limit = match unit.ready {
         Readiness::Runs => STEPS_TIMEOUT,
         _ => unit.ready.timeout(),
@@ -89,14 +94,14 @@ async fn prepare(local: &Local, unit: &Unit, before: &Before, holding: &Arc<Hold
             before,
             holding,
             output: Output::Log,
-            last: Last::No,
+            last: IsLast::No,
         };
         let process = start(launch, local)?.process;
         let ended = tokio::select! {
             ended = process.until_ended() => ended,
             () = &mut late => {
                 process.end_now().await?;
-                Ended::Unknown(format!("it was not done within {limit:?} and has been killed"))
+                UnitExit::Unknown(format!("it was not done within {limit:?} and has been killed"))
             }
         };
         if !ended.is_success() {
@@ -106,7 +111,7 @@ async fn prepare(local: &Local, unit: &Unit, before: &Before, holding: &Arc<Hold
     Ok(())
 }
 
-fn step_failed(unit: &Unit, step: &Step, ended: Ended) -> Fault {
+fn step_failed(unit: &Unit, step: &Step, ended: UnitExit) -> Fault {
     let words = [step.program.display().to_string()].into_iter().chain(step.args.iter().cloned());
     let log: LogTail = LogTail::of(&unit.log, LogTail::SHOWN);
     let step = words.collect::<Vec<_>>().join(" ");

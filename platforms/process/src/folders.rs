@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use barograph_platform::{Entry, Fault, Ledger, LedgerError, SiteSpec, Thing, Unit, UnitFile};
+use barograph_platform::{Entry, Fault, Ledger, LedgerError, Resource, SiteSpec, Unit, UnitFile};
 
 /// Folders of a site: given ones, and created ones.
 #[derive(Debug)]
@@ -16,11 +16,11 @@ pub(crate) struct Folders {
     own: PathBuf,
     /// Folders that others create and remove.
     given: Vec<PathBuf>,
-    made: Mutex<Vec<Made>>,
+    made: Mutex<Vec<CreatedFolder>>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct CreatedFolder {
     path: PathBuf,
     entry: Entry,
 }
@@ -56,13 +56,13 @@ impl Folders {
     fn take_over(&self) -> Result<Entry, LedgerError> {
         let path = std::path::absolute(&self.own)
             .map_err(|source| LedgerError::MakeDirectory { path: self.own.clone(), source })?;
-        let entry = self.ledger.will(Thing::Directory { path: path.clone() })?;
-        self.ledger.done(entry, Thing::Directory { path })?;
+        let entry = self.ledger.will(Resource::Directory { path: path.clone() })?;
+        self.ledger.done(entry, Resource::Directory { path })?;
         Ok(entry)
     }
 
     fn keep(&self, path: PathBuf, entry: Entry) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(Made { path, entry });
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(CreatedFolder { path, entry });
     }
 
     /// Creates the working folder of a unit that has files, and the files.

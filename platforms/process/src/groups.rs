@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_cgroup::{Error, Group, Hierarchies, Limits};
-use barograph_platform::{Entry, Ledger, LedgerError, Thing};
+use barograph_platform::{Entry, Ledger, LedgerError, Resource};
 use tokio::time::{sleep, timeout};
 
 /// Prefix of Barograph's groups; a sweep removes no others.
@@ -34,11 +34,11 @@ pub(crate) struct Groups {
     hierarchies: Arc<Hierarchies>,
     ledger: Ledger,
     name: String,
-    made: Mutex<Made>,
+    made: Mutex<CreatedGroups>,
 }
 
 #[derive(Debug, Default)]
-struct Made {
+struct CreatedGroups {
     site: Option<(Group, Vec<Entry>)>,
     hosts: BTreeMap<String, Group>,
     units: u32,
@@ -71,7 +71,7 @@ impl Groups {
         Groups { hierarchies, ledger: ledger.clone(), name, made: Mutex::default() }
     }
 
-    fn made(&self) -> MutexGuard<'_, Made> {
+    fn made(&self) -> MutexGuard<'_, CreatedGroups> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,8 +93,8 @@ impl Groups {
     }
 
     fn make_site(&self) -> Result<(Group, Vec<Entry>), NoGroup> {
-        let things: Vec<Thing> =
-            self.hierarchies.folders(&self.name).into_iter().map(|path| Thing::Cgroup { path }).collect();
+        let things: Vec<Resource> =
+            self.hierarchies.folders(&self.name).into_iter().map(|path| Resource::Cgroup { path }).collect();
         let mut entries = Vec::new();
         for thing in &things {
             entries.push(self.ledger.will(thing.clone())?);

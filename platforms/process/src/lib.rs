@@ -5,18 +5,18 @@
 //!
 //! A unit leads its own process group, so that a Ctrl-C in the terminal reaches only the driver, and a signal
 //! to the unit reaches its children. Children may leave that group, so a control group or else a process
-//! namespace makes the end of a unit exact; see [`Hold`]. The units of a killed driver end in two ways: a
+//! namespace makes the end of a unit exact; see [`Containment`]. The units of a killed driver end in two ways: a
 //! unit's stdin is a pipe that only the driver holds, so a unit that watches stdin (as Barograph's own do)
 //! sees its end and stops; any other is removed by [`Platform::sweep`], which finds it by the ledger.
 
 mod answer;
 mod bytes;
 mod command;
+mod containment;
 mod create;
 mod disks;
 mod folders;
 mod groups;
-mod held;
 mod ignored;
 mod local;
 mod ports;
@@ -29,12 +29,13 @@ mod wait;
 mod watch;
 
 use barograph_platform::{
-    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
+    Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, MissingRequirement, Platform, PlatformKind, Site,
+    SiteSpec, SweepResult,
 };
 
 pub use answer::until_answered;
-pub use held::Hold;
-pub use local::{HostOn, Local};
+pub use containment::Containment;
+pub use local::{HostEntry, Local};
 
 /// Its name and abilities.
 pub const KIND: PlatformKind =
@@ -57,18 +58,22 @@ impl Platform for ProcessPlatform {
         true
     }
 
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(async move { preflight::of_site(site) })
     }
 
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         Box::pin(async move {
             let local = Local::open(site, ledger).with_folder()?;
             Ok(Box::new(local) as Box<dyn Site>)
         })
     }
 
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         Box::pin(sweep::sweep(ledger))
     }
 }

@@ -7,24 +7,24 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Facts, Fault, Filled, HERE, Later, Ledger, Limits, Missing, OnLine, Running, Site, SiteSpec,
-    Unit,
+    Accounts, BoxFuture, DiskFill, Facts, Fault, HERE, Ledger, Limits, MissingRequirement, OnLine, Site,
+    SiteSpec, Unit, UnitHandle,
 };
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::command::Before;
+use crate::command::CommandPrefix;
+use crate::containment::{Containment, UnitContainment};
 use crate::disks::Disks;
 use crate::folders::Folders;
 use crate::groups::{Groups, NoGroup};
-use crate::held::{Hold, Holding};
-use crate::ports::Reserved;
+use crate::ports::PortReservation;
 use crate::running::to_group;
 use crate::{create, ports, preflight};
 
 /// Access to a host for units.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostOn {
+pub struct HostEntry {
     /// Address of its units.
     pub address: IpAddr,
     /// Words before a command that run it there, as `nsenter --net=/run/netns/x --`. They must be replaced by
@@ -34,10 +34,10 @@ pub struct HostOn {
     pub own_ports: bool,
 }
 
-impl Default for HostOn {
+impl Default for HostEntry {
     /// This machine.
     fn default() -> Self {
-        HostOn { address: IpAddr::V4(Ipv4Addr::LOCALHOST), prefix: Vec::new(), own_ports: false }
+        HostEntry { address: IpAddr::V4(Ipv4Addr::LOCALHOST), prefix: Vec::new(), own_ports: false }
     }
 }
 
@@ -48,10 +48,10 @@ pub struct Local {
     /// Assigned ports of hosts with their own ports.
     ports: Mutex<BTreeSet<(String, u16)>>,
     /// Assigned ports of this machine.
-    reserved: Mutex<Vec<Reserved>>,
+    reserved: Mutex<Vec<PortReservation>>,
     pub(crate) folders: Folders,
     disks: Disks,
-    hold: Hold,
+    hold: Containment,
     groups: Option<Groups>,
     pub(crate) ledger: Ledger,
     /// Watchers of units listen here, and end their unit when the site is dropped.
@@ -63,7 +63,7 @@ const UNITS_WAIT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug, Default)]
 struct Host {
-    on: HostOn,
+    on: HostEntry,
     limits: Limits,
 }
 
@@ -73,10 +73,12 @@ impl Local {
     /// [`Local::with_folder`].
     #[must_use]
     pub fn open(spec: &SiteSpec, ledger: &Ledger) -> Self {
-        let hold = Hold::choose(spec);
+        let hold = Containment::choose(spec);
         let groups = match &hold {
-            Hold::ControlGroup(hierarchies) => Some(Groups::new(hierarchies.clone(), ledger, &spec.id)),
-            Hold::Namespace | Hold::Mark => None,
+            Containment::ControlGroup(hierarchies) => {
+                Some(Groups::new(hierarchies.clone(), ledger, &spec.id))
+            }
+            Containment::Namespace | Containment::Mark => None,
         };
         let mut hosts = BTreeMap::from([(HERE.to_owned(), Host::default())]);
         for host in &spec.hosts {
@@ -97,7 +99,7 @@ impl Local {
 
     /// Sets the access to a host.
     #[must_use]
-    pub fn with_host(mut self, name: &str, on: HostOn) -> Self {
+    pub fn with_host(mut self, name: &str, on: HostEntry) -> Self {
         self.hosts.entry(name.to_owned()).or_default().on = on;
         self
     }
@@ -110,13 +112,13 @@ impl Local {
 
     /// Returns the missing requirements of such a site, or facts for the disclosure: the way to keep
     /// processes together, and the limits in force. Links between hosts are not checked.
-    pub fn look(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+    pub fn look(spec: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
         preflight::of_local(spec)
     }
 
     /// Returns the way to keep processes together.
     #[must_use]
-    pub fn hold(&self) -> &Hold {
+    pub fn hold(&self) -> &Containment {
         &self.hold
     }
 
@@ -129,7 +131,7 @@ impl Local {
     }
 
     /// Keeps a reservation as long as the site is open.
-    fn keep(&self, reserved: io::Result<Reserved>) -> io::Result<u16> {
+    fn keep(&self, reserved: io::Result<PortReservation>) -> io::Result<u16> {
         let reserved = reserved?;
         let port = reserved.port;
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(reserved);
@@ -145,7 +147,7 @@ impl Local {
     }
 
     /// Creates the means to keep the processes of a unit together, with its limits.
-    pub(crate) fn holding(&self, unit: &Unit) -> Result<Holding, Fault> {
+    pub(crate) fn holding(&self, unit: &Unit) -> Result<UnitContainment, Fault> {
         let host = self.host(unit)?;
         let Some(groups) = &self.groups else {
             for limits in [&host.limits, &unit.limits] {
@@ -155,11 +157,15 @@ impl Local {
                     source: missing.into(),
                 })?;
             }
-            return Ok(if matches!(self.hold, Hold::Namespace) { Holding::Namespace } else { Holding::Mark });
+            return Ok(if matches!(self.hold, Containment::Namespace) {
+                UnitContainment::Namespace
+            } else {
+                UnitContainment::Mark
+            });
         };
         let made = groups.unit((&unit.host, &to_group(&host.limits)), (&unit.name, &to_group(&unit.limits)));
         match made {
-            Ok(group) => Ok(Holding::Group(group)),
+            Ok(group) => Ok(UnitContainment::Group(group)),
             Err(NoGroup::Ledger(source)) => Err(Fault::Note { unit: unit.name.clone(), source }),
             Err(NoGroup::Group(source)) => Err(Fault::Unit {
                 unit: unit.name.clone(),
@@ -170,12 +176,12 @@ impl Local {
     }
 
     /// Returns the words before every command of a unit.
-    pub(crate) fn before(&self, unit: &Unit, holding: &Holding) -> Result<Before, Fault> {
+    pub(crate) fn before(&self, unit: &Unit, holding: &UnitContainment) -> Result<CommandPrefix, Fault> {
         let host = self.host(unit)?;
         // Control groups, if there are any, limit the cores.
         let wanted = if unit.limits.cpu_set.is_empty() { &host.limits.cpu_set } else { &unit.limits.cpu_set };
         let cores = if holding.group().is_some() { Vec::new() } else { wanted.clone() };
-        Ok(Before { hold: holding.command(), host: host.on.prefix.clone(), cores, user: unit.user })
+        Ok(CommandPrefix { hold: holding.command(), host: host.on.prefix.clone(), cores, user: unit.user })
     }
 
     /// Returns an address given by a unit, as seen by others: on a host of its own, the loopback address and
@@ -238,7 +244,7 @@ impl Site for Local {
             return Err(failed("the site has no such host".into()));
         };
         if !known.on.own_ports {
-            return self.keep(Reserved::any()).map_err(|error| failed(error.into()));
+            return self.keep(PortReservation::any()).map_err(|error| failed(error.into()));
         }
         let mut all = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         let mut given = all.iter().filter(|(name, _)| name == host).map(|(_, port)| *port).collect();
@@ -256,7 +262,7 @@ impl Site for Local {
             return Err(failed("the site has no such host".into()));
         };
         if !known.on.own_ports {
-            return self.keep(Reserved::take(port)).map(drop).map_err(|error| failed(error.into()));
+            return self.keep(PortReservation::take(port)).map(drop).map_err(|error| failed(error.into()));
         }
         let mut all = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         match all.insert((host.to_owned(), port)) {
@@ -265,24 +271,28 @@ impl Site for Local {
         }
     }
 
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         Box::pin(async move {
             if !self.hosts.contains_key(&unit.host) {
                 let what = format!("host `{}` of unit `{}` is not there", unit.host, unit.name);
-                return Err(Missing { what, hint: "add it to the site".to_owned() });
+                return Err(MissingRequirement { what, hint: "add it to the site".to_owned() });
             }
             preflight::of_unit(unit, &self.hold)
         })
     }
 
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         Box::pin(async move {
             let process = create::create(self, unit, on_line).await?;
-            Ok(Box::new(process) as Box<dyn Running>)
+            Ok(Box::new(process) as Box<dyn UnitHandle>)
         })
     }
 
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin((*self).close_all())
     }
 
@@ -292,11 +302,11 @@ impl Site for Local {
 }
 
 impl barograph_platform::Disks for Local {
-    fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>> {
+    fn fill<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<DiskFill, Fault>> {
         Box::pin(self.disks.fill(unit))
     }
 
-    fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>> {
+    fn free<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(self.disks.free(unit))
     }
 }

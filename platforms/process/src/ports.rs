@@ -27,12 +27,12 @@ static LOOKED_AT: AtomicUsize = AtomicUsize::new(0);
 
 /// A port that is not assigned to others as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct Reserved {
+pub(crate) struct PortReservation {
     pub(crate) port: u16,
     _socket: UnixDatagram,
 }
 
-impl Reserved {
+impl PortReservation {
     /// Reserves a port on which no address of this machine is listening, unless it is reserved already. A
     /// program that does not use reservations may still take it before its unit does.
     pub(crate) fn take(port: u16) -> io::Result<Self> {
@@ -44,7 +44,7 @@ impl Reserved {
             _ => error,
         })?;
         TcpListener::bind(("0.0.0.0", port))?;
-        Ok(Reserved { port, _socket: socket })
+        Ok(PortReservation { port, _socket: socket })
     }
 
     /// Reserves any free port.
@@ -53,7 +53,7 @@ impl Reserved {
         let begin = std::process::id() as usize * APART;
         let reserve = |_: &u16| {
             let nth = begin.wrapping_add(LOOKED_AT.fetch_add(1, Ordering::Relaxed));
-            Reserved::take(candidates[nth % candidates.len()]).ok()
+            PortReservation::take(candidates[nth % candidates.len()]).ok()
         };
         let none = || io::Error::new(io::ErrorKind::AddrInUse, "no port of this machine is free");
         candidates.iter().find_map(reserve).ok_or_else(none)
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn ports_differ_are_free_and_not_those_of_connections() {
         let _alone = one_at_a_time();
-        let reserved: Vec<Reserved> = (0..20).map(|_| Reserved::any().unwrap()).collect();
+        let reserved: Vec<PortReservation> = (0..20).map(|_| PortReservation::any().unwrap()).collect();
         let different: BTreeSet<u16> = reserved.iter().map(|reserved| reserved.port).collect();
         assert_eq!(different.len(), 20, "{reserved:?}");
         let taken = connection_ports();
@@ -116,15 +116,18 @@ mod tests {
     fn a_port_in_use_or_reserved_is_not_given_until_it_is_given_back() {
         let _alone = one_at_a_time();
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        assert!(Reserved::take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
+        assert!(
+            PortReservation::take(listener.local_addr().unwrap().port()).is_err(),
+            "somebody listens there"
+        );
         // A process started by another test has its parent's sockets until it executes its program.
         let port_again = one_of(5, || {
-            let reserved = Reserved::any().unwrap();
+            let reserved = PortReservation::any().unwrap();
             let port = reserved.port;
-            let refused = Reserved::take(port).unwrap_err();
+            let refused = PortReservation::take(port).unwrap_err();
             assert_eq!(refused.to_string(), "another unit has it, of this run or another");
             drop(reserved);
-            let again = Reserved::take(port).map_err(|error| error.to_string())?;
+            let again = PortReservation::take(port).map_err(|error| error.to_string())?;
             Ok((port, again.port))
         });
         assert_eq!(port_again.0, port_again.1);
@@ -140,7 +143,7 @@ mod tests {
             TcpListener::bind(("0.0.0.0", port)).ok().map(|_| (port, socket))
         });
         let (port, _socket) = theirs.unwrap();
-        let refused = Reserved::take(port).unwrap_err();
+        let refused = PortReservation::take(port).unwrap_err();
         assert_eq!(refused.to_string(), "another unit has it, of this run or another");
     }
 

@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use barograph_cgroup::{Controller, Hierarchies};
-use barograph_platform::{Facts, Limits, Missing, Readiness, SiteSpec, Unit, User};
+use barograph_platform::{Facts, Limits, MissingRequirement, Readiness, SiteSpec, Unit, User};
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
-use crate::disks::Kind;
-use crate::held::{Hold, OPTION};
+use crate::containment::{Containment, OPTION};
+use crate::disks::FileSystemKind;
 
 /// Folders of the programs that precede a unit.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Checks a site of the process platform: its hosts are the machine itself, so they cannot have links.
-pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let mut missing = Vec::new();
     for host in spec.hosts.iter().filter(|host| !host.link.is_plain()) {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: format!(
                 "host `{}` wants a link of its own, and child processes share this machine's",
                 host.name
@@ -27,7 +27,7 @@ pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     }
     let full = std::fs::read_dir(&spec.folder).is_ok_and(|mut entries| entries.next().is_some());
     if full {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: format!("the site's folder `{}` is not empty", spec.folder.display()),
             hint: "remove what is in it, or name another".to_owned(),
         });
@@ -41,15 +41,15 @@ pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
 }
 
 /// Checks the requirements of any site on this machine.
-pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let mut missing = Vec::new();
     if let Some(value) = spec.option(OPTION)
         && !["control-group", "namespace", "mark"].contains(&value)
     {
         let hint = "set it to control-group, namespace or mark, or leave it out".to_owned();
-        missing.push(Missing { what: format!("option `{OPTION}` cannot be `{value}`"), hint });
+        missing.push(MissingRequirement { what: format!("option `{OPTION}` cannot be `{value}`"), hint });
     }
-    let hold = Hold::choose(spec);
+    let hold = Containment::choose(spec);
     if let Some(wanted) = spec.option(OPTION)
         && wanted != hold.name()
         && missing.is_empty()
@@ -63,7 +63,7 @@ pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     }
     let mut disks = Facts::new();
     if !spec.disks.is_empty() {
-        match Kind::choose(spec) {
+        match FileSystemKind::choose(spec) {
             Ok(kind) => disks.push(("file systems of units".to_owned(), of_disks(kind, spec))),
             Err(more) => missing.push(more),
         }
@@ -72,12 +72,12 @@ pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
 }
 
 /// Describes the kind of file system, and the size for each unit.
-fn of_disks(kind: Kind, spec: &SiteSpec) -> String {
+fn of_disks(kind: FileSystemKind, spec: &SiteSpec) -> String {
     let each = spec.disks.iter().map(|disk| format!("{} {} MiB", disk.unit, disk.bytes >> 20));
     format!("{}: {}", kind.describe(), each.collect::<Vec<_>>().join(", "))
 }
 
-fn cannot_hold(wanted: &str) -> Missing {
+fn cannot_hold(wanted: &str) -> MissingRequirement {
     let (what, hint) = match Hierarchies::find() {
         Err(why) if wanted == "control-group" => (why.to_string(), "see the message".to_owned()),
         _ => (
@@ -85,14 +85,14 @@ fn cannot_hold(wanted: &str) -> Missing {
             "run as root, or `sysctl -w user.max_user_namespaces=10000`".to_owned(),
         ),
     };
-    Missing { what: format!("units cannot be held together by `{wanted}`: {what}"), hint }
+    MissingRequirement { what: format!("units cannot be held together by `{wanted}`: {what}"), hint }
 }
 
-fn facts(hold: &Hold, spec: &SiteSpec) -> Facts {
+fn facts(hold: &Containment, spec: &SiteSpec) -> Facts {
     let limited: Vec<&str> =
         spec.hosts.iter().filter(|host| !host.limits.is_none()).map(|host| host.name.as_str()).collect();
     let (together, limits) = match hold {
-        Hold::ControlGroup(hierarchies) => {
+        Containment::ControlGroup(hierarchies) => {
             let can = |controller, name| hierarchies.can(controller).then_some(name);
             let names: Vec<&str> = [
                 can(Controller::Cpu, "CPU time"),
@@ -104,8 +104,8 @@ fn facts(hold: &Hold, spec: &SiteSpec) -> Facts {
             .collect();
             (format!("control groups: {}", hierarchies.describe()), names.join(", "))
         }
-        Hold::Namespace => ("namespaces of processes".to_owned(), "cores".to_owned()),
-        Hold::Mark => ("process groups and a mark in the environment".to_owned(), "cores".to_owned()),
+        Containment::Namespace => ("namespaces of processes".to_owned(), "cores".to_owned()),
+        Containment::Mark => ("process groups and a mark in the environment".to_owned(), "cores".to_owned()),
     };
     let limited = if limited.is_empty() { "none".to_owned() } else { limited.join(", ") };
     [
@@ -122,15 +122,15 @@ fn facts(hold: &Hold, spec: &SiteSpec) -> Facts {
 }
 
 /// Checks that these limits can be set.
-fn limits(whose: &str, limits: &Limits, hold: &Hold) -> Result<(), Missing> {
-    let Hold::ControlGroup(hierarchies) = hold else { return limits_without_groups(whose, limits) };
+fn limits(whose: &str, limits: &Limits, hold: &Containment) -> Result<(), MissingRequirement> {
+    let Containment::ControlGroup(hierarchies) = hold else { return limits_without_groups(whose, limits) };
     let wanted = [
         (limits.cpus.is_some(), Controller::Cpu, "CPU time", "cpu"),
         (!limits.cpu_set.is_empty(), Controller::CpuSet, "cores", "cpuset"),
         (limits.memory_bytes.is_some(), Controller::Memory, "memory", "memory"),
     ];
     match wanted.iter().find(|(wanted, controller, ..)| *wanted && !hierarchies.can(*controller)) {
-        Some((_, _, what, name)) => Err(Missing {
+        Some((_, _, what, name)) => Err(MissingRequirement {
             what: format!("the {what} of {whose} cannot be limited: no controller `{name}` for us"),
             hint: format!("run as root, or `systemd-run --user --scope -p Delegate={name}`"),
         }),
@@ -139,10 +139,10 @@ fn limits(whose: &str, limits: &Limits, hold: &Hold) -> Result<(), Missing> {
 }
 
 /// Without control groups only cores can be limited.
-pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), Missing> {
+pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), MissingRequirement> {
     if limits.cpus.is_some() || limits.memory_bytes.is_some() {
         let why = Hierarchies::find().err().map_or("they are switched off".to_owned(), |why| why.to_string());
-        return Err(Missing {
+        return Err(MissingRequirement {
             what: format!("CPU time and memory of {whose} cannot be limited without control groups ({why})"),
             hint: "run as root, or leave the limits out".to_owned(),
         });
@@ -151,17 +151,17 @@ pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), 
 }
 
 /// Returns the path of a program of the system.
-pub(crate) fn program_of_system(name: &str, package: &str) -> Result<PathBuf, Missing> {
+pub(crate) fn program_of_system(name: &str, package: &str) -> Result<PathBuf, MissingRequirement> {
     let places = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
     let found = places.into_iter().find(|place| access(place, Access::EXEC_OK).is_ok());
-    found.ok_or_else(|| Missing {
+    found.ok_or_else(|| MissingRequirement {
         what: format!("program `{name}` is not there"),
         hint: format!("apt-get install -y {package}"),
     })
 }
 
 /// Checks program, folders, limits and user of a unit.
-pub(crate) fn of_unit(unit: &Unit, hold: &Hold) -> Result<Facts, Missing> {
+pub(crate) fn of_unit(unit: &Unit, hold: &Containment) -> Result<Facts, MissingRequirement> {
     program(&unit.program)?;
     for step in &unit.prepare {
         program(&step.program)?;
@@ -172,7 +172,7 @@ pub(crate) fn of_unit(unit: &Unit, hold: &Hold) -> Result<Facts, Missing> {
         // A log without a folder is in the current one, which exists.
         if folder != Path::new("") && !folder.is_dir() {
             let what = format!("folder `{}` is not there", folder.display());
-            return Err(Missing { what, hint: "make it first".to_owned() });
+            return Err(MissingRequirement { what, hint: "make it first".to_owned() });
         }
     }
     limits(&format!("unit `{}`", unit.name), &unit.limits, hold)?;
@@ -181,13 +181,13 @@ pub(crate) fn of_unit(unit: &Unit, hold: &Hold) -> Result<Facts, Missing> {
     }
     if matches!(unit.ready, Readiness::Answers { address, .. } if address.port() == 0) {
         let what = format!("unit `{}` is to be asked at port 0", unit.name);
-        return Err(Missing { what, hint: "give it a port".to_owned() });
+        return Err(MissingRequirement { what, hint: "give it a port".to_owned() });
     }
     Ok(vec![("program".to_owned(), unit.program.display().to_string())])
 }
 
-fn program(program: &Path) -> Result<(), Missing> {
-    let missing = |what: String, hint: String| Err(Missing { what, hint });
+fn program(program: &Path) -> Result<(), MissingRequirement> {
+    let missing = |what: String, hint: String| Err(MissingRequirement { what, hint });
     let name = program.display();
     if !program.is_absolute() {
         return missing(format!("program `{name}` has no absolute path"), "give its whole path".to_owned());

@@ -41,9 +41,9 @@ const ENDING: u64 = 0x4;
 /// Processes for which a search waited in vain: they are stuck while executing a program, for instance from a
 /// file system that does not answer.
 #[derive(Debug, Default)]
-pub(crate) struct Stuck(Vec<ProcessId>);
+pub(crate) struct StuckProcesses(Vec<ProcessId>);
 
-impl Stuck {
+impl StuckProcesses {
     fn has(&self, pid: u32) -> bool {
         self.0.iter().any(|id| id.pid == pid && id.lives())
     }
@@ -53,7 +53,7 @@ impl Stuck {
 /// are awaited, all together and for some seconds, as a process that was just started would otherwise be
 /// missed. This blocks the thread. Processes stuck by then are not awaited again if the next search gets the
 /// same `stuck`.
-pub(crate) fn marked(mark: &str, stuck: &mut Stuck) -> Vec<ProcessId> {
+pub(crate) fn marked(mark: &str, stuck: &mut StuckProcesses) -> Vec<ProcessId> {
     let wanted = format!("{MARK}={mark}");
     let (mut found, mut unsure) = (Vec::new(), numbers());
     for _ in 0..BECOMING_LOOKS {
@@ -332,10 +332,10 @@ mod tests {
     fn what_is_stuck_is_known_as_long_as_it_lives() {
         let mut child = started(None);
         let id = ProcessId::of(child.id()).unwrap();
-        let stuck = Stuck(vec![id]);
+        let stuck = StuckProcesses(vec![id]);
         assert!(stuck.has(id.pid) && !stuck.has(std::process::id()));
         assert!(
-            !Stuck(vec![ProcessId { start_ticks: id.start_ticks + 1, ..id }]).has(id.pid),
+            !StuckProcesses(vec![ProcessId { start_ticks: id.start_ticks + 1, ..id }]).has(id.pid),
             "another process"
         );
         child.kill().unwrap();

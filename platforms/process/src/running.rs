@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Ended, Fault, Later, Limit, Limits, LogTail, Logs, Pause, Running, StopSignal, Unit,
+    Accounts, BoxFuture, Fault, Limit, Limits, LogTail, Logs, Pause, StopSignal, Unit, UnitExit, UnitHandle,
 };
 use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::held::Held;
+use crate::containment::ProcessTree;
 
 /// Longest wait for the end of a killed process; only a stuck disk takes longer.
 const KILL_WAIT: Duration = Duration::from_secs(15);
@@ -22,15 +22,15 @@ const KILL_WAIT: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct Process {
     name: String,
-    held: Arc<Held>,
+    held: Arc<ProcessTree>,
     log: PathBuf,
     stop: Signal,
     pub(crate) address: Option<SocketAddr>,
-    ended: watch::Receiver<Option<Ended>>,
+    ended: watch::Receiver<Option<UnitExit>>,
 }
 
 impl Process {
-    pub(crate) fn new(unit: &Unit, held: Arc<Held>, ended: watch::Receiver<Option<Ended>>) -> Self {
+    pub(crate) fn new(unit: &Unit, held: Arc<ProcessTree>, ended: watch::Receiver<Option<UnitExit>>) -> Self {
         let stop = match unit.stop {
             StopSignal::Term => Signal::TERM,
             StopSignal::Int => Signal::INT,
@@ -39,7 +39,7 @@ impl Process {
         Process { name: unit.name.clone(), held, log: unit.log.clone(), stop, address: None, ended }
     }
 
-    pub(crate) fn held(&self) -> &Held {
+    pub(crate) fn held(&self) -> &ProcessTree {
         &self.held
     }
 
@@ -48,32 +48,32 @@ impl Process {
     }
 
     /// Acts on a unit that has not ended.
-    fn act(&self, act: &'static str, how: impl Fn(&Held) -> io::Result<()>) -> Result<(), Fault> {
+    fn act(&self, act: &'static str, how: impl Fn(&ProcessTree) -> io::Result<()>) -> Result<(), Fault> {
         if self.ended_already() {
             return Ok(());
         }
         how(&self.held).map_err(|source| Fault::Signal { unit: self.name.clone(), act, source })
     }
 
-    pub(crate) async fn until_ended(&self) -> Ended {
+    pub(crate) async fn until_ended(&self) -> UnitExit {
         let mut ended = self.ended.clone();
         match ended.wait_for(Option::is_some).await.map(|ended| ended.clone()) {
             Ok(Some(ended)) => ended,
-            _ => Ended::Unknown("its watcher was stopped".to_owned()),
+            _ => UnitExit::Unknown("its watcher was stopped".to_owned()),
         }
     }
 
-    pub(crate) async fn end_now(&self) -> Result<Ended, Fault> {
-        self.act("kill", Held::kill)?;
+    pub(crate) async fn end_now(&self) -> Result<UnitExit, Fault> {
+        self.act("kill", ProcessTree::kill)?;
         let late = |_| Fault::WillNotEnd { unit: self.name.clone(), after: KILL_WAIT };
         timeout(KILL_WAIT, self.until_ended()).await.map_err(late)
     }
 
-    async fn end_with_grace(&self, grace: Duration) -> Result<Ended, Fault> {
+    async fn end_with_grace(&self, grace: Duration) -> Result<UnitExit, Fault> {
         self.act("stop", |held| held.ask(self.stop))?;
         // A paused process does not react before it is resumed. One that cannot be resumed has ended
         // meanwhile, or is killed when its grace is over.
-        let _ = self.act("resume", Held::resume);
+        let _ = self.act("resume", ProcessTree::resume);
         match timeout(grace, self.until_ended()).await {
             Ok(ended) => Ok(ended),
             Err(_) => self.end_now().await,
@@ -81,7 +81,7 @@ impl Process {
     }
 }
 
-impl Running for Process {
+impl UnitHandle for Process {
     fn name(&self) -> &str {
         &self.name
     }
@@ -94,15 +94,15 @@ impl Running for Process {
         self.address
     }
 
-    fn wait_exit(&self) -> Later<'_, Ended> {
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit> {
         Box::pin(self.until_ended())
     }
 
-    fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>> {
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         Box::pin(self.end_with_grace(grace))
     }
 
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>> {
         Box::pin(self.end_now())
     }
 
@@ -126,11 +126,11 @@ impl Running for Process {
 
 impl Pause for Process {
     fn pause(&self) -> Result<(), Fault> {
-        self.act("pause", Held::pause)
+        self.act("pause", ProcessTree::pause)
     }
 
     fn resume(&self) -> Result<(), Fault> {
-        self.act("resume", Held::resume)
+        self.act("resume", ProcessTree::resume)
     }
 }
 
@@ -164,6 +164,6 @@ impl Logs for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // A failure cannot be reported here; the ledger still names the process then.
-        let _ = self.act("kill", Held::kill);
+        let _ = self.act("kill", ProcessTree::kill);
     }
 }

@@ -7,19 +7,19 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use barograph_platform::{
-    Announced, Entry, Fault, Ledger, LedgerError, MARK, OnLine, ProcessId, Thing, Unit,
+    Entry, Fault, Ledger, LedgerError, MARK, OnLine, ProcessId, ReadyAddress, Resource, Unit,
 };
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::command::Before;
-use crate::held::{Held, Holding};
+use crate::command::CommandPrefix;
+use crate::containment::{ProcessTree, UnitContainment};
 use crate::ignored;
 use crate::local::Local;
 use crate::running::Process;
-use crate::watch::{Last, Watched, watch_process};
+use crate::watch::{IsLast, WatchContext, watch_process};
 
 /// Bytes of a unit's stdout per read.
 const PIECE: usize = 8 * 1024;
@@ -29,10 +29,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [String],
-    pub(crate) before: &'a Before,
-    pub(crate) holding: &'a Arc<Holding>,
+    pub(crate) before: &'a CommandPrefix,
+    pub(crate) holding: &'a Arc<UnitContainment>,
     pub(crate) output: Output,
-    pub(crate) last: Last,
+    pub(crate) last: IsLast,
 }
 
 /// Destination of its stdout.
@@ -44,7 +44,7 @@ pub(crate) enum Output {
 }
 
 /// A started process with its pending output.
-pub(crate) struct Started {
+pub(crate) struct StartedProcess {
     pub(crate) process: Process,
     pub(crate) lines: Option<Lines>,
     /// The complete command.
@@ -53,12 +53,12 @@ pub(crate) struct Started {
 
 /// State of its stdout while it is read.
 pub(crate) struct Lines {
-    pub(crate) announced: oneshot::Receiver<Announced>,
+    pub(crate) announced: oneshot::Receiver<ReadyAddress>,
     pub(crate) reader: JoinHandle<()>,
 }
 
 /// Not async: from the start of the process on it has a watcher.
-pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault> {
+pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<StartedProcess, Fault> {
     let ledger = &local.ledger;
     let Launch { unit, program, args, before, holding, output, last } = launch;
     let name = || unit.name.clone();
@@ -70,7 +70,7 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
         Output::Log => log.try_clone().map_err(failed)?.into(),
     };
     let words = before.words(program, args);
-    let entry = ledger.will(Thing::Process { program: program.to_owned(), id: None }).map_err(note)?;
+    let entry = ledger.will(Resource::Process { program: program.to_owned(), id: None }).map_err(note)?;
     let mark = ledger.mark(entry);
     let mut child = match spawn(unit, &words, stdout, log, &mark) {
         Ok(child) => child,
@@ -81,12 +81,19 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
     };
     let pid = child.id().expect("a process nobody has waited for has a number");
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let held = Arc::new(Held::new(pid, mark, holding.clone()));
+    let held = Arc::new(ProcessTree::new(pid, mark, holding.clone()));
     let (tell, ended) = watch::channel(None);
     let process = Process::new(unit, held.clone(), ended);
     let noted = note_created(program, ledger, entry, pid);
-    let watched =
-        Watched { child, stdin, held, last, ledger: ledger.clone(), entry, site: local.units.subscribe() };
+    let watched = WatchContext {
+        child,
+        stdin,
+        held,
+        last,
+        ledger: ledger.clone(),
+        entry,
+        site: local.units.subscribe(),
+    };
     tokio::spawn(watch_process(watched, tell));
     // Only now: dropping `process` kills it, and the watcher collects it.
     noted.map_err(note)?;
@@ -99,7 +106,7 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
         }
         _ => None,
     };
-    Ok(Started { process, lines, words })
+    Ok(StartedProcess { process, lines, words })
 }
 
 async fn read_lines(mut stdout: impl AsyncRead + Unpin, mut lines: barograph_platform::Lines) {
@@ -138,5 +145,5 @@ fn spawn(unit: &Unit, words: &[OsString], stdout: Stdio, log: File, mark: &str) 
 /// its end.
 fn note_created(program: &Path, ledger: &Ledger, entry: Entry, pid: u32) -> Result<(), LedgerError> {
     let Some(id) = ProcessId::of(pid) else { return Ok(()) };
-    ledger.done(entry, Thing::Process { program: program.to_owned(), id: Some(id) })
+    ledger.done(entry, Resource::Process { program: program.to_owned(), id: Some(id) })
 }

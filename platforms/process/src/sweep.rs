@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use barograph_cgroup::{kill_folder, remove_folder};
-use barograph_platform::{Ledger, LedgerError, Left, ProcessId, Swept, Thing};
+use barograph_platform::{Ledger, LedgerError, Leftover, ProcessId, Resource, SweepResult};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::disks::unmount;
 use crate::groups::PREFIX;
-use crate::proc_fs::{Namespace, Stuck, ending_in_group, marked, name, signal_group, signal_one};
+use crate::proc_fs::{Namespace, StuckProcesses, ending_in_group, marked, name, signal_group, signal_one};
 
 /// Longest wait for the end of a killed process: one with gigabytes of memory, such as QEMU, takes seconds on
 /// a busy machine, and the first process of a namespace waits for all others in it.
@@ -29,41 +29,41 @@ const EMPTY_LOOKS: u32 = 2;
 const NAMED: usize = 8;
 
 /// Result for one thing.
-enum Fate {
+enum RemovalOutcome {
     Removed,
     AlreadyGone,
     Failed(String),
 }
 
 /// Sweeps the ledger, newest thing first. Things that could not be removed stay recorded.
-pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
-    let (mut swept, mut stuck) = (Swept::default(), Stuck::default());
-    for Left { entry, thing } in ledger.left() {
+pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
+    let (mut swept, mut stuck) = (SweepResult::default(), StuckProcesses::default());
+    for Leftover { entry, thing } in ledger.left() {
         let fate = match &thing {
-            Thing::Process { id, .. } => end_process(*id, &ledger.mark(entry), &mut stuck).await,
-            Thing::Directory { path } => {
+            Resource::Process { id, .. } => end_process(*id, &ledger.mark(entry), &mut stuck).await,
+            Resource::Directory { path } => {
                 match (path.symlink_metadata().is_ok(), ledger.remove_directory(entry)) {
-                    (true, Ok(())) => Fate::Removed,
-                    (false, Ok(())) => Fate::AlreadyGone,
-                    (_, Err(error)) => Fate::Failed(with_cause(&error)),
+                    (true, Ok(())) => RemovalOutcome::Removed,
+                    (false, Ok(())) => RemovalOutcome::AlreadyGone,
+                    (_, Err(error)) => RemovalOutcome::Failed(with_cause(&error)),
                 }
             }
-            Thing::Cgroup { path } => end_group(path).await,
-            Thing::Mount { path } => match unmount(path).await {
-                Ok(true) => Fate::Removed,
-                Ok(false) => Fate::AlreadyGone,
-                Err(error) => Fate::Failed(error.to_string()),
+            Resource::Cgroup { path } => end_group(path).await,
+            Resource::Mount { path } => match unmount(path).await {
+                Ok(true) => RemovalOutcome::Removed,
+                Ok(false) => RemovalOutcome::AlreadyGone,
+                Err(error) => RemovalOutcome::Failed(error.to_string()),
             },
             // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
         match fate {
-            Fate::Failed(why) => {
+            RemovalOutcome::Failed(why) => {
                 swept.failed.push((thing, why));
                 continue;
             }
-            Fate::Removed => swept.removed.push(thing),
-            Fate::AlreadyGone => swept.already_gone.push(thing),
+            RemovalOutcome::Removed => swept.removed.push(thing),
+            RemovalOutcome::AlreadyGone => swept.already_gone.push(thing),
         }
         ledger.removed(entry)?;
     }
@@ -79,12 +79,12 @@ fn with_cause(error: &LedgerError) -> String {
 
 /// Processes of one entry. Each is kept from its discovery until it has ended: an exiting process has lost
 /// its environment and so its mark, but may still hold files, ports and a whole process namespace.
-struct Found<'a> {
+struct EntryProcesses<'a> {
     /// The recorded process.
     leader: Option<ProcessId>,
     mark: &'a str,
     /// Processes for which a search waited in vain, for this or another entry.
-    stuck: &'a mut Stuck,
+    stuck: &'a mut StuckProcesses,
     /// Processes with the mark.
     ours: Vec<ProcessId>,
     /// Exiting processes of its group, which others ended. They are awaited and not killed: the group may
@@ -92,7 +92,7 @@ struct Found<'a> {
     ending: Vec<ProcessId>,
 }
 
-impl Found<'_> {
+impl EntryProcesses<'_> {
     /// Adds new processes, and removes ended ones.
     fn look(&mut self) {
         keep_new(&mut self.ours, marked(self.mark, self.stuck));
@@ -151,9 +151,9 @@ fn named(mut all: Vec<String>) -> String {
 /// Kills the group of the recorded process, if it is still the same process, and everything with the mark:
 /// children that changed their group, or a process whose number was never recorded. Waits until all of them
 /// have ended, and so their process namespaces, whose first process ends after all others.
-async fn end_process(id: Option<ProcessId>, mark: &str, stuck: &mut Stuck) -> Fate {
+async fn end_process(id: Option<ProcessId>, mark: &str, stuck: &mut StuckProcesses) -> RemovalOutcome {
     let deadline = Instant::now() + END_WAIT;
-    let mut found = Found { leader: id, mark, stuck, ours: Vec::new(), ending: Vec::new() };
+    let mut found = EntryProcesses { leader: id, mark, stuck, ours: Vec::new(), ending: Vec::new() };
     let (mut seen, mut empty_looks) = (false, 0);
     while empty_looks < EMPTY_LOOKS {
         found.look();
@@ -163,34 +163,34 @@ async fn end_process(id: Option<ProcessId>, mark: &str, stuck: &mut Stuck) -> Fa
         }
         (seen, empty_looks) = (true, 0);
         if let Err(error) = found.kill() {
-            return Fate::Failed(error.to_string());
+            return RemovalOutcome::Failed(error.to_string());
         }
         if timeout_at(deadline, sleep(LOOK_EVERY)).await.is_err() {
             let names = found.names();
-            return Fate::Failed(format!(
+            return RemovalOutcome::Failed(format!(
                 "processes {names} still run {END_WAIT:?} after they were killed: clean again when they have ended"
             ));
         }
     }
-    if seen { Fate::Removed } else { Fate::AlreadyGone }
+    if seen { RemovalOutcome::Removed } else { RemovalOutcome::AlreadyGone }
 }
 
 /// Kills the processes of a group and of those below it, and removes the groups. A group without Barograph's
 /// prefix is left alone, as the ledger may be from another machine.
-async fn end_group(path: &Path) -> Fate {
+async fn end_group(path: &Path) -> RemovalOutcome {
     let ours = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
     if !path.is_dir() {
-        return Fate::AlreadyGone;
+        return RemovalOutcome::AlreadyGone;
     }
     if !ours || !path.join("cgroup.procs").exists() {
-        return Fate::Failed("it is no control group of ours".to_owned());
+        return RemovalOutcome::Failed("it is no control group of ours".to_owned());
     }
     let deadline = Instant::now() + END_WAIT;
     loop {
         let ended = kill_folder(path).and_then(|()| remove_folder(path, Duration::ZERO));
-        let Err(error) = ended else { return Fate::Removed };
+        let Err(error) = ended else { return RemovalOutcome::Removed };
         if timeout_at(deadline, sleep(LOOK_EVERY)).await.is_err() {
-            return Fate::Failed(match std::error::Error::source(&error) {
+            return RemovalOutcome::Failed(match std::error::Error::source(&error) {
                 Some(cause) => format!("{error}: {cause}"),
                 None => error.to_string(),
             });

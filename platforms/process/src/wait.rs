@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use barograph_platform::{Ask, Ended, Fault, LogTail, Unit};
+use barograph_platform::{Fault, LogTail, ReadinessCheck, Unit, UnitExit};
 use tokio::time::{sleep, timeout};
 
 use crate::answer::until_answered;
 use crate::command::is_on_its_way;
 use crate::proc_fs::command_line;
 use crate::running::Process;
-use crate::start::{Lines, Started};
+use crate::start::{Lines, StartedProcess};
 
 /// Longest wait for the last lines of an ended process, which are in the pipe already. The reader may have to
 /// wait for a CPU; only an escaped child could hold the pipe open for longer.
@@ -24,18 +24,18 @@ const START_WAIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// The first event.
-enum First<T> {
+enum FirstEvent<T> {
     Ready(T),
-    Ended(Ended),
+    Ended(UnitExit),
 }
 
 /// Waits for a service that prints its ready line.
 pub(crate) async fn until_announced(
     unit: &Unit,
-    started: Started,
+    started: StartedProcess,
     limit: Duration,
 ) -> Result<Process, Fault> {
-    let Started { mut process, lines, .. } = started;
+    let StartedProcess { mut process, lines, .. } = started;
     let first = timeout(limit, async {
         let announced = async {
             match lines {
@@ -47,28 +47,32 @@ pub(crate) async fn until_announced(
         tokio::select! {
             biased;
             // A closed stdout without a ready line disables this branch: the end or the time-out decides.
-            Ok(announced) = announced => First::Ready(announced),
-            ended = process.until_ended() => First::Ended(ended),
+            Ok(announced) = announced => FirstEvent::Ready(announced),
+            ended = process.until_ended() => FirstEvent::Ended(ended),
         }
     });
     match first.await {
-        Ok(First::Ready(Ok(address))) => {
+        Ok(FirstEvent::Ready(Ok(address))) => {
             process.address = Some(address);
             settle(&process).await;
             Ok(process)
         }
-        Ok(First::Ready(Err(source))) => {
+        Ok(FirstEvent::Ready(Err(source))) => {
             process.end_now().await?;
             Err(Fault::BadReadyLine { unit: unit.name.clone(), source })
         }
-        Ok(First::Ended(ended)) => Err(ended_early(unit, ended)),
+        Ok(FirstEvent::Ended(ended)) => Err(ended_early(unit, ended)),
         Err(_) => Err(not_ready(unit, &process, limit).await?),
     }
 }
 
 /// Waits for a job to end.
-pub(crate) async fn until_done(unit: &Unit, started: Started, limit: Duration) -> Result<Process, Fault> {
-    let Started { process, lines, .. } = started;
+pub(crate) async fn until_done(
+    unit: &Unit,
+    started: StartedProcess,
+    limit: Duration,
+) -> Result<Process, Fault> {
+    let StartedProcess { process, lines, .. } = started;
     let ended = timeout(limit, process.until_ended()).await;
     match ended {
         Ok(ended) => {
@@ -87,21 +91,21 @@ pub(crate) async fn until_done(unit: &Unit, started: Started, limit: Duration) -
 /// came from another.
 pub(crate) async fn until_answers(
     unit: &Unit,
-    started: Started,
-    (ask, address): (&Ask, SocketAddr),
+    started: StartedProcess,
+    (ask, address): (&ReadinessCheck, SocketAddr),
     limit: Duration,
 ) -> Result<Process, Fault> {
     let mut process = started.process;
     let first = timeout(limit, async {
         tokio::select! {
             biased;
-            ended = process.until_ended() => First::Ended(ended),
-            ready = until_answered(ask, address) => First::Ready(ready),
+            ended = process.until_ended() => FirstEvent::Ended(ended),
+            ready = until_answered(ask, address) => FirstEvent::Ready(ready),
         }
     });
     match first.await {
-        Ok(First::Ended(ended)) => Err(ended_early(unit, ended)),
-        Ok(First::Ready(())) => {
+        Ok(FirstEvent::Ended(ended)) => Err(ended_early(unit, ended)),
+        Ok(FirstEvent::Ready(())) => {
             process.address = Some(address);
             settle(&process).await;
             Ok(process)
@@ -111,8 +115,8 @@ pub(crate) async fn until_answers(
 }
 
 /// Waits for a service that cannot be asked: it is ready when the words before its program have executed it.
-pub(crate) async fn until_runs(unit: &Unit, started: Started) -> Result<Process, Fault> {
-    let Started { process, words, .. } = started;
+pub(crate) async fn until_runs(unit: &Unit, started: StartedProcess) -> Result<Process, Fault> {
+    let StartedProcess { process, words, .. } = started;
     let own = unit.args.len() + 1;
     let runs = async {
         loop {
@@ -128,13 +132,13 @@ pub(crate) async fn until_runs(unit: &Unit, started: Started) -> Result<Process,
     let first = timeout(START_WAIT, async {
         tokio::select! {
             biased;
-            ended = process.until_ended() => First::Ended(ended),
-            ready = runs => First::Ready(ready),
+            ended = process.until_ended() => FirstEvent::Ended(ended),
+            ready = runs => FirstEvent::Ready(ready),
         }
     });
     match first.await {
-        Ok(First::Ended(ended)) => Err(ended_early(unit, ended)),
-        Ok(First::Ready(())) => Ok(process),
+        Ok(FirstEvent::Ended(ended)) => Err(ended_early(unit, ended)),
+        Ok(FirstEvent::Ready(())) => Ok(process),
         Err(_) => Err(not_ready(unit, &process, START_WAIT).await?),
     }
 }
@@ -150,7 +154,7 @@ async fn settle(process: &Process) {
     let _ = timeout(START_WAIT, known).await;
 }
 
-fn ended_early(unit: &Unit, ended: Ended) -> Fault {
+fn ended_early(unit: &Unit, ended: UnitExit) -> Fault {
     Fault::EndedEarly { unit: unit.name.clone(), ended, log: LogTail::of(&unit.log, LogTail::SHOWN) }
 }
 

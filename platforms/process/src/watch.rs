@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Entry, Ledger};
+use barograph_platform::{Entry, Ledger, UnitExit};
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::held::{Held, Holding};
+use crate::containment::{ProcessTree, UnitContainment};
 
 /// Longest wait for the end of killed processes, unless a disk is stuck; then the sweep finds them.
 const GONE_WAIT: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Whether other processes of the unit follow this one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Last {
+pub(crate) enum IsLast {
     /// None; its control group is removed with it.
     Yes,
     /// It is a step, so others follow.
@@ -26,11 +26,11 @@ pub(crate) enum Last {
 }
 
 /// State of the watcher of a process.
-pub(crate) struct Watched {
+pub(crate) struct WatchContext {
     pub(crate) child: Child,
     pub(crate) stdin: Option<ChildStdin>,
-    pub(crate) held: Arc<Held>,
-    pub(crate) last: Last,
+    pub(crate) held: Arc<ProcessTree>,
+    pub(crate) last: IsLast,
     pub(crate) ledger: Ledger,
     pub(crate) entry: Entry,
     /// Changes, or closes, when the site is closed.
@@ -38,7 +38,7 @@ pub(crate) struct Watched {
 }
 
 /// Waits for the end of a process, ends the rest of it, records that and reports it.
-pub(crate) async fn watch_process(mut watched: Watched, tell: watch::Sender<Option<Ended>>) {
+pub(crate) async fn watch_process(mut watched: WatchContext, tell: watch::Sender<Option<UnitExit>>) {
     let status = tokio::select! {
         status = watched.child.wait() => status,
         _ = watched.site.changed() => {
@@ -48,20 +48,20 @@ pub(crate) async fn watch_process(mut watched: Watched, tell: watch::Sender<Opti
         }
     };
     let ended = match status {
-        Ok(status) => Ended::from(status),
-        Err(error) => Ended::Unknown(error.to_string()),
+        Ok(status) => UnitExit::from(status),
+        Err(error) => UnitExit::Unknown(error.to_string()),
     };
     // A process that cannot be ended or recorded stays in the ledger for the next sweep.
     if end_the_rest(&watched).await {
         let _ = watched.ledger.removed(watched.entry);
     }
     drop(watched.stdin);
-    let inside = matches!(*watched.held.holding, Holding::Namespace);
+    let inside = matches!(*watched.held.holding, UnitContainment::Namespace);
     let _ = tell.send(Some(if inside { of_shell(ended) } else { ended }));
 }
 
 /// Ends the remaining processes. Returns whether nothing is left.
-async fn end_the_rest(Watched { held, last, .. }: &Watched) -> bool {
+async fn end_the_rest(WatchContext { held, last, .. }: &WatchContext) -> bool {
     let rest = async {
         loop {
             // The leader's number is free now, but a group with members keeps it in use, and numbers are
@@ -69,7 +69,7 @@ async fn end_the_rest(Watched { held, last, .. }: &Watched) -> bool {
             let killed = held.kill();
             let empty = held.others().is_empty();
             let gone = match held.holding.group() {
-                Some(group) if empty && *last == Last::Yes => group.try_remove(),
+                Some(group) if empty && *last == IsLast::Yes => group.try_remove(),
                 _ => empty,
             };
             if killed.is_ok() && gone {
@@ -83,9 +83,9 @@ async fn end_the_rest(Watched { held, last, .. }: &Watched) -> bool {
 
 /// In a namespace a shell reports the end of the program: 128 plus the number of the signal, if there was
 /// one.
-fn of_shell(ended: Ended) -> Ended {
+fn of_shell(ended: UnitExit) -> UnitExit {
     match ended {
-        Ended::Code(code @ 129..160) => Ended::Signal(code - 128),
+        UnitExit::Code(code @ 129..160) => UnitExit::Signal(code - 128),
         other => other,
     }
 }

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use barograph_platform::{Fault, HERE, Readiness, Running, Site, Unit, ignore_lines};
+use barograph_platform::{Fault, HERE, Readiness, Site, Unit, UnitHandle, ignore_lines};
 use tokio::time::sleep;
 
 use crate::cache::Cache;
 use crate::clock::now;
 use crate::emulator::QEMU;
+use crate::host_commands::{HostCommands, failed};
 use crate::initramfs::{HELLO, of_trial};
 use crate::kernel::Kernel;
 use crate::settings::{Accel, program};
-use crate::work::{Work, failed};
 
 /// Longest wait for the first output; with KVM a kernel takes a second or two.
 const TRIAL_LIMIT: Duration = Duration::from_secs(8);
@@ -51,7 +51,7 @@ pub(crate) fn known(cache: &Path) -> Option<Accel> {
 }
 
 /// Returns the fastest accelerator that works.
-pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Result<Accel, Fault> {
+pub(crate) async fn choose(cache: &Cache, work: &HostCommands, kernel: &Kernel) -> Result<Accel, Fault> {
     if let Some(accel) = known(cache.folder()) {
         return Ok(accel);
     }
@@ -75,7 +75,7 @@ pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Resul
 }
 
 /// Boots a guest that only prints its greeting.
-async fn speaks(work: &Work, kernel: &Kernel) -> Result<bool, Fault> {
+async fn speaks(work: &HostCommands, kernel: &Kernel) -> Result<bool, Fault> {
     let (archive, console) = (work.folder.join("trial.cpio"), work.folder.join("trial.console"));
     let (own, to) = (kernel.clone(), archive.clone());
     work.blocking("write the archive of the trial of KVM", move || fs::write(to, of_trial(&own)?)).await?;
@@ -95,7 +95,7 @@ async fn speaks(work: &Work, kernel: &Kernel) -> Result<bool, Fault> {
     Ok(spoke)
 }
 
-async fn listen(console: &Path, running: &dyn Running) -> bool {
+async fn listen(console: &Path, running: &dyn UnitHandle) -> bool {
     let deadline = now() + TRIAL_LIMIT;
     let heard = || fs::read(console).is_ok_and(|text| String::from_utf8_lossy(&text).contains(HELLO));
     while now() < deadline {

@@ -10,7 +10,7 @@ use barograph_platform::{Entry, Fault, Ledger};
 use tokio::time::sleep;
 
 use crate::clock::{now, time_of_day};
-use crate::work::failed;
+use crate::host_commands::failed;
 
 /// Longest wait for the lock: another run may be making the image of a large machine.
 const LOCK_WAIT: Duration = Duration::from_secs(600);
@@ -32,7 +32,7 @@ pub(crate) struct Cache {
 
 /// A folder that is removed when dropped. That of a killed run is swept.
 #[derive(Debug)]
-pub(crate) struct Noted {
+pub(crate) struct NotedFolder {
     path: PathBuf,
     ledger: Ledger,
     entry: Entry,
@@ -40,9 +40,9 @@ pub(crate) struct Noted {
 
 /// Folder in which something is being made.
 #[derive(Debug)]
-pub(crate) struct Building<'a> {
+pub(crate) struct BuildFolder<'a> {
     cache: &'a Cache,
-    folder: Noted,
+    folder: NotedFolder,
 }
 
 impl Cache {
@@ -78,19 +78,19 @@ impl Cache {
     }
 
     /// Begins to make something.
-    pub(crate) fn build(&self, what: &str) -> Result<Building<'_>, Fault> {
+    pub(crate) fn build(&self, what: &str) -> Result<BuildFolder<'_>, Fault> {
         let folder = self.note(&format!("making-{what}-{}", std::process::id()))?;
-        Ok(Building { cache: self, folder })
+        Ok(BuildFolder { cache: self, folder })
     }
 
     /// Makes a folder for hard links to things that a site uses, so that they remain if they are removed
     /// here.
-    pub(crate) fn uses(&self, site: &str) -> Result<Noted, Fault> {
+    pub(crate) fn uses(&self, site: &str) -> Result<NotedFolder, Fault> {
         self.note(&format!("used-by-{site}-{}", std::process::id()))
     }
 
-    fn note(&self, name: &str) -> Result<Noted, Fault> {
-        Noted::make(self.folder.join(name), &self.ledger)
+    fn note(&self, name: &str) -> Result<NotedFolder, Fault> {
+        NotedFolder::make(self.folder.join(name), &self.ledger)
     }
 
     /// Marks a thing as used, and removes those of the same kind that were not used for long.
@@ -108,12 +108,12 @@ impl Cache {
     }
 }
 
-impl Noted {
+impl NotedFolder {
     /// Creates the folder.
-    pub(crate) fn make(path: PathBuf, ledger: &Ledger) -> Result<Noted, Fault> {
+    pub(crate) fn make(path: PathBuf, ledger: &Ledger) -> Result<NotedFolder, Fault> {
         let act = || format!("make folder `{}`", path.display());
         let entry = ledger.make_directory(&path).map_err(|error| failed(act(), error))?;
-        Ok(Noted { path, ledger: ledger.clone(), entry })
+        Ok(NotedFolder { path, ledger: ledger.clone(), entry })
     }
 
     /// Returns its path.
@@ -132,14 +132,14 @@ impl Noted {
     }
 }
 
-impl Drop for Noted {
+impl Drop for NotedFolder {
     fn drop(&mut self) {
         // A folder that stays is in the ledger, and is swept.
         let _ = self.ledger.remove_directory(self.entry);
     }
 }
 
-impl Building<'_> {
+impl BuildFolder<'_> {
     pub(crate) fn path(&self) -> &Path {
         &self.folder.path
     }

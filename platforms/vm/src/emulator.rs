@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_platform::{Fault, HERE, HostSpec, OnLine, Readiness, Running, Site, Unit, ignore_lines};
+use barograph_platform::{Fault, HERE, HostSpec, OnLine, Readiness, Site, Unit, UnitHandle, ignore_lines};
 use barograph_virtual_network::{Tap, enter};
 use serde_json::json;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
 use crate::clock::now;
+use crate::host_commands::{HostCommands, failed};
 use crate::qmp::Qmp;
 use crate::settings::{Accel, memory_mib, of_emulator, processors, program};
 use crate::wire::PORT_NAME;
-use crate::work::{Work, failed};
 
 /// Name of the program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
@@ -74,7 +74,7 @@ pub(crate) struct Disk {
 
 /// A running QEMU.
 pub(crate) struct Emulator {
-    pub(crate) running: Box<dyn Running>,
+    pub(crate) running: Box<dyn UnitHandle>,
     pub(crate) qmp: Qmp,
     pub(crate) tap: Tap,
     console: PathBuf,
@@ -83,7 +83,7 @@ pub(crate) struct Emulator {
 
 /// Start of a QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum StartMode {
     /// It boots a guest.
     Boot,
     /// It waits for a guest from another QEMU.
@@ -93,9 +93,9 @@ pub(crate) enum Begin {
 impl Emulator {
     /// Starts a QEMU, with the socket of its agent's port. `tag` distinguishes it from others of the site.
     pub(crate) async fn start(
-        work: &Work,
+        work: &HostCommands,
         hardware: &Hardware,
-        (tap, begin): (Tap, Begin),
+        (tap, begin): (Tap, StartMode),
         tag: &str,
     ) -> Result<(Emulator, UnixStream), Fault> {
         let place = |end: &str| work.folder.join(format!("{tag}.{end}"));
@@ -103,7 +103,7 @@ impl Emulator {
         let mut words = enter(&tap.namespace);
         words.push(program(QEMU).to_string_lossy().into_owned());
         words.extend(arguments(hardware, &tap, (&qmp, &port, &console)));
-        if begin == Begin::Incoming {
+        if begin == StartMode::Incoming {
             words.extend(["-incoming", "defer"].map(str::to_owned));
         }
         let mut unit = Unit::new(&format!("vm-{tag}"), PathBuf::from(words.remove(0)), Readiness::Runs);

@@ -7,20 +7,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Facts, Fault, HERE, HostSpec, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
+    Accounts, Facts, Fault, HERE, HostSpec, Readiness, Site, SiteSpec, Unit, UnitHandle, ignore_lines,
 };
 use barograph_virtual_network::{Switch, Tap};
 
-use crate::cache::Noted;
+use crate::cache::NotedFolder;
 use crate::clock::{now, now_nanos};
-use crate::emulator::{Begin, Disk, Emulator, Hardware};
+use crate::emulator::{Disk, Emulator, Hardware, StartMode};
+use crate::host_commands::{HostCommands, Job, failed};
 use crate::initramfs::{Guest, of_guest};
 use crate::kernel::Kernel;
 use crate::port::Port;
 use crate::preflight::FOLDER_SERVER;
 use crate::settings::{Accel, Settings};
-use crate::wire::{Ask, Reply};
-use crate::work::{Job, Work, failed};
+use crate::wire::{AgentCommand, AgentReply};
 
 /// Longest wait for an agent's answer from its memory.
 const PING_LIMIT: Duration = Duration::from_secs(30);
@@ -38,10 +38,10 @@ const IMAGE_LIMIT: Duration = Duration::from_secs(60);
 const OFF_LIMIT: Duration = Duration::from_secs(15);
 
 /// Parts shared by all hosts of a site.
-pub(crate) struct Plant {
+pub(crate) struct SiteContext {
     pub(crate) spec: SiteSpec,
     pub(crate) settings: Settings,
-    pub(crate) work: Work,
+    pub(crate) work: HostCommands,
     pub(crate) switch: Switch,
     /// Measured precision of links' delays; empty if no link has a delay.
     pub(crate) delays: Facts,
@@ -52,7 +52,7 @@ pub(crate) struct Plant {
     pub(crate) shared: Option<PathBuf>,
     pub(crate) empty: PathBuf,
     /// Keeps these three in the cache.
-    pub(crate) uses: Noted,
+    pub(crate) uses: NotedFolder,
     /// Folder of the disks.
     pub(crate) disks: PathBuf,
     /// Path of the agent and its arguments.
@@ -73,7 +73,7 @@ pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) spec: HostSpec,
     pub(crate) port: Port,
-    pub(crate) inner: tokio::sync::Mutex<Inner>,
+    pub(crate) inner: tokio::sync::Mutex<HostState>,
     /// Accounts of the emulator; they change when the guest moves.
     accounts: Mutex<Accounts>,
     pub(crate) offset: Mutex<ClockOffset>,
@@ -83,12 +83,12 @@ pub(crate) struct Host {
 }
 
 /// State that changes when a guest moves, or its disk does.
-pub(crate) struct Inner {
+pub(crate) struct HostState {
     /// `None` once the host is closed or was ended.
     pub(crate) emulator: Option<Emulator>,
     pub(crate) hardware: Hardware,
     /// Servers of shared folders, which end with the guest.
-    pub(crate) servers: Vec<Box<dyn Running>>,
+    pub(crate) servers: Vec<Box<dyn UnitHandle>>,
     /// Number of emulators, disks and jobs so far.
     pub(crate) count: u32,
     /// Names of the snapshots in its present disk.
@@ -98,7 +98,7 @@ pub(crate) struct Inner {
 impl Host {
     /// Creates a host, on a new disk or on `disk`, and boots it until its agent reports. On failure
     /// everything is ended, and its name is free again.
-    pub(crate) async fn boot(plant: &Plant, spec: HostSpec, disk: Option<Disk>) -> Result<Host, Fault> {
+    pub(crate) async fn boot(plant: &SiteContext, spec: HostSpec, disk: Option<Disk>) -> Result<Host, Fault> {
         let name = spec.name.clone();
         let tap = plant.switch.tap(&name, &spec.link).await?;
         let booted = Host::boot_at(plant, spec, disk, tap).await;
@@ -109,7 +109,12 @@ impl Host {
         booted
     }
 
-    async fn boot_at(plant: &Plant, spec: HostSpec, disk: Option<Disk>, tap: Tap) -> Result<Host, Fault> {
+    async fn boot_at(
+        plant: &SiteContext,
+        spec: HostSpec,
+        disk: Option<Disk>,
+        tap: Tap,
+    ) -> Result<Host, Fault> {
         let name = spec.name.clone();
         let disk = match disk {
             Some(disk) => disk,
@@ -123,7 +128,7 @@ impl Host {
             Hardware { host: spec.clone(), accel: plant.accel, kernel, archive, images, disk, folders };
         let begun = now();
         let (emulator, stream) =
-            Emulator::start(&plant.work, &hardware, (tap, Begin::Boot), &format!("{name}-0")).await?;
+            Emulator::start(&plant.work, &hardware, (tap, StartMode::Boot), &format!("{name}-0")).await?;
         let (port, up) = match first_word(&name, stream, plant.settings.boot_limit).await {
             Ok(spoke) => spoke,
             Err(why) => {
@@ -133,7 +138,7 @@ impl Host {
         };
         let accounts = Mutex::new(accounts_of(&emulator));
         let inner =
-            Inner { emulator: Some(emulator), hardware, servers, count: 0, snapshots: BTreeSet::new() };
+            HostState { emulator: Some(emulator), hardware, servers, count: 0, snapshots: BTreeSet::new() };
         let booted = (begun.elapsed(), up);
         let inner = tokio::sync::Mutex::new(inner);
         let host = Host { name, spec, port, inner, accounts, offset: Mutex::default(), booted };
@@ -158,7 +163,7 @@ impl Host {
     pub(crate) async fn set_clock(&self) -> Result<(), Fault> {
         for _ in 0..CLOCK_ROUNDS {
             let offset = self.measure_clock().await?;
-            self.port.ask(Ask::MoveClock(-offset.nanos), &self.name, PING_LIMIT).await?;
+            self.port.ask(AgentCommand::MoveClock(-offset.nanos), &self.name, PING_LIMIT).await?;
         }
         let offset = self.measure_clock().await?;
         *self.offset.lock().unwrap_or_else(PoisonError::into_inner) = offset;
@@ -170,9 +175,9 @@ impl Host {
         for _ in 0..PINGS {
             // The time between the two readings is part of the error, as all time until the answer is.
             let (begun, before) = (now(), now_nanos());
-            let reply = self.port.ask(Ask::Ping, &self.name, PING_LIMIT).await?;
+            let reply = self.port.ask(AgentCommand::Ping, &self.name, PING_LIMIT).await?;
             let half = i64::try_from(begun.elapsed().as_nanos() / 2).unwrap_or(i64::MAX);
-            let Reply::Clock(there) = reply else { continue };
+            let AgentReply::Clock(there) = reply else { continue };
             let offset = ClockOffset { nanos: there - (before + half), error_nanos: half.unsigned_abs() };
             if best.is_none_or(|best| offset.error_nanos < best.error_nanos) {
                 best = Some(offset);
@@ -186,7 +191,7 @@ impl Host {
         let mut inner = self.inner.lock().await;
         let Some(emulator) = inner.emulator.take() else { return Ok(()) };
         // A guest that cannot be asked any more is ended without asking.
-        let _ = self.port.ask(Ask::Leave, &self.name, OFF_LIMIT).await;
+        let _ = self.port.ask(AgentCommand::Leave, &self.name, OFF_LIMIT).await;
         emulator.went_off(OFF_LIMIT).await?;
         for server in inner.servers.drain(..) {
             server.kill().await?;
@@ -226,7 +231,7 @@ fn accounts_of(emulator: &Emulator) -> Accounts {
     Accounts { machine: true, pid: emulator.running.pid(), ..emulator.running.accounts() }
 }
 
-impl Plant {
+impl SiteContext {
     /// Makes a disk that reads unwritten blocks from `below`.
     pub(crate) async fn disk_on(
         &self,
@@ -287,7 +292,7 @@ impl Plant {
     async fn serve_folders(
         &self,
         host: &str,
-    ) -> Result<(Vec<Box<dyn Running>>, Vec<(String, PathBuf)>), Fault> {
+    ) -> Result<(Vec<Box<dyn UnitHandle>>, Vec<(String, PathBuf)>), Fault> {
         let (mut servers, mut folders) = (Vec::new(), Vec::new());
         for (tag, path) in self.tags() {
             let socket = self.work.folder.join(format!("{host}-{tag}.fs"));

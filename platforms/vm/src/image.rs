@@ -11,8 +11,8 @@ use std::time::Duration;
 use barograph_platform::Fault;
 
 use crate::cache::Cache;
+use crate::host_commands::{HostCommands, Job, quote, quote_path};
 use crate::stamp::Stamp;
-use crate::work::{Job, Work, quote, quote_path};
 
 /// Longest time to make an image of a few gigabytes of small files.
 const MAKE_LIMIT: Duration = Duration::from_secs(600);
@@ -27,7 +27,11 @@ const BESIDE: &[&str] = &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"
 const EMPTY: &str = "dev proc sys run run/lock root home mnt opt srv var var/cache var/lib var/log var/spool";
 
 /// Returns the image of the machine's programs, made again if the machine has changed since the last one.
-pub(crate) async fn programs(cache: &Cache, work: &Work, left_out: &[PathBuf]) -> Result<PathBuf, Fault> {
+pub(crate) async fn programs(
+    cache: &Cache,
+    work: &HostCommands,
+    left_out: &[PathBuf],
+) -> Result<PathBuf, Fault> {
     let left_out = expand(left_out);
     let roots: Vec<PathBuf> = PROGRAMS
         .iter()
@@ -58,7 +62,7 @@ pub(crate) async fn programs(cache: &Cache, work: &Work, left_out: &[PathBuf]) -
 /// Returns the image of shared folders outside the machine's programs. `None` if there are none.
 pub(crate) async fn shared(
     cache: &Cache,
-    work: &Work,
+    work: &HostCommands,
     paths: &[PathBuf],
     left_out: &[PathBuf],
 ) -> Result<Option<PathBuf>, Fault> {
@@ -85,7 +89,7 @@ pub(crate) async fn shared(
 }
 
 /// Returns an empty disk with an ext4 of this size. Only blocks with content take space.
-pub(crate) async fn empty_disk(cache: &Cache, work: &Work, gib: u64) -> Result<PathBuf, Fault> {
+pub(crate) async fn empty_disk(cache: &Cache, work: &HostCommands, gib: u64) -> Result<PathBuf, Fault> {
     let name = format!("empty-{gib}.ext4");
     let there = cache.path(&name);
     if there.is_file() {
@@ -109,7 +113,13 @@ fn stamp_of(paths: &[PathBuf], left_out: &[PathBuf]) -> io::Result<Stamp> {
 
 /// Makes an image of the content that `script` puts into the folder `$S`. Mounts of the script are private
 /// and are removed with it.
-async fn make(cache: &Cache, work: &Work, what: &str, stamp: Stamp, script: &str) -> Result<PathBuf, Fault> {
+async fn make(
+    cache: &Cache,
+    work: &HostCommands,
+    what: &str,
+    stamp: Stamp,
+    script: &str,
+) -> Result<PathBuf, Fault> {
     // Blocks of files, a tenth for indexes and the like, and the file system's own; 256 bytes for each inode.
     let inodes = stamp.entries + stamp.entries / 10 + 1024;
     let kib = (stamp.bytes + stamp.bytes / 10 + inodes * 320) / 1024 + (32 << 10);

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::cpio::Archive;
+use crate::host_commands::{quote, quote_path};
 use crate::kernel::Kernel;
-use crate::work::{quote, quote_path};
 
 /// Greeting of a guest that tries KVM.
 pub(crate) const HELLO: &str = "BAROGRAPH-SPEAKS";

@@ -9,7 +9,7 @@ use std::time::Duration;
 use barograph_platform::Fault;
 
 use crate::cache::Cache;
-use crate::work::{Job, Work, failed};
+use crate::host_commands::{HostCommands, Job, failed};
 
 /// Package that depends on the current cloud kernel.
 const NEWEST: &str = "linux-image-cloud-amd64";
@@ -47,7 +47,7 @@ impl Kernel {
     }
 
     /// Returns the kernel in the cache, or else downloads the distribution's newest.
-    pub(crate) async fn get(cache: &Cache, work: &Work) -> Result<Kernel, Fault> {
+    pub(crate) async fn get(cache: &Cache, work: &HostCommands) -> Result<Kernel, Fault> {
         if let Some(kernel) = Kernel::cached(cache.folder()) {
             return Ok(kernel);
         }

@@ -20,6 +20,7 @@ mod clock;
 mod cpio;
 mod emulator;
 mod host;
+mod host_commands;
 mod image;
 mod initramfs;
 mod kernel;
@@ -34,12 +35,12 @@ mod snapshots;
 mod stamp;
 mod unit;
 mod wire;
-mod work;
 
 use std::path::PathBuf;
 
 use barograph_platform::{
-    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
+    Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, MissingRequirement, Platform, PlatformKind, Site,
+    SiteSpec, SweepResult,
 };
 
 pub use agent::{AgentError, agent_main};
@@ -87,16 +88,20 @@ impl Platform for VmPlatform {
         KIND
     }
 
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(async move { preflight::look(site) })
     }
 
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         Box::pin(async move { Ok(Box::new(self.open_site(site, ledger).await?) as Box<dyn Site>) })
     }
 
     /// No kind of thing belongs to this platform alone: see above.
-    fn sweep<'a>(&'a self, _ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
-        Box::pin(async { Ok(Swept::default()) })
+    fn sweep<'a>(&'a self, _ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
+        Box::pin(async { Ok(SweepResult::default()) })
     }
 }

@@ -8,21 +8,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_platform::{Fault, Later, Machines, Moved};
+use barograph_platform::{BoxFuture, Fault, MachineOperation, Machines};
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::time::Instant;
 
 use crate::clock::now;
-use crate::emulator::{Begin, Disk, Emulator};
-use crate::host::{Host, Inner};
-use crate::port::Silence;
+use crate::emulator::{Disk, Emulator, StartMode};
+use crate::host::{Host, HostState};
+use crate::host_commands::failed;
+use crate::port::SilentSide;
 use crate::qmp::{Event, Qmp, QmpError};
 use crate::settings::Accel;
 use crate::site::VmSite;
 use crate::snapshots;
-use crate::wire::Ask;
-use crate::work::failed;
+use crate::wire::AgentCommand;
 
 /// Longest move: a guest of a few gigabytes that writes much.
 pub(crate) const MOVE_LIMIT: Duration = Duration::from_secs(300);
@@ -37,48 +37,56 @@ const LONGEST_STANDSTILL_MS: u64 = 300;
 const NO_BRAKE: u64 = 16 << 30;
 
 impl Machines for VmSite {
-    fn migrate<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn migrate<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async move { migrate(self, &*self.machine(host)?).await })
     }
 
-    fn mirror<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn mirror<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async move { mirror(self, &*self.machine(host)?).await })
     }
 
-    fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn snapshot<'a>(
+        &'a self,
+        host: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async move {
             let (host, name) = (self.machine(host)?, name.to_owned());
             to_the_end(async move { snapshots::snapshot(&host, &name).await }).await
         })
     }
 
-    fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async move {
             let (host, name) = (self.machine(host)?, name.to_owned());
             to_the_end(async move { snapshots::restore(&host, &name).await }).await
         })
     }
 
-    fn clone_host<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn clone_host<'a>(
+        &'a self,
+        host: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async move { clone_host(self, &*self.machine(host)?, name).await })
     }
 }
 
 /// Completes the operation even if the caller gives up: QEMU continues, and this side must know the result.
 async fn to_the_end(
-    work: impl Future<Output = Result<Moved, Fault>> + Send + 'static,
-) -> Result<Moved, Fault> {
+    work: impl Future<Output = Result<MachineOperation, Fault>> + Send + 'static,
+) -> Result<MachineOperation, Fault> {
     let done = tokio::spawn(work).await;
     done.unwrap_or_else(|error| Err(failed("do something with a host to its end", error)))
 }
 
 /// Returns the emulator and the rest of a host that has not been closed.
 pub(crate) fn parts<'a>(
-    inner: &'a mut Inner,
+    inner: &'a mut HostState,
     act: &str,
 ) -> Result<(&'a mut Emulator, &'a mut Disk, u32), Fault> {
     inner.count += 1;
-    let Inner { emulator, hardware, count, .. } = inner;
+    let HostState { emulator, hardware, count, .. } = inner;
     match emulator {
         Some(emulator) => Ok((emulator, &mut hardware.disk, *count)),
         None => Err(failed(act, "the host is closed")),
@@ -87,7 +95,7 @@ pub(crate) fn parts<'a>(
 
 /// Refuses hosts with shared folders before any work is done: QEMU does not transfer the state of a folder
 /// server.
-pub(crate) fn refuse_folders(inner: &Inner, act: &str) -> Result<(), Fault> {
+pub(crate) fn refuse_folders(inner: &HostState, act: &str) -> Result<(), Fault> {
     match inner.hardware.folders.first() {
         None => Ok(()),
         Some(_) => Err(failed(
@@ -97,7 +105,7 @@ pub(crate) fn refuse_folders(inner: &Inner, act: &str) -> Result<(), Fault> {
     }
 }
 
-async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
+async fn migrate(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> {
     let act = format!("move host `{}` to another emulator", host.name);
     let plant = site.plant();
     let mut guard = host.inner.lock().await;
@@ -110,7 +118,7 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let tag = format!("{}-{count}", host.name);
     let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
     let begun = now();
-    let started = Emulator::start(&plant.work, &hardware, (twin.clone(), Begin::Incoming), &tag).await;
+    let started = Emulator::start(&plant.work, &hardware, (twin.clone(), StartMode::Incoming), &tag).await;
     let carried = match started {
         Ok((to, stream)) => carry_over((host, plant.accel), from, (to, stream), &place).await,
         Err(fault) => Err(fault),
@@ -134,7 +142,7 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let shaped = plant.switch.shape(&twin.name, host.spec.link).await.map_err(Fault::from);
     let removed = plant.switch.remove(&old_tap).await.map_err(Fault::from);
     ended.and(shaped).and(removed)?;
-    Ok(Moved { took, downtime, bytes })
+    Ok(MachineOperation { took, downtime, bytes })
 }
 
 /// Moves the guest to the waiting emulator. On failure that emulator is ended, and the guest continues where
@@ -171,7 +179,7 @@ async fn hand_over(
     let reading = stream.into_std().map_err(error)?;
     reading.set_nonblocking(false).map_err(error)?;
     let writing = reading.try_clone().map_err(error)?;
-    let held = host.port.hold(Silence::Here, AGENT_LIMIT).await?;
+    let held = host.port.hold(SilentSide::Here, AGENT_LIMIT).await?;
     let carried = match accel {
         Accel::Kvm => carry(from, to, place).await,
         Accel::Tcg => carry_at_rest(from, to, place).await,
@@ -231,7 +239,7 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
+async fn mirror(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> {
     let act = format!("move the disk of host `{}`", host.name);
     let mut guard = host.inner.lock().await;
     let (emulator, disk, count) = parts(&mut guard, &act)?;
@@ -250,7 +258,7 @@ async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     // The disk below a clone has another name, so this one has no other reader.
     fs::remove_file(&old.path).map_err(|error| failed(act, error))?;
-    Ok(Moved { took, downtime, bytes })
+    Ok(MachineOperation { took, downtime, bytes })
 }
 
 /// Returns the duration of the switch to the copy: the guest's requests waited no longer than that.
@@ -279,7 +287,7 @@ async fn copy_disk(qmp: &mut Qmp, from: &Disk, to: &Disk) -> Result<Duration, Qm
     }
 }
 
-async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fault> {
+async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<MachineOperation, Fault> {
     let act = format!("clone host `{}` as `{name}`", host.name);
     if site.machine(name).is_ok() {
         return Err(failed(act, "the site has such a host already"));
@@ -287,7 +295,7 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
     let plant = site.plant();
     let begun = now();
     // Data not written by the guest yet would be missing in the clone.
-    host.port.ask(Ask::Sync, &host.name, AGENT_LIMIT).await?;
+    host.port.ask(AgentCommand::Sync, &host.name, AGENT_LIMIT).await?;
     let (below, downtime) = {
         let mut guard = host.inner.lock().await;
         let (emulator, disk, count) = parts(&mut guard, &act)?;
@@ -309,7 +317,7 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
     let spec = barograph_platform::HostSpec { name: name.to_owned(), ..host.spec.clone() };
     let clone = Host::boot(&plant, spec, Some(disk)).await?;
     site.add(Arc::new(clone));
-    Ok(Moved { took: begun.elapsed(), downtime, bytes })
+    Ok(MachineOperation { took: begun.elapsed(), downtime, bytes })
 }
 
 /// Returns the bytes that a file takes on disk.

@@ -9,13 +9,13 @@ use barograph_platform_process::Local;
 use barograph_virtual_network::{RelayProgram, Switch};
 use tokio::task::JoinSet;
 
-use crate::cache::{Cache, Noted};
-use crate::host::{Host, Plant};
+use crate::cache::{Cache, NotedFolder};
+use crate::host::{Host, SiteContext};
+use crate::host_commands::{HostCommands, failed};
 use crate::kernel::Kernel;
 use crate::preflight::{accel_facts, look};
 use crate::settings::{Accel, Settings};
 use crate::site::VmSite;
-use crate::work::{Work, failed};
 use crate::{Program, accel, image};
 
 /// Module for file systems of units in files.
@@ -25,14 +25,14 @@ const FILES: &str = "loop";
 const FOLDERS: &str = "virtiofs";
 
 /// Parts of a site in the cache.
-struct Ready {
+struct CachedFiles {
     kernel: Kernel,
     modules: Vec<PathBuf>,
     accel: Accel,
     programs: PathBuf,
     shared: Option<PathBuf>,
     empty: PathBuf,
-    uses: Noted,
+    uses: NotedFolder,
 }
 
 /// Creates all hosts of a site. On failure everything is removed: processes and switch by being dropped,
@@ -46,8 +46,8 @@ pub(crate) async fn open(program: &Program, site: &SiteSpec, ledger: &Ledger) ->
     let own = SiteSpec { hosts: Vec::new(), disks: Vec::new(), ..site.clone() };
     let here = Arc::new(Local::open(&own, ledger).with_folder()?);
     // Its path is short, as the address of a Unix socket must be.
-    let folder = Noted::make(std::env::temp_dir().join(format!("bg-vm-{}", site.id)), ledger)?;
-    let work = Work::new(here.clone(), ledger.clone(), folder.path().to_owned());
+    let folder = NotedFolder::make(std::env::temp_dir().join(format!("bg-vm-{}", site.id)), ledger)?;
+    let work = HostCommands::new(here.clone(), ledger.clone(), folder.path().to_owned());
     match make(program, site, settings, work).await {
         Ok((plant, hosts)) => {
             let facts = facts(&plant, &hosts);
@@ -67,8 +67,8 @@ async fn make(
     program: &Program,
     site: &SiteSpec,
     settings: Settings,
-    work: Work,
-) -> Result<(Plant, Vec<Host>), Fault> {
+    work: HostCommands,
+) -> Result<(SiteContext, Vec<Host>), Fault> {
     let relay = RelayProgram { program: program.path.clone(), args: program.relay.clone() };
     let (ready, switch) =
         tokio::join!(ready(program, site, &settings, &work), Switch::open(&site.id, relay, &work.ledger));
@@ -78,12 +78,12 @@ async fn make(
         Some(delay) => switch.calibrate(delay).await?.facts(),
         None => Facts::new(),
     };
-    let Ready { kernel, modules, accel, programs, shared, empty, uses } = ready?;
+    let CachedFiles { kernel, modules, accel, programs, shared, empty, uses } = ready?;
     let disks = site.folder.join(".disks");
     std::fs::create_dir_all(&disks)
         .map_err(|error| failed(format!("make folder `{}`", disks.display()), error))?;
     let agent = std::iter::once(program.path.to_string_lossy().into_owned()).chain(program.agent.clone());
-    let plant = Arc::new(Plant {
+    let plant = Arc::new(SiteContext {
         spec: site.clone(),
         settings,
         work,
@@ -111,7 +111,12 @@ fn longest_delay(hosts: &[HostSpec]) -> Option<Duration> {
 }
 
 /// Returns everything that stays in the cache.
-async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &Work) -> Result<Ready, Fault> {
+async fn ready(
+    program: &Program,
+    site: &SiteSpec,
+    settings: &Settings,
+    work: &HostCommands,
+) -> Result<CachedFiles, Fault> {
     let cache = Cache::open(&settings.cache, &work.ledger).await?;
     let kernel = Kernel::get(&cache, work).await?;
     let accel = match settings.accel {
@@ -136,7 +141,7 @@ async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &W
         image::empty_disk(&cache, work, settings.disk_gib),
     );
     let uses = cache.uses(&site.id)?;
-    Ok(Ready {
+    Ok(CachedFiles {
         kernel,
         modules,
         accel,
@@ -148,7 +153,7 @@ async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &W
 }
 
 /// Boots all at once. The first fault cancels the others.
-async fn boot_all(plant: &Arc<Plant>, specs: &[HostSpec]) -> Result<Vec<Host>, Fault> {
+async fn boot_all(plant: &Arc<SiteContext>, specs: &[HostSpec]) -> Result<Vec<Host>, Fault> {
     let mut booting = JoinSet::new();
     for spec in specs.iter().cloned() {
         let plant = plant.clone();
@@ -167,7 +172,7 @@ async fn boot_all(plant: &Arc<Plant>, specs: &[HostSpec]) -> Result<Vec<Host>, F
     Ok(hosts)
 }
 
-fn facts(plant: &Plant, hosts: &[Host]) -> Facts {
+fn facts(plant: &SiteContext, hosts: &[Host]) -> Facts {
     let mut facts = vec![("platform".to_owned(), "vm".to_owned())];
     facts.extend(accel_facts(plant.accel.name()));
     facts.push(("guest kernel".to_owned(), plant.kernel.version.clone()));

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Fault, OnLine};
+use barograph_platform::{Fault, OnLine, UnitExit};
 use tokio::sync::{oneshot, watch};
 
-use crate::wire::{Ask, Frames, Message, Refused, Reply, Request, frame};
-use crate::work::failed;
+use crate::host_commands::failed;
+use crate::wire::{AgentCommand, AgentReply, Frames, Message, Request, WireFault, frame};
 
 /// Bound of the queue of requests to a guest that does not read.
 const QUEUE: usize = 256;
@@ -33,7 +33,7 @@ const PIECE: usize = 64 << 10;
 const GONE: &str = "the virtual machine is gone";
 
 /// An answer, or the reason for its absence.
-type Answer = Result<Result<Reply, Refused>, String>;
+type Answer = Result<Result<AgentReply, WireFault>, String>;
 
 /// Receiver of an answer.
 type Waiter = Box<dyn FnOnce(Answer) + Send>;
@@ -42,11 +42,11 @@ type Waiter = Box<dyn FnOnce(Answer) + Send>;
 pub(crate) struct UnitEnd {
     pub(crate) on_line: OnLine,
     pub(crate) log: Option<File>,
-    pub(crate) ended: watch::Sender<Option<Ended>>,
+    pub(crate) ended: watch::Sender<Option<UnitExit>>,
 }
 
 /// Work of the writing thread.
-enum Out {
+enum WriteJob {
     Frame {
         id: u64,
         /// Number of the unit that this creates.
@@ -68,15 +68,15 @@ struct Resume {
 
 /// A request from this side, and whether it was written: requests not written yet are not lost when the guest
 /// is restored.
-struct Asked<T> {
+struct PendingRequest<T> {
     by: T,
     written: bool,
 }
 
-struct Shared {
+struct PortState {
     host: String,
-    waiting: Mutex<HashMap<u64, Asked<Waiter>>>,
-    units: Mutex<HashMap<u64, Asked<UnitEnd>>>,
+    waiting: Mutex<HashMap<u64, PendingRequest<Waiter>>>,
+    units: Mutex<HashMap<u64, PendingRequest<UnitEnd>>>,
     hello: watch::Sender<Option<Duration>>,
     gone: watch::Sender<bool>,
     /// Socket that is read, to be shut down by another thread.
@@ -87,14 +87,14 @@ struct Shared {
 
 /// A port of a running guest. Dropping it closes it.
 pub(crate) struct Port {
-    shared: Arc<Shared>,
-    out: SyncSender<Out>,
+    shared: Arc<PortState>,
+    out: SyncSender<WriteJob>,
     count: AtomicU64,
 }
 
 /// Sides that send nothing while a port is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Silence {
+pub(crate) enum SilentSide {
     /// This side. Messages from the guest still arrive.
     Here,
     /// The agent as well: nothing is in transit in either direction, and both are between two frames.
@@ -102,7 +102,7 @@ pub(crate) enum Silence {
 }
 
 /// A port whose writing is held during an operation on its guest.
-pub(crate) struct Held<'a> {
+pub(crate) struct PausedPort<'a> {
     port: &'a Port,
     resume: SyncSender<Resume>,
 }
@@ -114,7 +114,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Port {
     /// Starts to read and write at the socket.
     pub(crate) fn open(host: &str, stream: UnixStream) -> io::Result<Port> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PortState {
             host: host.to_owned(),
             waiting: Mutex::default(),
             units: Mutex::default(),
@@ -148,7 +148,7 @@ impl Port {
 
     /// Registers the receivers of a unit, before it is created.
     pub(crate) fn register(&self, unit: u64, end: UnitEnd) {
-        lock(&self.shared.units).insert(unit, Asked { by: end, written: false });
+        lock(&self.shared.units).insert(unit, PendingRequest { by: end, written: false });
         if *self.shared.gone.borrow() {
             end_all(&self.shared);
         }
@@ -160,7 +160,12 @@ impl Port {
     }
 
     /// Sends a request, and waits for the answer. `about` is the unit or host named in a fault.
-    pub(crate) async fn ask(&self, ask: Ask, about: &str, limit: Duration) -> Result<Reply, Fault> {
+    pub(crate) async fn ask(
+        &self,
+        ask: AgentCommand,
+        about: &str,
+        limit: Duration,
+    ) -> Result<AgentReply, Fault> {
         let (tell, told) = oneshot::channel();
         // A caller that has gone does not need the answer.
         let waiter = Box::new(move |answer| drop(tell.send(answer)));
@@ -173,7 +178,7 @@ impl Port {
         id: u64,
         told: oneshot::Receiver<Answer>,
         (about, limit): (&str, Duration),
-    ) -> Result<Reply, Fault> {
+    ) -> Result<AgentReply, Fault> {
         let told = tokio::time::timeout(limit, told).await;
         if told.is_err() {
             lock(&self.shared.waiting).remove(&id);
@@ -183,7 +188,7 @@ impl Port {
     }
 
     /// Sends a request, and blocks this thread until the answer arrives.
-    pub(crate) fn ask_now(&self, ask: Ask, about: &str) -> Result<Reply, Fault> {
+    pub(crate) fn ask_now(&self, ask: AgentCommand, about: &str) -> Result<AgentReply, Fault> {
         let (tell, told) = sync_channel(1);
         let waiter = Box::new(move |answer| drop(tell.try_send(answer)));
         let id = self.send(ask, waiter)?;
@@ -199,19 +204,19 @@ impl Port {
     }
 
     /// Sends a request without waiting, for a caller that is being dropped.
-    pub(crate) fn tell(&self, ask: Ask) {
+    pub(crate) fn tell(&self, ask: AgentCommand) {
         // A guest that has ended has no units.
         let _ = self.send(ask, Box::new(drop));
     }
 
-    fn send(&self, ask: Ask, waiter: Waiter) -> Result<u64, Fault> {
+    fn send(&self, ask: AgentCommand, waiter: Waiter) -> Result<u64, Fault> {
         let id = self.number();
         let creates = match &ask {
-            Ask::Create { unit, .. } => Some(*unit),
+            AgentCommand::Create { unit, .. } => Some(*unit),
             _ => None,
         };
         let bytes = self.framed(id, ask)?;
-        self.wait_for(id, waiter, || self.queue(Out::Frame { id, creates, bytes }))?;
+        self.wait_for(id, waiter, || self.queue(WriteJob::Frame { id, creates, bytes }))?;
         Ok(id)
     }
 
@@ -219,11 +224,11 @@ impl Port {
         format!("ask the agent of host `{}`", self.shared.host)
     }
 
-    fn framed(&self, id: u64, ask: Ask) -> Result<Vec<u8>, Fault> {
+    fn framed(&self, id: u64, ask: AgentCommand) -> Result<Vec<u8>, Fault> {
         frame(&Request { id, ask }, &[]).map_err(|error| failed(self.act(), error))
     }
 
-    fn queue(&self, out: Out) -> Result<(), &'static str> {
+    fn queue(&self, out: WriteJob) -> Result<(), &'static str> {
         self.out.try_send(out).map_err(|error| match error {
             TrySendError::Full(_) => "it does not read: too many requests wait",
             TrySendError::Disconnected(_) => GONE,
@@ -237,7 +242,7 @@ impl Port {
         waiter: Waiter,
         send: impl FnOnce() -> Result<(), &'static str>,
     ) -> Result<(), Fault> {
-        lock(&self.shared.waiting).insert(id, Asked { by: waiter, written: false });
+        lock(&self.shared.waiting).insert(id, PendingRequest { by: waiter, written: false });
         let sent = match send() {
             // No answer would come.
             Ok(()) if *self.shared.gone.borrow() => Err(GONE),
@@ -250,7 +255,7 @@ impl Port {
     }
 
     /// Interprets an answer; `None` means that it is late.
-    fn understand(&self, answer: Option<Answer>, about: &str, limit: Duration) -> Result<Reply, Fault> {
+    fn understand(&self, answer: Option<Answer>, about: &str, limit: Duration) -> Result<AgentReply, Fault> {
         match answer {
             Some(Ok(answer)) => answer.map_err(|refused| refused.into_fault(about)),
             Some(Err(why)) => Err(failed(self.act(), why)),
@@ -261,23 +266,23 @@ impl Port {
     /// Lets the guest read everything written, and writes nothing more until told how to continue. Requests
     /// wait meanwhile, for as long as each would wait for its answer. If dropped, writing continues at the
     /// same socket.
-    pub(crate) async fn hold(&self, silence: Silence, limit: Duration) -> Result<Held<'_>, Fault> {
+    pub(crate) async fn hold(&self, silence: SilentSide, limit: Duration) -> Result<PausedPort<'_>, Fault> {
         let (resume, wait) = sync_channel(1);
         let (tell, told) = oneshot::channel();
         let id = self.number();
         let (ask, go_on) = match silence {
-            Silence::Here => (Ask::Ping, Vec::new()),
+            SilentSide::Here => (AgentCommand::Ping, Vec::new()),
             // Numbers begin at 1: this one has no receiver.
-            Silence::Both => (Ask::Hold, self.framed(0, Ask::GoOn)?),
+            SilentSide::Both => (AgentCommand::Hold, self.framed(0, AgentCommand::GoOn)?),
         };
-        let out = Out::Hold { bytes: self.framed(id, ask)?, wait, go_on };
+        let out = WriteJob::Hold { bytes: self.framed(id, ask)?, wait, go_on };
         self.wait_for(id, Box::new(move |answer| drop(tell.send(answer))), || self.queue(out))?;
         self.answer(id, told, (&self.shared.host, limit)).await?;
-        Ok(Held { port: self, resume })
+        Ok(PausedPort { port: self, resume })
     }
 }
 
-impl Held<'_> {
+impl PausedPort<'_> {
     /// Continues writing at the socket of the guest's new place, and reads there once the old socket has
     /// ended. Both arguments are handles of one socket.
     pub(crate) fn go_on(self, reading: UnixStream, writing: UnixStream) {
@@ -286,12 +291,12 @@ impl Held<'_> {
         let _ = self.resume.try_send(Resume { stream: Some(writing), first: Vec::new() });
     }
 
-    /// Continues with a guest that was restored to an earlier state, at which [`Silence::Both`] was kept,
+    /// Continues with a guest that was restored to an earlier state, at which [`SilentSide::Both`] was kept,
     /// too. Requests that it has received and not answered fail with the reason `why`; requests not written
     /// yet are still sent. Units created after that state have ended; units that exist only in the guest are
     /// killed there.
     pub(crate) async fn went_back(self, why: &str, limit: Duration) -> Result<(), Fault> {
-        let Held { port, resume } = self;
+        let PausedPort { port, resume } = self;
         let shared = &*port.shared;
         let lost: Vec<_> = lock(&shared.waiting).extract_if(|_, asked| asked.written).collect();
         lost.into_iter().for_each(|(_, asked)| (asked.by)(Err(why.to_owned())));
@@ -300,17 +305,17 @@ impl Held<'_> {
         units.sort_unstable();
         let (tell, told) = oneshot::channel();
         let id = port.number();
-        let first = port.framed(id, Ask::Keep(units.clone()))?;
+        let first = port.framed(id, AgentCommand::Keep(units.clone()))?;
         port.wait_for(id, Box::new(move |answer| drop(tell.send(answer))), || {
             resume.try_send(Resume { stream: None, first }).map_err(|_| GONE)
         })?;
-        let Reply::Kept(there) = port.answer(id, told, (&shared.host, limit)).await? else {
+        let AgentReply::Kept(there) = port.answer(id, told, (&shared.host, limit)).await? else {
             return Err(failed(port.act(), "it answers something else than which units it has"));
         };
         for unit in units.into_iter().filter(|unit| !there.contains(unit)) {
             if let Some(asked) = lock(&shared.units).remove(&unit) {
                 let why = format!("{why}, taken before this unit was created");
-                asked.by.ended.send_replace(Some(Ended::Unknown(why)));
+                asked.by.ended.send_replace(Some(UnitExit::Unknown(why)));
             }
         }
         Ok(())
@@ -327,15 +332,15 @@ impl Drop for Port {
     }
 }
 
-fn write(shared: &Shared, work: &Receiver<Out>, mut stream: UnixStream) {
+fn write(shared: &PortState, work: &Receiver<WriteJob>, mut stream: UnixStream) {
     // A failure to write means that the guest has ended, which the reader detects and reports.
     while let Ok(out) = work.recv() {
         match out {
-            Out::Frame { id, creates, bytes } => {
+            WriteJob::Frame { id, creates, bytes } => {
                 note_written(shared, id, creates);
                 let _ = stream.write_all(&bytes);
             }
-            Out::Hold { bytes, wait, go_on } => {
+            WriteJob::Hold { bytes, wait, go_on } => {
                 let _ = stream.write_all(&bytes);
                 let Resume { stream: next, first } = wait.recv().unwrap_or_default();
                 stream = next.unwrap_or(stream);
@@ -346,7 +351,7 @@ fn write(shared: &Shared, work: &Receiver<Out>, mut stream: UnixStream) {
     }
 }
 
-fn note_written(shared: &Shared, id: u64, creates: Option<u64>) {
+fn note_written(shared: &PortState, id: u64, creates: Option<u64>) {
     if let Some(asked) = lock(&shared.waiting).get_mut(&id) {
         asked.written = true;
     }
@@ -356,7 +361,7 @@ fn note_written(shared: &Shared, id: u64, creates: Option<u64>) {
     }
 }
 
-fn read(shared: &Shared, mut stream: UnixStream) {
+fn read(shared: &PortState, mut stream: UnixStream) {
     let mut frames = Frames::default();
     let mut piece = vec![0; PIECE];
     loop {
@@ -387,7 +392,7 @@ fn read(shared: &Shared, mut stream: UnixStream) {
     end_all(shared);
 }
 
-fn take_in(shared: &Shared, message: Message, raw: &[u8]) {
+fn take_in(shared: &PortState, message: Message, raw: &[u8]) {
     match message {
         Message::Hello { up } => {
             shared.hello.send_replace(Some(up));
@@ -418,13 +423,13 @@ fn take_in(shared: &Shared, message: Message, raw: &[u8]) {
     }
 }
 
-fn end_all(shared: &Shared) {
+fn end_all(shared: &PortState) {
     let waiting: Vec<_> = lock(&shared.waiting).drain().collect();
     waiting.into_iter().for_each(|(_, asked)| (asked.by)(Err(GONE.to_owned())));
     let units: Vec<_> = lock(&shared.units).drain().collect();
     for (_, unit) in units {
         let why = format!("the virtual machine `{}` is gone", shared.host);
-        unit.by.ended.send_replace(Some(Ended::Unknown(why)));
+        unit.by.ended.send_replace(Some(UnitExit::Unknown(why)));
     }
 }
 

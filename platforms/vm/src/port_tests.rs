@@ -5,7 +5,7 @@ use std::io::BufReader;
 use barograph_platform::{Readiness, Unit, ignore_lines};
 
 use super::*;
-use crate::wire::{End, Said};
+use crate::wire::{End, TextCause};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -22,9 +22,9 @@ fn agent(stream: UnixStream, time: i64) -> UnixStream {
             frames.push(&piece[..count]);
             while let Some((Request { id, ask }, _)) = frames.next::<Request>().unwrap() {
                 let answer = match ask {
-                    Ask::Ping => Ok(Reply::Clock(time)),
-                    Ask::Leave => return,
-                    other => Err(Refused::Other { act: format!("{other:?}"), why: "not mine".to_owned() }),
+                    AgentCommand::Ping => Ok(AgentReply::Clock(time)),
+                    AgentCommand::Leave => return,
+                    other => Err(WireFault::Other { act: format!("{other:?}"), why: "not mine".to_owned() }),
                 };
                 to.write_all(&frame(&Message::Answer { id, answer }, &[]).unwrap()).unwrap();
             }
@@ -34,9 +34,9 @@ fn agent(stream: UnixStream, time: i64) -> UnixStream {
     UnixStream::pair().unwrap().0
 }
 
-fn clock(reply: Result<Reply, Fault>) -> i64 {
+fn clock(reply: Result<AgentReply, Fault>) -> i64 {
     match reply.unwrap() {
-        Reply::Clock(time) => time,
+        AgentReply::Clock(time) => time,
         other => panic!("{other:?}"),
     }
 }
@@ -50,13 +50,13 @@ async fn questions_are_answered_with_and_without_a_runtime() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let _agent = agent(theirs, 7);
     let port = Port::open("db", ours).unwrap();
-    assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 7);
-    assert_eq!(clock(port.ask_now(Ask::Ping, "db")), 7);
-    let refused = port.ask_now(Ask::Sync, "db").unwrap_err();
+    assert_eq!(clock(port.ask(AgentCommand::Ping, "db", LIMIT).await), 7);
+    assert_eq!(clock(port.ask_now(AgentCommand::Ping, "db")), 7);
+    let refused = port.ask_now(AgentCommand::Sync, "db").unwrap_err();
     assert_eq!(refused.to_string(), "Sync");
     assert_eq!(
         std::error::Error::source(&refused).unwrap().to_string(),
-        Said("not mine".to_owned()).to_string()
+        TextCause("not mine".to_owned()).to_string()
     );
 }
 
@@ -78,17 +78,17 @@ async fn what_comes_of_a_unit_reaches_it_and_nobody_waits_for_a_guest_that_is_go
     say(Message::Log { unit: 1 }, b"a\xffb");
     say(Message::Ended { unit: 1, end: End::Code(3) }, &[]);
     assert_eq!(port.hello().await, Some(Duration::from_secs(3)));
-    assert_eq!(ended.wait_for(Option::is_some).await.unwrap().clone(), Some(Ended::Code(3)));
+    assert_eq!(ended.wait_for(Option::is_some).await.unwrap().clone(), Some(UnitExit::Code(3)));
     assert_eq!((lines.recv().unwrap().as_str(), std::fs::read(&log).unwrap()), ("hej", b"a\xffb".to_vec()));
-    let asked = port.ask(Ask::Ping, "db", LIMIT);
+    let asked = port.ask(AgentCommand::Ping, "db", LIMIT);
     let (asked, ()) = tokio::join!(asked, async { drop(theirs) });
     let text = std::error::Error::source(&asked.unwrap_err()).unwrap().to_string();
     assert_eq!(text, "the virtual machine is gone");
-    assert!(matches!(other.wait_for(Option::is_some).await.unwrap().as_ref(), Some(Ended::Unknown(_))));
-    assert!(port.ask_now(Ask::Ping, "db").is_err());
+    assert!(matches!(other.wait_for(Option::is_some).await.unwrap().as_ref(), Some(UnitExit::Unknown(_))));
+    assert!(port.ask_now(AgentCommand::Ping, "db").is_err());
     let begun = std::time::Instant::now();
     assert!(
-        port.hold(Silence::Here, LIMIT).await.is_err() && begun.elapsed() < LIMIT,
+        port.hold(SilentSide::Here, LIMIT).await.is_err() && begun.elapsed() < LIMIT,
         "nobody waits for a guest that is gone"
     );
 }
@@ -98,18 +98,18 @@ async fn a_guest_that_moves_is_spoken_to_at_its_new_place() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let _old = agent(theirs.try_clone().unwrap(), 1);
     let port = Arc::new(Port::open("db", ours).unwrap());
-    let held = port.hold(Silence::Here, LIMIT).await.unwrap();
+    let held = port.hold(SilentSide::Here, LIMIT).await.unwrap();
     let (ours, new) = UnixStream::pair().unwrap();
     let _new = agent(new, 2);
     // A request during the move waits, and is answered from the new place.
     let (asker, asked) = (port.clone(), tokio::sync::oneshot::channel());
-    thread::spawn(move || asked.0.send(asker.ask_now(Ask::Ping, "db")).map_err(drop));
+    thread::spawn(move || asked.0.send(asker.ask_now(AgentCommand::Ping, "db")).map_err(drop));
     held.go_on(ours.try_clone().unwrap(), ours);
     theirs.shutdown(Shutdown::Both).unwrap();
     assert_eq!(clock(asked.1.await.unwrap()), 2);
     // A guest that did not move continues where it was.
-    drop(port.hold(Silence::Here, LIMIT).await.unwrap());
-    assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 2);
+    drop(port.hold(SilentSide::Here, LIMIT).await.unwrap());
+    assert_eq!(clock(port.ask(AgentCommand::Ping, "db", LIMIT).await), 2);
 }
 
 /// An agent that reports its requests. It has only unit 1, and does not answer requests about units.
@@ -124,14 +124,16 @@ fn telling_agent(mut stream: UnixStream) -> Receiver<String> {
             frames.push(&piece[..count]);
             while let Some((Request { id, ask }, _)) = frames.next::<Request>().unwrap() {
                 tell.send(match &ask {
-                    Ask::Create { unit, .. } => format!("Create {unit}"),
+                    AgentCommand::Create { unit, .. } => format!("Create {unit}"),
                     other => format!("{other:?}"),
                 })
                 .unwrap();
                 let reply = match ask {
-                    Ask::Ping => Reply::Clock(7),
-                    Ask::Hold => Reply::Done,
-                    Ask::Keep(units) => Reply::Kept(units.into_iter().filter(|unit| *unit == 1).collect()),
+                    AgentCommand::Ping => AgentReply::Clock(7),
+                    AgentCommand::Hold => AgentReply::Done,
+                    AgentCommand::Keep(units) => {
+                        AgentReply::Kept(units.into_iter().filter(|unit| *unit == 1).collect())
+                    }
                     _ => continue,
                 };
                 stream.write_all(&frame(&Message::Answer { id, answer: Ok(reply) }, &[]).unwrap()).unwrap();
@@ -141,11 +143,11 @@ fn telling_agent(mut stream: UnixStream) -> Receiver<String> {
     told
 }
 
-fn create(port: &Port, unit: u64) -> watch::Receiver<Option<Ended>> {
+fn create(port: &Port, unit: u64) -> watch::Receiver<Option<UnitExit>> {
     let (tell, ended) = watch::channel(None);
     port.register(unit, UnitEnd { on_line: ignore_lines(), log: None, ended: tell });
     let what = Unit::new("u", "/bin/true".into(), Readiness::Runs);
-    port.tell(Ask::Create { unit, what });
+    port.tell(AgentCommand::Create { unit, what });
     ended
 }
 
@@ -163,9 +165,9 @@ async fn a_guest_that_went_back_is_told_what_is_wanted_and_this_side_what_is_los
     assert_eq!([next(), next()], ["Create 1", "Create 2"]);
     // A request that it never answers.
     let asker = port.clone();
-    let asking = thread::spawn(move || asker.ask_now(Ask::Kill { unit: 2 }, "u"));
+    let asking = thread::spawn(move || asker.ask_now(AgentCommand::Kill { unit: 2 }, "u"));
     assert_eq!(next(), "Kill { unit: 2 }");
-    let held = port.hold(Silence::Both, LIMIT).await.unwrap();
+    let held = port.hold(SilentSide::Both, LIMIT).await.unwrap();
     assert_eq!(next(), "Hold");
     // This waits to be written: it is sent to the restored guest.
     let later = create(&port, 3);
@@ -174,9 +176,9 @@ async fn a_guest_that_went_back_is_told_what_is_wanted_and_this_side_what_is_los
     assert_eq!(why(&asking.join().unwrap().unwrap_err()), "host `db` went back");
     let ended = lost.wait_for(Option::is_some).await.unwrap().clone();
     let words = "host `db` went back, taken before this unit was created".to_owned();
-    assert_eq!(ended, Some(Ended::Unknown(words)));
+    assert_eq!(ended, Some(UnitExit::Unknown(words)));
     assert_eq!((kept.borrow().clone(), later.borrow().clone()), (None, None), "they go on");
-    assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 7);
+    assert_eq!(clock(port.ask(AgentCommand::Ping, "db", LIMIT).await), 7);
 }
 
 #[tokio::test]
@@ -185,14 +187,14 @@ async fn a_held_port_lets_those_who_ask_wait_as_long_as_they_want_and_goes_on() 
     let told = telling_agent(theirs);
     let next = || told.recv_timeout(LIMIT).unwrap();
     let port = Port::open("db", ours).unwrap();
-    let held = port.hold(Silence::Both, LIMIT).await.unwrap();
+    let held = port.hold(SilentSide::Both, LIMIT).await.unwrap();
     let short = Duration::from_millis(10);
-    let late = port.ask(Ask::Ping, "db", short).await.unwrap_err();
+    let late = port.ask(AgentCommand::Ping, "db", short).await.unwrap_err();
     assert_eq!(why(&late), "no answer within 10ms");
     let unit = create(&port, 1);
     // The operation on the guest failed.
     drop(held);
-    assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 7);
+    assert_eq!(clock(port.ask(AgentCommand::Ping, "db", LIMIT).await), 7);
     assert_eq!([next(), next(), next(), next(), next()], ["Hold", "GoOn", "Ping", "Create 1", "Ping"]);
     assert_eq!(unit.borrow().clone(), None);
 }
@@ -201,9 +203,9 @@ async fn a_held_port_lets_those_who_ask_wait_as_long_as_they_want_and_goes_on() 
 async fn an_agent_that_is_not_silent_in_time_need_not_be() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let port = Port::open("db", ours).unwrap();
-    let late = port.hold(Silence::Both, Duration::from_millis(10)).await.map(drop).unwrap_err();
+    let late = port.hold(SilentSide::Both, Duration::from_millis(10)).await.map(drop).unwrap_err();
     assert_eq!(why(&late), "no answer within 10ms");
-    port.tell(Ask::Sync);
+    port.tell(AgentCommand::Sync);
     theirs.set_read_timeout(Some(LIMIT)).unwrap();
     let (mut frames, mut piece, mut heard) = (Frames::default(), [0; 100], Vec::new());
     while heard.len() < 3 {
@@ -223,7 +225,7 @@ async fn a_guest_that_goes_off_while_it_is_taken_back_keeps_nobody_waiting() {
     let port = Port::open("db", ours).unwrap();
     let mut ended = create(&port, 1);
     assert_eq!(told.recv_timeout(LIMIT).unwrap(), "Create 1");
-    let held = port.hold(Silence::Both, LIMIT).await.unwrap();
+    let held = port.hold(SilentSide::Both, LIMIT).await.unwrap();
     theirs.shutdown(Shutdown::Both).unwrap();
     ended.wait_for(Option::is_some).await.unwrap();
     let fault = held.went_back("host `db` went back", LIMIT).await.unwrap_err();

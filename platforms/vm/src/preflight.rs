@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use barograph_platform::{Facts, HostSpec, Missing, SiteSpec};
+use barograph_platform::{Facts, HostSpec, MissingRequirement, SiteSpec};
 use barograph_platform_process::Local;
 use barograph_virtual_network::lacking;
 
@@ -27,25 +27,25 @@ const PROGRAMS: &[(&str, &str)] = &[
 const FETCHERS: &[&str] = &["apt-get", "apt-cache", "dpkg-deb"];
 
 /// Checks the requirements without creating anything.
-pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let mut missing = Vec::new();
     let settings = Settings::of(site).map_err(|wrong| missing.push(wrong)).ok();
     for (program, package) in PROGRAMS {
         if find_program(program).is_none() {
-            missing.push(Missing {
+            missing.push(MissingRequirement {
                 what: format!("program `{program}` is not there"),
                 hint: format!("apt-get install -y --no-install-recommends {package}"),
             });
         }
     }
     if !site.writable.is_empty() && !std::path::Path::new(FOLDER_SERVER).is_file() {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: format!("program `{FOLDER_SERVER}` is not there, and the site has writable folders"),
             hint: "apt-get install -y --no-install-recommends qemu-system-common".to_owned(),
         });
     }
     if !rustix::process::geteuid().is_root() {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: "network devices of virtual machines and images with their owners need root".to_owned(),
             hint: "run barograph as root".to_owned(),
         });
@@ -65,17 +65,17 @@ pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     if missing.is_empty() { Ok(described(site, facts)) } else { Err(missing) }
 }
 
-fn look_at_kernel(settings: &Settings, missing: &mut Vec<Missing>) -> Facts {
+fn look_at_kernel(settings: &Settings, missing: &mut Vec<MissingRequirement>) -> Facts {
     let kernel = Kernel::cached(&settings.cache);
     if kernel.is_none() && FETCHERS.iter().any(|program| find_program(program).is_none()) {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: format!("no kernel for guests is in `{}`", settings.cache.join("kernel").display()),
             hint: "unpack a linux-image-*-cloud-amd64 and busybox-static of Debian there with dpkg-deb -x"
                 .to_owned(),
         });
     }
     if settings.accel == Some(Accel::Kvm) && !kvm_opens() {
-        missing.push(Missing {
+        missing.push(MissingRequirement {
             what: "/dev/kvm cannot be opened".to_owned(),
             hint: "switch on virtualisation in the firmware or the outer machine, or set deploy.vm_accel = \"tcg\""
                 .to_owned(),

@@ -59,7 +59,7 @@ pub(crate) struct Qmp {
 }
 
 /// Content of a line.
-enum Heard {
+enum QmpLine {
     Answer { id: u64, result: Result<Value, String> },
     Event(Event),
     Other,
@@ -102,13 +102,13 @@ impl Qmp {
         loop {
             let heard = timeout_at(deadline, self.hear()).await;
             match heard.map_err(|_| QmpError::Late(command.to_owned()))?? {
-                Heard::Answer { id, result } if id == wanted => {
+                QmpLine::Answer { id, result } if id == wanted => {
                     let refused = |says| QmpError::Refused { command: command.to_owned(), says };
                     return result.map_err(refused);
                 }
-                Heard::Event(event) => self.keep(event),
+                QmpLine::Event(event) => self.keep(event),
                 // The answer to a command whose caller has gone, or the greeting.
-                Heard::Answer { .. } | Heard::Other => {}
+                QmpLine::Answer { .. } | QmpLine::Other => {}
             }
         }
     }
@@ -127,9 +127,9 @@ impl Qmp {
         loop {
             let heard = timeout_at(deadline, self.hear()).await;
             match heard.map_err(|_| QmpError::Late("an event".to_owned()))?? {
-                Heard::Event(event) if wanted(&event) => return Ok(event),
-                Heard::Event(event) => self.keep(event),
-                Heard::Answer { .. } | Heard::Other => {}
+                QmpLine::Event(event) if wanted(&event) => return Ok(event),
+                QmpLine::Event(event) => self.keep(event),
+                QmpLine::Answer { .. } | QmpLine::Other => {}
             }
         }
     }
@@ -146,7 +146,7 @@ impl Qmp {
         self.events.push_back(event);
     }
 
-    async fn hear(&mut self) -> Result<Heard, QmpError> {
+    async fn hear(&mut self) -> Result<QmpLine, QmpError> {
         match self.lines.next_line().await? {
             Some(line) => Ok(understand(&line)),
             None => Err(QmpError::Io(io::ErrorKind::UnexpectedEof.into())),
@@ -154,19 +154,19 @@ impl Qmp {
     }
 }
 
-fn understand(line: &str) -> Heard {
-    let Ok(Value::Object(mut line)) = serde_json::from_str::<Value>(line) else { return Heard::Other };
+fn understand(line: &str) -> QmpLine {
+    let Ok(Value::Object(mut line)) = serde_json::from_str::<Value>(line) else { return QmpLine::Other };
     if let Some(Value::String(name)) = line.remove("event") {
         let at = line.get("timestamp").and_then(Value::as_object).map(instant).unwrap_or_default();
         let data = line.remove("data").unwrap_or(Value::Null);
-        return Heard::Event(Event { name, data, at });
+        return QmpLine::Event(Event { name, data, at });
     }
-    let Some(id) = line.get("id").and_then(Value::as_u64) else { return Heard::Other };
+    let Some(id) = line.get("id").and_then(Value::as_u64) else { return QmpLine::Other };
     let result = match line.get("error") {
         Some(error) => Err(error["desc"].as_str().unwrap_or("no reason").to_owned()),
         None => Ok(line.remove("return").unwrap_or(Value::Null)),
     };
-    Heard::Answer { id, result }
+    QmpLine::Answer { id, result }
 }
 
 fn instant(timestamp: &Map<String, Value>) -> Duration {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_platform::{HostSpec, Limits, Missing, SiteSpec};
+use barograph_platform::{HostSpec, Limits, MissingRequirement, SiteSpec};
 
 /// Folder of kernels and images shared by runs.
 const CACHE: &str = "/var/cache/barograph/vm";
@@ -77,13 +77,13 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads the options `cache`, `disk_gib`, `accel`, `boot_seconds`, `leave_out` and `modules`.
-    pub(crate) fn of(site: &SiteSpec) -> Result<Settings, Missing> {
+    pub(crate) fn of(site: &SiteSpec) -> Result<Settings, MissingRequirement> {
         let words = |name: &str| {
             site.option(name).unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };
         let whole = |name: &str, default: u64| match site.option(name) {
             None => Ok(default),
-            Some(text) => text.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(|| Missing {
+            Some(text) => text.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(|| MissingRequirement {
                 what: format!("`{text}` is no value of the option `{name}`"),
                 hint: format!("give a whole number above 0, as {default}"),
             }),
@@ -93,7 +93,7 @@ impl Settings {
             "kvm" => Some(Accel::Kvm),
             "tcg" => Some(Accel::Tcg),
             other => {
-                return Err(Missing {
+                return Err(MissingRequirement {
                     what: format!("`{other}` is no value of the option `accel`"),
                     hint: "give auto, kvm or tcg".to_owned(),
                 });

@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Disks, Facts, Fault, Filled, GuestCounters, Guests, HERE, Later, LinkSpec, Machines, Missing, Network,
-    OnLine, Running, Site, Unit,
+    BoxFuture, DiskFill, Disks, Facts, Fault, GuestCounters, Guests, HERE, LinkSpec, Machines,
+    MissingRequirement, Network, OnLine, Site, Unit, UnitHandle,
 };
 use barograph_platform_process::Local;
 use tokio::task::JoinSet;
 
-use crate::cache::Noted;
-use crate::host::{ClockOffset, Host, Plant};
+use crate::cache::NotedFolder;
+use crate::host::{ClockOffset, Host, SiteContext};
+use crate::host_commands::failed;
 use crate::unit::GuestUnit;
-use crate::wire::{Ask, Reply};
-use crate::work::failed;
+use crate::wire::{AgentCommand, AgentReply};
 
 /// Longest wait for an answer of the agent from its memory or from `/proc`.
 const ASK_LIMIT: Duration = Duration::from_secs(30);
@@ -36,9 +36,9 @@ pub struct VmSite {
     taps: Mutex<BTreeMap<String, String>>,
     twins: AtomicU32,
     facts: Facts,
-    plant: Arc<Plant>,
+    plant: Arc<SiteContext>,
     /// Folder of sockets; dropped after its users.
-    folder: Noted,
+    folder: NotedFolder,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -46,7 +46,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl VmSite {
-    pub(crate) fn new(plant: Arc<Plant>, hosts: Vec<Host>, folder: Noted, facts: Facts) -> VmSite {
+    pub(crate) fn new(
+        plant: Arc<SiteContext>,
+        hosts: Vec<Host>,
+        folder: NotedFolder,
+        facts: Facts,
+    ) -> VmSite {
         let taps = hosts.iter().map(|host| (host.name.clone(), host.name.clone())).collect();
         let hosts = hosts.into_iter().map(|host| (host.name.clone(), Arc::new(host))).collect();
         VmSite {
@@ -71,7 +76,7 @@ impl VmSite {
         Ok(*lock(&self.machine(host)?.offset))
     }
 
-    pub(crate) fn plant(&self) -> Arc<Plant> {
+    pub(crate) fn plant(&self) -> Arc<SiteContext> {
         self.plant.clone()
     }
 
@@ -121,7 +126,7 @@ impl VmSite {
         let Some(plant) = Arc::into_inner(plant) else {
             return first.and(Err(failed(act, "something is still being done with it")));
         };
-        let Plant { switch, work, uses, .. } = plant;
+        let SiteContext { switch, work, uses, .. } = plant;
         drop(uses);
         first = first.and(switch.close().await.map_err(Fault::from));
         drop(folder);
@@ -162,43 +167,47 @@ impl Site for VmSite {
         Ok(port)
     }
 
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         Box::pin(async move {
             if unit.host == HERE {
                 return self.here().preflight(unit).await;
             }
-            let missing = |fault: Fault| Missing {
+            let missing = |fault: Fault| MissingRequirement {
                 what: format!("unit `{}` cannot be looked at: {fault}", unit.name),
                 hint: "look at the host".to_owned(),
             };
             let machine = self.machine(&unit.host).map_err(missing)?;
             match machine
                 .port
-                .ask(Ask::Preflight(inside(unit)), &unit.name, ASK_LIMIT)
+                .ask(AgentCommand::Preflight(inside(unit)), &unit.name, ASK_LIMIT)
                 .await
                 .map_err(missing)?
             {
-                Reply::Facts(facts) => Ok(facts.into_iter().chain(self.facts.clone()).collect()),
-                Reply::Missing { what, hint } => {
-                    Err(Missing { what: format!("{what} (on host `{}`)", unit.host), hint })
+                AgentReply::Facts(facts) => Ok(facts.into_iter().chain(self.facts.clone()).collect()),
+                AgentReply::Missing { what, hint } => {
+                    Err(MissingRequirement { what: format!("{what} (on host `{}`)", unit.host), hint })
                 }
                 _ => Ok(self.facts.clone()),
             }
         })
     }
 
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         Box::pin(async move {
             if unit.host == HERE {
                 return self.here().create(unit, on_line).await;
             }
             let machine = self.machine(&unit.host)?;
             let unit = GuestUnit::create(machine, &inside(unit), on_line).await?;
-            Ok(Box::new(unit) as Box<dyn Running>)
+            Ok(Box::new(unit) as Box<dyn UnitHandle>)
         })
     }
 
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin((*self).close_all())
     }
 
@@ -224,10 +233,10 @@ impl Guests for VmSite {
         lock(&self.hosts).keys().cloned().collect()
     }
 
-    fn counters<'a>(&'a self, host: &'a str) -> Later<'a, Result<GuestCounters, Fault>> {
+    fn counters<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<GuestCounters, Fault>> {
         Box::pin(async move {
-            match self.machine(host)?.port.ask(Ask::Counters, host, ASK_LIMIT).await? {
-                Reply::Counters(counters) => Ok(counters),
+            match self.machine(host)?.port.ask(AgentCommand::Counters, host, ASK_LIMIT).await? {
+                AgentReply::Counters(counters) => Ok(counters),
                 _ => Err(failed(
                     format!("read the counters of host `{host}`"),
                     "its agent answers something else",
@@ -238,11 +247,13 @@ impl Guests for VmSite {
 }
 
 impl Disks for VmSite {
-    fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>> {
+    fn fill<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<DiskFill, Fault>> {
         Box::pin(async move {
             let port = &self.machine(&unit.host)?.port;
-            match port.ask(Ask::FillDisk(inside(unit)), &unit.name, DISK_LIMIT).await? {
-                Reply::Filled { bytes, kind } => Ok(Filled { bytes, kind: format!("{kind} of the guest") }),
+            match port.ask(AgentCommand::FillDisk(inside(unit)), &unit.name, DISK_LIMIT).await? {
+                AgentReply::Filled { bytes, kind } => {
+                    Ok(DiskFill { bytes, kind: format!("{kind} of the guest") })
+                }
                 _ => Err(failed(
                     format!("fill the disk of unit `{}`", unit.name),
                     "its agent answers something else",
@@ -251,10 +262,10 @@ impl Disks for VmSite {
         })
     }
 
-    fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>> {
+    fn free<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
             let port = &self.machine(&unit.host)?.port;
-            port.ask(Ask::FreeDisk(inside(unit)), &unit.name, DISK_LIMIT).await.map(drop)
+            port.ask(AgentCommand::FreeDisk(inside(unit)), &unit.name, DISK_LIMIT).await.map(drop)
         })
     }
 }
@@ -265,18 +276,18 @@ fn inside(unit: &Unit) -> Unit {
 }
 
 impl Network for VmSite {
-    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> Later<'a, Result<(), Fault>> {
+    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move { Ok(self.plant.switch.shape(&self.tap(host)?, link).await?) })
     }
 
-    fn partition<'a>(&'a self, hosts: &'a [String]) -> Later<'a, Result<(), Fault>> {
+    fn partition<'a>(&'a self, hosts: &'a [String]) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
             let taps = hosts.iter().map(|host| self.tap(host)).collect::<Result<Vec<_>, _>>()?;
             Ok(self.plant.switch.partition(&taps).await?)
         })
     }
 
-    fn heal(&self) -> Later<'_, Result<(), Fault>> {
+    fn heal(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(async move { Ok(self.plant.switch.heal().await?) })
     }
 

@@ -7,16 +7,16 @@
 use std::io;
 use std::time::Duration;
 
-use barograph_platform::{Fault, Moved};
+use barograph_platform::{Fault, MachineOperation};
 use serde_json::json;
 
 use crate::clock::now;
-use crate::host::{Host, Inner};
+use crate::host::{Host, HostState};
+use crate::host_commands::failed;
 use crate::machines::{AGENT_LIMIT, MOVE_LIMIT, allocated, parts, refuse_folders, text};
-use crate::port::{Held, Silence};
+use crate::port::{PausedPort, SilentSide};
 use crate::qmp::{Event, Qmp, QmpError};
 use crate::wire::causes;
-use crate::work::failed;
 
 /// Command that saves a snapshot.
 const SAVE: &str = "snapshot-save";
@@ -59,7 +59,7 @@ impl Job<'_> {
 }
 
 /// Saves memory and disk under a name.
-pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<Moved, Fault> {
+pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<MachineOperation, Fault> {
     let act = format!("keep host `{}` under the name `{name}`", host.name);
     let mut guard = host.inner.lock().await;
     refuse_folders(&guard, &act)?;
@@ -67,7 +67,7 @@ pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<Moved, Fault> {
     let error = |error: io::Error| failed(act.as_str(), error);
     let before = allocated(&disk.path).map_err(error)?;
     let begun = now();
-    let held = host.port.hold(Silence::Both, AGENT_LIMIT).await?;
+    let held = host.port.hold(SilentSide::Both, AGENT_LIMIT).await?;
     let job = Job { command: SAVE, id: format!("snapshot{count}"), name, node: &disk.node };
     let saved = job.run(&mut emulator.qmp).await;
     drop(held);
@@ -75,11 +75,11 @@ pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<Moved, Fault> {
     let took = begun.elapsed();
     let after = allocated(&disk.path);
     guard.snapshots.insert(name.to_owned());
-    Ok(Moved { took, downtime, bytes: after.map_err(error)?.saturating_sub(before) })
+    Ok(MachineOperation { took, downtime, bytes: after.map_err(error)?.saturating_sub(before) })
 }
 
 /// Restores a snapshot. A guest in an unknown state is ended.
-pub(crate) async fn restore(host: &Host, name: &str) -> Result<Moved, Fault> {
+pub(crate) async fn restore(host: &Host, name: &str) -> Result<MachineOperation, Fault> {
     let act = format!("take host `{}` back to its snapshot `{name}`", host.name);
     let mut guard = host.inner.lock().await;
     refuse_unknown(&guard, name, &act)?;
@@ -88,7 +88,7 @@ pub(crate) async fn restore(host: &Host, name: &str) -> Result<Moved, Fault> {
     let bytes = kept_bytes(&mut emulator.qmp, &disk.node, name).await;
     let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     let begun = now();
-    let held = host.port.hold(Silence::Both, AGENT_LIMIT).await?;
+    let held = host.port.hold(SilentSide::Both, AGENT_LIMIT).await?;
     let job = Job { command: LOAD, id: format!("restore{count}"), name, node: &disk.node };
     let back = match job.run(&mut emulator.qmp).await {
         Err(QmpError::Refused { command, says }) if command == LOAD => {
@@ -98,13 +98,13 @@ pub(crate) async fn restore(host: &Host, name: &str) -> Result<Moved, Fault> {
         Ok(downtime) => go_on(host, held, name).await.map(|()| downtime),
     };
     match back {
-        Ok(downtime) => Ok(Moved { took: begun.elapsed(), downtime, bytes }),
+        Ok(downtime) => Ok(MachineOperation { took: begun.elapsed(), downtime, bytes }),
         Err(fault) => Err(failed(act, end(&mut guard, &fault).await)),
     }
 }
 
 /// Synchronises both sides.
-async fn go_on(host: &Host, held: Held<'_>, name: &str) -> Result<(), Fault> {
+async fn go_on(host: &Host, held: PausedPort<'_>, name: &str) -> Result<(), Fault> {
     let why = format!("host `{}` went back to its snapshot `{name}`", host.name);
     held.went_back(&why, AGENT_LIMIT).await?;
     // The clock shows the time of the snapshot.
@@ -112,7 +112,7 @@ async fn go_on(host: &Host, held: Held<'_>, name: &str) -> Result<(), Fault> {
 }
 
 /// Ends a guest that has neither its old state nor that of the snapshot, and reports that.
-async fn end(inner: &mut Inner, fault: &Fault) -> String {
+async fn end(inner: &mut HostState, fault: &Fault) -> String {
     if let Some(emulator) = inner.emulator.take() {
         // A process that cannot be ended stays in the ledger.
         let _ = emulator.running.kill().await;
@@ -120,7 +120,7 @@ async fn end(inner: &mut Inner, fault: &Fault) -> String {
     format!("{fault}: {}; the host was in no certain state any more and has been ended", causes(fault))
 }
 
-fn refuse_unknown(inner: &Inner, name: &str, act: &str) -> Result<(), Fault> {
+fn refuse_unknown(inner: &HostState, name: &str, act: &str) -> Result<(), Fault> {
     if inner.snapshots.contains(name) {
         return Ok(());
     }

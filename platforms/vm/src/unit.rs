@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Ended, Fault, Later, Limit, Limits, LogTail, Logs, OnLine, Pause, Readiness, Running, Unit,
+    Accounts, BoxFuture, Fault, Limit, Limits, LogTail, Logs, OnLine, Pause, Readiness, Unit, UnitExit,
+    UnitHandle,
 };
 use tokio::sync::watch;
 
 use crate::host::Host;
 use crate::port::{UnitEnd, open_log};
-use crate::wire::{Ask, Reply};
+use crate::wire::{AgentCommand, AgentReply};
 
 /// Added to a unit's own time limits: the round trip, and a kill after a stop.
 const WAY: Duration = Duration::from_secs(30);
@@ -27,7 +28,7 @@ pub(crate) struct GuestUnit {
     host: Arc<Host>,
     log: PathBuf,
     address: Option<SocketAddr>,
-    ended: watch::Receiver<Option<Ended>>,
+    ended: watch::Receiver<Option<UnitExit>>,
 }
 
 impl GuestUnit {
@@ -42,9 +43,9 @@ impl GuestUnit {
             GuestUnit { name: unit.name.clone(), number, host, log: unit.log.clone(), address: None, ended };
         let steps = if unit.prepare.is_empty() { Duration::ZERO } else { STEPS };
         let limit = unit.ready.timeout() + steps + WAY;
-        let ask = Ask::Create { unit: number, what: unit.clone() };
+        let ask = AgentCommand::Create { unit: number, what: unit.clone() };
         let reply = made.host.port.ask(ask, &unit.name, limit).await?;
-        if let Reply::Created { address } = reply {
+        if let AgentReply::Created { address } = reply {
             made.address = address;
         }
         if matches!(unit.ready, Readiness::Exit { .. }) {
@@ -54,11 +55,11 @@ impl GuestUnit {
         Ok(made)
     }
 
-    async fn until_ended(&self) -> Ended {
+    async fn until_ended(&self) -> UnitExit {
         let mut ended = self.ended.clone();
         match ended.wait_for(Option::is_some).await.map(|ended| ended.clone()) {
             Ok(Some(ended)) => ended,
-            _ => Ended::Unknown(format!("the site of host `{}` was closed", self.host.name)),
+            _ => UnitExit::Unknown(format!("the site of host `{}` was closed", self.host.name)),
         }
     }
 
@@ -67,7 +68,7 @@ impl GuestUnit {
     }
 
     /// The end is reported after the last of the log, so that a stopped unit has its whole log here.
-    async fn end(&self, ask: Ask, limit: Duration) -> Result<Ended, Fault> {
+    async fn end(&self, ask: AgentCommand, limit: Duration) -> Result<UnitExit, Fault> {
         if !self.has_ended() {
             let asked = self.host.port.ask(ask, &self.name, limit).await;
             // The guest may have ended, and the unit with it.
@@ -81,7 +82,7 @@ impl GuestUnit {
         tokio::time::timeout(limit, self.until_ended()).await.map_err(late)
     }
 
-    fn ask_now(&self, ask: Ask) -> Result<(), Fault> {
+    fn ask_now(&self, ask: AgentCommand) -> Result<(), Fault> {
         if self.has_ended() {
             return Ok(());
         }
@@ -89,7 +90,7 @@ impl GuestUnit {
     }
 }
 
-impl Running for GuestUnit {
+impl UnitHandle for GuestUnit {
     fn name(&self) -> &str {
         &self.name
     }
@@ -103,16 +104,16 @@ impl Running for GuestUnit {
         self.address
     }
 
-    fn wait_exit(&self) -> Later<'_, Ended> {
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit> {
         Box::pin(self.until_ended())
     }
 
-    fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>> {
-        Box::pin(self.end(Ask::Stop { unit: self.number, grace }, grace + WAY))
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>> {
+        Box::pin(self.end(AgentCommand::Stop { unit: self.number, grace }, grace + WAY))
     }
 
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
-        Box::pin(self.end(Ask::Kill { unit: self.number }, WAY))
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>> {
+        Box::pin(self.end(AgentCommand::Kill { unit: self.number }, WAY))
     }
 
     fn accounts(&self) -> Accounts {
@@ -134,17 +135,17 @@ impl Running for GuestUnit {
 
 impl Pause for GuestUnit {
     fn pause(&self) -> Result<(), Fault> {
-        self.ask_now(Ask::Pause { unit: self.number })
+        self.ask_now(AgentCommand::Pause { unit: self.number })
     }
 
     fn resume(&self) -> Result<(), Fault> {
-        self.ask_now(Ask::Resume { unit: self.number })
+        self.ask_now(AgentCommand::Resume { unit: self.number })
     }
 }
 
 impl Limit for GuestUnit {
     fn limit(&self, limits: &Limits) -> Result<(), Fault> {
-        self.ask_now(Ask::Limit { unit: self.number, limits: limits.clone() })
+        self.ask_now(AgentCommand::Limit { unit: self.number, limits: limits.clone() })
     }
 }
 
@@ -157,7 +158,7 @@ impl Logs for GuestUnit {
 impl Drop for GuestUnit {
     fn drop(&mut self) {
         if !self.has_ended() {
-            self.host.port.tell(Ask::Kill { unit: self.number });
+            self.host.port.tell(AgentCommand::Kill { unit: self.number });
         }
         self.host.port.forget(self.number);
     }

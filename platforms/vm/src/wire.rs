@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use barograph_platform::{BadReadyLine, Ended, Facts, Fault, GuestCounters, Limits, LogTail, Unit};
+use barograph_platform::{BadReadyLine, Facts, Fault, GuestCounters, Limits, LogTail, Unit, UnitExit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +20,12 @@ const LONGEST: usize = 256 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) id: u64,
-    pub(crate) ask: Ask,
+    pub(crate) ask: AgentCommand,
 }
 
 /// Kind of a request. This machine numbers units, so that one can be killed before it is ready.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Ask {
+pub(crate) enum AgentCommand {
     Preflight(Unit),
     Create {
         unit: u64,
@@ -59,9 +59,9 @@ pub(crate) enum Ask {
     Counters,
     /// Writes the guest's file systems to the disk.
     Sync,
-    /// Answered, and then nothing is sent until [`Ask::GoOn`]: messages wait.
+    /// Answered, and then nothing is sent until [`AgentCommand::GoOn`]: messages wait.
     Hold,
-    /// Ends [`Ask::Hold`], and is not answered.
+    /// Ends [`AgentCommand::Hold`], and is not answered.
     GoOn,
     /// Kills all units but these. The answer names the existing ones of these.
     Keep(Vec<u64>),
@@ -78,7 +78,7 @@ pub(crate) enum Message {
     },
     Answer {
         id: u64,
-        answer: Result<Reply, Refused>,
+        answer: Result<AgentReply, WireFault>,
     },
     /// A line of a unit's stdout.
     Line {
@@ -96,9 +96,9 @@ pub(crate) enum Message {
     },
 }
 
-/// An answer to [`Ask`].
+/// An answer to [`AgentCommand`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Reply {
+pub(crate) enum AgentReply {
     Done,
     Created {
         address: Option<SocketAddr>,
@@ -128,29 +128,29 @@ pub(crate) enum End {
     Unknown(String),
 }
 
-impl From<Ended> for End {
-    fn from(ended: Ended) -> Self {
+impl From<UnitExit> for End {
+    fn from(ended: UnitExit) -> Self {
         match ended {
-            Ended::Code(code) => End::Code(code),
-            Ended::Signal(number) => End::Signal(number),
-            Ended::Unknown(text) => End::Unknown(text),
+            UnitExit::Code(code) => End::Code(code),
+            UnitExit::Signal(number) => End::Signal(number),
+            UnitExit::Unknown(text) => End::Unknown(text),
         }
     }
 }
 
-impl From<End> for Ended {
+impl From<End> for UnitExit {
     fn from(end: End) -> Self {
         match end {
-            End::Code(code) => Ended::Code(code),
-            End::Signal(number) => Ended::Signal(number),
-            End::Unknown(text) => Ended::Unknown(text),
+            End::Code(code) => UnitExit::Code(code),
+            End::Signal(number) => UnitExit::Signal(number),
+            End::Unknown(text) => UnitExit::Unknown(text),
         }
     }
 }
 
 /// A fault for transfer: its kind if the harness distinguishes it, or else its text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Refused {
+pub(crate) enum WireFault {
     EndedEarly { end: End, log: Vec<String> },
     NotReady { timeout: Duration, log: Vec<String> },
     Prepare { step: String, end: End, log: Vec<String> },
@@ -164,52 +164,54 @@ pub(crate) enum Refused {
 /// A cause transferred as text.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Said(pub(crate) String);
+pub(crate) struct TextCause(pub(crate) String);
 
-impl From<&Fault> for Refused {
+impl From<&Fault> for WireFault {
     fn from(fault: &Fault) -> Self {
         match fault {
             Fault::EndedEarly { ended, log, .. } => {
-                Refused::EndedEarly { end: ended.clone().into(), log: log.0.clone() }
+                WireFault::EndedEarly { end: ended.clone().into(), log: log.0.clone() }
             }
             Fault::NotReady { timeout, log, .. } => {
-                Refused::NotReady { timeout: *timeout, log: log.0.clone() }
+                WireFault::NotReady { timeout: *timeout, log: log.0.clone() }
             }
             Fault::Prepare { step, ended, log, .. } => {
-                Refused::Prepare { step: step.clone(), end: ended.clone().into(), log: log.0.clone() }
+                WireFault::Prepare { step: step.clone(), end: ended.clone().into(), log: log.0.clone() }
             }
             Fault::Start { program, source, .. } => {
-                Refused::Start { program: program.clone(), why: source.to_string() }
+                WireFault::Start { program: program.clone(), why: source.to_string() }
             }
             Fault::BadReadyLine { source: BadReadyLine::NoAddress(line), .. } => {
-                Refused::NoAddress(line.clone())
+                WireFault::NoAddress(line.clone())
             }
             Fault::BadReadyLine { source: BadReadyLine::Address(line), .. } => {
-                Refused::BadAddress(line.clone())
+                WireFault::BadAddress(line.clone())
             }
-            Fault::WillNotEnd { after, .. } => Refused::WillNotEnd { after: *after },
-            other => Refused::Other { act: other.to_string(), why: causes(other) },
+            Fault::WillNotEnd { after, .. } => WireFault::WillNotEnd { after: *after },
+            other => WireFault::Other { act: other.to_string(), why: causes(other) },
         }
     }
 }
 
-impl Refused {
+impl WireFault {
     /// Restores the fault, about the unit `unit`.
     pub(crate) fn into_fault(self, unit: &str) -> Fault {
         let unit = unit.to_owned();
         match self {
-            Refused::EndedEarly { end, log } => {
+            WireFault::EndedEarly { end, log } => {
                 Fault::EndedEarly { unit, ended: end.into(), log: LogTail(log) }
             }
-            Refused::NotReady { timeout, log } => Fault::NotReady { unit, timeout, log: LogTail(log) },
-            Refused::Prepare { step, end, log } => {
+            WireFault::NotReady { timeout, log } => Fault::NotReady { unit, timeout, log: LogTail(log) },
+            WireFault::Prepare { step, end, log } => {
                 Fault::Prepare { unit, step, ended: end.into(), log: LogTail(log) }
             }
-            Refused::Start { program, why } => Fault::Start { unit, program, source: io::Error::other(why) },
-            Refused::NoAddress(line) => Fault::BadReadyLine { unit, source: BadReadyLine::NoAddress(line) },
-            Refused::BadAddress(line) => Fault::BadReadyLine { unit, source: BadReadyLine::Address(line) },
-            Refused::WillNotEnd { after } => Fault::WillNotEnd { unit, after },
-            Refused::Other { act, why } => Fault::Site { act, source: Box::new(Said(why)) },
+            WireFault::Start { program, why } => {
+                Fault::Start { unit, program, source: io::Error::other(why) }
+            }
+            WireFault::NoAddress(line) => Fault::BadReadyLine { unit, source: BadReadyLine::NoAddress(line) },
+            WireFault::BadAddress(line) => Fault::BadReadyLine { unit, source: BadReadyLine::Address(line) },
+            WireFault::WillNotEnd { after } => Fault::WillNotEnd { unit, after },
+            WireFault::Other { act, why } => Fault::Site { act, source: Box::new(TextCause(why)) },
         }
     }
 }
@@ -305,9 +307,9 @@ mod tests {
         let unit = || "db".to_owned();
         let log = LogTail(vec!["port in use".to_owned()]);
         let faults = [
-            Fault::EndedEarly { unit: unit(), ended: Ended::Code(3), log: log.clone() },
+            Fault::EndedEarly { unit: unit(), ended: UnitExit::Code(3), log: log.clone() },
             Fault::NotReady { unit: unit(), timeout: Duration::from_secs(2), log: log.clone() },
-            Fault::Prepare { unit: unit(), step: "initdb".to_owned(), ended: Ended::Signal(9), log },
+            Fault::Prepare { unit: unit(), step: "initdb".to_owned(), ended: UnitExit::Signal(9), log },
             Fault::BadReadyLine { unit: unit(), source: BadReadyLine::Address("x".to_owned()) },
             Fault::WillNotEnd { unit: unit(), after: Duration::from_secs(1) },
             Fault::Site {
@@ -316,8 +318,8 @@ mod tests {
             },
         ];
         for fault in faults {
-            let text = serde_json::to_string(&Refused::from(&fault)).unwrap();
-            let back = serde_json::from_str::<Refused>(&text).unwrap().into_fault("db");
+            let text = serde_json::to_string(&WireFault::from(&fault)).unwrap();
+            let back = serde_json::from_str::<WireFault>(&text).unwrap().into_fault("db");
             assert_eq!(back.to_string(), fault.to_string());
             assert_eq!((back.side(), causes(&back)), (fault.side(), causes(&fault)));
         }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use barograph_net::Buffers;
 
 use crate::head;
-use crate::reader::Whole;
+use crate::reader::AnswerLayout;
 
 /// A whole answer.
 pub struct Answer {
@@ -21,7 +21,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn new(whole: &Whole, buffer: Vec<u8>, home: &Rc<Buffers>) -> Self {
+    pub(crate) fn new(whole: &AnswerLayout, buffer: Vec<u8>, home: &Rc<Buffers>) -> Self {
         Answer {
             status: whole.status,
             head: whole.head,
@@ -37,7 +37,8 @@ impl Answer {
     #[must_use]
     pub fn made(status: u16, body: Vec<u8>) -> Self {
         let end = body.len();
-        let whole = Whole { status, head: 0, body: 0..end, trailers: end..end, wire: end, keep: false };
+        let whole =
+            AnswerLayout { status, head: 0, body: 0..end, trailers: end..end, wire: end, keep: false };
         Answer::new(&whole, body, &Rc::new(Buffers::new(0)))
     }
 
@@ -53,7 +54,8 @@ impl Answer {
         let head = buffer.len();
         buffer.extend_from_slice(body);
         let end = buffer.len();
-        let whole = Whole { status, head, body: head..end, trailers: end..end, wire: end, keep: false };
+        let whole =
+            AnswerLayout { status, head, body: head..end, trailers: end..end, wire: end, keep: false };
         Answer::new(&whole, buffer, &Rc::new(Buffers::new(0)))
     }
 

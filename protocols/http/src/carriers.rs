@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::fault::Fault;
 use crate::head::MAX_HEAD;
-use crate::translate::{self, Lost};
+use crate::translate::{self, LostRequest};
 
 /// Flow-control window of a stream, in bytes.
 const STREAM_WINDOW: u32 = 1024 * 1024;
@@ -20,9 +20,9 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// The HTTP/2 connections of a lane.
 #[derive(Clone)]
-pub(crate) struct Carriers(Rc<Inner>);
+pub(crate) struct Carriers(Rc<CarrierPool>);
 
-struct Inner {
+struct CarrierPool {
     most: u32,
     streams: u32,
     live: RefCell<Vec<Carrier>>,
@@ -45,14 +45,14 @@ struct State {
 }
 
 /// A place among the requests of a connection.
-pub(crate) struct Seat {
+pub(crate) struct StreamPermit {
     pub(crate) carrier: Carrier,
     home: Carriers,
     /// Whether the connection has not been used before.
     pub(crate) fresh: bool,
 }
 
-impl Drop for Seat {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let going = &self.carrier.state.going;
         going.set(going.get() - 1);
@@ -61,9 +61,9 @@ impl Drop for Seat {
 }
 
 /// Permit to open a connection.
-pub(crate) struct Opening<'c>(&'c Inner);
+pub(crate) struct OpeningPermit<'c>(&'c CarrierPool);
 
-impl Drop for Opening<'_> {
+impl Drop for OpeningPermit<'_> {
     fn drop(&mut self) {
         self.0.opening.set(self.0.opening.get() - 1);
         self.0.changed.notify_waiters();
@@ -72,7 +72,7 @@ impl Drop for Opening<'_> {
 
 impl Carriers {
     pub(crate) fn new(most: u32, streams: u32) -> Self {
-        Carriers(Rc::new(Inner {
+        Carriers(Rc::new(CarrierPool {
             most,
             streams,
             live: RefCell::default(),
@@ -106,12 +106,12 @@ impl Carriers {
         self.0.live.borrow_mut().retain(|c| c.state.going.get() > 0);
     }
 
-    pub(crate) fn may_open(&self) -> Option<Opening<'_>> {
+    pub(crate) fn may_open(&self) -> Option<OpeningPermit<'_>> {
         let inner = &*self.0;
         let open = inner.live.borrow().len() as u32 + inner.opening.get();
         (open < inner.most).then(|| {
             inner.opening.set(inner.opening.get() + 1);
-            Opening(inner)
+            OpeningPermit(inner)
         })
     }
 
@@ -122,7 +122,7 @@ impl Carriers {
 
     /// A place on the connection with the fewest requests; `None` if all are full, or while `all` connections
     /// must be open first and are not.
-    pub(crate) fn seat(&self, all: bool) -> Option<Seat> {
+    pub(crate) fn seat(&self, all: bool) -> Option<StreamPermit> {
         let mut live = self.0.live.borrow_mut();
         live.retain(|c| !c.state.over.get());
         if all && (live.len() as u32) < self.0.most {
@@ -132,11 +132,11 @@ impl Carriers {
         (least.state.going.get() < self.0.streams).then(|| self.sit(least))
     }
 
-    pub(crate) fn sit(&self, carrier: &Carrier) -> Seat {
+    pub(crate) fn sit(&self, carrier: &Carrier) -> StreamPermit {
         let state = &carrier.state;
         state.going.set(state.going.get() + 1);
         let fresh = !state.used.replace(true);
-        Seat { carrier: carrier.clone(), home: self.clone(), fresh }
+        StreamPermit { carrier: carrier.clone(), home: self.clone(), fresh }
     }
 }
 
@@ -172,12 +172,12 @@ impl Carrier {
         &self,
         request: http::Request<()>,
         body: Option<Bytes>,
-    ) -> Result<(http::response::Parts, RecvStream), Lost> {
-        let mut send = self.send.clone().ready().await.map_err(Lost::unsent)?;
-        let (head, mut upload) = send.send_request(request, body.is_none()).map_err(Lost::unsent)?;
+    ) -> Result<(http::response::Parts, RecvStream), LostRequest> {
+        let mut send = self.send.clone().ready().await.map_err(LostRequest::unsent)?;
+        let (head, mut upload) = send.send_request(request, body.is_none()).map_err(LostRequest::unsent)?;
         if let Some(body) = body {
-            upload.send_data(body, true).map_err(Lost::unseen)?;
+            upload.send_data(body, true).map_err(LostRequest::unseen)?;
         }
-        Ok(head.await.map_err(Lost::unseen)?.into_parts())
+        Ok(head.await.map_err(LostRequest::unseen)?.into_parts())
     }
 }

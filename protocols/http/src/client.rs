@@ -5,40 +5,40 @@ use std::rc::Rc;
 
 use barograph_net::{Buffers, Counters, Dialer, Pools, Watch};
 
-use crate::connect::Speaks;
+use crate::connect::HttpVersion;
 use crate::connections::Connections;
 use crate::lane::Lane;
 use crate::options::Protocol;
-use crate::request::Blank;
-use crate::target::{Resolved, Target};
+use crate::request::RequestTemplate;
+use crate::target::{ResolvedTarget, Target};
 
 /// Initial size of an answer's buffer: most answers fit.
 const ANSWER_CAPACITY: usize = 8 * 1024;
 
 /// A worker's client of one target.
 pub struct Client {
-    resolved: Resolved,
-    pub(crate) blank: Rc<Blank>,
+    resolved: ResolvedTarget,
+    pub(crate) blank: Rc<RequestTemplate>,
     pub(crate) answers: Rc<Buffers>,
     pub(crate) dialer: Dialer,
     repeated: Cell<u64>,
     /// The HTTP version of the target, once known.
-    pub(crate) speaks: Cell<Option<Speaks>>,
+    pub(crate) speaks: Cell<Option<HttpVersion>>,
     lanes: Pools<Lane>,
 }
 
 impl Client {
     /// A client of this target for the calling thread. Opens no connection yet.
     #[must_use]
-    pub fn new(resolved: &Resolved) -> Rc<Self> {
+    pub fn new(resolved: &ResolvedTarget) -> Rc<Self> {
         let target = resolved.target();
         let speaks = match (target.options().protocol, target.is_tls()) {
-            (Protocol::Http1, _) | (Protocol::Auto, false) => Some(Speaks::Http1),
-            (Protocol::Http2, _) => Some(Speaks::Http2),
+            (Protocol::Http1, _) | (Protocol::Auto, false) => Some(HttpVersion::Http1),
+            (Protocol::Http2, _) => Some(HttpVersion::Http2),
             (Protocol::Auto, true) => None,
         };
         Rc::new(Client {
-            blank: Blank::new(target),
+            blank: RequestTemplate::new(target),
             answers: Rc::new(Buffers::new(ANSWER_CAPACITY)),
             dialer: Dialer::new(resolved.routes()),
             repeated: Cell::new(0),

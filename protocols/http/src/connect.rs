@@ -13,21 +13,21 @@ const HTTP2: &str = "h2";
 
 /// HTTP version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaks {
+pub(crate) enum HttpVersion {
     Http1,
     Http2,
 }
 
 /// TLS settings of a target.
 #[derive(Debug)]
-pub(crate) struct Secured {
+pub(crate) struct TlsSetup {
     /// Offers all enabled protocols.
     pub(crate) any: TlsConfig,
     /// Offers HTTP/1.1 only: WebSockets begin with it.
     http1: TlsConfig,
 }
 
-impl Secured {
+impl TlsSetup {
     pub(crate) fn new(host: &str, tls: &Tls, protocol: Protocol) -> Result<Self, SetupError> {
         let only_http1 = Alpn::Optional(&[HTTP1]);
         let http1 = TlsConfig::new(tls, host, only_http1)?;
@@ -36,13 +36,13 @@ impl Secured {
             Protocol::Http2 => Alpn::Required(&[HTTP2]),
             Protocol::Auto => Alpn::Optional(&[HTTP2, HTTP1]),
         });
-        Ok(Secured { any, http1 })
+        Ok(TlsSetup { any, http1 })
     }
 }
 
 impl Client {
     /// Opens a connection of the kind required by the target.
-    pub(crate) async fn connect(&self, number: u32) -> Result<(Stream, Speaks), Fault> {
+    pub(crate) async fn connect(&self, number: u32) -> Result<(Stream, HttpVersion), Fault> {
         let (stream, http2) = match self.target().secured() {
             Some(secured) => {
                 let stream = self.secure(number, &secured.any).await?;
@@ -54,7 +54,7 @@ impl Client {
                 (self.dialer.connect(number).await?, asked)
             }
         };
-        Ok((stream, if http2 { Speaks::Http2 } else { Speaks::Http1 }))
+        Ok((stream, if http2 { HttpVersion::Http2 } else { HttpVersion::Http1 }))
     }
 
     /// Opens a connection that speaks HTTP/1.1, regardless of other connections.

@@ -7,12 +7,12 @@ use barograph_net::{Counters, Stream};
 
 use crate::answer::Answer;
 use crate::client::Client;
-use crate::connect::Speaks;
+use crate::connect::HttpVersion;
 use crate::draft::Draft;
-use crate::exchange::{Receiving, Unanswered, exchange};
+use crate::exchange::{ExchangeFailure, ReceiveContext, exchange};
 use crate::fault::Fault;
 use crate::lane::Lane;
-use crate::request::{Asked, Method, Prepared, Request};
+use crate::request::{Method, PreparedRequest, Request, RequestTraits};
 use crate::target::Target;
 
 /// The connections of one user.
@@ -39,7 +39,7 @@ impl Connections {
     /// Like [`Self::send`], for a prepared request.
     pub fn send_prepared<'s>(
         &'s self,
-        request: &'s Prepared,
+        request: &'s PreparedRequest,
     ) -> impl Future<Output = Result<Answer, Fault>> + use<'s> {
         self.ask(request, request.asked)
     }
@@ -86,15 +86,15 @@ impl Connections {
 
     /// Sends a request on the usual path. Rare or expensive paths are boxed: they would make every waiting
     /// user larger.
-    async fn ask(&self, wire: impl AsRef<[u8]>, asked: Asked) -> Result<Answer, Fault> {
+    async fn ask(&self, wire: impl AsRef<[u8]>, asked: RequestTraits) -> Result<Answer, Fault> {
         let _permit = self.lane.pool.acquire().await;
-        if self.lane.speaks() != Some(Speaks::Http1) {
+        if self.lane.speaks() != Some(HttpVersion::Http1) {
             return Box::pin(self.ask_otherwise(wire.as_ref(), asked)).await;
         }
         let with = self.receiving(asked);
         if let Some(mut stream) = self.lane.pool.take() {
             match exchange(&mut stream, wire.as_ref(), &with).await {
-                Err(Unanswered { before_first_byte: true, .. }) if asked.safe => {
+                Err(ExchangeFailure { before_first_byte: true, .. }) if asked.safe => {
                     self.client.count_repeated();
                 }
                 end => return self.keep(stream, end),
@@ -105,16 +105,16 @@ impl Connections {
         self.keep(stream, end)
     }
 
-    fn receiving(&self, asked: Asked) -> Receiving<'_> {
+    fn receiving(&self, asked: RequestTraits) -> ReceiveContext<'_> {
         let body_limit = self.client.target().options().body_limit;
-        Receiving { buffers: &self.client.answers, body_limit, asked }
+        ReceiveContext { buffers: &self.client.answers, body_limit, asked }
     }
 
     pub(crate) fn number(&self) -> u32 {
         self.client.dialer.number(self.client.target().options().policy, self.user)
     }
 
-    fn keep(&self, stream: Stream, end: Result<(Answer, bool), Unanswered>) -> Result<Answer, Fault> {
+    fn keep(&self, stream: Stream, end: Result<(Answer, bool), ExchangeFailure>) -> Result<Answer, Fault> {
         let (answer, keep) = end.map_err(|u| u.fault)?;
         if keep {
             self.lane.pool.keep(stream);
@@ -125,8 +125,8 @@ impl Connections {
     /// A connection that must speak HTTP/1.1 like those before.
     async fn connect_known(&self) -> Result<Stream, Fault> {
         match self.client.connect(self.number()).await? {
-            (stream, Speaks::Http1) => Ok(stream),
-            (_, Speaks::Http2) => Err(self.changed()),
+            (stream, HttpVersion::Http1) => Ok(stream),
+            (_, HttpVersion::Http2) => Err(self.changed()),
         }
     }
 
@@ -135,17 +135,17 @@ impl Connections {
     }
 
     /// Sends a request over HTTP/2, or over a first connection that shows the version.
-    async fn ask_otherwise(&self, wire: &[u8], asked: Asked) -> Result<Answer, Fault> {
+    async fn ask_otherwise(&self, wire: &[u8], asked: RequestTraits) -> Result<Answer, Fault> {
         if self.lane.speaks().is_none() {
             let (mut stream, speaks) = self.client.connect(self.number()).await?;
             self.client.speaks.set(Some(speaks));
             self.lane.learn(Some(speaks));
             match (speaks, self.lane.speaks()) {
-                (Speaks::Http1, Some(Speaks::Http1)) => {
+                (HttpVersion::Http1, Some(HttpVersion::Http1)) => {
                     let end = exchange(&mut stream, wire, &self.receiving(asked)).await;
                     return self.keep(stream, end);
                 }
-                (Speaks::Http2, Some(Speaks::Http2)) => self.lane.carriers().adopt(stream).await?,
+                (HttpVersion::Http2, Some(HttpVersion::Http2)) => self.lane.carriers().adopt(stream).await?,
                 _ => return Err(self.changed()),
             }
         }

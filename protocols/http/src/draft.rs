@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 
 use crate::fault::Fault;
-use crate::request::{Asked, Blank, Method, Rendered, Request, is_token};
+use crate::request::{Method, RenderedRequest, Request, RequestTemplate, RequestTraits, is_token};
 
 /// Room for the length of a body, in digits; the body is written after the head.
 const LENGTH_DIGITS: usize = 10;
@@ -19,7 +19,7 @@ enum Piece {
 
 /// A request that is written piece by piece into the outgoing bytes: the path, then any fields, then the body.
 pub struct Draft {
-    wire: Rendered,
+    wire: RenderedRequest,
     piece: Piece,
     from: usize,
     has_host: bool,
@@ -30,15 +30,15 @@ pub struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(blank: &Rc<Blank>, method: Method<'_>) -> Self {
+    pub(crate) fn new(blank: &Rc<RequestTemplate>, method: Method<'_>) -> Self {
         let mut bytes = blank.buffers.take();
         bytes.extend_from_slice(method.name().as_bytes());
         bytes.push(b' ');
         bytes.extend_from_slice(blank.origin.as_bytes());
-        let asked = Asked { bodiless: method == Method::HEAD, safe: method.is_safe() };
+        let asked = RequestTraits { bodiless: method == Method::HEAD, safe: method.is_safe() };
         Draft {
             from: bytes.len(),
-            wire: Rendered { bytes, start: 0, blank: Rc::clone(blank), asked },
+            wire: RenderedRequest { bytes, start: 0, blank: Rc::clone(blank), asked },
             piece: Piece::Path,
             has_host: false,
             connection: if blank.once { "connection: close\r\n" } else { "" },
@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    pub(crate) fn filled(blank: &Rc<Blank>, request: &Request<'_>) -> Self {
+    pub(crate) fn filled(blank: &Rc<RequestTemplate>, request: &Request<'_>) -> Self {
         let mut draft = Draft::new(blank, request.method);
         let path = draft.path();
         match request.path.as_str() {
@@ -134,7 +134,7 @@ impl Draft {
     }
 
     fn end_fields(&mut self) {
-        let Rendered { bytes, blank, .. } = &mut self.wire;
+        let RenderedRequest { bytes, blank, .. } = &mut self.wire;
         if !self.has_host {
             for piece in ["host: ", &blank.authority, "\r\n"] {
                 bytes.extend_from_slice(piece.as_bytes());
@@ -144,7 +144,7 @@ impl Draft {
         bytes.extend_from_slice(self.connection.as_bytes());
     }
 
-    pub(crate) fn finish(mut self) -> Result<Rendered, Fault> {
+    pub(crate) fn finish(mut self) -> Result<RenderedRequest, Fault> {
         if let Piece::Body { length_at } = self.piece {
             let length = self.wire.bytes.len() - self.from;
             let digits = &mut self.wire.bytes[length_at..length_at + LENGTH_DIGITS];
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_head_carries_no_padding_whatever_the_length_of_its_body() {
-        let blank = Blank::new(&Target::parse("http://h/", &Options::default()).unwrap());
+        let blank = RequestTemplate::new(&Target::parse("http://h/", &Options::default()).unwrap());
         for length in [0, 1, 9, 10, 76, 12_345] {
             let mut draft = Draft::new(&blank, Method::PUT);
             draft.path().extend_from_slice(b"/x");

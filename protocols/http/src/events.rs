@@ -11,15 +11,15 @@ use h2::RecvStream;
 use crate::answer::Answer;
 use crate::carriers::Carrier;
 use crate::chunks::Chunks;
-use crate::connect::Speaks;
+use crate::connect::HttpVersion;
 use crate::connections::Connections;
 use crate::draft::Draft;
 use crate::exchange::{begin, fault_of};
 use crate::fault::Fault;
 use crate::flaw::Flaw;
 use crate::head::{Framing, Head};
-use crate::reader::{READ_STEP, Reader, Whole};
-use crate::request::{Rendered, Request};
+use crate::reader::{AnswerLayout, READ_STEP, Reader};
+use crate::request::{RenderedRequest, Request};
 use crate::sse::{Event, Events};
 use crate::translate;
 
@@ -38,12 +38,12 @@ pub struct EventStream {
 
 /// Source of the body's bytes.
 enum Source {
-    Http1 { stream: Stream, raw: Vec<u8>, framing: Left },
+    Http1 { stream: Stream, raw: Vec<u8>, framing: RemainingBody },
     Http2 { data: RecvStream, _carrier: Carrier },
 }
 
 /// Rest of a body over HTTP/1.1.
-enum Left {
+enum RemainingBody {
     Bytes(usize),
     Chunks(Chunks),
     UntilClose,
@@ -65,12 +65,12 @@ impl Connections {
         async move { Box::pin(self.open_events(&rendered?)).await }
     }
 
-    async fn open_events(&self, request: &Rendered) -> Result<EventStream, Fault> {
+    async fn open_events(&self, request: &RenderedRequest) -> Result<EventStream, Fault> {
         let limit = self.client.target().options().body_limit;
         let (stream, speaks) = self.client.connect(self.number()).await?;
         let (head, source) = match speaks {
-            Speaks::Http1 => self.open_http1(stream, request).await?,
-            Speaks::Http2 => self.open_http2(stream, request).await?,
+            HttpVersion::Http1 => self.open_http1(stream, request).await?,
+            HttpVersion::Http2 => self.open_http2(stream, request).await?,
         };
         if head.status != 200 {
             return Err(Fault::Status(head.status));
@@ -84,7 +84,11 @@ impl Connections {
         Ok(EventStream { head, source, there: Vec::new(), used: 0, events, limit, buffers })
     }
 
-    async fn open_http1(&self, mut stream: Stream, request: &Rendered) -> Result<(Answer, Source), Fault> {
+    async fn open_http1(
+        &self,
+        mut stream: Stream,
+        request: &RenderedRequest,
+    ) -> Result<(Answer, Source), Fault> {
         let limit = self.client.target().options().body_limit;
         let mut buffer = self.client.answers.take();
         let mut reader = Reader::new(limit, request.asked.bodiless);
@@ -94,25 +98,32 @@ impl Connections {
         let head = buffer[..length].to_vec();
         buffer.drain(..length);
         let raw = buffer;
-        let whole =
-            Whole { status, head: length, body: length..length, trailers: 0..0, wire: length, keep: false };
+        let whole = AnswerLayout {
+            status,
+            head: length,
+            body: length..length,
+            trailers: 0..0,
+            wire: length,
+            keep: false,
+        };
         let framing = match framing {
-            Framing::Length(n) => Left::Bytes(n),
-            Framing::Chunked => Left::Chunks(Chunks::new(0)),
-            Framing::UntilClose => Left::UntilClose,
+            Framing::Length(n) => RemainingBody::Bytes(n),
+            Framing::Chunked => RemainingBody::Chunks(Chunks::new(0)),
+            Framing::UntilClose => RemainingBody::UntilClose,
         };
         let answer = Answer::new(&whole, head, &self.client.answers);
         Ok((answer, Source::Http1 { stream, raw, framing }))
     }
 
-    async fn open_http2(&self, stream: Stream, request: &Rendered) -> Result<(Answer, Source), Fault> {
+    async fn open_http2(&self, stream: Stream, request: &RenderedRequest) -> Result<(Answer, Source), Fault> {
         let scheme = if self.client.target().is_tls() { "https" } else { "http" };
         let (request, body) = translate::request(request.as_ref(), scheme)?;
         let carrier = Carrier::begin(stream).await?;
         let (head, data) = carrier.open(request, body).await.map_err(|lost| lost.fault)?;
         let (buffer, status) = translate::head(&head, self.client.answers.take());
         let end = buffer.len();
-        let whole = Whole { status, head: end, body: end..end, trailers: 0..0, wire: end, keep: false };
+        let whole =
+            AnswerLayout { status, head: end, body: end..end, trailers: 0..0, wire: end, keep: false };
         Ok((Answer::new(&whole, buffer, &self.client.answers), Source::Http2 { data, _carrier: carrier }))
     }
 }
@@ -172,7 +183,7 @@ impl Source {
             }
             if poll_fn(|cx| poll_more(cx, stream, raw, buffers)).await.map_err(Fault::Broken)? == 0 {
                 return match framing {
-                    Left::UntilClose => Ok(false),
+                    RemainingBody::UntilClose => Ok(false),
                     _ => Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into())),
                 };
             }
@@ -200,21 +211,21 @@ fn poll_more(
     read
 }
 
-impl Left {
+impl RemainingBody {
     /// Moves decoded bytes from `raw` to `there`; true when nothing can follow.
     fn decode(&mut self, raw: &mut Vec<u8>, there: &mut Vec<u8>) -> Result<bool, Flaw> {
         match self {
-            Left::UntilClose => {
+            RemainingBody::UntilClose => {
                 there.append(raw);
                 Ok(false)
             }
-            Left::Bytes(left) => {
+            RemainingBody::Bytes(left) => {
                 let n = raw.len().min(*left);
                 there.extend(raw.drain(..n));
                 *left -= n;
                 Ok(*left == 0)
             }
-            Left::Chunks(chunks) => {
+            RemainingBody::Chunks(chunks) => {
                 let over = chunks.decode(raw, usize::MAX)?;
                 there.extend_from_slice(&raw[..chunks.body]);
                 raw.drain(..chunks.raw);
@@ -229,7 +240,7 @@ impl Left {
 mod tests {
     use super::*;
     use crate::{Client, Method, Options, Target};
-    use barograph_testkit::{Door, Site, Speaks};
+    use barograph_testkit::{ListenOptions, Site, SiteProtocols};
 
     fn room(stream: &EventStream) -> usize {
         let Source::Http1 { raw, .. } = &stream.source else { return usize::MAX };
@@ -238,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_waits_holds_no_buffer() {
-        let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+        let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
         let work = async {
             let target = Target::parse(&site.url("/"), &Options::default()).unwrap();
             let connections = Client::new(&target.resolve().unwrap()).user(0);

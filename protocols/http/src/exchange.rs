@@ -11,18 +11,18 @@ use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::flaw::Flaw;
 use crate::head::Head;
-use crate::reader::{READ_STEP, Reader, Whole};
-use crate::request::Asked;
+use crate::reader::{AnswerLayout, READ_STEP, Reader};
+use crate::request::RequestTraits;
 
 /// Inputs of an exchange beside its connection and its request.
-pub(crate) struct Receiving<'c> {
+pub(crate) struct ReceiveContext<'c> {
     pub(crate) buffers: &'c Rc<Buffers>,
     pub(crate) body_limit: usize,
-    pub(crate) asked: Asked,
+    pub(crate) asked: RequestTraits,
 }
 
 /// An exchange that ended without an answer.
-pub(crate) struct Unanswered {
+pub(crate) struct ExchangeFailure {
     pub(crate) fault: Fault,
     /// Whether the connection was lost before the first byte: a kept one may have been closed long ago.
     pub(crate) before_first_byte: bool,
@@ -87,8 +87,8 @@ impl<'r> Upload<'r> {
 pub(crate) async fn exchange(
     stream: &mut Stream,
     request: &[u8],
-    with: &Receiving<'_>,
-) -> Result<(Answer, bool), Unanswered> {
+    with: &ReceiveContext<'_>,
+) -> Result<(Answer, bool), ExchangeFailure> {
     let mut upload = Upload::new(request);
     let first = poll_fn(|cx| {
         upload.go_on(cx, stream);
@@ -98,7 +98,7 @@ pub(crate) async fn exchange(
         Ok(buffer) => buffer,
         Err(why) => {
             let why = upload.failed.unwrap_or(why);
-            return Err(Unanswered { fault: Fault::Broken(why), before_first_byte: true });
+            return Err(ExchangeFailure { fault: Fault::Broken(why), before_first_byte: true });
         }
     };
     match rest(stream, &mut upload, &mut buffer, with).await {
@@ -108,7 +108,7 @@ pub(crate) async fn exchange(
         }
         Err(fault) => {
             with.buffers.give_back(buffer);
-            Err(Unanswered { fault, before_first_byte: false })
+            Err(ExchangeFailure { fault, before_first_byte: false })
         }
     }
 }
@@ -157,8 +157,8 @@ async fn rest(
     stream: &mut Stream,
     upload: &mut Upload<'_>,
     buffer: &mut Vec<u8>,
-    with: &Receiving<'_>,
-) -> Result<Whole, Fault> {
+    with: &ReceiveContext<'_>,
+) -> Result<AnswerLayout, Fault> {
     let mut reader = Reader::new(with.body_limit, with.asked.bodiless);
     let mut closed = false;
     loop {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::flaw::Flaw;
 use crate::head::{after_status_line, fields};
-use crate::reader::{Reader, Whole};
+use crate::reader::{AnswerLayout, Reader};
 use crate::sse::Events;
 
 /// Body limit, small so that the texts reach it.
@@ -55,7 +55,7 @@ fn corpus(kind: &str) -> Corpus {
 }
 
 /// Result of reading an answer: status, fields, body, trailers.
-type Found = (u16, Vec<(Vec<u8>, Vec<u8>)>, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>);
+type ParsedAnswer = (u16, Vec<(Vec<u8>, Vec<u8>)>, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>);
 
 fn owned(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     fields(text).map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
@@ -63,11 +63,14 @@ fn owned(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 /// Reads an answer that arrives in these pieces, after which the connection is closed. `None` if it is cut
 /// off.
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, bodiless: bool) -> Result<Option<Found>, Flaw> {
+fn read<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    bodiless: bool,
+) -> Result<Option<ParsedAnswer>, Flaw> {
     let mut reader = Reader::new(LIMIT, bodiless);
     let mut buffer = Vec::new();
     let mut sent = 0;
-    let found = |whole: Whole, buffer: &[u8], sent: usize| {
+    let found = |whole: AnswerLayout, buffer: &[u8], sent: usize| {
         assert!(whole.wire <= sent && whole.body.end <= whole.wire, "{whole:?} of {sent} bytes");
         assert!(whole.body.len() <= LIMIT && whole.head == whole.body.start);
         let head = owned(after_status_line(&buffer[..whole.head]));
@@ -85,7 +88,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, bodiless: bool) -> Resul
 }
 
 /// Reads a text whole, byte by byte and in two pieces; all must give the same result.
-fn read_in_all_ways(text: &[u8], cuts: impl IntoIterator<Item = usize>) -> Result<Option<Found>, Flaw> {
+fn read_in_all_ways(
+    text: &[u8],
+    cuts: impl IntoIterator<Item = usize>,
+) -> Result<Option<ParsedAnswer>, Flaw> {
     for bodiless in [true, false] {
         let whole = read([text], bodiless);
         assert_eq!(read(text.chunks(1), bodiless), whole, "byte by byte: {}", text.escape_ascii());

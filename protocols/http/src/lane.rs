@@ -5,20 +5,20 @@ use std::cell::{Cell, OnceCell};
 use barograph_net::{Policy, Pool};
 
 use crate::carriers::Carriers;
-use crate::connect::Speaks;
+use crate::connect::HttpVersion;
 
 /// Connections and their HTTP version.
 pub(crate) struct Lane {
     pub(crate) pool: Pool,
     /// The HTTP version, once known.
-    speaks: Cell<Option<Speaks>>,
+    speaks: Cell<Option<HttpVersion>>,
     carriers: OnceCell<Carriers>,
     streams: u32,
 }
 
 impl Lane {
     /// A pool with this policy, with at most `streams` concurrent requests on each HTTP/2 connection.
-    pub(crate) fn new(policy: Policy, streams: u32, speaks: Option<Speaks>) -> Self {
+    pub(crate) fn new(policy: Policy, streams: u32, speaks: Option<HttpVersion>) -> Self {
         let lane = Lane {
             pool: Pool::new(policy),
             speaks: Cell::new(None),
@@ -29,13 +29,13 @@ impl Lane {
         lane
     }
 
-    pub(crate) fn speaks(&self) -> Option<Speaks> {
+    pub(crate) fn speaks(&self) -> Option<HttpVersion> {
         self.speaks.get()
     }
 
     /// Records the HTTP version.
-    pub(crate) fn learn(&self, speaks: Option<Speaks>) {
-        if self.speaks.get().is_none() && speaks == Some(Speaks::Http2) {
+    pub(crate) fn learn(&self, speaks: Option<HttpVersion>) {
+        if self.speaks.get().is_none() && speaks == Some(HttpVersion::Http2) {
             self.pool.multiplex(self.streams);
         }
         self.speaks.set(self.speaks.get().or(speaks));

@@ -4,14 +4,14 @@ use barograph_net::Policy;
 use bytes::Bytes;
 
 use crate::answer::{Answer, write_field};
-use crate::carriers::{Carrier, Carriers, Seat};
+use crate::carriers::{Carrier, Carriers, StreamPermit};
 use crate::client::Client;
-use crate::connect::Speaks;
+use crate::connect::HttpVersion;
 use crate::connections::Connections;
 use crate::fault::Fault;
-use crate::reader::Whole;
-use crate::request::Asked;
-use crate::translate::{self, Lost, Reached};
+use crate::reader::AnswerLayout;
+use crate::request::RequestTraits;
+use crate::translate::{self, LostRequest, RequestProgress};
 
 /// Repetitions of a request that the peer has not processed: a peer that refuses this many in a row is
 /// overloaded.
@@ -19,7 +19,7 @@ const MOST_REPEATS: u32 = 3;
 
 impl Connections {
     /// Sends a request over HTTP/2.
-    pub(crate) async fn ask_multiplexed(&self, wire: &[u8], asked: Asked) -> Result<Answer, Fault> {
+    pub(crate) async fn ask_multiplexed(&self, wire: &[u8], asked: RequestTraits) -> Result<Answer, Fault> {
         let scheme = if self.client.target().is_tls() { "https" } else { "http" };
         let (request, body) = translate::request(wire, scheme)?;
         let mut repeats = 0;
@@ -31,10 +31,10 @@ impl Connections {
             };
             let stale = repeats == 0 && !seat.fresh;
             let again = match lost.reached {
-                Reached::Refused => repeats < MOST_REPEATS,
-                Reached::Nobody => stale,
-                Reached::PerhapsThePeer => stale && asked.safe,
-                Reached::ThePeer => false,
+                RequestProgress::Refused => repeats < MOST_REPEATS,
+                RequestProgress::Nobody => stale,
+                RequestProgress::PerhapsThePeer => stale && asked.safe,
+                RequestProgress::ThePeer => false,
             };
             if !again {
                 return Err(lost.fault);
@@ -48,7 +48,7 @@ impl Connections {
         }
     }
 
-    async fn seat(&self) -> Result<Seat, Fault> {
+    async fn seat(&self) -> Result<StreamPermit, Fault> {
         let carriers = self.lane.carriers();
         let policy = self.client.target().options().policy;
         if policy == Policy::New {
@@ -82,18 +82,18 @@ impl Connections {
 
     async fn open_carrier(&self) -> Result<Carrier, Fault> {
         match self.client.connect(self.number()).await? {
-            (stream, Speaks::Http2) => Carrier::begin(stream).await,
-            (_, Speaks::Http1) => Err(self.changed()),
+            (stream, HttpVersion::Http2) => Carrier::begin(stream).await,
+            (_, HttpVersion::Http1) => Err(self.changed()),
         }
     }
 }
 
 async fn ask(
-    seat: &Seat,
+    seat: &StreamPermit,
     request: http::Request<()>,
     body: Option<Bytes>,
     client: &Client,
-) -> Result<Answer, Lost> {
+) -> Result<Answer, LostRequest> {
     let (head, mut data) = seat.carrier.open(request, body).await?;
     let limit = client.target().options().body_limit;
     let (mut buffer, status) = translate::head(&head, client.answers.take());
@@ -101,23 +101,23 @@ async fn ask(
     while let Some(piece) = data.data().await {
         let piece = match piece {
             Err(why) if translate::is_enough(&why) => break,
-            other => other.map_err(Lost::seen)?,
+            other => other.map_err(LostRequest::seen)?,
         };
         if buffer.len() - start + piece.len() > limit {
-            return Err(Lost { fault: Fault::TooLarge { limit }, reached: Reached::ThePeer });
+            return Err(LostRequest { fault: Fault::TooLarge { limit }, reached: RequestProgress::ThePeer });
         }
         buffer.extend_from_slice(&piece);
-        data.flow_control().release_capacity(piece.len()).map_err(Lost::seen)?;
+        data.flow_control().release_capacity(piece.len()).map_err(LostRequest::seen)?;
     }
     let end = buffer.len();
     let trailers = match data.trailers().await {
         Err(why) if translate::is_enough(&why) => None,
-        other => other.map_err(Lost::seen)?,
+        other => other.map_err(LostRequest::seen)?,
     };
     for (name, value) in trailers.iter().flatten() {
         write_field(&mut buffer, name.as_str().as_bytes(), value.as_bytes());
     }
     let wire = buffer.len();
-    let whole = Whole { status, head: start, body: start..end, trailers: end..wire, wire, keep: true };
+    let whole = AnswerLayout { status, head: start, body: start..end, trailers: end..wire, wire, keep: true };
     Ok(Answer::new(&whole, buffer, &client.answers))
 }

@@ -16,7 +16,7 @@ const READ_MOST: usize = 256 * 1024;
 
 /// Position of a whole answer in the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Whole {
+pub(crate) struct AnswerLayout {
     pub(crate) status: u16,
     pub(crate) head: usize,
     pub(crate) body: Range<usize>,
@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// Parses the available bytes; `None` if more are needed. `closed` marks the end of input.
-    pub(crate) fn look(&mut self, buffer: &mut Vec<u8>, closed: bool) -> Result<Option<Whole>, Flaw> {
+    pub(crate) fn look(&mut self, buffer: &mut Vec<u8>, closed: bool) -> Result<Option<AnswerLayout>, Flaw> {
         if matches!(self.state, State::Head) {
             let Some(head) = self.head(buffer)? else { return Ok(None) };
             self.state = match head.framing {
@@ -79,7 +79,7 @@ impl Reader {
                 let done = chunks.decode(buffer, limit)?;
                 Ok(done.then(|| {
                     let whole = whole(*head, buffer.len(), chunks.trailers(), chunks.raw);
-                    Whole { body: head.length..chunks.body, ..whole }
+                    AnswerLayout { body: head.length..chunks.body, ..whole }
                 }))
             }
         }
@@ -123,9 +123,9 @@ impl Reader {
 
 /// An answer whose body goes from its head to `wire`. Bytes after that belong to no request: the next answer
 /// on this connection would be misread.
-fn whole(head: Head, there: usize, trailers: Range<usize>, wire: usize) -> Whole {
+fn whole(head: Head, there: usize, trailers: Range<usize>, wire: usize) -> AnswerLayout {
     let clean = there == wire;
-    Whole {
+    AnswerLayout {
         status: head.status,
         head: head.length,
         body: head.length..wire,

@@ -76,7 +76,7 @@ pub struct Request<'a> {
 
 /// Properties of a request that its bytes do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct RequestTraits {
     /// Whether the answer has no body regardless of its head.
     pub(crate) bodiless: bool,
     /// Whether it may be sent once more if a kept connection turns out to be closed.
@@ -84,7 +84,7 @@ pub(crate) struct Asked {
 }
 
 /// Common beginning of all requests to a target.
-pub(crate) struct Blank {
+pub(crate) struct RequestTemplate {
     pub(crate) authority: String,
     /// Text before the path: scheme, host and port for a proxy.
     pub(crate) origin: String,
@@ -95,10 +95,10 @@ pub(crate) struct Blank {
     pub(crate) buffers: Buffers,
 }
 
-impl Blank {
+impl RequestTemplate {
     pub(crate) fn new(target: &Target) -> Rc<Self> {
         let proxy = target.options().proxy.as_ref().filter(|_| !target.is_tls());
-        Rc::new(Blank {
+        Rc::new(RequestTemplate {
             authority: target.authority().to_owned(),
             origin: proxy.map(|_| target.origin()).unwrap_or_default(),
             for_proxy: proxy.map(Proxy::authorization).unwrap_or_default(),
@@ -109,21 +109,21 @@ impl Blank {
 }
 
 /// A request as bytes. Its buffer is reused when it is dropped.
-pub(crate) struct Rendered {
+pub(crate) struct RenderedRequest {
     pub(crate) bytes: Vec<u8>,
     /// Its position in the bytes.
     pub(crate) start: usize,
-    pub(crate) blank: Rc<Blank>,
-    pub(crate) asked: Asked,
+    pub(crate) blank: Rc<RequestTemplate>,
+    pub(crate) asked: RequestTraits,
 }
 
-impl AsRef<[u8]> for Rendered {
+impl AsRef<[u8]> for RenderedRequest {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 }
 
-impl Drop for Rendered {
+impl Drop for RenderedRequest {
     fn drop(&mut self) {
         self.blank.buffers.give_back(std::mem::take(&mut self.bytes));
     }
@@ -131,18 +131,18 @@ impl Drop for Rendered {
 
 /// A constant request, rendered once and sent unchanged. Cheap to clone, and workers may share it.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedRequest {
     bytes: Arc<[u8]>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: RequestTraits,
 }
 
-impl Prepared {
+impl PreparedRequest {
     /// Renders a request to this target.
     ///
     /// # Errors
     /// If the request is invalid: see [`Fault::Request`].
     pub fn new(target: &Target, request: &Request<'_>) -> Result<Self, Fault> {
-        Prepared::of(Draft::filled(&Blank::new(target), request))
+        PreparedRequest::of(Draft::filled(&RequestTemplate::new(target), request))
     }
 
     /// Finishes a draft.
@@ -151,11 +151,11 @@ impl Prepared {
     /// If the request is invalid: see [`Fault::Request`].
     pub fn of(draft: Draft) -> Result<Self, Fault> {
         let rendered = draft.finish()?;
-        Ok(Prepared { bytes: rendered.as_ref().into(), asked: rendered.asked })
+        Ok(PreparedRequest { bytes: rendered.as_ref().into(), asked: rendered.asked })
     }
 }
 
-impl AsRef<[u8]> for Prepared {
+impl AsRef<[u8]> for PreparedRequest {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

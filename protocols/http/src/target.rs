@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use barograph_net::{Endpoint, Policy, Routes};
 
-use crate::connect::Secured;
+use crate::connect::TlsSetup;
 use crate::detour::Detour;
 use crate::fault::TargetError;
 use crate::options::{Options, Protocol};
@@ -15,14 +15,14 @@ use crate::url::Url;
 
 /// An address and its options. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Target(Arc<Inner>);
+pub struct Target(Arc<TargetData>);
 
 #[derive(Debug)]
-struct Inner {
+struct TargetData {
     url: Url,
     authority: String,
     options: Options,
-    secured: Option<Secured>,
+    secured: Option<TlsSetup>,
 }
 
 impl Target {
@@ -37,10 +37,15 @@ impl Target {
             return Err(TargetError::Proxy);
         }
         let secured = match url.tls {
-            true => Some(Secured::new(&url.host, &options.tls, options.protocol)?),
+            true => Some(TlsSetup::new(&url.host, &options.tls, options.protocol)?),
             false => None,
         };
-        Ok(Target(Arc::new(Inner { authority: url.authority(), url, options: options.clone(), secured })))
+        Ok(Target(Arc::new(TargetData {
+            authority: url.authority(),
+            url,
+            options: options.clone(),
+            secured,
+        })))
     }
 
     /// Path and query of the address.
@@ -73,7 +78,7 @@ impl Target {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
-    pub(crate) fn secured(&self) -> Option<&Secured> {
+    pub(crate) fn secured(&self) -> Option<&TlsSetup> {
         self.0.secured.as_ref()
     }
 
@@ -81,7 +86,7 @@ impl Target {
     ///
     /// # Errors
     /// If the name has no address, or no source address can reach those found.
-    pub fn resolve(&self) -> Result<Resolved, TargetError> {
+    pub fn resolve(&self) -> Result<ResolvedTarget, TargetError> {
         let Url { host, port, .. } = &self.0.url;
         let Options { unix_socket, proxy, detours, .. } = &self.0.options;
         let endpoint = match (unix_socket, proxy) {
@@ -92,26 +97,26 @@ impl Target {
                 Endpoint::Host { host, port }
             }
         };
-        Ok(Resolved { target: self.clone(), routes: endpoint.resolve(&self.0.options.sources)? })
+        Ok(ResolvedTarget { target: self.clone(), routes: endpoint.resolve(&self.0.options.sources)? })
     }
 }
 
 /// A target and the routes to its network addresses. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedTarget {
     target: Target,
     routes: Routes,
 }
 
-impl Resolved {
+impl ResolvedTarget {
     /// A target that speaks HTTP/1.1 in the clear at a known address.
     #[must_use]
-    pub fn at(address: SocketAddr, policy: Policy) -> Resolved {
+    pub fn at(address: SocketAddr, policy: Policy) -> ResolvedTarget {
         let url =
             Url { tls: false, host: address.ip().to_string(), port: address.port(), path: "/".to_owned() };
         let options = Options { protocol: Protocol::Http1, policy, ..Options::default() };
-        let inner = Inner { authority: address.to_string(), url, options, secured: None };
-        Resolved { target: Target(Arc::new(inner)), routes: Routes::at(address) }
+        let inner = TargetData { authority: address.to_string(), url, options, secured: None };
+        ResolvedTarget { target: Target(Arc::new(inner)), routes: Routes::at(address) }
     }
 
     /// The original target.
@@ -132,9 +137,9 @@ impl Resolved {
     ///
     /// # Errors
     /// If no address answers within `timeout`, at most 10 s; the text names what to check.
-    pub fn answering(&self, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
+    pub fn answering(&self, timeout: Duration) -> Result<ResolvedTarget, Box<dyn Error + Send + Sync>> {
         let proxied = self.target.options().proxy.is_some();
         let tls = self.target.secured().filter(|_| !proxied).map(|secured| &secured.any);
-        Ok(Resolved { target: self.target.clone(), routes: self.routes.answering(tls, timeout)? })
+        Ok(ResolvedTarget { target: self.target.clone(), routes: self.routes.answering(tls, timeout)? })
     }
 }

@@ -14,15 +14,15 @@ use crate::fault::Fault;
 const MAX_FIELDS: usize = 128;
 
 /// A request that ended without an answer.
-pub(crate) struct Lost {
+pub(crate) struct LostRequest {
     pub(crate) fault: Fault,
     /// Its progress.
-    pub(crate) reached: Reached,
+    pub(crate) reached: RequestProgress,
 }
 
 /// Progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) enum RequestProgress {
     /// It was never sent: the connection was about to end.
     Nobody,
     /// The peer declared it unprocessed.
@@ -33,26 +33,26 @@ pub(crate) enum Reached {
     ThePeer,
 }
 
-impl Lost {
+impl LostRequest {
     /// Lost before it was sent.
     pub(crate) fn unsent(why: h2::Error) -> Self {
-        let reached = if is_refusal(&why) { Reached::Refused } else { Reached::Nobody };
-        Lost { fault: fault_of(why), reached }
+        let reached = if is_refusal(&why) { RequestProgress::Refused } else { RequestProgress::Nobody };
+        LostRequest { fault: fault_of(why), reached }
     }
 
     /// Lost before the head of an answer.
     pub(crate) fn unseen(why: h2::Error) -> Self {
         let reached = match () {
-            () if is_refusal(&why) => Reached::Refused,
-            () if why.is_io() => Reached::PerhapsThePeer,
-            () => Reached::ThePeer,
+            () if is_refusal(&why) => RequestProgress::Refused,
+            () if why.is_io() => RequestProgress::PerhapsThePeer,
+            () => RequestProgress::ThePeer,
         };
-        Lost { fault: fault_of(why), reached }
+        LostRequest { fault: fault_of(why), reached }
     }
 
     /// Lost after it.
     pub(crate) fn seen(why: h2::Error) -> Self {
-        Lost { fault: fault_of(why), reached: Reached::ThePeer }
+        LostRequest { fault: fault_of(why), reached: RequestProgress::ThePeer }
     }
 }
 

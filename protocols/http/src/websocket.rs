@@ -18,8 +18,8 @@ use crate::draft::Draft;
 use crate::exchange::begin;
 use crate::fault::Fault;
 use crate::head::{self, Head};
-use crate::reader::{Reader, Whole};
-use crate::request::{Rendered, Request};
+use crate::reader::{AnswerLayout, Reader};
+use crate::request::{RenderedRequest, Request};
 
 /// A WebSocket. Dropping it closes its connection without a closing handshake.
 pub struct WebSocket {
@@ -65,7 +65,7 @@ impl Connections {
         async move { Box::pin(self.open_websocket(&rendered?, &key)).await }
     }
 
-    async fn open_websocket(&self, request: &Rendered, key: &str) -> Result<WebSocket, Fault> {
+    async fn open_websocket(&self, request: &RenderedRequest, key: &str) -> Result<WebSocket, Fault> {
         let limit = self.client.target().options().body_limit;
         let mut stream = self.client.connect_http1(self.number()).await?;
         let mut reader = Reader::new(limit, false).switching();
@@ -73,8 +73,14 @@ impl Connections {
         let head = begin(&mut stream, request.as_ref(), (&mut reader, &mut buffer), limit).await?;
         let Head { status, length, .. } = head;
         let frames = buffer.split_off(length);
-        let whole =
-            Whole { status, head: length, body: length..length, trailers: 0..0, wire: length, keep: false };
+        let whole = AnswerLayout {
+            status,
+            head: length,
+            body: length..length,
+            trailers: 0..0,
+            wire: length,
+            keep: false,
+        };
         let head = Answer::new(&whole, buffer, &self.client.answers);
         agree(request.as_ref(), key, &head)?;
         let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));

@@ -2,11 +2,13 @@
 
 use std::io::Write as _;
 
-use barograph_http::{Answer, Client, Connections, JSON, Method, Policy, Prepared, Request, Resolved};
+use barograph_http::{
+    Answer, Client, Connections, JSON, Method, Policy, PreparedRequest, Request, ResolvedTarget,
+};
 use barograph_testkit::{Act, Answer as Told, Server, always};
 
 #[global_allocator]
-static ALLOCATOR: barograph_testkit::Counting = barograph_testkit::Counting;
+static ALLOCATOR: barograph_testkit::CountingAllocator = barograph_testkit::CountingAllocator;
 
 const WARM_UP: u32 = 20;
 const MEASURED: u32 = 1_000;
@@ -64,10 +66,10 @@ fn a_kept_connection_allocates_nothing() {
     for act in [plain, Act::Raw(format!("{head}{chunks}").into_bytes())] {
         let server = Server::start(always(act)).unwrap();
         barograph_reactor::block_on(async {
-            let resolved = Resolved::at(server.addr(), Policy::PerUser(1));
+            let resolved = ResolvedTarget::at(server.addr(), Policy::PerUser(1));
             let path = format_args!("/constant");
             let constant = Request { method: Method::GET, path, headers: &[("accept", "*/*")], body: None };
-            let prepared = Prepared::new(resolved.target(), &constant).unwrap();
+            let prepared = PreparedRequest::new(resolved.target(), &constant).unwrap();
             let connections = Client::new(&resolved).user(0);
             let ask = async |_| check(&connections.send_prepared(&prepared).await.unwrap());
             assert_eq!(allocations(ask).await, 0, "prepared");
@@ -88,7 +90,7 @@ fn an_event_that_comes_allocates_nothing() {
     let told = Told::new(200, body.into_bytes()).with("content-type", "text/event-stream");
     let server = Server::start(always(Act::Answer(told))).unwrap();
     barograph_reactor::block_on(async {
-        let connections = Client::new(&Resolved::at(server.addr(), Policy::PerUser(1))).user(0);
+        let connections = Client::new(&ResolvedTarget::at(server.addr(), Policy::PerUser(1))).user(0);
         let path = format_args!("/events");
         let request = Request { method: Method::GET, path, headers: &[], body: None };
         let mut stream = connections.events(&request).await.unwrap();

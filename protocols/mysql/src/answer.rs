@@ -2,7 +2,7 @@
 
 use crate::fields::Fields;
 use crate::flaw::Flaw;
-use crate::kind::Kind;
+use crate::sql_type::SqlType;
 
 /// First bytes of messages.
 pub(crate) const OK: u8 = 0x00;
@@ -73,7 +73,7 @@ pub(crate) fn count(body: &[u8]) -> Result<u64, Flaw> {
 }
 
 /// Reads the type of a column from its description.
-pub(crate) fn column(body: &[u8]) -> Result<Kind, Flaw> {
+pub(crate) fn column(body: &[u8]) -> Result<SqlType, Flaw> {
     let mut fields = Fields::new("a column", body);
     // Catalog, schema, table and column, the last two by their names in the statement and in the schema.
     for _ in 0..6 {
@@ -85,22 +85,23 @@ pub(crate) fn column(body: &[u8]) -> Result<Kind, Flaw> {
     let _decimals = fields.byte()?;
     let _unused = fields.int2()?;
     fields.end()?;
-    Ok(Kind::of(code, flags, charset))
+    Ok(SqlType::of(code, flags, charset))
 }
 
 /// A statement that the server has prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedStatement {
     pub(crate) id: u32,
     pub(crate) columns: u16,
     pub(crate) parameters: u16,
 }
 
 /// Reads the first message of an answer to a request to prepare.
-pub(crate) fn prepared(body: &[u8]) -> Result<Prepared, Flaw> {
+pub(crate) fn prepared(body: &[u8]) -> Result<PreparedStatement, Flaw> {
     let mut fields = Fields::new("a prepared statement", body);
     fields.byte()?;
-    let prepared = Prepared { id: fields.int4()?, columns: fields.int2()?, parameters: fields.int2()? };
+    let prepared =
+        PreparedStatement { id: fields.int4()?, columns: fields.int2()?, parameters: fields.int2()? };
     let (_unused, _warnings) = (fields.byte()?, fields.int2()?);
     fields.end()?;
     Ok(prepared)

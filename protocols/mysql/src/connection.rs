@@ -8,14 +8,14 @@ use std::task::{Context, Poll};
 
 use barograph_net::{Dialer, Stream, TlsConfig};
 
-use crate::answer::{self, Prepared, Status};
+use crate::answer::{self, PreparedStatement, Status};
 use crate::diagnostic::Diagnostic;
 use crate::fault::Fault;
 use crate::flaw::Flaw;
 use crate::inbox::Inbox;
-use crate::kind::Kind;
 use crate::packet::{self, ERROR};
 use crate::row::Cell;
+use crate::sql_type::SqlType;
 
 /// Room for bytes to send, kept between calls.
 const KEPT: usize = 1024 * 1024;
@@ -49,9 +49,9 @@ pub struct Connection {
     /// An answer is under way, or never came to its end.
     pub(crate) busy: bool,
     pub(crate) status: Status,
-    pub(crate) statements: Vec<Prepared>,
+    pub(crate) statements: Vec<PreparedStatement>,
     /// Types of the columns of the statement that is answered.
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<SqlType>,
     /// Columns of the row that was read last.
     pub(crate) cells: Vec<Cell>,
     pub(crate) id: SessionId,

@@ -9,13 +9,13 @@ use crate::fields::Fields;
 use crate::flaw::Flaw;
 use crate::greeting::Greeting;
 use crate::inbox::Inbox;
-use crate::kind::Kind;
 use crate::packet::{self, FULL, HEAD};
 use crate::param::{self, Param};
 use crate::row::{self, Cell, Row};
+use crate::sql_type::SqlType;
 use crate::timestamp::Timestamp;
 
-const BIG: Kind = Kind::Int { bytes: 8, unsigned: false };
+const BIG: SqlType = SqlType::Int { bytes: 8, unsigned: false };
 
 /// Messages in packets numbered from 0.
 fn framed(messages: &[Vec<u8>]) -> Vec<u8> {
@@ -56,7 +56,7 @@ fn values() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
 }
 
 /// The row that a server would make of parameters, and their types.
-fn binary_row(params: &[Param<'_>]) -> (Vec<u8>, Vec<Kind>) {
+fn binary_row(params: &[Param<'_>]) -> (Vec<u8>, Vec<SqlType>) {
     let mut sent = Vec::new();
     param::write(params, &mut sent);
     let (nulls, types) = (params.len().div_ceil(8), 2 * params.len());
@@ -65,13 +65,13 @@ fn binary_row(params: &[Param<'_>]) -> (Vec<u8>, Vec<Kind>) {
     for n in 0..params.len() {
         body[1 + (n + 2) / 8] |= (sent[n / 8] >> (n % 8) & 1) << ((n + 2) % 8);
         let binary = if sent[nulls + 1 + 2 * n] == 252 { 63 } else { 45 };
-        kinds.push(Kind::of(sent[nulls + 1 + 2 * n], 0, binary));
+        kinds.push(SqlType::of(sent[nulls + 1 + 2 * n], 0, binary));
     }
     body.extend_from_slice(&sent[nulls + 1 + types..]);
     (body, kinds)
 }
 
-fn split(body: &[u8], kinds: &[Kind]) -> Result<Vec<Cell>, Flaw> {
+fn split(body: &[u8], kinds: &[SqlType]) -> Result<Vec<Cell>, Flaw> {
     let mut cells = Vec::new();
     row::split_binary(body, kinds, &mut cells).map(|()| cells)
 }
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn rows_of_text_have_their_values(values in values()) {
         let body = text_row(&values);
-        let kinds = vec![Kind::Bytes; values.len()];
+        let kinds = vec![SqlType::Bytes; values.len()];
         let mut cells = Vec::new();
         row::split_text(&body, &kinds, &mut cells).unwrap();
         let row = Row { body: &body, cells: &cells, kinds: &kinds };
@@ -158,7 +158,7 @@ proptest! {
         let _ = answer::prepared(&bytes);
         let _ = Diagnostic::read(&bytes);
         let _ = Greeting::read(&bytes);
-        let kinds = [BIG, Kind::Text, Kind::Timestamp];
+        let kinds = [BIG, SqlType::Text, SqlType::Timestamp];
         let mut cells = Vec::new();
         if row::split_binary(&bytes, &kinds, &mut cells).is_ok() {
             let row = Row { body: &bytes, cells: &cells, kinds: &kinds };
@@ -214,26 +214,26 @@ fn a_message_that_cannot_be_is_refused_at_its_first_bytes() {
 
 #[test]
 fn types_are_those_of_descriptions() {
-    let unsigned = |bytes| Kind::Int { bytes, unsigned: true };
+    let unsigned = |bytes| SqlType::Int { bytes, unsigned: true };
     for (code, flags, charset, kind, name) in [
-        (1, 0, 63, Kind::Int { bytes: 1, unsigned: false }, "tinyint"),
+        (1, 0, 63, SqlType::Int { bytes: 1, unsigned: false }, "tinyint"),
         (2, 32, 63, unsigned(2), "smallint unsigned"),
         (13, 32, 63, unsigned(2), "smallint unsigned"),
-        (9, 0, 63, Kind::Int { bytes: 4, unsigned: false }, "int"),
+        (9, 0, 63, SqlType::Int { bytes: 4, unsigned: false }, "int"),
         (8, 32, 63, unsigned(8), "bigint unsigned"),
-        (4, 0, 63, Kind::Float, "float"),
-        (5, 0, 63, Kind::Double, "double"),
-        (246, 0, 63, Kind::Decimal, "decimal"),
-        (12, 0, 63, Kind::Timestamp, "datetime"),
-        (11, 0, 63, Kind::Time, "time"),
-        (253, 0, 45, Kind::Text, "text"),
-        (254, 0, 63, Kind::Bytes, "bytes"),
-        (252, 0, 63, Kind::Bytes, "bytes"),
-        (252, 0, 33, Kind::Text, "text"),
-        (245, 0, 63, Kind::Text, "text"),
-        (16, 0, 63, Kind::Bytes, "bytes"),
+        (4, 0, 63, SqlType::Float, "float"),
+        (5, 0, 63, SqlType::Double, "double"),
+        (246, 0, 63, SqlType::Decimal, "decimal"),
+        (12, 0, 63, SqlType::Timestamp, "datetime"),
+        (11, 0, 63, SqlType::Time, "time"),
+        (253, 0, 45, SqlType::Text, "text"),
+        (254, 0, 63, SqlType::Bytes, "bytes"),
+        (252, 0, 63, SqlType::Bytes, "bytes"),
+        (252, 0, 33, SqlType::Text, "text"),
+        (245, 0, 63, SqlType::Text, "text"),
+        (16, 0, 63, SqlType::Bytes, "bytes"),
     ] {
-        assert_eq!(Kind::of(code, flags, charset), kind);
+        assert_eq!(SqlType::of(code, flags, charset), kind);
         assert_eq!(kind.to_string(), name);
     }
     let read = |bytes: &[u8], kind| {
@@ -241,13 +241,13 @@ fn types_are_those_of_descriptions() {
         Row { body: bytes, cells: &cells, kinds: &[kind] }.get::<i64>(0)
     };
     assert_eq!(read(b"\xff", unsigned(1)), Ok(255));
-    assert_eq!(read(b"\xff", Kind::Int { bytes: 1, unsigned: false }), Ok(-1));
+    assert_eq!(read(b"\xff", SqlType::Int { bytes: 1, unsigned: false }), Ok(-1));
     assert_eq!(
         read(&[0xff; 8], unsigned(8)).unwrap_err().to_string(),
         "column 0 has a value that is no bigint"
     );
-    assert_eq!(read(b"7", Kind::Text).unwrap_err().to_string(), "column 0 is text, and is read as bigint");
-    let row = Row { body: &[], cells: &[None], kinds: &[Kind::Float] };
+    assert_eq!(read(b"7", SqlType::Text).unwrap_err().to_string(), "column 0 is text, and is read as bigint");
+    let row = Row { body: &[], cells: &[None], kinds: &[SqlType::Float] };
     assert_eq!(row.get::<f64>(0).unwrap_err().to_string(), "column 0 is null");
     assert_eq!(row.get::<f64>(1).unwrap_err().to_string(), "column 1 of a row of 1");
 }

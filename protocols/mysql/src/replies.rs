@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::answer::{self, Done};
 use crate::connection::{Connection, order};
 use crate::fault::Fault;
-use crate::kind::Kind;
 use crate::row::{self, Row};
+use crate::sql_type::SqlType;
 
 /// Command code.
 const QUERY: u8 = 0x03;
@@ -29,7 +29,7 @@ enum Rows {
 
 /// The message that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Awaited {
+enum NextMessage {
     /// The first one of a statement.
     First,
     /// A description of a column, of which this number is left.
@@ -47,7 +47,7 @@ enum Awaited {
 pub struct Replies<'c> {
     connection: &'c mut Connection,
     rows: Rows,
-    awaited: Awaited,
+    awaited: NextMessage,
 }
 
 enum Event {
@@ -64,13 +64,13 @@ impl Connection {
     /// When the connection is unusable.
     pub fn query(&mut self, sql: &str) -> Result<Replies<'_>, Fault> {
         self.call(QUERY, sql.as_bytes())?;
-        Ok(Replies { connection: self, rows: Rows::Text, awaited: Awaited::First })
+        Ok(Replies { connection: self, rows: Rows::Text, awaited: NextMessage::First })
     }
 }
 
 impl<'c> Replies<'c> {
     pub(crate) fn binary(connection: &'c mut Connection) -> Self {
-        Replies { connection, rows: Rows::Binary, awaited: Awaited::First }
+        Replies { connection, rows: Rows::Binary, awaited: NextMessage::First }
     }
 
     /// The next row or end of a statement; `None` after the last one.
@@ -119,7 +119,7 @@ impl<'c> Replies<'c> {
 
     async fn event(&mut self) -> Result<Event, Fault> {
         let event = loop {
-            if self.awaited == Awaited::Nothing {
+            if self.awaited == NextMessage::Nothing {
                 return Ok(Event::End);
             }
             let taken = match self.connection.message().await {
@@ -131,7 +131,7 @@ impl<'c> Replies<'c> {
             }
         };
         if event.is_err() {
-            self.awaited = Awaited::Nothing;
+            self.awaited = NextMessage::Nothing;
         }
         event
     }
@@ -141,7 +141,7 @@ impl<'c> Replies<'c> {
         let Connection { inbox, kinds, cells, .. } = &mut *self.connection;
         let body = inbox.bytes(&place);
         match self.awaited {
-            Awaited::First => match body[0] {
+            NextMessage::First => match body[0] {
                 answer::OK => {
                     let (done, status) = answer::ok(body)?;
                     self.connection.status = status;
@@ -150,31 +150,32 @@ impl<'c> Replies<'c> {
                 answer::FILE | answer::END => return Err(order(body, "a statement")),
                 _ => {
                     kinds.clear();
-                    self.awaited = Awaited::Column(answer::count(body)?);
+                    self.awaited = NextMessage::Column(answer::count(body)?);
                 }
             },
-            Awaited::Column(left) => {
+            NextMessage::Column(left) => {
                 let kind = answer::column(body)?;
-                kinds.push(if self.rows == Rows::Binary { kind } else { Kind::Text });
-                self.awaited = if left > 1 { Awaited::Column(left - 1) } else { Awaited::EndOfColumns };
+                kinds.push(if self.rows == Rows::Binary { kind } else { SqlType::Text });
+                self.awaited =
+                    if left > 1 { NextMessage::Column(left - 1) } else { NextMessage::EndOfColumns };
             }
-            Awaited::EndOfColumns => {
+            NextMessage::EndOfColumns => {
                 self.connection.ended(&place, "a statement")?;
-                self.awaited = Awaited::Row(0);
+                self.awaited = NextMessage::Row(0);
             }
-            Awaited::Row(rows) if answer::is_end(body) => {
+            NextMessage::Row(rows) if answer::is_end(body) => {
                 let warnings = self.connection.ended(&place, "a statement")?;
                 return Ok(Some(self.done(Done { rows, insert_id: 0, warnings })));
             }
-            Awaited::Row(rows) => {
+            NextMessage::Row(rows) => {
                 match self.rows {
                     Rows::Text => row::split_text(body, kinds, cells)?,
                     Rows::Binary => row::split_binary(body, kinds, cells)?,
                 }
-                self.awaited = Awaited::Row(rows + 1);
+                self.awaited = NextMessage::Row(rows + 1);
                 return Ok(Some(Event::Row(place)));
             }
-            Awaited::Nothing => return Err(order(body, "nothing")),
+            NextMessage::Nothing => return Err(order(body, "nothing")),
         }
         Ok(None)
     }
@@ -182,9 +183,9 @@ impl<'c> Replies<'c> {
     /// The end of a statement.
     fn done(&mut self, done: Done) -> Event {
         if self.connection.status.has_more() {
-            self.awaited = Awaited::First;
+            self.awaited = NextMessage::First;
         } else {
-            self.awaited = Awaited::Nothing;
+            self.awaited = NextMessage::Nothing;
             self.connection.end();
         }
         Event::Done(done)

@@ -2,7 +2,7 @@
 
 use crate::fields::Fields;
 use crate::flaw::Flaw;
-use crate::kind::{Form, Kind};
+use crate::sql_type::{Form, SqlType};
 use crate::timestamp::Timestamp;
 
 /// The name of a row in flaws.
@@ -12,7 +12,7 @@ const ROW: &str = "a row";
 pub(crate) type Cell = Option<(u32, u32)>;
 
 /// Finds the columns of a row of text.
-pub(crate) fn split_text(body: &[u8], kinds: &[Kind], cells: &mut Vec<Cell>) -> Result<(), Flaw> {
+pub(crate) fn split_text(body: &[u8], kinds: &[SqlType], cells: &mut Vec<Cell>) -> Result<(), Flaw> {
     cells.clear();
     let mut fields = Fields::new(ROW, body);
     for _ in kinds {
@@ -23,7 +23,7 @@ pub(crate) fn split_text(body: &[u8], kinds: &[Kind], cells: &mut Vec<Cell>) -> 
 }
 
 /// Finds the columns of a binary row.
-pub(crate) fn split_binary(body: &[u8], kinds: &[Kind], cells: &mut Vec<Cell>) -> Result<(), Flaw> {
+pub(crate) fn split_binary(body: &[u8], kinds: &[SqlType], cells: &mut Vec<Cell>) -> Result<(), Flaw> {
     cells.clear();
     let mut fields = Fields::new(ROW, body);
     match fields.byte()? {
@@ -60,7 +60,7 @@ fn cell(body: &[u8], fields: &Fields<'_>, value: &[u8]) -> (u32, u32) {
 pub struct Row<'r> {
     pub(crate) body: &'r [u8],
     pub(crate) cells: &'r [Cell],
-    pub(crate) kinds: &'r [Kind],
+    pub(crate) kinds: &'r [SqlType],
 }
 
 /// The reason why a value cannot be read.
@@ -86,7 +86,7 @@ pub enum ColumnError {
         /// Number of the column, from 0.
         column: usize,
         /// Its type.
-        kind: Kind,
+        kind: SqlType,
         /// The type that is asked for.
         wanted: &'static str,
     },
@@ -115,7 +115,7 @@ impl<'r> Row<'r> {
 
     /// Type of a column; `None` where there is no such column.
     #[must_use]
-    pub fn kind(&self, column: usize) -> Option<Kind> {
+    pub fn kind(&self, column: usize) -> Option<SqlType> {
         self.kinds.get(column).copied()
     }
 
@@ -156,15 +156,15 @@ pub trait FromColumn<'r>: Sized {
     const NAME: &'static str;
 
     /// Whether it reads columns of a type.
-    fn reads(kind: Kind) -> bool;
+    fn reads(kind: SqlType) -> bool;
 
     /// The value in these bytes; `None` where the type does not hold it.
-    fn read(kind: Kind, bytes: &'r [u8]) -> Option<Self>;
+    fn read(kind: SqlType, bytes: &'r [u8]) -> Option<Self>;
 }
 
 /// The value of a whole number.
-fn integer(kind: Kind, bytes: &[u8]) -> Option<i128> {
-    let Kind::Int { unsigned, .. } = kind else { return None };
+fn integer(kind: SqlType, bytes: &[u8]) -> Option<i128> {
+    let SqlType::Int { unsigned, .. } = kind else { return None };
     let mut all = [0; 8];
     all.get_mut(..bytes.len())?.copy_from_slice(bytes);
     let above = 64 - 8 * bytes.len();
@@ -176,11 +176,11 @@ fn integer(kind: Kind, bytes: &[u8]) -> Option<i128> {
 impl FromColumn<'_> for i32 {
     const NAME: &'static str = "int";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Int { .. })
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Int { .. })
     }
 
-    fn read(kind: Kind, bytes: &[u8]) -> Option<Self> {
+    fn read(kind: SqlType, bytes: &[u8]) -> Option<Self> {
         integer(kind, bytes)?.try_into().ok()
     }
 }
@@ -189,11 +189,11 @@ impl FromColumn<'_> for i32 {
 impl FromColumn<'_> for i64 {
     const NAME: &'static str = "bigint";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Int { .. })
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Int { .. })
     }
 
-    fn read(kind: Kind, bytes: &[u8]) -> Option<Self> {
+    fn read(kind: SqlType, bytes: &[u8]) -> Option<Self> {
         integer(kind, bytes)?.try_into().ok()
     }
 }
@@ -202,11 +202,11 @@ impl FromColumn<'_> for i64 {
 impl FromColumn<'_> for u64 {
     const NAME: &'static str = "bigint unsigned";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Int { .. })
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Int { .. })
     }
 
-    fn read(kind: Kind, bytes: &[u8]) -> Option<Self> {
+    fn read(kind: SqlType, bytes: &[u8]) -> Option<Self> {
         integer(kind, bytes)?.try_into().ok()
     }
 }
@@ -214,11 +214,11 @@ impl FromColumn<'_> for u64 {
 impl FromColumn<'_> for f64 {
     const NAME: &'static str = "double";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Float | Kind::Double)
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Float | SqlType::Double)
     }
 
-    fn read(_: Kind, bytes: &[u8]) -> Option<Self> {
+    fn read(_: SqlType, bytes: &[u8]) -> Option<Self> {
         match bytes.len() {
             4 => bytes.try_into().ok().map(f32::from_le_bytes).map(f64::from),
             _ => bytes.try_into().ok().map(f64::from_le_bytes),
@@ -229,11 +229,11 @@ impl FromColumn<'_> for f64 {
 impl FromColumn<'_> for Timestamp {
     const NAME: &'static str = "datetime";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Timestamp
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Timestamp
     }
 
-    fn read(_: Kind, bytes: &[u8]) -> Option<Self> {
+    fn read(_: SqlType, bytes: &[u8]) -> Option<Self> {
         Timestamp::read(bytes)
     }
 }
@@ -242,11 +242,11 @@ impl FromColumn<'_> for Timestamp {
 impl<'r> FromColumn<'r> for &'r str {
     const NAME: &'static str = "text";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Text | Kind::Decimal)
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Text | SqlType::Decimal)
     }
 
-    fn read(_: Kind, bytes: &'r [u8]) -> Option<Self> {
+    fn read(_: SqlType, bytes: &'r [u8]) -> Option<Self> {
         std::str::from_utf8(bytes).ok()
     }
 }
@@ -254,11 +254,11 @@ impl<'r> FromColumn<'r> for &'r str {
 impl<'r> FromColumn<'r> for &'r [u8] {
     const NAME: &'static str = "bytes";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Bytes
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Bytes
     }
 
-    fn read(_: Kind, bytes: &'r [u8]) -> Option<Self> {
+    fn read(_: SqlType, bytes: &'r [u8]) -> Option<Self> {
         Some(bytes)
     }
 }

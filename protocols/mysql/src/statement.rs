@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::answer::{self, Prepared};
+use crate::answer::{self, PreparedStatement};
 use crate::connection::{Connection, order};
 use crate::fault::{CallError, Fault};
 use crate::param::{self, Param};
@@ -73,7 +73,7 @@ impl Connection {
     /// unusable.
     pub fn start(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Replies<'_>, Fault> {
         let number = statement.0;
-        let Some(&Prepared { id, parameters, .. }) = self.statements.get(number as usize) else {
+        let Some(&PreparedStatement { id, parameters, .. }) = self.statements.get(number as usize) else {
             return Err(CallError::Statement(number).into());
         };
         let (parameters, given) = (usize::from(parameters), params.len());

@@ -53,7 +53,7 @@ impl Tally {
 /// A connection.
 pub struct Stream {
     io: Io,
-    open: Open,
+    open: OpenCount,
 }
 
 /// The two kinds, distinguished by a branch, so that the plain one costs nothing more.
@@ -63,12 +63,12 @@ enum Io {
 }
 
 /// Counts a connection when it is opened and when it is closed.
-struct Open(Rc<Tally>);
+struct OpenCount(Rc<Tally>);
 
-impl Open {
+impl OpenCount {
     fn new(tally: &Rc<Tally>) -> Self {
         tally.count(|c| c.opened += 1);
-        Open(Rc::clone(tally))
+        OpenCount(Rc::clone(tally))
     }
 
     fn count(&self, change: impl FnOnce(&mut Counters)) {
@@ -76,7 +76,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenCount {
     fn drop(&mut self) {
         self.count(|c| c.closed += 1);
     }
@@ -85,7 +85,7 @@ impl Drop for Open {
 impl Stream {
     /// A connection in the clear.
     pub(crate) fn new(socket: Socket, tally: &Rc<Tally>) -> Self {
-        Stream { io: Io::Plain(socket), open: Open::new(tally) }
+        Stream { io: Io::Plain(socket), open: OpenCount::new(tally) }
     }
 
     /// Begins TLS on a connection in the clear.

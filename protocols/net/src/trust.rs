@@ -55,7 +55,7 @@ pub(crate) fn verifier(
             let built =
                 WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
             let usual = built.map_err(|why| SetupError::Authorities { why: why.to_string() })?;
-            Ok(Arc::new(Trusting { usual, named: named.unwrap_or_default() }))
+            Ok(Arc::new(CertificateTrust { usual, named: named.unwrap_or_default() }))
         }
     }
 }
@@ -87,12 +87,12 @@ fn of_system() -> Result<RootCertStore, SetupError> {
 /// is often an authority's (CA:TRUE), which is otherwise refused for a server, and a certificate signed by an
 /// authority may be all there is.
 #[derive(Debug)]
-struct Trusting {
+struct CertificateTrust {
     usual: Arc<WebPkiServerVerifier>,
     named: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Trusting {
+impl ServerCertVerifier for CertificateTrust {
     fn verify_server_cert(
         &self,
         end: &CertificateDer<'_>,

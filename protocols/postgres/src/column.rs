@@ -2,7 +2,7 @@
 
 use crate::fields::Fields;
 use crate::flaw::Flaw;
-use crate::kind::Kind;
+use crate::sql_type::SqlType;
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Column {
     /// Its name.
     pub name: Box<str>,
     /// Its type.
-    pub kind: Kind,
+    pub kind: SqlType,
 }
 
 /// Reads the description of a result.
@@ -25,7 +25,7 @@ fn column(fields: &mut Fields<'_>) -> Result<Column, Flaw> {
     let name = fields.text()?.into();
     // Table and number in it.
     fields.bytes(6)?;
-    let kind = Kind::of(fields.oid()?);
+    let kind = SqlType::of(fields.oid()?);
     // Size, modifier and format.
     fields.bytes(8)?;
     Ok(Column { name, kind })

@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::flaw::Flaw;
 use crate::inbox::Inbox;
 use crate::replies::Step;
-use crate::row::Cell;
+use crate::row::CellRange;
 use crate::statement::Description;
 
 /// Notices kept; older ones go.
@@ -28,7 +28,7 @@ const SETTINGS: usize = 64;
 const KEPT: usize = 1024 * 1024;
 
 /// A message that has come: its type and its place.
-pub(crate) type Arrival = (u8, Range<usize>);
+pub(crate) type BufferedMessage = (u8, Range<usize>);
 
 /// A session of a server.
 ///
@@ -53,7 +53,7 @@ pub struct Connection {
     /// Of the batch that is written or answered.
     pub(crate) steps: Vec<Step>,
     /// Columns of the row that was read last.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<CellRange>,
     /// Columns of the simple query that is answered.
     pub(crate) columns: Vec<Column>,
     notices: VecDeque<Diagnostic>,
@@ -153,17 +153,17 @@ impl Connection {
     }
 
     /// The next message that belongs to the answer.
-    pub(crate) async fn message(&mut self) -> Result<Arrival, Fault> {
+    pub(crate) async fn message(&mut self) -> Result<BufferedMessage, Fault> {
         poll_fn(|cx| self.poll_message(cx)).await
     }
 
     /// The message at a place.
-    pub(crate) fn read(&self, (tag, place): &Arrival) -> Result<Message<'_>, Fault> {
+    pub(crate) fn read(&self, (tag, place): &BufferedMessage) -> Result<Message<'_>, Fault> {
         Ok(backend::read(*tag, backend::body(self.inbox.bytes(place)))?)
     }
 
     /// Sends what is left and reads until a message of the answer is whole.
-    pub(crate) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrival, Fault>> {
+    pub(crate) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<BufferedMessage, Fault>> {
         loop {
             match self.inbox.message() {
                 Err(flaw) => return Poll::Ready(Err(flaw.into())),
@@ -208,7 +208,7 @@ impl Connection {
     }
 
     /// Keeps a message that answers no call; true where it was one.
-    fn is_aside(&mut self, arrival: &Arrival) -> Result<bool, Fault> {
+    fn is_aside(&mut self, arrival: &BufferedMessage) -> Result<bool, Fault> {
         match arrival.0 {
             b'N' | b'A' | b'v' | b'S' | b'E' => {}
             _ => return Ok(false),
@@ -246,6 +246,6 @@ impl Connection {
 }
 
 /// A message that has no place in the answer to what was sent.
-pub(crate) fn order(arrival: &Arrival, to: &'static str) -> Fault {
+pub(crate) fn order(arrival: &BufferedMessage, to: &'static str) -> Fault {
     Fault::Flawed(Flaw::Order { tag: char::from(arrival.0), to })
 }

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use crate::backend::Message;
-use crate::connection::{Arrival, Connection, order};
+use crate::connection::{BufferedMessage, Connection, order};
 use crate::diagnostic::Diagnostic;
 use crate::fault::{CallError, Fault};
 use crate::frontend;
@@ -50,7 +50,7 @@ impl Connection {
 
     /// What an unexpected message of a copy means. After an error it reads to the end of the answer, and sends all of a
     /// message that has begun: the server skips it.
-    pub(crate) async fn copy_failed(&mut self, arrival: Arrival, to: &'static str) -> Fault {
+    pub(crate) async fn copy_failed(&mut self, arrival: BufferedMessage, to: &'static str) -> Fault {
         poll_fn(|cx| self.poll_send(cx)).await;
         let said = match self.read(&arrival) {
             Ok(Message::Error(body)) => Diagnostic::read(b'E', body),

@@ -75,7 +75,7 @@ pub enum CallError {
         /// Number of the parameter, from 1.
         number: usize,
         /// The type of the parameter.
-        kind: crate::Kind,
+        kind: crate::SqlType,
     },
     /// A zero byte ends texts in the protocol.
     #[error("a text of SQL has a zero byte")]

@@ -9,9 +9,9 @@ use crate::diagnostic::Diagnostic;
 use crate::flaw::Flaw;
 use crate::frontend::message;
 use crate::inbox::Inbox;
-use crate::kind::{Kind, Timestamp};
 use crate::param::Param;
 use crate::row::{self, Row};
+use crate::sql_type::{SqlType, Timestamp};
 
 /// A message with its type.
 fn framed(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -109,7 +109,7 @@ proptest! {
         let body = counted(&values);
         let mut cells = Vec::new();
         row::split(&body, &mut cells).unwrap();
-        let column = Column { name: "x".into(), kind: Kind::Bytea };
+        let column = Column { name: "x".into(), kind: SqlType::Bytea };
         let columns = vec![column; values.len()];
         let row = Row { body: &body, cells: &cells, columns: &columns };
         for (n, value) in values.iter().enumerate() {
@@ -130,16 +130,16 @@ proptest! {
     fn a_value_comes_back_as_it_was_sent(int in any::<i64>(), float in any::<f64>(), text in ".{0,20}") {
         let mut sent = Vec::new();
         let all = [
-            (Param::Int(int), Kind::Int8),
-            (Param::Int(int as i32 as i64), Kind::Int4),
-            (Param::Int(int as i16 as i64), Kind::Int2),
-            (Param::Int(int), Kind::Other(1700)),
-            (Param::Float(float), Kind::Float8),
-            (Param::Bool(int > 0), Kind::Bool),
-            (Param::Text(&text), Kind::Text),
-            (Param::Bytes(text.as_bytes()), Kind::Bytea),
-            (Param::Timestamp(Timestamp(int)), Kind::Timestamp),
-            (Param::Null, Kind::Int8),
+            (Param::Int(int), SqlType::Int8),
+            (Param::Int(int as i32 as i64), SqlType::Int4),
+            (Param::Int(int as i16 as i64), SqlType::Int2),
+            (Param::Int(int), SqlType::Other(1700)),
+            (Param::Float(float), SqlType::Float8),
+            (Param::Bool(int > 0), SqlType::Bool),
+            (Param::Text(&text), SqlType::Text),
+            (Param::Bytes(text.as_bytes()), SqlType::Bytea),
+            (Param::Timestamp(Timestamp(int)), SqlType::Timestamp),
+            (Param::Null, SqlType::Int8),
         ];
         sent.extend((all.len() as u16).to_be_bytes());
         for (param, kind) in all {
@@ -168,10 +168,10 @@ proptest! {
     fn a_value_that_does_not_fit_is_not_written(int in any::<i64>()) {
         let mut out = Vec::new();
         let narrow = i32::try_from(int).is_err();
-        prop_assert_eq!(Param::Int(int).write(Kind::Int4, &mut out), !narrow);
-        prop_assert!(!Param::Int(int).write(Kind::Text, &mut out));
-        prop_assert!(!Param::Text("1").write(Kind::Int4, &mut out));
-        prop_assert!(!Param::Float(1.0).write(Kind::Other(1700), &mut out));
+        prop_assert_eq!(Param::Int(int).write(SqlType::Int4, &mut out), !narrow);
+        prop_assert!(!Param::Int(int).write(SqlType::Text, &mut out));
+        prop_assert!(!Param::Text("1").write(SqlType::Int4, &mut out));
+        prop_assert!(!Param::Float(1.0).write(SqlType::Other(1700), &mut out));
     }
 }
 
@@ -203,15 +203,15 @@ fn a_type_that_does_not_hold_a_column_is_refused() {
     let body = counted(&[Some(vec![0; 8])]);
     let mut cells = Vec::new();
     row::split(&body, &mut cells).unwrap();
-    let columns = [Column { name: "x".into(), kind: Kind::Int8 }];
+    let columns = [Column { name: "x".into(), kind: SqlType::Int8 }];
     let row = Row { body: &body, cells: &cells, columns: &columns };
     assert_eq!(row.get::<i32>(0).unwrap_err().to_string(), "column 0 is bigint, and is read as integer");
     assert_eq!(row.get::<&str>(0).unwrap_err().to_string(), "column 0 is bigint, and is read as text");
     assert_eq!(row.get::<i64>(1).unwrap_err().to_string(), "column 1 of a row of 1");
-    let columns = [Column { name: "x".into(), kind: Kind::Bool }];
+    let columns = [Column { name: "x".into(), kind: SqlType::Bool }];
     let row = Row { body: &body, cells: &cells, columns: &columns };
     assert_eq!(row.get::<bool>(0).unwrap_err().to_string(), "column 0 has a value that is no boolean");
-    let columns = [Column { name: "x".into(), kind: Kind::Int4 }];
+    let columns = [Column { name: "x".into(), kind: SqlType::Int4 }];
     let row = Row { body: &body, cells: &cells, columns: &columns };
     assert_eq!(row.get::<i64>(0).unwrap_err().to_string(), "column 0 has a value that is no bigint");
 }

@@ -27,11 +27,11 @@ mod frontend;
 #[cfg(test)]
 mod fuzz;
 mod inbox;
-mod kind;
 mod param;
 mod replies;
 mod row;
 mod settings;
+mod sql_type;
 mod statement;
 mod target;
 
@@ -47,9 +47,9 @@ pub use copy_out::CopyOut;
 pub use diagnostic::{Diagnostic, SqlState};
 pub use fault::{CallError, Fault};
 pub use flaw::Flaw;
-pub use kind::{Kind, Timestamp};
 pub use param::Param;
 pub use replies::{CommandTag, Replies, Reply};
 pub use row::{ColumnError, FromColumn, Row};
+pub use sql_type::{SqlType, Timestamp};
 pub use statement::Statement;
 pub use target::Target;

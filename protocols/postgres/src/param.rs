@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use crate::kind::{Kind, Timestamp};
+use crate::sql_type::{SqlType, Timestamp};
 
 /// The value of a parameter. It is written as the type that the server found for the parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,30 +25,30 @@ pub enum Param<'p> {
 
 impl Param<'_> {
     /// Writes length and value; false where the type does not take the value.
-    pub(crate) fn write(self, kind: Kind, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn write(self, kind: SqlType, out: &mut Vec<u8>) -> bool {
         match (self, kind) {
             (Param::Null, _) => out.extend_from_slice(&[0xff; 4]),
-            (Param::Int(n), Kind::Int8) => value(out, &n.to_be_bytes()),
-            (Param::Int(n), Kind::Int4) => match i32::try_from(n) {
+            (Param::Int(n), SqlType::Int8) => value(out, &n.to_be_bytes()),
+            (Param::Int(n), SqlType::Int4) => match i32::try_from(n) {
                 Ok(n) => value(out, &n.to_be_bytes()),
                 Err(_) => return false,
             },
-            (Param::Int(n), Kind::Int2) => match i16::try_from(n) {
+            (Param::Int(n), SqlType::Int2) => match i16::try_from(n) {
                 Ok(n) => value(out, &n.to_be_bytes()),
                 Err(_) => return false,
             },
-            (Param::Int(n), Kind::Other(_)) => {
+            (Param::Int(n), SqlType::Other(_)) => {
                 let mut room = [0; 20];
                 let mut left = &mut room[..];
                 write!(left, "{n}").expect("a 64-bit number has 20 characters at most");
                 let length = 20 - left.len();
                 value(out, &room[..length]);
             }
-            (Param::Float(n), Kind::Float8) => value(out, &n.to_be_bytes()),
-            (Param::Bool(yes), Kind::Bool) => value(out, &[u8::from(yes)]),
-            (Param::Text(text), Kind::Text | Kind::Other(_)) => value(out, text.as_bytes()),
-            (Param::Bytes(bytes), Kind::Bytea) => value(out, bytes),
-            (Param::Timestamp(at), Kind::Timestamp) => value(out, &at.0.to_be_bytes()),
+            (Param::Float(n), SqlType::Float8) => value(out, &n.to_be_bytes()),
+            (Param::Bool(yes), SqlType::Bool) => value(out, &[u8::from(yes)]),
+            (Param::Text(text), SqlType::Text | SqlType::Other(_)) => value(out, text.as_bytes()),
+            (Param::Bytes(bytes), SqlType::Bytea) => value(out, bytes),
+            (Param::Timestamp(at), SqlType::Timestamp) => value(out, &at.0.to_be_bytes()),
             _ => return false,
         }
         true

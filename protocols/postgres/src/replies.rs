@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::backend::{self, Message};
 use crate::column;
-use crate::connection::{Arrival, Connection, order};
+use crate::connection::{BufferedMessage, Connection, order};
 use crate::diagnostic::Diagnostic;
 use crate::fault::Fault;
 use crate::flaw::Flaw;
-use crate::kind::Kind;
 use crate::row::{self, Row};
+use crate::sql_type::SqlType;
 
 /// A piece of an answer that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl<'c> Replies<'c> {
     }
 
     /// Takes a message; `None` where it is nothing for the caller.
-    fn arrived(&mut self, step: Step, arrival: Arrival) -> Result<Option<Event>, Fault> {
+    fn arrived(&mut self, step: Step, arrival: BufferedMessage) -> Result<Option<Event>, Fault> {
         let expected = self.failed.is_none();
         match (step, self.connection.read(&arrival)?) {
             (Step::Sync | Step::Query, Message::Ready(transaction)) => {
@@ -168,7 +168,7 @@ impl<'c> Replies<'c> {
             }
             (Step::Query, Message::Columns(body)) if expected => {
                 let mut columns = column::read(body)?;
-                columns.iter_mut().for_each(|column| column.kind = Kind::Text);
+                columns.iter_mut().for_each(|column| column.kind = SqlType::Text);
                 self.connection.columns = columns;
             }
             (Step::Query, Message::Row(_)) if expected => {

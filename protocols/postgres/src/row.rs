@@ -3,13 +3,13 @@
 use crate::column::Column;
 use crate::fields::Fields;
 use crate::flaw::Flaw;
-use crate::kind::{Kind, Timestamp};
+use crate::sql_type::{SqlType, Timestamp};
 
 /// Where the value of a column lies in the body of a row; `None` is null.
-pub(crate) type Cell = Option<(u32, u32)>;
+pub(crate) type CellRange = Option<(u32, u32)>;
 
 /// Finds the columns of a row, each once.
-pub(crate) fn split(body: &[u8], cells: &mut Vec<Cell>) -> Result<(), Flaw> {
+pub(crate) fn split(body: &[u8], cells: &mut Vec<CellRange>) -> Result<(), Flaw> {
     cells.clear();
     let mut fields = Fields::new(b'D', body);
     let mut at = 2;
@@ -27,7 +27,7 @@ pub(crate) fn split(body: &[u8], cells: &mut Vec<Cell>) -> Result<(), Flaw> {
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'r> {
     pub(crate) body: &'r [u8],
-    pub(crate) cells: &'r [Cell],
+    pub(crate) cells: &'r [CellRange],
     pub(crate) columns: &'r [Column],
 }
 
@@ -54,7 +54,7 @@ pub enum ColumnError {
         /// Number of the column, from 0.
         column: usize,
         /// Its type.
-        kind: Kind,
+        kind: SqlType,
         /// The type that is asked for.
         wanted: &'static str,
     },
@@ -119,7 +119,7 @@ pub trait FromColumn<'r>: Sized {
     const NAME: &'static str;
 
     /// Whether it holds every value of a type.
-    fn reads(kind: Kind) -> bool;
+    fn reads(kind: SqlType) -> bool;
 
     /// The value in these bytes; `None` where they are none.
     fn read(bytes: &'r [u8]) -> Option<Self>;
@@ -128,8 +128,8 @@ pub trait FromColumn<'r>: Sized {
 impl FromColumn<'_> for bool {
     const NAME: &'static str = "boolean";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Bool
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Bool
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -144,8 +144,8 @@ impl FromColumn<'_> for bool {
 impl FromColumn<'_> for i16 {
     const NAME: &'static str = "smallint";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Int2
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Int2
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -156,8 +156,8 @@ impl FromColumn<'_> for i16 {
 impl FromColumn<'_> for i32 {
     const NAME: &'static str = "integer";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Int2 | Kind::Int4)
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Int2 | SqlType::Int4)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -171,8 +171,8 @@ impl FromColumn<'_> for i32 {
 impl FromColumn<'_> for i64 {
     const NAME: &'static str = "bigint";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Int2 | Kind::Int4 | Kind::Int8)
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -186,8 +186,8 @@ impl FromColumn<'_> for i64 {
 impl FromColumn<'_> for f64 {
     const NAME: &'static str = "double precision";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Float8
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Float8
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -198,8 +198,8 @@ impl FromColumn<'_> for f64 {
 impl FromColumn<'_> for Timestamp {
     const NAME: &'static str = "timestamp";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Timestamp
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Timestamp
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -211,8 +211,8 @@ impl FromColumn<'_> for Timestamp {
 impl<'r> FromColumn<'r> for &'r str {
     const NAME: &'static str = "text";
 
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Text | Kind::Other(_))
+    fn reads(kind: SqlType) -> bool {
+        matches!(kind, SqlType::Text | SqlType::Other(_))
     }
 
     fn read(bytes: &'r [u8]) -> Option<Self> {
@@ -223,8 +223,8 @@ impl<'r> FromColumn<'r> for &'r str {
 impl<'r> FromColumn<'r> for &'r [u8] {
     const NAME: &'static str = "bytea";
 
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Bytea
+    fn reads(kind: SqlType) -> bool {
+        kind == SqlType::Bytea
     }
 
     fn read(bytes: &'r [u8]) -> Option<Self> {

@@ -5,8 +5,8 @@ use crate::column::{self, Column};
 use crate::connection::{Connection, order};
 use crate::fault::{CallError, Fault};
 use crate::frontend;
-use crate::kind::Kind;
 use crate::param::Param;
+use crate::sql_type::SqlType;
 
 /// A prepared statement, by its number on its connection. Connections on which the same lists were prepared in the same
 /// order have the same numbers.
@@ -15,14 +15,14 @@ pub struct Statement(pub(crate) u32);
 
 /// What is known of a prepared statement, and the parts of its Bind message that never change.
 pub(crate) struct Description {
-    parameters: Box<[Kind]>,
+    parameters: Box<[SqlType]>,
     pub(crate) columns: Box<[Column]>,
     head: Box<[u8]>,
     formats: Box<[u8]>,
 }
 
 impl Description {
-    fn new(number: u32, parameters: Box<[Kind]>, columns: Box<[Column]>) -> Self {
+    fn new(number: u32, parameters: Box<[SqlType]>, columns: Box<[Column]>) -> Self {
         let head = frontend::bind_head(number, parameters.iter().map(|kind| kind.is_binary()));
         let mut formats = Vec::new();
         frontend::formats(&mut formats, columns.iter().map(|column| column.kind.is_binary()));
@@ -123,7 +123,7 @@ impl Connection {
     /// Reads the description of a statement. An error of the server is returned where it stands.
     async fn description(&mut self, number: u32) -> Result<Description, Fault> {
         const TO: &str = "a request to prepare";
-        let mut parameters: Option<Box<[Kind]>> = None;
+        let mut parameters: Option<Box<[SqlType]>> = None;
         let mut parsed = false;
         loop {
             let arrival = self.message().await?;
@@ -137,7 +137,7 @@ impl Connection {
                 }
                 (Message::Parameters(oids), None) if parsed => {
                     let oid = |bytes: &[u8]| u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-                    parameters = Some(oids.chunks_exact(4).map(|bytes| Kind::of(oid(bytes))).collect());
+                    parameters = Some(oids.chunks_exact(4).map(|bytes| SqlType::of(oid(bytes))).collect());
                     continue;
                 }
                 (Message::Columns(body), Some(_)) => column::read(body)?,

@@ -5,14 +5,14 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::source::{Token, Way};
-use crate::turn::{Inner, current};
+use crate::event_loop::{ReactorState, current};
+use crate::source::{Direction, Token};
 
 /// A descriptor of this thread.
 pub struct Descriptor {
     _fd: OwnedFd,
     token: Token,
-    home: Rc<Inner>,
+    home: Rc<ReactorState>,
 }
 
 impl Descriptor {
@@ -33,11 +33,11 @@ impl Descriptor {
     /// report in any case.
     pub fn poll_event(&self, cx: &Context<'_>) -> Poll<()> {
         let sources = &self.home.sources;
-        let reported = sources.poll_ready(self.token, Way::In, cx);
+        let reported = sources.poll_ready(self.token, Direction::In, cx);
         if reported.is_ready() {
-            sources.exhausted(self.token, Way::In);
+            sources.exhausted(self.token, Direction::In);
             // The waker is kept for the next report.
-            let _ = sources.poll_ready(self.token, Way::In, cx);
+            let _ = sources.poll_ready(self.token, Direction::In, cx);
         }
         reported
     }

@@ -10,14 +10,14 @@
 //! the purpose of a task.
 
 mod descriptor;
+mod event_loop;
 mod files;
 mod socket;
 mod source;
 mod stream;
 mod tasks;
-mod turn;
 
 pub use descriptor::Descriptor;
+pub use event_loop::{Pace, Reactor, TimelessPace, block_on, spawn};
 pub use files::{copy_open_files, own_open_files};
 pub use socket::{Peer, Socket};
-pub use turn::{Alone, Pace, Reactor, block_on, spawn};

@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
-use crate::source::{Token, Way};
-use crate::turn::{Inner, current};
+use crate::event_loop::{ReactorState, current};
+use crate::source::{Direction, Token};
 
 /// Destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl std::fmt::Display for Peer {
 pub struct Socket {
     fd: OwnedFd,
     token: Token,
-    home: Rc<Inner>,
+    home: Rc<ReactorState>,
 }
 
 impl Drop for Socket {
@@ -68,7 +68,7 @@ impl Socket {
             Err(why) => return Err(why.into()),
         }
         // Events of the unconnected socket do not count.
-        socket.home.sources.exhausted(socket.token, Way::Out);
+        socket.home.sources.exhausted(socket.token, Direction::Out);
         socket.writable().await;
         sockopt::socket_error(&socket.fd)??;
         Ok(socket)
@@ -79,7 +79,7 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` if there are none; otherwise the reason why the connection broke.
     pub fn try_read(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        if !self.home.sources.is_ready(self.token, Way::In) {
+        if !self.home.sources.is_ready(self.token, Direction::In) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let room = buffer.capacity() - buffer.len();
@@ -93,7 +93,7 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` if there are none; otherwise the reason why the connection broke.
     pub fn try_read_slice(&self, room: &mut [u8]) -> io::Result<usize> {
-        if !self.home.sources.is_ready(self.token, Way::In) {
+        if !self.home.sources.is_ready(self.token, Direction::In) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let read = rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut *room));
@@ -106,12 +106,12 @@ impl Socket {
         match read {
             Ok(n) => {
                 if n < room && n > 0 {
-                    self.home.sources.exhausted(self.token, Way::In);
+                    self.home.sources.exhausted(self.token, Direction::In);
                 }
                 Ok(n)
             }
             Err(Errno::AGAIN) => {
-                self.home.sources.exhausted(self.token, Way::In);
+                self.home.sources.exhausted(self.token, Direction::In);
                 Err(io::ErrorKind::WouldBlock.into())
             }
             Err(why) => Err(why.into()),
@@ -126,12 +126,12 @@ impl Socket {
         match rustix::io::retry_on_intr(|| rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)) {
             Ok(n) => {
                 if n < bytes.len() {
-                    self.home.sources.exhausted(self.token, Way::Out);
+                    self.home.sources.exhausted(self.token, Direction::Out);
                 }
                 Ok(n)
             }
             Err(Errno::AGAIN) => {
-                self.home.sources.exhausted(self.token, Way::Out);
+                self.home.sources.exhausted(self.token, Direction::Out);
                 Err(io::ErrorKind::WouldBlock.into())
             }
             Err(why) => Err(why.into()),
@@ -150,12 +150,12 @@ impl Socket {
 
     /// Ready when a read may find something; otherwise wakes the task then.
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
-        self.home.sources.poll_ready(self.token, Way::In, cx)
+        self.home.sources.poll_ready(self.token, Direction::In, cx)
     }
 
     /// Ready when a write may find room; otherwise wakes the task then.
     pub fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
-        self.home.sources.poll_ready(self.token, Way::Out, cx)
+        self.home.sources.poll_ready(self.token, Direction::Out, cx)
     }
 
     /// Whether nothing waits to be read, not even the end, according to the kernel's events so far. Costs no
@@ -163,7 +163,7 @@ impl Socket {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         let sources = &self.home.sources;
-        if !sources.is_ready(self.token, Way::In) {
+        if !sources.is_ready(self.token, Direction::In) {
             return true;
         }
         if sources.has_ended(self.token) {
@@ -173,7 +173,7 @@ impl Socket {
         let look = || rustix::net::recv(&self.fd, &mut one, RecvFlags::PEEK).map(|_| ());
         let quiet = rustix::io::retry_on_intr(look) == Err(Errno::AGAIN);
         if quiet {
-            sources.exhausted(self.token, Way::In);
+            sources.exhausted(self.token, Direction::In);
         }
         quiet
     }

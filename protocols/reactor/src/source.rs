@@ -14,7 +14,7 @@ const EVENTS: usize = 512;
 
 /// A direction of data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     In,
     Out,
 }
@@ -102,18 +102,18 @@ impl Sources {
         f(&mut self.all.borrow_mut()[token.0 as usize])
     }
 
-    pub(crate) fn is_ready(&self, token: Token, way: Way) -> bool {
+    pub(crate) fn is_ready(&self, token: Token, way: Direction) -> bool {
         self.with(token, |s| match way {
-            Way::In => s.readable || s.ended,
-            Way::Out => s.writable,
+            Direction::In => s.readable || s.ended,
+            Direction::Out => s.writable,
         })
     }
 
     /// Records that a call found nothing more to do: wait for the kernel's next event.
-    pub(crate) fn exhausted(&self, token: Token, way: Way) {
+    pub(crate) fn exhausted(&self, token: Token, way: Direction) {
         self.with(token, |s| match way {
-            Way::In => s.readable = false,
-            Way::Out => s.writable = false,
+            Direction::In => s.readable = false,
+            Direction::Out => s.writable = false,
         });
     }
 
@@ -123,12 +123,12 @@ impl Sources {
     }
 
     /// Ready when a call may find something to do; otherwise wakes the task then.
-    pub(crate) fn poll_ready(&self, token: Token, way: Way, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, token: Token, way: Direction, cx: &Context<'_>) -> Poll<()> {
         if self.is_ready(token, way) {
             return Poll::Ready(());
         }
         self.with(token, |s| {
-            let waker = if way == Way::In { &mut s.reader } else { &mut s.writer };
+            let waker = if way == Direction::In { &mut s.reader } else { &mut s.writer };
             if !waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
                 *waker = Some(cx.waker().clone());
             }

@@ -10,22 +10,22 @@ use std::task::{Context, Wake, Waker};
 
 use slab::Slab;
 
-type Work = Pin<Box<dyn Future<Output = ()>>>;
+type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Ready tasks, in the order of their wakes. Wakers must be `Send`, hence the lock; it is never contended,
 /// since tasks are woken by their own thread.
-pub(crate) struct Ready(Mutex<VecDeque<usize>>);
+pub(crate) struct ReadyQueue(Mutex<VecDeque<usize>>);
 
 /// Initial capacity of the queue, so that a few tasks never make it grow.
 const ROOM: usize = 256;
 
-impl Default for Ready {
+impl Default for ReadyQueue {
     fn default() -> Self {
-        Ready(Mutex::new(VecDeque::with_capacity(ROOM)))
+        ReadyQueue(Mutex::new(VecDeque::with_capacity(ROOM)))
     }
 }
 
-impl Ready {
+impl ReadyQueue {
     fn push(&self, key: usize) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(key);
     }
@@ -43,7 +43,7 @@ impl Ready {
 struct TaskWaker {
     key: usize,
     queued: AtomicBool,
-    ready: Arc<Ready>,
+    ready: Arc<ReadyQueue>,
 }
 
 impl TaskWaker {
@@ -65,23 +65,23 @@ impl Wake for TaskWaker {
 }
 
 struct Task {
-    work: Work,
+    work: TaskFuture,
     waker: Waker,
     flag: Arc<TaskWaker>,
 }
 
 /// Slot of a task. Empty while the task runs.
-type Place = Option<Task>;
+type TaskSlot = Option<Task>;
 
 #[derive(Default)]
 pub(crate) struct Tasks {
-    places: RefCell<Slab<Place>>,
-    pub(crate) ready: Arc<Ready>,
+    places: RefCell<Slab<TaskSlot>>,
+    pub(crate) ready: Arc<ReadyQueue>,
 }
 
 impl Tasks {
     /// Adds a task; it runs in the next turn.
-    pub(crate) fn add(&self, work: Work) {
+    pub(crate) fn add(&self, work: TaskFuture) {
         let mut places = self.places.borrow_mut();
         let entry = places.vacant_entry();
         let ready = Arc::clone(&self.ready);

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::rc::Rc;
 use std::sync::mpsc;
 
-use barograph_reactor::{Alone, Peer, Reactor, Socket, block_on, own_open_files, spawn};
+use barograph_reactor::{Peer, Reactor, Socket, TimelessPace, block_on, own_open_files, spawn};
 use rustix::net::{AddressFamily, SocketType};
 
 /// A server that echoes its input, for one connection.
@@ -103,7 +103,7 @@ fn more_than_the_kernel_holds_is_written_while_another_task_reads() {
                 spawn(async move { write_all(&writer, &sent).await });
                 read_exactly(&socket, 8_000_000).await
             },
-            &Alone,
+            &TimelessPace,
         )
         .unwrap();
     assert!(got == all, "the bytes differ");
@@ -167,14 +167,14 @@ fn a_source_address_and_a_socket_in_the_file_system() {
 
 #[test]
 fn tasks_run_in_the_order_of_their_wakes_and_are_dropped_with_the_loop() {
-    struct Tell(Rc<Cell<bool>>);
-    impl Drop for Tell {
+    struct DropFlag(Rc<Cell<bool>>);
+    impl Drop for DropFlag {
         fn drop(&mut self) {
             self.0.set(true);
         }
     }
     let dropped = Rc::new(Cell::new(false));
-    let tell = Tell(Rc::clone(&dropped));
+    let tell = DropFlag(Rc::clone(&dropped));
     let order: Rc<RefCell<Vec<u32>>> = Rc::default();
     let log = Rc::clone(&order);
     let reactor = Reactor::new().unwrap();
@@ -197,7 +197,7 @@ fn tasks_run_in_the_order_of_their_wakes_and_are_dropped_with_the_loop() {
                 })
                 .await;
             },
-            &Alone,
+            &TimelessPace,
         )
         .unwrap();
     assert_eq!(*order.borrow(), [0, 1, 2]);
@@ -254,7 +254,7 @@ fn a_peer_that_closed_its_direction_and_reads_no_more_does_not_keep_the_thread()
                 })
                 .await
             },
-            &Alone,
+            &TimelessPace,
         )
         .unwrap();
     assert_eq!(other, 101);

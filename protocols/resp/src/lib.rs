@@ -12,7 +12,7 @@ mod request;
 
 pub use address::{Address, AddressError, Host};
 pub use command::{Command, decimal};
-pub use reply::{Flaw, Items, Read, Reply, reply};
+pub use reply::{Flaw, Items, ReadResult, Reply, reply};
 pub use request::request;
 
 /// Version of the protocol of a connection.

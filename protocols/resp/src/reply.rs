@@ -63,7 +63,7 @@ impl<'b> Iterator for Items<'b> {
     fn next(&mut self) -> Option<Reply<'b>> {
         self.count = self.count.checked_sub(1)?;
         // The aggregate was read as a whole before, so its elements are whole.
-        let Ok(Read::Whole { reply, length }) = read(self.bytes, 0) else { return None };
+        let Ok(ReadResult::Whole { reply, length }) = read(self.bytes, 0) else { return None };
         self.bytes = &self.bytes[length..];
         Some(reply)
     }
@@ -71,7 +71,7 @@ impl<'b> Iterator for Items<'b> {
 
 /// Contents of the front of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Read<'b> {
+pub enum ReadResult<'b> {
     /// A whole reply.
     Whole {
         /// The reply.
@@ -107,14 +107,14 @@ pub enum Flaw {
 ///
 /// # Errors
 /// [`Flaw`] if they are not a reply.
-pub fn reply(bytes: &[u8]) -> Result<Read<'_>, Flaw> {
+pub fn reply(bytes: &[u8]) -> Result<ReadResult<'_>, Flaw> {
     read(bytes, 0)
 }
 
-fn read(bytes: &[u8], depth: u32) -> Result<Read<'_>, Flaw> {
-    let Some(kind) = bytes.first().copied() else { return Ok(Read::Part { needed: 1 }) };
-    let Some((line, head)) = line(bytes)? else { return Ok(Read::Part { needed: bytes.len() + 1 }) };
-    let whole = |reply| Ok(Read::Whole { reply, length: head });
+fn read(bytes: &[u8], depth: u32) -> Result<ReadResult<'_>, Flaw> {
+    let Some(kind) = bytes.first().copied() else { return Ok(ReadResult::Part { needed: 1 }) };
+    let Some((line, head)) = line(bytes)? else { return Ok(ReadResult::Part { needed: bytes.len() + 1 }) };
+    let whole = |reply| Ok(ReadResult::Whole { reply, length: head });
     match kind {
         b'+' => whole(Reply::Simple(line)),
         b'-' => whole(Reply::Error(line)),
@@ -146,11 +146,11 @@ fn line(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Flaw> {
     }
 }
 
-fn bulk(bytes: &[u8], kind: u8, length: Option<usize>, head: usize) -> Result<Read<'_>, Flaw> {
-    let Some(length) = length else { return Ok(Read::Whole { reply: Reply::Null, length: head }) };
+fn bulk(bytes: &[u8], kind: u8, length: Option<usize>, head: usize) -> Result<ReadResult<'_>, Flaw> {
+    let Some(length) = length else { return Ok(ReadResult::Whole { reply: Reply::Null, length: head }) };
     let end = head + length + 2;
     if bytes.len() < end {
-        return Ok(Read::Part { needed: end });
+        return Ok(ReadResult::Part { needed: end });
     }
     if &bytes[end - 2..end] != b"\r\n" {
         return Err(Flaw::End);
@@ -162,24 +162,26 @@ fn bulk(bytes: &[u8], kind: u8, length: Option<usize>, head: usize) -> Result<Re
         b'=' => Reply::Bulk(text.get(4..).unwrap_or_default()),
         _ => Reply::Bulk(text),
     };
-    Ok(Read::Whole { reply, length: end })
+    Ok(ReadResult::Whole { reply, length: end })
 }
 
-fn items(bytes: &[u8], (kind, count): (u8, usize), head: usize, depth: u32) -> Result<Read<'_>, Flaw> {
+fn items(bytes: &[u8], (kind, count): (u8, usize), head: usize, depth: u32) -> Result<ReadResult<'_>, Flaw> {
     if depth >= DEEPEST {
         return Err(Flaw::TooLarge);
     }
     let mut at = head;
     for left in (1..=count).rev() {
         match read(&bytes[at..], depth + 1)? {
-            Read::Whole { length, .. } => at += length,
+            ReadResult::Whole { length, .. } => at += length,
             // Each element after it has three bytes at least.
-            Read::Part { needed } => return Ok(Read::Part { needed: at + needed + 3 * (left - 1) }),
+            ReadResult::Part { needed } => {
+                return Ok(ReadResult::Part { needed: at + needed + 3 * (left - 1) });
+            }
         }
     }
     let items = Items { count, bytes: &bytes[head..at] };
     let reply = if kind == b'>' { Reply::Push(items) } else { Reply::Array(items) };
-    Ok(Read::Whole { reply, length: at })
+    Ok(ReadResult::Whole { reply, length: at })
 }
 
 fn integer(line: &[u8]) -> Result<i64, Flaw> {
@@ -223,7 +225,7 @@ mod tests {
 
     fn whole(text: &str) -> Reply<'_> {
         match reply(text.as_bytes()) {
-            Ok(Read::Whole { reply, length }) if length == text.len() => reply,
+            Ok(ReadResult::Whole { reply, length }) if length == text.len() => reply,
             other => panic!("{text:?}: {other:?}"),
         }
     }
@@ -305,19 +307,19 @@ mod tests {
         #[test]
         fn a_beginning_is_never_whole_and_asks_for_no_more_than_there_is(bytes in any_reply(), more in any_reply()) {
             for end in 0..bytes.len() {
-                let Ok(Read::Part { needed }) = reply(&bytes[..end]) else {
+                let Ok(ReadResult::Part { needed }) = reply(&bytes[..end]) else {
                     return Err(TestCaseError::fail(format!("{end} bytes of {bytes:?}")));
                 };
                 prop_assert!(needed > end && needed <= bytes.len());
             }
             let both = [&bytes[..], &more[..]].concat();
-            let Ok(Read::Whole { length, .. }) = reply(&both) else { return Err(TestCaseError::fail("whole")) };
+            let Ok(ReadResult::Whole { length, .. }) = reply(&both) else { return Err(TestCaseError::fail("whole")) };
             prop_assert_eq!(length, bytes.len());
         }
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(Read::Whole { length, .. }) = reply(&bytes) {
+            if let Ok(ReadResult::Whole { length, .. }) = reply(&bytes) {
                 prop_assert!(length <= bytes.len());
             }
         }

@@ -1,6 +1,6 @@
 //! Reading of commands, on the side of a server.
 
-use crate::reply::{Flaw, Read, Reply, reply};
+use crate::reply::{Flaw, ReadResult, Reply, reply};
 
 /// Most words of an accepted command.
 const MOST_WORDS: usize = 1024 * 1024;
@@ -20,7 +20,7 @@ pub fn request<'b>(bytes: &'b [u8], words: &mut Vec<&'b [u8]>) -> Result<Option<
 }
 
 fn array<'b>(bytes: &'b [u8], words: &mut Vec<&'b [u8]>) -> Result<Option<usize>, Flaw> {
-    let Read::Whole { reply, length } = reply(bytes)? else { return Ok(None) };
+    let ReadResult::Whole { reply, length } = reply(bytes)? else { return Ok(None) };
     let Reply::Array(items) = reply else { return Ok(Some(length)) };
     if items.len() > MOST_WORDS {
         return Err(Flaw::TooLarge);

@@ -10,10 +10,10 @@ use std::task::Poll;
 
 use barograph_reactor::block_on;
 use barograph_ring::{Buffers, Ring, RingError};
-use barograph_testkit::{Counting, allocations};
+use barograph_testkit::{CountingAllocator, allocations};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const BYTES: usize = 4096;
 

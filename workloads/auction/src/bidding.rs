@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Normal};
 
-use crate::state::{Followed, Session};
+use crate::state::{FollowedAuction, Session};
 
 /// Probability of a bid in an auction that qualifies, per opportunity.
 const PROBABILITY: f64 = 0.1;
@@ -32,7 +32,7 @@ pub(crate) fn decide(session: &Session, rng: &mut Stream) -> Option<i64> {
     followed.iter().find(|f| qualifies(f, session, rng)).map(|f| f.auction)
 }
 
-fn qualifies(f: &Followed, session: &Session, rng: &mut Stream) -> bool {
+fn qualifies(f: &FollowedAuction, session: &Session, rng: &mut Stream) -> bool {
     f.open()
         && f.seen.bidder_id.0 != session.account
         && rng.random_bool(PROBABILITY)

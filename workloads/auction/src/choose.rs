@@ -1,6 +1,6 @@
 //! Choosers of the behaviours.
 
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_model::ChooserId;
 
 use crate::bidding;
@@ -9,17 +9,17 @@ use crate::profile::{
 };
 use crate::state::Session;
 
-pub(crate) fn choose(chooser: ChooserId, session: &mut Session, turn: &mut Turn) -> usize {
+pub(crate) fn choose(chooser: ChooserId, session: &mut Session, context: &mut OpContext) -> usize {
     match chooser {
         AFTER_LOOKING if session.running_auctions == Some(0) => 0,
         AFTER_LOOKING if session.followed.len() < MAX_FOLLOWED && session.candidate.is_some() => 1,
         AFTER_LOOKING => 2,
         BID_OR_NOT => {
-            session.bid_in = bidding::decide(session, &mut turn.rng);
+            session.bid_in = bidding::decide(session, &mut context.rng);
             usize::from(session.bid_in.is_none())
         }
         STILL_OPEN => {
-            let auction = i64::from(turn.argument);
+            let auction = i64::from(context.argument);
             let open = session.followed.iter().any(|f| f.auction == auction && f.open());
             if open { WAIT_ON } else { LOOK_AGAIN }
         }

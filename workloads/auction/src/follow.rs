@@ -8,12 +8,12 @@
 use std::rc::Rc;
 
 use barograph_auction_api::{BidState, BidUpdate, ImageSize, TOKEN_HEADER};
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_http::{Event, Fault, Method, Request};
 use barograph_model::Outcome;
 
-use crate::act::{Bad, Done, Pictures, expect, first_picture, read, refused};
-use crate::state::Followed;
+use crate::act::{OperationFailure, OperationResult, Pictures, expect, first_picture, read, refused};
+use crate::state::FollowedAuction;
 use crate::transport::Feed;
 use crate::view::{BidView, ItemView};
 use crate::{AuctionUser, Line};
@@ -23,7 +23,7 @@ mod tests;
 
 /// Source of news of the bidding in followed auctions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum BidUpdates {
     /// Successive long polls.
     Polled,
     /// One stream of Server-Sent Events per auction.
@@ -41,7 +41,7 @@ const BID: &str = "bid";
 const STOPPING: &str = "stopping";
 
 /// A state of the bidding from a stream.
-struct Told {
+struct StreamState {
     /// Number of the listing within the auction: an item that went back to the list comes on sale in another
     /// round.
     round: i64,
@@ -49,26 +49,26 @@ struct Told {
 }
 
 /// Parses an event; `None` for a kind unknown to this driver.
-fn told(event: &Event<'_>) -> Done<Option<Told>> {
+fn told(event: &Event<'_>) -> OperationResult<Option<StreamState>> {
     match event.name {
         BID => {}
-        STOPPING => return Err(Bad(Outcome::Refused)),
+        STOPPING => return Err(OperationFailure(Outcome::Refused)),
         _ => return Ok(None),
     }
-    let wrong = Bad(Outcome::WrongAnswer);
+    let wrong = OperationFailure(Outcome::WrongAnswer);
     let round = event.id.split_once('-').and_then(|(round, _)| round.parse().ok());
     match (round, serde_json::from_str(event.data)) {
-        (Some(round), Ok(state)) => Ok(Some(Told { round, state })),
+        (Some(round), Ok(state)) => Ok(Some(StreamState { round, state })),
         _ => Err(wrong),
     }
 }
 
-impl Followed {
+impl FollowedAuction {
     /// Records a state from a stream. `None` if it is not news: the follower saw it, or a later one, when it
     /// looked at the item. A new listing is news, but only a look at the current item shows its contents. A
     /// look takes less time than an item is on sale, so no listing can have come and gone since the last
     /// received state.
-    fn hear(&mut self, told: &Told) -> Option<BidUpdate> {
+    fn hear(&mut self, told: &StreamState) -> Option<BidUpdate> {
         let seen = &self.seen;
         let is_same =
             told.state.item_id == seen.item_id && self.round.is_none_or(|round| round == told.round);
@@ -82,24 +82,28 @@ impl Followed {
 
 impl<L: Line> AuctionUser<L> {
     /// The item on sale, the state of its bidding, its thumbnail.
-    pub(crate) async fn look_at_item(&self, turn: &mut Turn, auction: i64) -> Done<BidUpdate> {
+    pub(crate) async fn look_at_item(
+        &self,
+        context: &mut OpContext,
+        auction: i64,
+    ) -> OperationResult<BidUpdate> {
         let item: ItemView =
-            read(&self.get(turn, format_args!("/auction/item/current/auction/{auction}")).await?)?;
+            read(&self.get(context, format_args!("/auction/item/current/auction/{auction}")).await?)?;
         let path = format_args!("/auction/bid/auction/{auction}/item/{}/count/0", item.id);
-        let seen: BidView = read(&self.get(turn, path).await?)?;
+        let seen: BidView = read(&self.get(context, path).await?)?;
         let thumbnail: Pictures =
             first_picture(item.id, &item.images, ImageSize::Thumbnail).into_iter().collect();
         drop(item);
-        self.pictures(turn, &thumbnail, ImageSize::Thumbnail).await?;
+        self.pictures(context, &thumbnail, ImageSize::Thumbnail).await?;
         Ok(seen)
     }
 
-    pub(crate) async fn current_item(&self, turn: &mut Turn) -> Done {
-        let auction = i64::from(turn.argument);
+    pub(crate) async fn current_item(&self, context: &mut OpContext) -> OperationResult {
+        let auction = i64::from(context.argument);
         // Put back only on success: without the item, the next event of the stream is meaningless, while the
         // first event of a new stream gives the state of the bidding.
         let feed = self.take_feed(auction);
-        let seen = self.look_at_item(turn, auction).await?;
+        let seen = self.look_at_item(context, auction).await?;
         self.saw(auction, seen);
         self.with(|s| {
             if let Some(followed) = s.follow(auction) {
@@ -113,11 +117,11 @@ impl<L: Line> AuctionUser<L> {
     }
 
     /// The next state, by long poll.
-    pub(crate) async fn poll_next_bid(&self, turn: &mut Turn) -> Done {
-        let (auction, seen) = self.followed_in(turn)?;
+    pub(crate) async fn poll_next_bid(&self, context: &mut OpContext) -> OperationResult {
+        let (auction, seen) = self.followed_in(context)?;
         let path =
             format_args!("/auction/bid/auction/{auction}/item/{}/count/{}", seen.item_id, seen.sequence);
-        turn.sent();
+        context.sent();
         let sent = {
             let token = self.with(|s| Rc::clone(&s.token));
             let headers = &[(TOKEN_HEADER, &*token)];
@@ -125,23 +129,23 @@ impl<L: Line> AuctionUser<L> {
         };
         let answer = sent.await?;
         if answer.status == 408 {
-            return Err(Bad(Outcome::Expired));
+            return Err(OperationFailure(Outcome::Expired));
         }
-        expect(&answer, 200, turn)?;
+        expect(&answer, 200, context)?;
         let news: BidView = read(&answer)?;
         self.saw(auction, news);
         Ok(())
     }
 
     /// The next state, from the stream of the auction.
-    pub(crate) async fn hear_next_bid(&self, turn: &mut Turn) -> Done {
-        let (auction, _) = self.followed_in(turn)?;
+    pub(crate) async fn hear_next_bid(&self, context: &mut OpContext) -> OperationResult {
+        let (auction, _) = self.followed_in(context)?;
         let mut feed = match self.take_feed(auction) {
             Some(feed) => feed,
-            None => Box::pin(self.open_feed(turn, auction)).await?,
+            None => Box::pin(self.open_feed(context, auction)).await?,
         };
         for _ in 0..MOST_KNOWN_STATES {
-            let event = feed.next().await?.ok_or(Bad(Outcome::Broken))?;
+            let event = feed.next().await?.ok_or(OperationFailure(Outcome::Broken))?;
             let Some(told) = told(&event)? else { continue };
             let news = self.with(|s| s.follow(auction).and_then(|followed| followed.hear(&told)));
             if let Some(news) = news {
@@ -150,22 +154,22 @@ impl<L: Line> AuctionUser<L> {
                 return Ok(());
             }
         }
-        Err(Bad(Outcome::WrongAnswer))
+        Err(OperationFailure(Outcome::WrongAnswer))
     }
 
     /// The auction of this follower, and its bidding as last seen.
-    fn followed_in(&self, turn: &mut Turn) -> Done<(i64, BidUpdate)> {
-        let auction = i64::from(turn.argument);
+    fn followed_in(&self, context: &mut OpContext) -> OperationResult<(i64, BidUpdate)> {
+        let auction = i64::from(context.argument);
         let seen = self.with(|s| s.follow(auction).map(|f| f.seen));
         // The session ended while this follower was between two operations.
         seen.map(|seen| (auction, seen)).ok_or_else(|| {
-            turn.end();
-            Bad(Outcome::Cancelled)
+            context.end();
+            OperationFailure(Outcome::Cancelled)
         })
     }
 
-    async fn open_feed(&self, turn: &mut Turn, auction: i64) -> Done<L::Feed> {
-        turn.sent();
+    async fn open_feed(&self, context: &mut OpContext, auction: i64) -> OperationResult<L::Feed> {
+        context.sent();
         let opening = {
             let token = self.with(|s| Rc::clone(&s.token));
             self.line.events(&Request {
@@ -176,7 +180,7 @@ impl<L: Line> AuctionUser<L> {
             })
         };
         match opening.await {
-            Err(Fault::Status(status)) => Err(refused(status, turn)),
+            Err(Fault::Status(status)) => Err(refused(status, context)),
             other => Ok(other?),
         }
     }

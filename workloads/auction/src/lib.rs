@@ -4,7 +4,7 @@
 //! them with an asynchronous activity that waits for the next bid, and meanwhile browses, bids and adds items
 //! until it signs out. Transitions, pace and limits are data in [`profile`](mod@profile); `act` executes each
 //! operation, and `follow` those of the activity beside, which gets news of bids in one of two ways
-//! ([`News`]). The workload reads no clock and counts nothing; the engine does.
+//! ([`BidUpdates`]). The workload reads no clock and counts nothing; the engine does.
 
 mod act;
 mod bidding;
@@ -26,10 +26,10 @@ mod view;
 use barograph_engine::UserFactory;
 use barograph_model::UserId;
 
-pub use follow::News;
+pub use follow::BidUpdates;
 pub use seam::Auctions;
 pub use state::AuctionUser;
-pub use transport::{Feed, Http, HttpLine, Keeping, Line, Transport};
+pub use transport::{ConnectionReuse, Feed, Http, HttpLine, Line, Transport};
 
 /// Version of the workload. It rises with every change that can move results; runs of different versions are
 /// not compared.
@@ -46,19 +46,19 @@ pub const ACCOUNTS_PER_USER: u32 = 5;
 pub struct Auction<T> {
     transport: T,
     max_users: u32,
-    news: News,
+    news: BidUpdates,
 }
 
 impl<T: Transport> Auction<T> {
     /// A workload over `transport` to an application with data for `max_users`: accounts 1 to
     /// [`ACCOUNTS_PER_USER`] times that number exist. News of bids come by long poll.
     pub fn new(transport: T, max_users: u32) -> Self {
-        Auction { transport, max_users, news: News::Polled }
+        Auction { transport, max_users, news: BidUpdates::Polled }
     }
 
     /// Sets the source of news of bids.
     #[must_use]
-    pub fn hearing(self, news: News) -> Self {
+    pub fn hearing(self, news: BidUpdates) -> Self {
         Auction { news, ..self }
     }
 }

@@ -9,7 +9,7 @@ mod explained;
 
 use std::sync::Arc;
 
-use barograph_spec::{Given, Plan, TlsPlan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, TlsPlan, WorkloadKeys, WorkloadSettings};
 
 use crate::seam::{Auctions, NAME};
 
@@ -158,7 +158,7 @@ impl WorkloadKeys for Auctions {
         &TIERS
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let deploy = parts(g);
         let history = g.fraction("data.history", 0.0..=1.0, 0.0);
         let images = g.fraction("data.images", 0.0..=1.0, 0.0);
@@ -174,7 +174,7 @@ impl WorkloadKeys for Auctions {
     }
 }
 
-fn parts(g: &mut Given) -> Option<Parts> {
+fn parts(g: &mut SettingsReader) -> Option<Parts> {
     let like = g.choice("deploy.like", &LIKE.map(|usual| usual.like), EMBEDDED.like);
     let usual = LIKE.into_iter().find(|usual| Some(usual.like) == like).unwrap_or(EMBEDDED);
     let relational = g.choice("deploy.relational", &["embedded", "postgres", "mariadb"], usual.relational);
@@ -212,7 +212,7 @@ fn parts(g: &mut Given) -> Option<Parts> {
     })
 }
 
-fn nodes(g: &mut Given, key: &str, least: u64, usual: u32) -> Option<u32> {
+fn nodes(g: &mut SettingsReader, key: &str, least: u64, usual: u32) -> Option<u32> {
     Some(g.number(key, least..=MOST_NODES, usual.into())? as u32)
 }
 

@@ -4,11 +4,11 @@
 //! in the requests of an operation.
 
 use barograph_model::{
-    Behaviour, BehaviourId, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, Pace, Profile,
-    QosRule, Share, Vector,
+    Behaviour, BehaviourId, Behaviours, ChooserId, DerivedFigures, Distribution, Nanos, NextOp, OpId, Pace,
+    Profile, QosRule, Share, Vector,
 };
 
-use crate::News;
+use crate::BidUpdates;
 use crate::ops::*;
 
 /// The asynchronous behaviour that follows one auction.
@@ -79,7 +79,8 @@ const TABLE: [Row; 20] = [
 ];
 
 /// All profiles, the default first.
-const PROFILES: [(&str, News); 2] = [("official2", News::Polled), ("official2-push", News::Pushed)];
+const PROFILES: [(&str, BidUpdates); 2] =
+    [("official2", BidUpdates::Polled), ("official2-push", BidUpdates::Pushed)];
 
 /// The names of all profiles, the default first.
 #[must_use]
@@ -87,13 +88,13 @@ pub fn names() -> Vec<&'static str> {
     PROFILES.iter().map(|(name, _)| *name).collect()
 }
 
-fn find(name: &str) -> Option<(&'static str, News)> {
+fn find(name: &str) -> Option<(&'static str, BidUpdates)> {
     PROFILES.into_iter().find(|(known, _)| *known == name)
 }
 
 /// The source of news in the profile of this name.
 #[must_use]
-pub fn news(name: &str) -> Option<News> {
+pub fn news(name: &str) -> Option<BidUpdates> {
     find(name).map(|(_, news)| news)
 }
 
@@ -121,13 +122,13 @@ pub fn operations() -> Vec<QosRule> {
 
 /// Figures implied by the mix and the cycle time. The two operations of the follow behaviour have no cycle of
 /// their own, so all the others together come once per cycle and user.
-fn derived(news: News) -> Derived {
+fn derived(news: BidUpdates) -> DerivedFigures {
     let all: f64 = TABLE.iter().map(|row| row.2).sum();
     let follow = TABLE[GET_NEXT_BID.index()].2 + TABLE[GET_CURRENT_ITEM.index()].2;
     let main = all - follow;
     let requests: f64 = TABLE.iter().map(|row| row.2 * requests(row, news)).sum();
     let logins = TABLE[LOGIN.index()].2;
-    Derived {
+    DerivedFigures {
         ops_per_user_s: all / main / CYCLE_MEAN_S,
         requests_per_op: requests / all,
         session_s: main / logins * CYCLE_MEAN_S,
@@ -136,10 +137,10 @@ fn derived(news: News) -> Derived {
 
 /// Mean requests of the operation of this row. A stream is requested once per joined auction, by the first
 /// wait of its follower; later waits send no request.
-fn requests(row: &Row, news: News) -> f64 {
+fn requests(row: &Row, news: BidUpdates) -> f64 {
     match news {
-        News::Pushed if row.0 == GET_NEXT_BID => TABLE[JOIN_AUCTION.index()].2 / row.2,
-        News::Polled | News::Pushed => row.4,
+        BidUpdates::Pushed if row.0 == GET_NEXT_BID => TABLE[JOIN_AUCTION.index()].2 / row.2,
+        BidUpdates::Polled | BidUpdates::Pushed => row.4,
     }
 }
 
@@ -163,7 +164,7 @@ pub fn behaviours() -> Behaviours {
     Behaviours::new(list).expect("every operation these tables reach has a successor: tested")
 }
 
-fn table(entries: &[(OpId, Next)]) -> Vec<Option<Next>> {
+fn table(entries: &[(OpId, NextOp)]) -> Vec<Option<NextOp>> {
     let mut next = vec![None; ALL.len()];
     for (op, then) in entries {
         next[op.index()] = Some(then.clone());
@@ -172,7 +173,7 @@ fn table(entries: &[(OpId, Next)]) -> Vec<Option<Next>> {
 }
 
 /// Default transition of a user.
-fn other() -> Next {
+fn other() -> NextOp {
     let p = Share::percent;
     let shares = vec![
         (GET_ACTIVE_AUCTIONS, p(20.0)),
@@ -183,30 +184,30 @@ fn other() -> Next {
         (ADD_ITEM, p(12.0)),
         (LOGOUT, p(12.0)),
     ];
-    Next::Vector(Vector::new(shares).expect("the published shares sum to 1"))
+    NextOp::Vector(Vector::new(shares).expect("the published shares sum to 1"))
 }
 
-fn main_transitions() -> Vec<(OpId, Next)> {
-    let bid = || Next::Choose { chooser: BID_OR_NOT, branches: vec![Next::Op(PLACE_BID), other()] };
-    let look = Next::Choose {
+fn main_transitions() -> Vec<(OpId, NextOp)> {
+    let bid = || NextOp::Choose { chooser: BID_OR_NOT, branches: vec![NextOp::Op(PLACE_BID), other()] };
+    let look = NextOp::Choose {
         chooser: AFTER_LOOKING,
-        branches: vec![Next::Op(LOGOUT), Next::Op(JOIN_AUCTION), other()],
+        branches: vec![NextOp::Op(LOGOUT), NextOp::Op(JOIN_AUCTION), other()],
     };
     vec![
-        (HOME_PAGE, Next::Op(LOGIN)),
-        (LOGIN, Next::Op(GET_USER_PROFILE)),
-        (GET_USER_PROFILE, Next::Op(GET_ACTIVE_AUCTIONS)),
+        (HOME_PAGE, NextOp::Op(LOGIN)),
+        (LOGIN, NextOp::Op(GET_USER_PROFILE)),
+        (GET_USER_PROFILE, NextOp::Op(GET_ACTIVE_AUCTIONS)),
         (GET_ACTIVE_AUCTIONS, look),
-        (JOIN_AUCTION, Next::Op(GET_ACTIVE_AUCTIONS)),
+        (JOIN_AUCTION, NextOp::Op(GET_ACTIVE_AUCTIONS)),
         // A failed look leads where a good one would lead in the end: an operation without its subject would
         // be a second failure that never reached the application.
         (
             GET_AUCTION_DETAIL,
-            Next::Choose { chooser: HAS_ITEMS, branches: vec![Next::Op(GET_ITEM_DETAIL), bid()] },
+            NextOp::Choose { chooser: HAS_ITEMS, branches: vec![NextOp::Op(GET_ITEM_DETAIL), bid()] },
         ),
         (
             GET_ITEM_DETAIL,
-            Next::Choose { chooser: HAS_PICTURE, branches: vec![Next::Op(GET_IMAGE_FOR_ITEM), bid()] },
+            NextOp::Choose { chooser: HAS_PICTURE, branches: vec![NextOp::Op(GET_IMAGE_FOR_ITEM), bid()] },
         ),
         (GET_IMAGE_FOR_ITEM, bid()),
         (GET_BID_HISTORY, bid()),
@@ -214,16 +215,16 @@ fn main_transitions() -> Vec<(OpId, Next)> {
         (GET_PURCHASE_HISTORY, bid()),
         (ADD_ITEM, bid()),
         (PLACE_BID, other()),
-        (LOGOUT, Next::EndSession { first: HOME_PAGE }),
+        (LOGOUT, NextOp::EndSession { first: HOME_PAGE }),
     ]
 }
 
-fn follow_transitions() -> Vec<(OpId, Next)> {
-    let watch = Next::Choose {
+fn follow_transitions() -> Vec<(OpId, NextOp)> {
+    let watch = NextOp::Choose {
         chooser: STILL_OPEN,
-        branches: vec![Next::Op(GET_NEXT_BID), Next::Op(GET_CURRENT_ITEM)],
+        branches: vec![NextOp::Op(GET_NEXT_BID), NextOp::Op(GET_CURRENT_ITEM)],
     };
-    vec![(GET_CURRENT_ITEM, Next::Op(GET_NEXT_BID)), (GET_NEXT_BID, watch)]
+    vec![(GET_CURRENT_ITEM, NextOp::Op(GET_NEXT_BID)), (GET_NEXT_BID, watch)]
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod serve;
 use std::path::Path;
 
 use barograph_auction::fill::Marker;
-use barograph_auction::{Place, Secret};
+use barograph_auction::{PictureLocation, Secret};
 use barograph_workload::{Cause, CommandError, Program, Verb};
 
 use arguments::ServerArgs;
@@ -44,7 +44,7 @@ fn servers(args: &ServerArgs) -> Result<Option<(Secret, Secret)>, CommandError> 
 }
 
 /// Parses the place of pictures.
-fn place(images: &str) -> Result<Place, CommandError> {
+fn place(images: &str) -> Result<PictureLocation, CommandError> {
     url("--images", images)?.0.parse().map_err(|why| attempted("understand --images", why))
 }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use barograph_auction_api::{CheckReport, Health, routes};
-use barograph_http::{Client, Method, Request, Resolved};
+use barograph_http::{Client, Method, Request, ResolvedTarget};
 use barograph_model::words::in_one_line;
 use serde::de::DeserializeOwned;
 
@@ -13,17 +13,17 @@ use serde::de::DeserializeOwned;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs the data checks and returns their result. Blocks.
-pub(crate) fn check(target: &Resolved) -> Result<CheckReport, String> {
+pub(crate) fn check(target: &ResolvedTarget) -> Result<CheckReport, String> {
     ask_within(target, routes::check)
 }
 
 /// The state of the answering node. Blocks.
-pub(crate) fn health(target: &Resolved) -> Result<Health, String> {
+pub(crate) fn health(target: &ResolvedTarget) -> Result<Health, String> {
     ask_within(target, routes::health)
 }
 
 fn ask_within<T: DeserializeOwned + Send + 'static>(
-    target: &Resolved,
+    target: &ResolvedTarget,
     path: fn() -> String,
 ) -> Result<T, String> {
     let target = target.clone();
@@ -44,7 +44,7 @@ fn ask_within<T: DeserializeOwned + Send + 'static>(
 }
 
 async fn ask<T: DeserializeOwned>(
-    target: &Resolved,
+    target: &ResolvedTarget,
     path: String,
 ) -> Result<T, Box<dyn Error + Send + Sync>> {
     let connections = Client::new(target).user(0);

@@ -10,29 +10,29 @@ use barograph_auction::fill::{FillPlan, Marker, Rows};
 use barograph_auction::sizes::{self, Factors};
 use barograph_auction_api::StoreView;
 use barograph_engine::{Runnable, runnable};
-use barograph_http::{Resolved, Target, Tls, Verify, certificates};
+use barograph_http::{ResolvedTarget, Target, Tls, Verify, certificates};
 use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
-use barograph_platform::{Later, Readiness, Unit};
+use barograph_platform::{BoxFuture, Readiness, Unit};
 use barograph_record::{Count, Figure, Fill, Tier};
-use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused, TlsPlan};
+use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refusals, TlsPlan};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
     Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, Machine, Program,
-    SentFile, SizeInfo, UsualSize, Verb, Verified, Workload, WorkloadFactory,
+    SentFile, SizeInfo, UsualSize, Verb, VerifyResult, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
 use crate::fill::Line;
 use crate::plan::AuctionPlan;
 use crate::topology::{self, Certificate};
-use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, programs, questions, usual};
+use crate::{Auction, BidUpdates, ConnectionReuse, Http, VERSION, ops, profile, programs, questions, usual};
 
 /// The auction.
 pub(crate) struct AuctionWorkload {
     settings: AuctionPlan,
     /// Source of news of bids in the plan's profile.
-    news: News,
+    news: BidUpdates,
     /// Trust in an application over TLS.
     tls: Tls,
     /// The certificate of a web tier deployed by this program.
@@ -43,13 +43,13 @@ impl AuctionWorkload {
     /// The auction with its default profile.
     const DEFAULT: AuctionWorkload = AuctionWorkload {
         settings: AuctionPlan::DEFAULT,
-        news: News::Polled,
+        news: BidUpdates::Polled,
         tls: Tls { authorities: None, verify: Verify::Peer, server_name: None, identity: None },
         certificate: None,
     };
 
     /// The workload of a plan.
-    fn of_plan(plan: &Plan) -> Result<Self, Refused> {
+    fn of_plan(plan: &Plan) -> Result<Self, Refusals> {
         let plain = AuctionWorkload::plain(plan);
         if !plain.settings.deploy.tls || plan.target.url.is_some() {
             return Ok(AuctionWorkload { tls: trust(plan)?, ..plain });
@@ -200,7 +200,7 @@ impl Application for AuctionWorkload {
         Map::from_iter([("application".to_owned(), json!({ "passwords": passwords }))])
     }
 
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let health = self.ask(url, questions::health).await?;
             if health.ready {
@@ -211,7 +211,7 @@ impl Application for AuctionWorkload {
         })
     }
 
-    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+    fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
         Box::pin(async move {
             let health = self.ask(url, questions::health).await?;
             let tier = |store: StoreView| Tier {
@@ -223,10 +223,10 @@ impl Application for AuctionWorkload {
         })
     }
 
-    fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+    fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
         Some(Box::pin(async move {
             let report = self.ask(url, questions::check).await?;
-            Ok(Verified { ok: report.ok, findings: report.findings })
+            Ok(VerifyResult { ok: report.ok, findings: report.findings })
         }))
     }
 }
@@ -296,7 +296,7 @@ impl AuctionWorkload {
     async fn ask<T: Send + 'static>(
         &self,
         url: &str,
-        question: fn(&Resolved) -> Result<T, String>,
+        question: fn(&ResolvedTarget) -> Result<T, String>,
     ) -> Result<T, String> {
         let (url, tls) = (url.to_owned(), self.tls.clone());
         let asking = move || {
@@ -308,13 +308,13 @@ impl AuctionWorkload {
 }
 
 /// The application at a URL, with those of its addresses that answer. Blocks.
-fn reached(url: &str, tls: Tls, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
+fn reached(url: &str, tls: Tls, timeout: Duration) -> Result<ResolvedTarget, Box<dyn Error + Send + Sync>> {
     let target = Target::parse(url, &Http::options(tls))?.resolve()?;
     target.answering(timeout)
 }
 
-fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refused {
-    Refused(vec![Refusal {
+fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refusals {
+    Refusals(vec![Refusal {
         place: plan.place("deploy.tls").to_owned(),
         key: "deploy.tls".to_owned(),
         value: "true".to_owned(),
@@ -339,11 +339,11 @@ impl WorkloadFactory for Auctions {
         Some(programs::of(verb))
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(AuctionWorkload::of_plan(plan)?))
     }
 
-    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(AuctionWorkload::of_files(plan, files)))
     }
 }
@@ -353,12 +353,12 @@ fn verify(said: &TlsPlan) -> Verify {
 }
 
 /// A plan's trust in the target.
-fn trust(plan: &Plan) -> Result<Tls, Refused> {
+fn trust(plan: &Plan) -> Result<Tls, Refusals> {
     const KEY: &str = "target.tls.authorities";
     let said = &AuctionPlan::of(plan).tls;
     let read = |file: &PathBuf| {
         certificates(&plan.file_of(KEY, file)).map_err(|why| {
-            Refused(vec![Refusal {
+            Refusals(vec![Refusal {
                 place: plan.place(KEY).to_owned(),
                 key: KEY.to_owned(),
                 value: format!("{:?}", file.display().to_string()),
@@ -376,14 +376,14 @@ fn trust(plan: &Plan) -> Result<Tls, Refused> {
 }
 
 /// Connections of users with this source of news.
-pub(crate) fn connections(users: u32, kept: Connections, news: News) -> u64 {
+pub(crate) fn connections(users: u32, kept: Connections, news: BidUpdates) -> u64 {
     (f64::from(users) * keeping(kept).connections_per_user(news)).ceil() as u64
 }
 
-fn keeping(connections: Connections) -> Keeping {
+fn keeping(connections: Connections) -> ConnectionReuse {
     match connections {
-        Connections::Close => Keeping::WithinOperation,
-        Connections::Keep | Connections::Auto => Keeping::BetweenOperations,
+        Connections::Close => ConnectionReuse::WithinOperation,
+        Connections::Keep | Connections::Auto => ConnectionReuse::BetweenOperations,
     }
 }
 

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use barograph_auction_api::{BidState, BidUpdate, Cents};
-use barograph_engine::{Turn, User};
+use barograph_engine::{OpContext, User};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use smallvec::SmallVec;
 
 use crate::profile::{LOOK_AGAIN, MAX_FOLLOWED, STILL_OPEN};
-use crate::{Line, News};
+use crate::{BidUpdates, Line};
 
 /// One simulated user of the auction application.
 pub struct AuctionUser<L: Line> {
@@ -17,7 +17,7 @@ pub struct AuctionUser<L: Line> {
     pub(crate) id: UserId,
     /// Number of users in the data.
     pub(crate) max_users: u32,
-    pub(crate) news: News,
+    pub(crate) news: BidUpdates,
     pub(crate) session: RefCell<Session>,
     /// The open streams by auction, if news are pushed. A follower takes its own out while it waits on it.
     pub(crate) feeds: RefCell<Feeds<L::Feed>>,
@@ -46,12 +46,12 @@ pub(crate) struct Session {
     pub(crate) picture: Option<(i64, i64)>,
     /// The auction to bid in next.
     pub(crate) bid_in: Option<i64>,
-    pub(crate) followed: SmallVec<[Followed; 2]>,
+    pub(crate) followed: SmallVec<[FollowedAuction; 2]>,
 }
 
 /// A followed auction, with the state of its current item as last seen.
 #[derive(Clone, Copy)]
-pub(crate) struct Followed {
+pub(crate) struct FollowedAuction {
     pub(crate) auction: i64,
     pub(crate) seen: BidUpdate,
     /// The round of the listing seen last, once known from a stream.
@@ -60,19 +60,19 @@ pub(crate) struct Followed {
 
 impl Session {
     /// The auction of this number, if it is followed.
-    pub(crate) fn follow(&mut self, auction: i64) -> Option<&mut Followed> {
+    pub(crate) fn follow(&mut self, auction: i64) -> Option<&mut FollowedAuction> {
         self.followed.iter_mut().find(|f| f.auction == auction)
     }
 }
 
-impl Followed {
+impl FollowedAuction {
     pub(crate) fn open(&self) -> bool {
         matches!(self.seen.state, BidState::Open | BidState::LastCall)
     }
 }
 
 impl<L: Line> AuctionUser<L> {
-    pub(crate) fn new(line: L, id: UserId, max_users: u32, news: News) -> Self {
+    pub(crate) fn new(line: L, id: UserId, max_users: u32, news: BidUpdates) -> Self {
         let (session, feeds) = (RefCell::default(), RefCell::default());
         AuctionUser { line, id, max_users, news, session, feeds }
     }
@@ -96,17 +96,17 @@ impl<L: Line> AuctionUser<L> {
 }
 
 impl<L: Line> User for AuctionUser<L> {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        self.perform(op, turn).await
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
+        self.perform(op, context).await
     }
 
-    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        let lost = self.news == News::Pushed && !self.has_feed(i64::from(turn.argument));
+    fn choose(&self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        let lost = self.news == BidUpdates::Pushed && !self.has_feed(i64::from(context.argument));
         if chooser == STILL_OPEN && lost {
             // The state seen last may be old: the follower looks again before it waits.
             return LOOK_AGAIN;
         }
-        self.with(|session| crate::choose::choose(chooser, session, turn))
+        self.with(|session| crate::choose::choose(chooser, session, context))
     }
 
     fn end_session(&self) {
@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn a_waiting_user_is_small() {
-        for news in [News::Polled, News::Pushed] {
+        for news in [BidUpdates::Polled, BidUpdates::Pushed] {
             let user = AuctionUser::new(Nowhere, UserId(0), 1, news);
-            let waiting = std::mem::size_of_val(&user.perform(GET_NEXT_BID, &mut Turn::for_test()));
+            let waiting = std::mem::size_of_val(&user.perform(GET_NEXT_BID, &mut OpContext::for_test()));
             assert!(waiting <= 512, "a wait for the next bid holds {waiting} bytes beside its connection's");
             assert!(std::mem::size_of_val(&user) <= 512, "a user is {} bytes", std::mem::size_of_val(&user));
         }

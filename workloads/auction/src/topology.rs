@@ -7,11 +7,13 @@ use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Ability, Plan};
 use barograph_workload::DataSet;
-use barograph_workload::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, limits_of};
+use barograph_workload::topology::{
+    FloatingAddress, Part, PartWork, SiteFile, StoredData, Topology, Value, limits_of,
+};
 
 use crate::plan::{AuctionPlan, Parts};
 use crate::seam::connections;
-use crate::{News, profile};
+use crate::{BidUpdates, profile};
 
 /// Tiers of nodes.
 const NODES: [&str; 2] = ["application", "bids"];
@@ -49,7 +51,7 @@ pub(super) fn topology(
     data: &DataSet,
     certificate: Option<&Certificate>,
 ) -> Topology {
-    let mut making = Making {
+    let mut making = TopologyBuilder {
         plan,
         made_of: &own.deploy,
         threads: own.threads,
@@ -107,7 +109,7 @@ fn room_for(plan: &Plan, own: &AuctionPlan, data: &DataSet) -> u64 {
     }
     // Several loads may share the application.
     let users = if plan.scale.is_some() { data.max_users } else { plan.most_users() };
-    let news = profile::news(&plan.profile).unwrap_or(News::Polled);
+    let news = profile::news(&plan.profile).unwrap_or(BidUpdates::Polled);
     connections(users, plan.driver.connections, news)
 }
 
@@ -140,7 +142,7 @@ impl Certificate {
     }
 }
 
-struct Making<'p> {
+struct TopologyBuilder<'p> {
     plan: &'p Plan,
     made_of: &'p Parts,
     threads: usize,
@@ -149,10 +151,10 @@ struct Making<'p> {
     data_dir: PathBuf,
     certificate: Option<&'p Certificate>,
     parts: Vec<Part>,
-    stored: Option<Stored>,
+    stored: Option<StoredData>,
 }
 
-impl Making<'_> {
+impl TopologyBuilder<'_> {
     /// Adds the application and its stores. Returns the names of its nodes, bid nodes last.
     fn nodes(&mut self) -> Vec<String> {
         let stores = self.stores();
@@ -239,7 +241,7 @@ impl Making<'_> {
             tier: "load",
             host: HERE.to_owned(),
             node: false,
-            work: Work::Job,
+            work: PartWork::Job,
             uses: needs.clone(),
             needs,
             values,
@@ -260,19 +262,19 @@ impl Making<'_> {
 
     /// The loaded stores that can be kept as snapshots; `None` if one of the products has no known data
     /// folder.
-    fn kept(&self, stores: &Stores) -> Option<Stored> {
+    fn kept(&self, stores: &Stores) -> Option<StoredData> {
         let mut services: Vec<String> = stores.urls.iter().map(|(_, part)| part.clone()).collect();
         services.sort();
         services.dedup();
         let keeps = |name: &String| {
             self.parts.iter().any(|part| match part.work {
-                Work::Service(service) => part.name == *name && service.keeps().is_some(),
-                Work::Job => false,
+                PartWork::Service(service) => part.name == *name && service.keeps().is_some(),
+                PartWork::Job => false,
             })
         };
         let folders = if stores.shared_pictures { vec![PICTURES] } else { Vec::new() };
         let form = barograph_auction::load::form();
-        services.iter().all(keeps).then(|| Stored { job: LOAD.to_owned(), services, folders, form })
+        services.iter().all(keeps).then(|| StoredData { job: LOAD.to_owned(), services, folders, form })
     }
 
     /// Adds the relational store, with its standby if the plan requests one. Returns the name of the first
@@ -342,7 +344,7 @@ impl Making<'_> {
     }
 
     /// Adds Keepalived on each balancer's host, which takes the address over when the other one disappears.
-    fn virtual_address(&mut self, balancers: &[String]) -> Option<Floating> {
+    fn virtual_address(&mut self, balancers: &[String]) -> Option<FloatingAddress> {
         let first = balancers.first().filter(|_| self.made_of.virtual_addresses > 0)?.clone();
         for (number, balancer) in (1..).zip(balancers) {
             let others: Vec<String> = balancers.iter().filter(|other| *other != balancer).cloned().collect();
@@ -358,7 +360,7 @@ impl Making<'_> {
             part.needs = vec![balancer.clone()];
             part.uses = vec![balancer.clone()];
         }
-        Some(Floating { name: FRONT.to_owned(), first })
+        Some(FloatingAddress { name: FRONT.to_owned(), first })
     }
 
     /// Adds a part on a host of its own, or on the common one.
@@ -384,7 +386,7 @@ impl Making<'_> {
                 host_of(tier, number)
             },
             node: NODES.contains(&tier),
-            work: Work::Service(service_of(service)),
+            work: PartWork::Service(service_of(service)),
             needs: vec![],
             uses: vec![],
             values,
@@ -398,8 +400,8 @@ impl Making<'_> {
         // Files and not their folders: shared ones may be copied.
         let own = std::env::current_exe().ok();
         let programs = self.parts.iter().flat_map(|part| match part.work {
-            Work::Service(service) => service.own_programs(),
-            Work::Job => Vec::new(),
+            PartWork::Service(service) => service.own_programs(),
+            PartWork::Job => Vec::new(),
         });
         let mut all: Vec<PathBuf> = [self.data_dir.clone()].into_iter().chain(own).chain(programs).collect();
         all.sort();

@@ -5,11 +5,12 @@ use std::future::Future;
 use std::rc::Rc;
 
 use barograph_http::{
-    Answer, Client, Connections, Event, EventStream, Fault, Options, Policy, Protocol, Request, Resolved, Tls,
+    Answer, Client, Connections, Event, EventStream, Fault, Options, Policy, Protocol, Request,
+    ResolvedTarget, Tls,
 };
 use barograph_model::UserId;
 
-use crate::{CONNECTIONS_PER_USER, News};
+use crate::{BidUpdates, CONNECTIONS_PER_USER};
 
 /// Factory of the users' lines to the application.
 pub trait Transport: 'static {
@@ -47,12 +48,12 @@ pub trait Feed: 'static {
 /// HTTP/1.1 over keep-alive connections of the user's own, over TLS if the address begins with https.
 pub struct Http {
     client: Rc<Client>,
-    keeping: Keeping,
+    keeping: ConnectionReuse,
 }
 
 /// Lifetime of a user's idle connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum ConnectionReuse {
     /// From one operation to the next: up to four connections per user are open all the time.
     BetweenOperations,
     /// Until the operation of the main behaviour ends; connections of waiting followers stay. Needs little
@@ -61,16 +62,16 @@ pub enum Keeping {
     WithinOperation,
 }
 
-impl Keeping {
+impl ConnectionReuse {
     /// Mean number of open connections per user, with some to spare. A poll waits on one of the user's
     /// connections; a stream is open in addition, and cannot be used for anything else.
     #[must_use]
-    pub fn connections_per_user(self, news: News) -> f64 {
+    pub fn connections_per_user(self, news: BidUpdates) -> f64 {
         let kept = f64::from(CONNECTIONS_PER_USER);
         match (self, news) {
-            (Keeping::BetweenOperations, News::Polled) => kept,
-            (Keeping::BetweenOperations, News::Pushed) => kept + FOLLOWED_PER_USER,
-            (Keeping::WithinOperation, _) => FOLLOWED_PER_USER,
+            (ConnectionReuse::BetweenOperations, BidUpdates::Polled) => kept,
+            (ConnectionReuse::BetweenOperations, BidUpdates::Pushed) => kept + FOLLOWED_PER_USER,
+            (ConnectionReuse::WithinOperation, _) => FOLLOWED_PER_USER,
         }
     }
 }
@@ -89,7 +90,7 @@ impl Http {
 
     /// Transport to the application at `to`, which has these [`Http::options`].
     #[must_use]
-    pub fn new(to: &Resolved, keeping: Keeping) -> Self {
+    pub fn new(to: &ResolvedTarget, keeping: ConnectionReuse) -> Self {
         Http { client: Client::new(to), keeping }
     }
 }
@@ -97,7 +98,7 @@ impl Http {
 /// One user's connections.
 pub struct HttpLine {
     connections: Connections,
-    keeping: Keeping,
+    keeping: ConnectionReuse,
 }
 
 impl Transport for Http {
@@ -130,7 +131,7 @@ impl Line for HttpLine {
     }
 
     fn rest(&self) {
-        if self.keeping == Keeping::WithinOperation {
+        if self.keeping == ConnectionReuse::WithinOperation {
             self.connections.close_idle();
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Access {
 
 /// An open target.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenTarget {
     pub(crate) file: File,
     /// What the system asks of offsets and sizes, in bytes.
     pub(crate) alignment: u64,
@@ -34,7 +34,7 @@ impl Access {
     ///
     /// # Errors
     /// [`DiskError::NotDirect`], also where the system does not say that access is direct; [`DiskError::File`].
-    pub(crate) fn open(self, path: &Path) -> Result<Opened, DiskError> {
+    pub(crate) fn open(self, path: &Path) -> Result<OpenTarget, DiskError> {
         let not_direct = |why: String| DiskError::NotDirect { path: path.to_owned(), why };
         let mut flags = OFlags::empty();
         flags.set(OFlags::DIRECT, self.direct);
@@ -54,13 +54,13 @@ impl Access {
             return Err(DiskError::Unfit { path: path.to_owned(), why });
         }
         if !self.direct {
-            return Ok(Opened { file, alignment: 1 });
+            return Ok(OpenTarget { file, alignment: 1 });
         }
         if !granted.contains(OFlags::DIRECT) {
             return Err(not_direct("the system has dropped the flag (O_DIRECT)".to_owned()));
         }
         let alignment = alignment(&file).map_err(not_direct)?;
-        Ok(Opened { file, alignment })
+        Ok(OpenTarget { file, alignment })
     }
 }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::task::Context;
 
-use barograph_engine::{Group, GroupFactory, Members, Turn};
+use barograph_engine::{Group, GroupFactory, Members, OpContext};
 use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_ring::{Buffers, Completion, Ring};
 
 use crate::error::DiskError;
 use crate::measures::{CALLS, SUBMISSION, SUBMITTED};
-use crate::operation::Kind;
+use crate::operation::OpKind;
 use crate::program::Program;
 use crate::user::{Request, User};
 
@@ -72,15 +72,15 @@ impl Group for RingGroup {
         self.members[place].user = User::default();
     }
 
-    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn) {
+    fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
         let RingGroup { program, ring, members, fresh, unable } = self;
         let member = &mut members[place];
         let why = match ring {
             Err(why) => why.clone(),
-            Ok(ring) => match member.user.request(op, program, &mut turn.rng) {
+            Ok(ring) => match member.user.request(op, program, &mut context.rng) {
                 Err(why) => why.to_owned(),
                 Ok(request) => {
-                    turn.sent();
+                    context.sent();
                     if ring.is_in_flight(place) {
                         member.next = Some(request);
                     } else {
@@ -125,8 +125,8 @@ impl Group for RingGroup {
         }
     }
 
-    fn choose(&mut self, place: usize, _: ChooserId, turn: &mut Turn) -> usize {
-        self.members[place].user.choose(&self.program, &mut turn.rng)
+    fn choose(&mut self, place: usize, _: ChooserId, context: &mut OpContext) -> usize {
+        self.members[place].user.choose(&self.program, &mut context.rng)
     }
 }
 
@@ -148,12 +148,12 @@ impl Member {
     fn queue(&mut self, place: usize, request: Request, (program, ring): (&Program, &mut Ring)) {
         let (offset, bytes) = (request.place.offset, request.place.bytes);
         match request.kind {
-            Kind::Read => ring.read(place, offset, bytes),
-            Kind::Write => {
+            OpKind::Read => ring.read(place, offset, bytes),
+            OpKind::Write => {
                 request.fill(program, ring.buffer_mut(place));
                 ring.write(place, offset, bytes);
             }
-            Kind::Sync => ring.sync(place),
+            OpKind::Sync => ring.sync(place),
         }
         (self.in_ring, self.is_awaited) = (Some(request), true);
     }
@@ -163,8 +163,8 @@ impl Member {
         let Completion { buffer: place, result } = completion;
         let Some(request) = self.in_ring.take() else { return };
         if std::mem::take(&mut self.is_awaited) {
-            let turn = members.turn(place);
-            let outcome = request.end(program, result, (ring.buffer(place), Some(turn)));
+            let context = members.context(place);
+            let outcome = request.end(program, result, (ring.buffer(place), Some(context)));
             members.end(place, outcome);
         } else {
             request.end(program, result, (&[], None));
@@ -178,16 +178,16 @@ impl Member {
 /// Submits what is queued. The time of the call is that of each operation that it submitted.
 fn submit(ring: &mut Ring, fresh: &mut Vec<usize>, members: &mut Members) -> std::io::Result<()> {
     let Some(first) = fresh.first() else { return ring.enter() };
-    let turn = members.turn(*first);
-    let before = turn.added(SUBMISSION);
-    let entered = turn.timed(SUBMISSION, || ring.enter());
-    turn.add(CALLS, 1);
-    turn.add(SUBMITTED, 1);
-    let took = turn.added(SUBMISSION) - before;
+    let context = members.context(*first);
+    let before = context.added(SUBMISSION);
+    let entered = context.timed(SUBMISSION, || ring.enter());
+    context.add(CALLS, 1);
+    context.add(SUBMITTED, 1);
+    let took = context.added(SUBMISSION) - before;
     for place in &fresh[1..] {
-        let turn = members.turn(*place);
-        turn.add(SUBMISSION, took);
-        turn.add(SUBMITTED, 1);
+        let context = members.context(*place);
+        context.add(SUBMISSION, took);
+        context.add(SUBMITTED, 1);
     }
     fresh.clear();
     entered

@@ -1,6 +1,6 @@
 //! Counters and measures.
 
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Per};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec};
 
 /// Bytes that were read.
 pub(crate) const READ: CounterId = CounterId(0);
@@ -40,35 +40,36 @@ pub(crate) const MEASURES: [MeasureSpec; 5] = [
         id: "read_mb_per_s",
         title: "read",
         unit: "MB/s",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::per_second(Amount::Counter(READ)).times(1e-6),
     },
     MeasureSpec {
         id: "written_mb_per_s",
         title: "written",
         unit: "MB/s",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::per_second(Amount::Counter(WRITTEN)).times(1e-6),
     },
     MeasureSpec {
         id: "submission_us",
         title: "mean time of submission",
         unit: "us",
-        better: Better::Lower,
-        formula: Formula { per: Per::Amount(Amount::Counter(SUBMITTED)), ..of(SUBMISSION) }.times(1e-3),
+        better: BetterWhen::Lower,
+        formula: Formula { per: MeasureDivisor::Amount(Amount::Counter(SUBMITTED)), ..of(SUBMISSION) }
+            .times(1e-3),
     },
     MeasureSpec {
         id: "operations_per_call",
         title: "operations per call of submission",
         unit: "operations",
-        better: Better::Neither,
-        formula: Formula { per: Per::Amount(Amount::Counter(CALLS)), ..of(SUBMITTED) },
+        better: BetterWhen::Neither,
+        formula: Formula { per: MeasureDivisor::Amount(Amount::Counter(CALLS)), ..of(SUBMITTED) },
     },
     MeasureSpec {
         id: "verified_share",
         title: "reads that were verified",
         unit: "%",
-        better: Better::Neither,
+        better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(VERIFIED), Amount::Counter(VERIFIABLE)),
     },
 ];

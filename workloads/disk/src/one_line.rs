@@ -6,7 +6,7 @@ use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
-use crate::operation::Kind;
+use crate::operation::OpKind;
 use crate::plan::{address, read_blocks};
 use crate::seam::Disk;
 use crate::size;
@@ -86,7 +86,7 @@ enum SyncArg {
 }
 
 /// Operations with their weights.
-type Mix = std::sync::Arc<[(Kind, u32)]>;
+type Mix = std::sync::Arc<[(OpKind, u32)]>;
 
 impl LoadCommand for Disk {
     fn arguments(&self) -> Command {
@@ -121,9 +121,9 @@ impl LoadCommand for Disk {
 
 /// What is loaded.
 fn title(args: &DiskArgs, path: &Path) -> String {
-    let usual = [(Kind::Read, 70), (Kind::Write, 30)];
+    let usual = [(OpKind::Read, 70), (OpKind::Write, 30)];
     let mix = args.mix.as_deref().unwrap_or(&usual);
-    let of_one = |(kind, weight): &(Kind, u32)| match mix.len() {
+    let of_one = |(kind, weight): &(OpKind, u32)| match mix.len() {
         1 => kind.spec().name.to_owned(),
         _ => format!("{} {weight}", kind.spec().name),
     };
@@ -188,12 +188,12 @@ fn sync(text: &str) -> Result<SyncArg, String> {
     }
 }
 
-/// `Read=70,Write=30`; an operation alone has weight 1.
+/// `ReadResult=70,Write=30`; an operation alone has weight 1.
 fn mix(text: &str) -> Result<Mix, String> {
     let one = |part: &str| {
         let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
-        let kind = Kind::find(name.trim()).ok_or_else(|| {
-            let known = Kind::ALL.map(|kind| kind.spec().name).join(", ");
+        let kind = OpKind::find(name.trim()).ok_or_else(|| {
+            let known = OpKind::ALL.map(|kind| kind.spec().name).join(", ");
             format!("`{}` is not one of {known}", name.trim())
         })?;
         match weight.trim().parse::<u32>() {
@@ -201,7 +201,7 @@ fn mix(text: &str) -> Result<Mix, String> {
             _ => Err(format!("the weight of {} is a whole number from 1 to 1000000", kind.spec().name)),
         }
     };
-    let mix: Vec<(Kind, u32)> = text.split(',').map(one).collect::<Result<_, String>>()?;
+    let mix: Vec<(OpKind, u32)> = text.split(',').map(one).collect::<Result<_, String>>()?;
     match mix.iter().enumerate().find(|(at, (kind, _))| mix[..*at].iter().any(|(other, _)| other == kind)) {
         Some((_, (kind, _))) => Err(format!("{} is named twice", kind.spec().name)),
         None => Ok(mix.into()),
@@ -260,7 +260,7 @@ mod tests {
         let load = typed(words, &options).unwrap();
         assert_eq!((load.users, load.title.as_str()), (10, "Read 1, Write 2 of 8k on /dev/x"));
         let own = DiskPlan::of(&plan(&load)).clone();
-        assert_eq!(own.mix, [(Kind::Read, 1), (Kind::Write, 2)]);
+        assert_eq!(own.mix, [(OpKind::Read, 1), (OpKind::Write, 2)]);
         assert_eq!((own.size, own.largest(), own.entropy), (64 << 20, 8_192, 0.5));
         let hot = barograph_data::Popularity::Hot { numbers: 0.2, draws: 0.9 };
         assert_eq!(

@@ -36,7 +36,7 @@ pub(crate) struct Places {
 
 /// A block of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) bytes: usize,
 }
@@ -54,7 +54,7 @@ impl Places {
     }
 
     /// The next place.
-    pub(crate) fn next(&self, rng: &mut Stream) -> Place {
+    pub(crate) fn next(&self, rng: &mut Stream) -> Extent {
         let (block, numbers) = self.size(rng);
         let offset = match &self.gone {
             // A block that does not fit at the end goes to the beginning.
@@ -64,14 +64,14 @@ impl Places {
             },
             None => numbers.draw(rng, &mut Position::default()) * block.bytes,
         };
-        Place { offset, bytes: block.bytes as usize }
+        Extent { offset, bytes: block.bytes as usize }
     }
 
     /// The place after another of the same size.
-    pub(crate) fn after(&self, place: Place) -> Place {
+    pub(crate) fn after(&self, place: Extent) -> Extent {
         let bytes = place.bytes as u64;
         let next = place.offset + bytes;
-        Place { offset: if next + bytes <= self.span { next } else { 0 }, ..place }
+        Extent { offset: if next + bytes <= self.span { next } else { 0 }, ..place }
     }
 
     fn size(&self, rng: &mut Stream) -> &(Block, Numbers) {
@@ -96,7 +96,7 @@ mod tests {
 
     const SPAN: u64 = 1 << 20;
 
-    fn draws(blocks: &[Block], pattern: Pattern, count: usize) -> Vec<Place> {
+    fn draws(blocks: &[Block], pattern: Pattern, count: usize) -> Vec<Extent> {
         let places = Places::new(blocks, pattern, SPAN);
         let mut rng = barograph_engine::stream(1, 2, 3);
         std::iter::repeat_with(|| places.next(&mut rng)).take(count).collect()
@@ -118,7 +118,7 @@ mod tests {
         let sizes = [block(4_096, 3), block(65_536, 1)];
         let all = draws(&sizes, Pattern::Random(Popularity::Uniform), 40_000);
         let mut seen = std::collections::BTreeSet::new();
-        for Place { offset, bytes } in &all {
+        for Extent { offset, bytes } in &all {
             assert!(offset % *bytes as u64 == 0 && offset + *bytes as u64 <= SPAN);
             seen.insert((*bytes, *offset));
         }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn the_place_after_the_last_is_the_first() {
         let places = Places::new(&[block(4_096, 1)], Pattern::Sequential, 3 * 4_096);
-        let at = |offset| Place { offset, bytes: 4_096 };
+        let at = |offset| Extent { offset, bytes: 4_096 };
         assert_eq!([0, 4_096, 8_192].map(|offset| places.after(at(offset))), [4_096, 8_192, 0].map(at));
     }
 }

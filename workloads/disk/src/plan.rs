@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
-use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::access::Access;
 use crate::error::DiskError;
 use crate::measures::MEASURES;
-use crate::operation::Kind;
+use crate::operation::OpKind;
 use crate::places::{Block, Pattern};
 use crate::seam::{Disk, NAME};
 use crate::size;
@@ -31,7 +31,7 @@ const SECTOR: u64 = 512;
 const LARGEST: u64 = 1 << 50;
 
 /// The mix where a plan names none.
-const USUAL_MIX: [(Kind, u32); 2] = [(Kind::Read, 70), (Kind::Write, 30)];
+const USUAL_MIX: [(OpKind, u32); 2] = [(OpKind::Read, 70), (OpKind::Write, 30)];
 
 /// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub(crate) struct DiskPlan {
     /// Sizes of blocks.
     pub(crate) blocks: Vec<Block>,
     /// Operations with their weights, none of them 0.
-    pub(crate) mix: Vec<(Kind, u32)>,
+    pub(crate) mix: Vec<(OpKind, u32)>,
     pub(crate) pattern: Pattern,
     /// The part of written bytes that is random.
     pub(crate) entropy: f64,
@@ -97,7 +97,7 @@ impl DiskPlan {
 
     /// Whether the load writes.
     pub(crate) fn writes(&self) -> bool {
-        self.mix.iter().any(|(kind, _)| *kind != Kind::Read)
+        self.mix.iter().any(|(kind, _)| *kind != OpKind::Read)
     }
 
     /// Bytes of the largest block.
@@ -106,8 +106,8 @@ impl DiskPlan {
     }
 
     /// The operations, by index: those of the mix, and the sync after a number of writes.
-    pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let after = matches!(self.sync, Sync::Every(_)).then_some(Kind::Sync);
+    pub(crate) fn kinds(&self) -> Vec<OpKind> {
+        let after = matches!(self.sync, Sync::Every(_)).then_some(OpKind::Sync);
         self.mix.iter().map(|(kind, _)| *kind).chain(after).collect()
     }
 
@@ -162,7 +162,7 @@ impl WorkloadKeys for Disk {
         &MEASURES
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let size = bytes(g, "disk.size", "1g", LARGEST);
         let blocks = blocks(g);
         let mix = mix(g);
@@ -193,7 +193,7 @@ impl WorkloadKeys for Disk {
 }
 
 /// A size in bytes.
-fn bytes(g: &mut Given, key: &str, default: &str, most: u64) -> Option<u64> {
+fn bytes(g: &mut SettingsReader, key: &str, default: &str, most: u64) -> Option<u64> {
     let text = g.word(key, &[], default)?;
     let bytes = size::read(&text).filter(|bytes| *bytes <= most);
     if bytes.is_none() {
@@ -204,7 +204,7 @@ fn bytes(g: &mut Given, key: &str, default: &str, most: u64) -> Option<u64> {
 }
 
 /// Sizes of blocks, with weights where there are several.
-fn blocks(g: &mut Given) -> Option<Vec<Block>> {
+fn blocks(g: &mut SettingsReader) -> Option<Vec<Block>> {
     let text = g.word("disk.block", &[], "4k")?;
     let blocks = read_blocks(&text);
     if let Err(why) = &blocks {
@@ -230,17 +230,17 @@ pub(crate) fn read_blocks(text: &str) -> Result<Vec<Block>, String> {
 }
 
 /// The weight of each operation; the usual mix where all are 0.
-fn mix(g: &mut Given) -> Option<Vec<(Kind, u32)>> {
-    let weight = |kind: Kind| {
+fn mix(g: &mut SettingsReader) -> Option<Vec<(OpKind, u32)>> {
+    let weight = |kind: OpKind| {
         Some((kind, g.number(&format!("disk.mix.{}", kind.spec().name), 0..=1_000_000, 0)? as u32))
     };
-    let weights: Vec<Option<(Kind, u32)>> = Kind::ALL.into_iter().map(weight).collect();
-    let weights: Vec<(Kind, u32)> = weights.into_iter().collect::<Option<_>>()?;
-    let named: Vec<(Kind, u32)> = weights.into_iter().filter(|(_, weight)| *weight > 0).collect();
+    let weights: Vec<Option<(OpKind, u32)>> = OpKind::ALL.into_iter().map(weight).collect();
+    let weights: Vec<(OpKind, u32)> = weights.into_iter().collect::<Option<_>>()?;
+    let named: Vec<(OpKind, u32)> = weights.into_iter().filter(|(_, weight)| *weight > 0).collect();
     Some(if named.is_empty() { USUAL_MIX.to_vec() } else { named })
 }
 
-fn pattern(g: &mut Given) -> Option<Pattern> {
+fn pattern(g: &mut SettingsReader) -> Option<Pattern> {
     let kind = g.choice("disk.pattern", &["uniform", "zipf", "hot", "sequential"], "uniform")?;
     let exponent = g.fraction("disk.zipf_exponent", 0.0..=10.0, 0.99);
     let numbers = g.fraction("disk.hot_blocks", 0.0..=1.0, 0.1);
@@ -253,7 +253,7 @@ fn pattern(g: &mut Given) -> Option<Pattern> {
     })
 }
 
-fn sync(g: &mut Given) -> Option<Sync> {
+fn sync(g: &mut SettingsReader) -> Option<Sync> {
     let kind = g.choice("disk.sync", &["none", "each", "every"], "none");
     let writes = g.number("disk.sync_every", 1..=1_000_000, 1);
     Some(match kind? {
@@ -263,7 +263,7 @@ fn sync(g: &mut Given) -> Option<Sync> {
     })
 }
 
-fn rules(g: &mut Given) -> Option<Rules> {
+fn rules(g: &mut SettingsReader) -> Option<Rules> {
     let quantile = g.fraction("disk.quantile", 0.01..=0.99999, 0.99);
     let limit_ms = g.fraction("disk.limit_ms", 0.0..=3_600_000.0, 0.0);
     let failures = g.fraction("disk.failures", 0.0..=1.0, 0.0);

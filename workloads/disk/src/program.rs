@@ -10,8 +10,8 @@ use barograph_workload::{Failure, Reasons};
 use crate::access::Access;
 use crate::contents::Contents;
 use crate::generations::Generations;
-use crate::operation::Kind;
-use crate::places::{Place, Places};
+use crate::operation::OpKind;
+use crate::places::{Extent, Places};
 use crate::plan::DiskPlan;
 
 /// A load made ready for its target.
@@ -21,7 +21,7 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     /// The operations, by index.
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<OpKind>,
     pub(crate) places: Places,
     pub(crate) contents: Contents,
     /// The states of all blocks, in a load that verifies.
@@ -33,7 +33,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// The number of a block, in a load that verifies.
-    pub(crate) fn block_at(&self, place: Place) -> u64 {
+    pub(crate) fn block_at(&self, place: Extent) -> u64 {
         place.offset / self.plan.largest()
     }
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use barograph_engine::{Runnable, runnable_groups, runnable_threads};
 use barograph_model::words::in_one_line;
 use barograph_model::{
-    Behaviour, Behaviours, ChooserId, Distribution, MeasureSpec, Nanos, Next, OpId, OpSpec, Pace, Profile,
+    Behaviour, Behaviours, ChooserId, Distribution, MeasureSpec, Nanos, NextOp, OpId, OpSpec, Pace, Profile,
     QosRule, Share, Vector,
 };
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill as Filled};
 use barograph_ring::{Buffers, Ring};
-use barograph_spec::{Ability, Connections, Plan, Refusal, Refused};
+use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
 use barograph_workload::{
     FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Workload, WorkloadFactory,
 };
@@ -26,7 +26,7 @@ use crate::fill::{COUNTED, Fill, Guard};
 use crate::generations::Generations;
 use crate::group::Rings;
 use crate::measures::{COUNTERS, MEASURES};
-use crate::operation::Kind;
+use crate::operation::OpKind;
 use crate::places::Places;
 use crate::plan::{DiskPlan, Engine, Sync, address, path};
 use crate::program::{Program, salt};
@@ -57,7 +57,7 @@ impl WorkloadFactory for Disk {
         Some(self)
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(DiskWorkload::new(plan)))
     }
 }
@@ -93,7 +93,7 @@ impl DiskWorkload {
         let path = path(plan);
         let plan = DiskPlan::of(plan).clone();
         DiskWorkload {
-            ops: plan.kinds().into_iter().map(Kind::spec).collect(),
+            ops: plan.kinds().into_iter().map(OpKind::spec).collect(),
             url: address(&path),
             path,
             plan,
@@ -118,7 +118,7 @@ impl DiskWorkload {
 
     fn load_error(&self, plan: &Plan, why: DiskError) -> LoadError {
         match self.refusal(plan, &why) {
-            Some(refusal) => LoadError::Refused(Refused(vec![refusal])),
+            Some(refusal) => LoadError::Refused(Refusals(vec![refusal])),
             None => LoadError::Fill { url: self.url.clone(), why: why.into() },
         }
     }
@@ -150,19 +150,19 @@ impl DiskWorkload {
         })
     }
 
-    fn next(&self) -> Next {
+    fn next(&self) -> NextOp {
         let ops = (0..self.ops.len()).map(op_id);
         if matches!(self.plan.sync, Sync::Every(_)) {
-            return Next::Choose { chooser: ChooserId(0), branches: ops.map(Next::Op).collect() };
+            return NextOp::Choose { chooser: ChooserId(0), branches: ops.map(NextOp::Op).collect() };
         }
         let all: u32 = self.plan.mix.iter().map(|(_, weight)| weight).sum();
         let share = |weight: u32| Share::new(f64::from(weight) / f64::from(all.max(1))).unwrap_or_default();
         match self.plan.mix.as_slice() {
-            [_] => Next::Op(OpId(0)),
+            [_] => NextOp::Op(OpId(0)),
             mix => {
                 let shares = ops.zip(mix).map(|(op, (_, weight))| (op, share(*weight)));
                 let vector = Vector::new(shares.collect());
-                Next::Vector(vector.expect("the shares of all weights are 1 together"))
+                NextOp::Vector(vector.expect("the shares of all weights are 1 together"))
             }
         }
     }
@@ -291,7 +291,7 @@ impl Workload for DiskWorkload {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Option<Later<'a, Result<Filled, LoadError>>> {
+    ) -> Option<BoxFuture<'a, Result<Filled, LoadError>>> {
         let looked = Target::of(&self.path, &self.plan);
         if looked.is_ok_and(|target| !target.is_filled_by_us()) {
             return None;

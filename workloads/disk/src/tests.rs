@@ -28,7 +28,7 @@ pub(crate) fn refusals(text: &str) -> String {
     read(text).map(|_| ()).unwrap_err().to_string()
 }
 
-fn read(text: &str) -> Result<Plan, barograph_spec::Refused> {
+fn read(text: &str) -> Result<Plan, barograph_spec::Refusals> {
     barograph_spec::read(Catalogue::of(&[&Disk]), "a plan", &format!("workload = {NAME:?}\n{text}"), &[])
 }
 

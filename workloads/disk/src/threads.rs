@@ -5,13 +5,13 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-use barograph_engine::{BlockingFactory, BlockingUser, Turn};
+use barograph_engine::{BlockingFactory, BlockingUser, OpContext};
 use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_ring::Buffers;
 
 use crate::error::DiskError;
-use crate::operation::Kind;
+use crate::operation::OpKind;
 use crate::program::Program;
 use crate::user::{Request, User};
 
@@ -34,7 +34,7 @@ impl BlockingFactory for Threads {
 }
 
 impl BlockingUser for ThreadUser {
-    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome {
+    fn act(&mut self, op: OpId, context: &mut OpContext) -> Outcome {
         let program = &self.program;
         let (file, buffers) = match &mut self.opened {
             Some(opened) => opened,
@@ -43,19 +43,19 @@ impl BlockingUser for ThreadUser {
                 Err(why) => return program.failed(op, Outcome::DriverFault, in_one_line(&why)),
             },
         };
-        let request = match self.user.request(op, program, &mut turn.rng) {
+        let request = match self.user.request(op, program, &mut context.rng) {
             Ok(request) => request,
             Err(why) => return program.failed(op, Outcome::DriverFault, why.to_owned()),
         };
-        turn.sent();
+        context.sent();
         let buffer = buffers.get_mut(0);
         request.fill(program, buffer);
         let result = call(file, &request, buffer);
-        request.end(program, result, (buffer, Some(turn)))
+        request.end(program, result, (buffer, Some(context)))
     }
 
-    fn choose(&mut self, _: ChooserId, turn: &mut Turn) -> usize {
-        self.user.choose(&self.program, &mut turn.rng)
+    fn choose(&mut self, _: ChooserId, context: &mut OpContext) -> usize {
+        self.user.choose(&self.program, &mut context.rng)
     }
 }
 
@@ -67,8 +67,8 @@ fn open(program: &Program) -> Result<(File, Buffers), DiskError> {
 fn call(file: &File, request: &Request, buffer: &mut [u8]) -> io::Result<usize> {
     let (offset, bytes) = (request.place.offset, request.place.bytes);
     match request.kind {
-        Kind::Read => file.read_at(&mut buffer[..bytes], offset),
-        Kind::Write => file.write_at(&buffer[..bytes], offset),
-        Kind::Sync => file.sync_data().map(|()| 0),
+        OpKind::Read => file.read_at(&mut buffer[..bytes], offset),
+        OpKind::Write => file.write_at(&buffer[..bytes], offset),
+        OpKind::Sync => file.sync_data().map(|()| 0),
     }
 }

@@ -3,15 +3,15 @@
 use std::io;
 
 use barograph_data::mix;
-use barograph_engine::{Stream, Turn};
+use barograph_engine::{OpContext, Stream};
 use barograph_model::{OpId, Outcome};
 use rand::RngExt;
 
 use crate::contents;
 use crate::generations::State;
 use crate::measures::{READ, VERIFIABLE, VERIFIED, WRITTEN};
-use crate::operation::Kind;
-use crate::places::Place;
+use crate::operation::OpKind;
+use crate::places::Extent;
 use crate::plan::Sync;
 use crate::program::Program;
 
@@ -29,8 +29,8 @@ pub(crate) struct User {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) op: OpId,
-    pub(crate) kind: Kind,
-    pub(crate) place: Place,
+    pub(crate) kind: OpKind,
+    pub(crate) place: Extent,
     /// Decides the contents of a write.
     key: u64,
     /// Generation of a write that can be verified.
@@ -49,17 +49,17 @@ impl User {
     ) -> Result<Request, &'static str> {
         let kind = program.kinds[op.index()];
         let place = match kind {
-            Kind::Sync => Place { offset: 0, bytes: 0 },
-            Kind::Read | Kind::Write => program.places.next(rng),
+            OpKind::Sync => Extent { offset: 0, bytes: 0 },
+            OpKind::Read | OpKind::Write => program.places.next(rng),
         };
-        let key = if kind == Kind::Write { rng.random() } else { 0 };
+        let key = if kind == OpKind::Write { rng.random() } else { 0 };
         let request = Request { op, kind, place, key, generation: None, before: State::default() };
-        self.writes += u32::from(kind == Kind::Write);
+        self.writes += u32::from(kind == OpKind::Write);
         let Some(generations) = &program.generations else { return Ok(request) };
         match kind {
-            Kind::Sync => Ok(request),
-            Kind::Read => Ok(Request { before: generations.state(program.block_at(place)), ..request }),
-            Kind::Write => {
+            OpKind::Sync => Ok(request),
+            OpKind::Read => Ok(Request { before: generations.state(program.block_at(place)), ..request }),
+            OpKind::Write => {
                 let mut place = place;
                 for _ in 0..MOST_TAKEN {
                     if let Some(generation) = generations.begin(program.block_at(place)) {
@@ -96,7 +96,7 @@ impl User {
 impl Request {
     /// Writes what the operation writes into its buffer.
     pub(crate) fn fill(&self, program: &Program, buffer: &mut [u8]) {
-        if self.kind != Kind::Write {
+        if self.kind != OpKind::Write {
             return;
         }
         let buffer = &mut buffer[..self.place.bytes];
@@ -121,44 +121,44 @@ impl Request {
         &self,
         program: &Program,
         result: io::Result<usize>,
-        (buffer, turn): (&[u8], Option<&mut Turn>),
+        (buffer, context): (&[u8], Option<&mut OpContext>),
     ) -> Outcome {
         let is_whole = result.as_ref().is_ok_and(|bytes| *bytes == self.place.bytes);
         if let (Some(generations), Some(generation)) = (&program.generations, self.generation) {
             generations.end(program.block_at(self.place), generation, is_whole);
         }
-        let Some(turn) = turn else { return Outcome::Cancelled };
+        let Some(context) = context else { return Outcome::Cancelled };
         match result {
             Err(why) => program.failed(self.op, Outcome::Refused, why.to_string()),
             Ok(bytes) if !is_whole => {
-                let what = if self.kind == Kind::Read { "read" } else { "written" };
+                let what = if self.kind == OpKind::Read { "read" } else { "written" };
                 let why = format!("{bytes} of {} bytes were {what}", self.place.bytes);
                 program.failed(self.op, Outcome::WrongAnswer, why)
             }
             Ok(bytes) => {
                 match self.kind {
-                    Kind::Read => turn.add(READ, bytes as u64),
-                    Kind::Write => turn.add(WRITTEN, bytes as u64),
-                    Kind::Sync => {}
+                    OpKind::Read => context.add(READ, bytes as u64),
+                    OpKind::Write => context.add(WRITTEN, bytes as u64),
+                    OpKind::Sync => {}
                 }
                 match self.kind {
-                    Kind::Read => self.verify(program, &buffer[..bytes], turn),
-                    Kind::Write | Kind::Sync => Outcome::Good,
+                    OpKind::Read => self.verify(program, &buffer[..bytes], context),
+                    OpKind::Write | OpKind::Sync => Outcome::Good,
                 }
             }
         }
     }
 
     /// Compares what was read with what was written, where no write of the block went on meanwhile.
-    fn verify(&self, program: &Program, block: &[u8], turn: &mut Turn) -> Outcome {
+    fn verify(&self, program: &Program, block: &[u8], context: &mut OpContext) -> Outcome {
         let Some(generations) = &program.generations else { return Outcome::Good };
-        turn.add(VERIFIABLE, 1);
+        context.add(VERIFIABLE, 1);
         let number = program.block_at(self.place);
         let after = generations.state(number);
         let Some(generation) = after.generation().filter(|_| after == self.before) else {
             return Outcome::Good;
         };
-        turn.add(VERIFIED, 1);
+        context.add(VERIFIED, 1);
         match contents::verify(block, number, (generation, program.salt)) {
             Ok(()) => Outcome::Good,
             Err(defect) => program.failed(self.op, Outcome::WrongAnswer, defect.to_string()),

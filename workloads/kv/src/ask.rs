@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use barograph_resp::{Address, Command, Host, Read, Reply, reply};
+use barograph_resp::{Address, Command, Host, ReadResult, Reply, reply};
 
 /// Time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -40,11 +40,11 @@ fn one(host: &Host) -> Result<(), String> {
             n => bytes.extend_from_slice(&room[..n]),
         }
         match reply(&bytes).map_err(|why| why.to_string())? {
-            Read::Part { .. } => {}
-            Read::Whole { reply: Reply::Error(text), .. } => {
+            ReadResult::Part { .. } => {}
+            ReadResult::Whole { reply: Reply::Error(text), .. } => {
                 return Err(String::from_utf8_lossy(text).into_owned());
             }
-            Read::Whole { .. } => return Ok(()),
+            ReadResult::Whole { .. } => return Ok(()),
         }
     }
 }

@@ -12,13 +12,13 @@ use barograph_model::words::in_one_line;
 use barograph_net::{Dialer, Stream};
 use barograph_reactor::{Pace, Reactor};
 use barograph_record::{Count, Fill};
-use barograph_resp::{Command, Read, Reply, reply};
+use barograph_resp::{Command, ReadResult, Reply, reply};
 use barograph_workload::{FillProgress, OnProgress};
 use futures::future::{Either, select, try_join_all};
 
 use crate::command::{Family, Verb};
 use crate::keys::store_of;
-use crate::program::Prepared;
+use crate::program::PreparedLoad;
 use crate::values::field;
 
 /// Commands sent before their replies are read.
@@ -56,7 +56,7 @@ impl Drop for StopAtEnd {
 ///
 /// # Errors
 /// The refusal of a store, or the end of a connection.
-pub(crate) async fn fill(program: Arc<Prepared>, progress: OnProgress) -> Result<Fill, String> {
+pub(crate) async fn fill(program: Arc<PreparedLoad>, progress: OnProgress) -> Result<Fill, String> {
     let jobs = Jobs::of(&program);
     let (total, rows) = (jobs.commands(), jobs.rows());
     let state = Arc::new(State::default());
@@ -101,7 +101,7 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn of(program: &Prepared) -> Self {
+    fn of(program: &PreparedLoad) -> Self {
         let has = |family: &Family| program.verbs.iter().any(|verb| verb.family() == *family);
         // A missing counter counts from 0.
         let families = Family::ALL.into_iter().filter(|family| *family != Family::Counters && has(family));
@@ -130,12 +130,12 @@ impl Jobs {
 }
 
 /// Pace of checks for a stop. It needs no clock: all its times are the same.
-struct Look {
+struct StopPoll {
     state: Arc<State>,
     waker: Rc<RefCell<Option<Waker>>>,
 }
 
-impl Pace for Look {
+impl Pace for StopPoll {
     fn now(&self) -> u64 {
         0
     }
@@ -153,10 +153,10 @@ impl Pace for Look {
     }
 }
 
-fn on_thread(program: &Arc<Prepared>, jobs: &Jobs, state: &Arc<State>) -> Result<(), String> {
+fn on_thread(program: &Arc<PreparedLoad>, jobs: &Jobs, state: &Arc<State>) -> Result<(), String> {
     let reactor = Reactor::new().map_err(|why| format!("make an event loop: {why}"))?;
     let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
-    let look = Look { state: Arc::clone(state), waker: Rc::clone(&waker) };
+    let look = StopPoll { state: Arc::clone(state), waker: Rc::clone(&waker) };
     let stopped = {
         let state = Arc::clone(state);
         poll_fn(move |cx| {
@@ -168,7 +168,7 @@ fn on_thread(program: &Arc<Prepared>, jobs: &Jobs, state: &Arc<State>) -> Result
         })
     };
     let stores = (0..program.stores.len()).map(|store| {
-        let filling = Filling {
+        let filling = StoreFill {
             program: Arc::clone(program),
             store,
             state: Arc::clone(state),
@@ -189,8 +189,8 @@ fn on_thread(program: &Arc<Prepared>, jobs: &Jobs, state: &Arc<State>) -> Result
 }
 
 /// The fill of one store.
-struct Filling {
-    program: Arc<Prepared>,
+struct StoreFill {
+    program: Arc<PreparedLoad>,
     store: usize,
     state: Arc<State>,
     out: Vec<u8>,
@@ -199,7 +199,7 @@ struct Filling {
     sent: usize,
 }
 
-impl Filling {
+impl StoreFill {
     async fn run(mut self, families: Vec<(Family, u64)>) -> Result<(), String> {
         let program = Arc::clone(&self.program);
         let dialer = Dialer::new(&program.stores[self.store]);
@@ -268,7 +268,7 @@ impl Filling {
                 return Err("the store closed the connection".to_owned());
             }
             let mut at = 0;
-            while let Read::Whole { reply, length } =
+            while let ReadResult::Whole { reply, length } =
                 reply(&self.input[at..]).map_err(|why| why.to_string())?
             {
                 at += length;

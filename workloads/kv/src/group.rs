@@ -5,16 +5,16 @@ use std::rc::Rc;
 use std::task::Context;
 
 use barograph_data::Position;
-use barograph_engine::{Group, Members, Turn};
+use barograph_engine::{Group, Members, OpContext};
 use barograph_model::{OpId, UserId};
 use rand::RngExt;
 
 use crate::command::Verb;
-use crate::judge::{End, Sent};
+use crate::connection::{PendingCommand, StoreConnection};
+use crate::judge::{End, SentCommand};
 use crate::keys;
-use crate::line::{Line, Pending};
 use crate::measures::{BYTES, HITS, LOOKUPS};
-use crate::program::Prepared;
+use crate::program::PreparedLoad;
 use crate::worker::Worker;
 
 /// The users of one connection to each store.
@@ -22,7 +22,7 @@ pub(crate) struct KvGroup {
     worker: Rc<Worker>,
     users: Vec<KvUser>,
     /// Connections by store.
-    lines: Vec<Line>,
+    lines: Vec<StoreConnection>,
 }
 
 /// One user.
@@ -31,7 +31,7 @@ struct KvUser {
     /// Number of the command in flight. A reply to an earlier one has another number.
     number: u32,
     /// The command in flight, or the last one.
-    sent: Sent,
+    sent: SentCommand,
     op: OpId,
     store: usize,
 }
@@ -41,7 +41,7 @@ impl KvGroup {
         let program = &worker.program;
         KvGroup {
             users: std::iter::repeat_with(KvUser::new).take(program.window()).collect(),
-            lines: (0..program.stores.len()).map(|store| Line::new(store, number)).collect(),
+            lines: (0..program.stores.len()).map(|store| StoreConnection::new(store, number)).collect(),
             worker: Rc::clone(worker),
         }
     }
@@ -52,17 +52,17 @@ impl Group for KvGroup {
         self.users[place].position = Position::default();
     }
 
-    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn) {
+    fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
         let program = &self.worker.program;
         let user = &mut self.users[place];
-        user.begin(op, program, turn);
-        let pending = Pending { place: place as u32, number: user.number };
+        user.begin(op, program, context);
+        let pending = PendingCommand { place: place as u32, number: user.number };
         let sent = &user.sent;
         self.lines[user.store].submit(&self.worker, pending, |out| match sent.verb {
             Verb::MGet => program.write_several(&sent.keys, out),
             _ => program.write(op.index(), (sent.key, sent.field), out),
         });
-        turn.sent();
+        context.sent();
     }
 
     fn abandon(&mut self, place: usize) {
@@ -74,7 +74,7 @@ impl Group for KvGroup {
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
         let KvGroup { worker, users, lines } = self;
         for line in lines {
-            let end_of = |pending: Pending, end: &dyn Fn(&Sent) -> End| {
+            let end_of = |pending: PendingCommand, end: &dyn Fn(&SentCommand) -> End| {
                 let user = &users[pending.place as usize];
                 let waits = user.number == pending.number;
                 if waits {
@@ -89,35 +89,41 @@ impl Group for KvGroup {
 
 impl KvUser {
     fn new() -> Self {
-        KvUser { position: Position::default(), number: 0, sent: Sent::default(), op: OpId(0), store: 0 }
+        KvUser {
+            position: Position::default(),
+            number: 0,
+            sent: SentCommand::default(),
+            op: OpId(0),
+            store: 0,
+        }
     }
 
     /// Draws the keys of its next command.
-    fn begin(&mut self, op: OpId, program: &Prepared, turn: &mut Turn) {
+    fn begin(&mut self, op: OpId, program: &PreparedLoad, context: &mut OpContext) {
         let verb = program.verbs[op.index()];
-        let key = program.keys.draw(&mut turn.rng, &mut self.position);
+        let key = program.keys.draw(&mut context.rng, &mut self.position);
         self.number = self.number.wrapping_add(1);
         self.op = op;
         self.store = keys::store_of(key, program.stores.len());
         self.sent.verb = verb;
         self.sent.key = key;
         self.sent.field = match verb {
-            Verb::HGet | Verb::HSet => turn.rng.random_range(0..program.plan.fields),
+            Verb::HGet | Verb::HSet => context.rng.random_range(0..program.plan.fields),
             _ => 0,
         };
         if verb == Verb::MGet {
-            self.draw_several(program, turn);
+            self.draw_several(program, context);
         }
     }
 
     /// Draws keys of one store: the first at random, the others are its successors.
-    fn draw_several(&mut self, program: &Prepared, turn: &mut Turn) {
+    fn draw_several(&mut self, program: &PreparedLoad, context: &mut OpContext) {
         let (count, stores) = (program.keys.count(), program.stores.len());
         let keys = &mut self.sent.keys;
         keys.clear();
         keys.push(self.sent.key);
         while keys.len() < program.plan.mget_keys as usize {
-            let mut key = program.keys.draw(&mut turn.rng, &mut self.position);
+            let mut key = program.keys.draw(&mut context.rng, &mut self.position);
             while keys::store_of(key, stores) != self.store {
                 key = (key + 1) % count;
             }
@@ -127,12 +133,12 @@ impl KvUser {
 
     fn end(&self, place: usize, end: &End, worker: &Worker, members: &mut Members) {
         worker.note(self.op, end);
-        let turn = members.turn(place);
+        let context = members.context(place);
         if self.sent.verb.looks_up() {
-            turn.add(LOOKUPS, end.lookups.into());
-            turn.add(HITS, end.hits.into());
+            context.add(LOOKUPS, end.lookups.into());
+            context.add(HITS, end.hits.into());
         }
-        turn.add(BYTES, end.bytes.into());
+        context.add(BYTES, end.bytes.into());
         members.end(place, end.outcome);
     }
 }

@@ -8,7 +8,7 @@ use crate::values::{Values, field};
 
 /// A sent command, as far as needed to judge its reply.
 #[derive(Debug, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SentCommand {
     pub(crate) verb: Verb,
     /// The number of its key; of several, the first.
     pub(crate) key: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Judge<'v> {
 
 impl Judge<'_> {
     /// Judges a reply.
-    pub(crate) fn end(&self, sent: &Sent, reply: &Reply<'_>) -> End {
+    pub(crate) fn end(&self, sent: &SentCommand, reply: &Reply<'_>) -> End {
         match (sent.verb, reply) {
             (_, Reply::Error(text)) => refused(text),
             (Verb::Get | Verb::LPop, reply) => self.looked_up(sent.key, reply),
@@ -137,7 +137,7 @@ fn refused(text: &[u8]) -> End {
 
 #[cfg(test)]
 mod tests {
-    use barograph_resp::{Read, reply};
+    use barograph_resp::{ReadResult, reply};
 
     use super::*;
     use crate::values::Size;
@@ -151,8 +151,8 @@ mod tests {
                 bytes.extend(values.of(7));
             }
         }
-        let Ok(Read::Whole { reply, .. }) = reply(&bytes) else { panic!("{text:?} is a reply") };
-        let sent = Sent { verb, key: 7, field: 0, keys: vec![7, 7] };
+        let Ok(ReadResult::Whole { reply, .. }) = reply(&bytes) else { panic!("{text:?} is a reply") };
+        let sent = SentCommand { verb, key: 7, field: 0, keys: vec![7, 7] };
         Judge { values: &values, verify }.end(&sent, &reply)
     }
 

@@ -9,11 +9,11 @@
 
 mod ask;
 mod command;
+mod connection;
 mod fill;
 mod group;
 mod judge;
 mod keys;
-mod line;
 mod measures;
 mod one_line;
 mod plan;

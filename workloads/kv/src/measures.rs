@@ -1,6 +1,6 @@
 //! Counters of the workload, and measures derived from them.
 
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureSpec};
 
 /// Keys, fields and elements that were looked up.
 pub(crate) const LOOKUPS: CounterId = CounterId(0);
@@ -23,14 +23,14 @@ pub(crate) const MEASURES: [MeasureSpec; 2] = [
         id: HIT_SHARE,
         title: "hits",
         unit: "%",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::percent(Amount::Counter(HITS), Amount::Counter(LOOKUPS)),
     },
     MeasureSpec {
         id: "value_mb_per_s",
         title: "values read",
         unit: "MB/s",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::per_second(Amount::Counter(BYTES)).times(1e-6),
     },
 ];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
-use barograph_spec::{Given, Plan, TlsPlan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, TlsPlan, WorkloadKeys, WorkloadSettings};
 
 use crate::command::{self, Verb};
 use crate::measures::MEASURES;
@@ -128,7 +128,7 @@ impl WorkloadKeys for KeyValue {
         &MEASURES
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let mix = mix(g);
         let keys = g.number("kv.keys", 1..=MOST_KEYS, 100_000);
         let prefix = g.word("kv.key_prefix", &[], "key:");
@@ -173,7 +173,7 @@ impl WorkloadKeys for KeyValue {
 }
 
 /// The weight of each command; the default mix if all are 0.
-fn mix(g: &mut Given) -> Option<Vec<(Verb, u32)>> {
+fn mix(g: &mut SettingsReader) -> Option<Vec<(Verb, u32)>> {
     let weights: Vec<Option<(Verb, u32)>> = command::ALL
         .into_iter()
         .map(|verb| Some((verb, g.number(&format!("kv.mix.{}", verb.spec().name), 0..=1_000_000, 0)? as u32)))
@@ -183,7 +183,7 @@ fn mix(g: &mut Given) -> Option<Vec<(Verb, u32)>> {
     Some(if named.is_empty() { USUAL_MIX.to_vec() } else { named })
 }
 
-fn popularity(g: &mut Given) -> Option<Popularity> {
+fn popularity(g: &mut SettingsReader) -> Option<Popularity> {
     let kinds = ["uniform", "zipf", "hot", "sequential"];
     let kind = g.choice("kv.popularity", &kinds, "uniform")?;
     let exponent = g.fraction("kv.zipf_exponent", 0.0..=10.0, 0.99);
@@ -197,14 +197,14 @@ fn popularity(g: &mut Given) -> Option<Popularity> {
     })
 }
 
-fn value(g: &mut Given) -> Option<Size> {
+fn value(g: &mut SettingsReader) -> Option<Size> {
     let least = g.number("kv.value_bytes", 0..=LARGEST_VALUE, 100);
     let most = g.number("kv.value_bytes_max", 0..=LARGEST_VALUE, 0);
     let (least, most) = (least? as u32, most? as u32);
     Some(Size { least, most: most.max(least) })
 }
 
-fn rules(g: &mut Given) -> Option<Rules> {
+fn rules(g: &mut SettingsReader) -> Option<Rules> {
     let quantile = g.fraction("kv.quantile", 0.01..=0.99999, 0.99);
     let limit_ms = g.fraction("kv.limit_ms", 0.0..=3_600_000.0, 5.0);
     let failures = g.fraction("kv.failures", 0.0..=1.0, 0.001);
@@ -217,7 +217,7 @@ fn rules(g: &mut Given) -> Option<Rules> {
     })
 }
 
-fn parts(g: &mut Given) -> Option<Parts> {
+fn parts(g: &mut SettingsReader) -> Option<Parts> {
     let store = g.choice("deploy.store", &["embedded", "redis"], "embedded");
     let stores = g.number("deploy.stores", 1..=MOST_INSTANCES, 1);
     let proxy = g.choice("deploy.proxy", &["none", "twemproxy"], "none");

@@ -9,7 +9,7 @@ use crate::plan::KvPlan;
 use crate::values::Values;
 
 /// A load prepared for its stores.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedLoad {
     /// The commands, by index of operation.
     pub(crate) verbs: Vec<Verb>,
     /// By index of operation, the rendered beginning of the command before the number of the key.
@@ -23,7 +23,7 @@ pub(crate) struct Prepared {
     pub(crate) tls: Option<TlsConfig>,
 }
 
-impl Prepared {
+impl PreparedLoad {
     pub(crate) fn new(
         plan: KvPlan,
         seed: u64,
@@ -34,7 +34,7 @@ impl Prepared {
         let verbs: Vec<Verb> = plan.mix.iter().map(|(verb, _)| *verb).collect();
         let heads = verbs.iter().map(|verb| head(&plan, *verb, &keys)).collect();
         let values = Values::new(plan.value, plan.entropy, seed);
-        Prepared { verbs, heads, plan, keys, values, address, stores, tls }
+        PreparedLoad { verbs, heads, plan, keys, values, address, stores, tls }
     }
 
     /// Commands in flight on a connection, each of its own user.

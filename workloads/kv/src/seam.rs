@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use barograph_engine::Runnable;
 use barograph_model::{
-    Behaviour, Behaviours, Bound, Distribution, MeasureSpec, Nanos, Next, OpId, OpSpec, Pace, Profile,
+    Behaviour, Behaviours, Bound, Distribution, MeasureSpec, Nanos, NextOp, OpId, OpSpec, Pace, Profile,
     QosRule, Rule, Share, Subject, Vector,
 };
 use barograph_net::{Alpn, Endpoint, Peer, Routes, SetupError, Tls, TlsConfig, Verify, certificates};
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::Fill;
 use barograph_resp::{Address, Host};
-use barograph_spec::{Connections, Plan, Refused};
+use barograph_spec::{Connections, Plan, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
     Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Program, Reasons,
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 use crate::measures::{COUNTERS, HIT_SHARE, MEASURES};
 use crate::plan::KvPlan;
-use crate::program::Prepared;
+use crate::program::PreparedLoad;
 use crate::worker::KvUsers;
 use crate::{fill, topology};
 
@@ -53,11 +53,11 @@ impl WorkloadFactory for KeyValue {
         "commands to Redis, Valkey or what speaks their protocol, direct or through proxies"
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(KvWorkload::new(KvPlan::of(plan).clone())))
     }
 
-    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         let mut workload = KvWorkload::new(KvPlan::of(plan).clone());
         workload.authorities = files.first().map(|(_, bytes)| Arc::clone(bytes));
         Ok(Arc::new(workload))
@@ -80,7 +80,7 @@ impl KvWorkload {
     }
 
     /// The load prepared for its stores, all of which answer.
-    fn program(&self, job: &LoadJob<'_>) -> Result<Arc<Prepared>, LoadError> {
+    fn program(&self, job: &LoadJob<'_>) -> Result<Arc<PreparedLoad>, LoadError> {
         let unreachable =
             |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: shown(job.url), why };
         let address = Address::parse(job.url).map_err(|why| unreachable(why.into()))?;
@@ -88,7 +88,7 @@ impl KvWorkload {
         let stores: Result<Vec<Routes>, Box<dyn Error + Send + Sync>> =
             address.hosts.iter().map(|host| routes(host)?.answering(tls.as_ref(), FIRST_ANSWER)).collect();
         let stores = stores.map_err(unreachable)?;
-        Ok(Arc::new(Prepared::new(self.plan.clone(), job.plan.seed, address, (stores, tls))))
+        Ok(Arc::new(PreparedLoad::new(self.plan.clone(), job.plan.seed, address, (stores, tls))))
     }
 
     fn tls(&self, plan: &Plan, address: &Address) -> Result<Option<TlsConfig>, SetupError> {
@@ -184,8 +184,10 @@ impl Workload for KvWorkload {
         let share = |weight: u32| Share::new(f64::from(weight) / f64::from(all.max(1))).unwrap_or_default();
         let mix = self.plan.mix.iter().enumerate().map(|(op, (_, weight))| (op_id(op), share(*weight)));
         let next = match self.ops.len() {
-            1 => Next::Op(OpId(0)),
-            _ => Next::Vector(Vector::new(mix.collect()).expect("the shares of all weights are 1 together")),
+            1 => NextOp::Op(OpId(0)),
+            _ => {
+                NextOp::Vector(Vector::new(mix.collect()).expect("the shares of all weights are 1 together"))
+            }
         };
         let pace = match self.plan.think {
             Nanos::ZERO => Pace::AtOnce,
@@ -224,7 +226,7 @@ impl Workload for KvWorkload {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         if self.plan.fill == Share::ZERO {
             return None;
         }
@@ -256,7 +258,7 @@ impl Application for KvWorkload {
         topology::topology(plan, &self.plan)
     }
 
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(crate::ask::answers(url.to_owned()))
     }
 }

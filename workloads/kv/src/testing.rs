@@ -4,7 +4,7 @@ use barograph_resp::Address;
 use barograph_spec::Plan;
 
 use crate::plan::KvPlan;
-use crate::program::Prepared;
+use crate::program::PreparedLoad;
 use crate::seam::KeyValue;
 
 /// A plan of the key-value workload with this text under its name.
@@ -24,7 +24,7 @@ pub(crate) fn refusals(text: &str) -> String {
 }
 
 /// The load of a plan, without a store.
-pub(crate) fn program(text: &str) -> Prepared {
+pub(crate) fn program(text: &str) -> PreparedLoad {
     let address = Address::parse("redis://127.0.0.1:1").expect("it is an address");
-    Prepared::new(KvPlan::of(&plan(text)).clone(), 1, address, (Vec::new(), None))
+    PreparedLoad::new(KvPlan::of(&plan(text)).clone(), 1, address, (Vec::new(), None))
 }

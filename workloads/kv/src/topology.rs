@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Ability, Plan};
-use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
+use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
 
 use crate::plan::{KvPlan, Parts, TIERS};
 
@@ -17,7 +17,7 @@ const MACHINE_MIB: u64 = 1_024;
 /// The parts for a plan.
 pub(crate) fn topology(plan: &Plan, own: &KvPlan) -> Topology {
     let Parts { store, stores, proxies, balancer, append_only, .. } = own.deploy;
-    let mut making = Making { plan, parts: Vec::new() };
+    let mut making = TopologyBuilder { plan, parts: Vec::new() };
     let of_store = match store {
         "embedded" => vec![("supervised", text("yes"))],
         _ => vec![("durability", text(append_only))],
@@ -55,12 +55,12 @@ pub(crate) fn topology(plan: &Plan, own: &KvPlan) -> Topology {
     }
 }
 
-struct Making<'p> {
+struct TopologyBuilder<'p> {
     plan: &'p Plan,
     parts: Vec<Part>,
 }
 
-impl Making<'_> {
+impl TopologyBuilder<'_> {
     /// Adds a part, on a host of its own or on the common one, in front of others. Returns its name.
     fn add(
         &mut self,
@@ -82,7 +82,7 @@ impl Making<'_> {
             tier,
             host,
             node: false,
-            work: Work::Service(service_of(service)),
+            work: PartWork::Service(service_of(service)),
             needs: behind.to_vec(),
             uses: behind.to_vec(),
             values,
@@ -95,8 +95,8 @@ impl Making<'_> {
     fn shared(&self) -> Vec<PathBuf> {
         let own = std::env::current_exe().ok();
         let programs = self.parts.iter().flat_map(|part| match part.work {
-            Work::Service(service) => service.own_programs(),
-            Work::Job => Vec::new(),
+            PartWork::Service(service) => service.own_programs(),
+            PartWork::Job => Vec::new(),
         });
         let mut all: Vec<PathBuf> = programs.chain(own).collect();
         all.sort();

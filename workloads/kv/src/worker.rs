@@ -11,7 +11,7 @@ use barograph_workload::{Failure, Reasons};
 
 use crate::group::KvGroup;
 use crate::judge::{End, Judge};
-use crate::program::Prepared;
+use crate::program::PreparedLoad;
 
 /// Most buffers kept.
 const KEPT: usize = 16;
@@ -21,14 +21,14 @@ const KEPT_BYTES: usize = 1024 * 1024;
 
 /// State shared by the users of one worker.
 pub(crate) struct Worker {
-    pub(crate) program: Arc<Prepared>,
+    pub(crate) program: Arc<PreparedLoad>,
     dialers: Vec<Dialer>,
     reasons: Arc<Mutex<Reasons>>,
     buffers: RefCell<Vec<Vec<u8>>>,
 }
 
 impl Worker {
-    pub(crate) fn new(program: &Arc<Prepared>, reasons: &Arc<Mutex<Reasons>>) -> Rc<Self> {
+    pub(crate) fn new(program: &Arc<PreparedLoad>, reasons: &Arc<Mutex<Reasons>>) -> Rc<Self> {
         Rc::new(Worker {
             dialers: program.stores.iter().map(Dialer::new).collect(),
             program: Arc::clone(program),
@@ -79,7 +79,7 @@ pub(crate) struct KvUsers {
 }
 
 impl KvUsers {
-    pub(crate) fn new(program: &Arc<Prepared>, reasons: &Arc<Mutex<Reasons>>) -> Self {
+    pub(crate) fn new(program: &Arc<PreparedLoad>, reasons: &Arc<Mutex<Reasons>>) -> Self {
         KvUsers { worker: Worker::new(program, reasons), groups: Cell::new(0) }
     }
 }

@@ -1,6 +1,6 @@
 //! Counters and measures.
 
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Per};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec};
 
 /// Floating-point operations of solved systems, by the rule.
 pub(crate) const OPERATIONS: CounterId = CounterId(0);
@@ -23,7 +23,11 @@ pub(crate) const COUNTERS: [&str; 5] =
 
 /// A rate of operations per nanosecond, which is GFLOPS.
 const fn rate(operations: CounterId, time: CounterId) -> Formula {
-    Formula { amount: Amount::Counter(operations), per: Per::Amount(Amount::Counter(time)), factor: 1.0 }
+    Formula {
+        amount: Amount::Counter(operations),
+        per: MeasureDivisor::Amount(Amount::Counter(time)),
+        factor: 1.0,
+    }
 }
 
 /// The measures.
@@ -32,21 +36,21 @@ pub(crate) const MEASURES: [MeasureSpec; 3] = [
         id: "gflops",
         title: "solving",
         unit: "GFLOPS",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: rate(OPERATIONS, SOLVING),
     },
     MeasureSpec {
         id: "peak_gflops",
         title: "peak of the cores",
         unit: "GFLOPS",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: rate(PEAK_OPERATIONS, PEAK_TIME),
     },
     MeasureSpec {
         id: "share_of_peak",
         title: "solving",
         unit: "% of the peak",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::percent(Amount::Counter(AT_PEAK), Amount::Counter(SOLVING)),
     },
 ];

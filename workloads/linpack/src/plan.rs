@@ -6,7 +6,7 @@ use barograph_matrix::{Instructions, leading_dimension, operations};
 use barograph_model::words::count;
 use barograph_model::{Level, MeasureSpec, Strategy};
 use barograph_pages::PageSize;
-use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::measures::MEASURES;
 use crate::seam::{Linpack, NAME};
@@ -65,7 +65,7 @@ impl WorkloadKeys for Linpack {
         &MEASURES
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let order = g.number("linpack.order", 1..=MOST_ORDER, 4_000);
         let threads = g.number("linpack.threads", 0..=MOST_THREADS, 0);
         let pages = g.choice("linpack.pages", &["huge", "small"], "huge");
@@ -78,7 +78,7 @@ impl WorkloadKeys for Linpack {
 }
 
 impl WorkloadSettings for LinpackPlan {
-    fn check(&self, plan: &Plan, g: &mut Given) {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         if !matches!(plan.strategy, Strategy::Fixed { level, .. } if level == Level::from(1_u32)) {
             let (allowed, remedy) =
                 ("1 user, who has all threads", "set it to 1, and linpack.threads to the number of threads");
@@ -108,11 +108,11 @@ impl WorkloadSettings for LinpackPlan {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_spec::{Catalogue, Refused};
+    use barograph_spec::{Catalogue, Refusals};
 
     use super::*;
 
-    fn plan(sets: &[&str]) -> Result<Plan, Refused> {
+    fn plan(sets: &[&str]) -> Result<Plan, Refusals> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let text = "workload = \"linpack\"\n[load]\nstrategy = \"fixed\"\nusers = 1\n";
         barograph_spec::read(Catalogue::of(&[&Linpack]), "a plan", text, &sets)

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_engine::{Runnable, runnable_threads};
 use barograph_matrix::Instructions;
-use barograph_model::{Behaviour, Behaviours, MeasureSpec, Next, OpSpec, Pace, Profile, QosRule, Share};
-use barograph_spec::{Connections, Plan, Refused};
+use barograph_model::{Behaviour, Behaviours, MeasureSpec, NextOp, OpSpec, Pace, Profile, QosRule, Share};
+use barograph_spec::{Connections, Plan, Refusals};
 use barograph_workload::{
     FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Workload, WorkloadFactory,
 };
@@ -29,7 +29,7 @@ impl WorkloadFactory for Linpack {
         "systems of linear equations, solved on all cores: floating-point operations per second"
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(LinpackWorkload {
             solvers: Solvers { plan: LinpackPlan::of(plan), seed: plan.seed, reasons: Reasons::shared() },
         }))
@@ -86,7 +86,7 @@ impl Workload for LinpackWorkload {
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
         let following = [Step::Generate, Step::Solve, Step::Check, Step::Peak];
-        let next = following.map(|step| Some(Next::Op(step.op()))).to_vec();
+        let next = following.map(|step| Some(NextOp::Op(step.op()))).to_vec();
         let main = Behaviour { name: "main", first: Step::Peak.op(), next, pace: Pace::AtOnce };
         Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)
     }

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use barograph_engine::{BlockingFactory, BlockingUser, Turn};
+use barograph_engine::{BlockingFactory, BlockingUser, OpContext};
 use barograph_matrix::{
     Factors, Instructions, factorise, fill_column, leading_dimension, operations, residual, right_side,
 };
@@ -96,13 +96,13 @@ struct System {
 }
 
 impl BlockingUser for Solver {
-    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
+    fn act(&mut self, op: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
         let step = Step::ALL[op.index()];
         let done = match step {
-            Step::Peak => self.measure_peak(turn),
+            Step::Peak => self.measure_peak(context),
             Step::Generate => self.generate(),
-            Step::Solve => self.solve(turn),
+            Step::Solve => self.solve(context),
             Step::Check => self.check(),
         };
         match done {
@@ -124,17 +124,17 @@ impl Solver {
         self.of.seed.wrapping_add(self.solved)
     }
 
-    fn measure_peak(&mut self, turn: &mut Turn) -> Result<(), Trouble> {
+    fn measure_peak(&mut self, context: &mut OpContext) -> Result<(), Trouble> {
         let (set, threads) = (self.set, self.threads);
-        let done = turn.timed(PEAK_TIME, || {
+        let done = context.timed(PEAK_TIME, || {
             thread::scope(|scope| {
                 let others: Vec<_> = (1..threads).map(|_| scope.spawn(move || set.peak(ROUNDS))).collect();
                 let own = set.peak(ROUNDS);
                 own + others.into_iter().filter_map(|other| other.join().ok()).sum::<u64>()
             })
         });
-        turn.add(PEAK_OPERATIONS, done);
-        self.peak = rate(done as f64, turn, PEAK_TIME);
+        context.add(PEAK_OPERATIONS, done);
+        self.peak = rate(done as f64, context, PEAK_TIME);
         Ok(())
     }
 
@@ -164,12 +164,12 @@ impl Solver {
         is_huge.then_some(()).ok_or_else(|| (Outcome::DriverFault, few_huge(share)))
     }
 
-    fn solve(&mut self, turn: &mut Turn) -> Result<(), Trouble> {
+    fn solve(&mut self, context: &mut OpContext) -> Result<(), Trouble> {
         let order = self.of.plan.order;
         let ld = leading_dimension(order);
         let system = self.system.as_mut().ok_or_else(no_system)?;
         let (set, threads) = (self.set, self.threads);
-        let solved = turn.timed(SOLVING, || {
+        let solved = context.timed(SOLVING, || {
             let factors: Factors = factorise(&mut system.matrix, (order, ld), set, threads)?;
             let mut side = std::mem::take(&mut system.side);
             factors.solve(&system.matrix, ld, &mut side);
@@ -178,9 +178,9 @@ impl Solver {
         let solution =
             solved.map_err(|why: barograph_matrix::Singular| (Outcome::WrongAnswer, why.to_string()))?;
         let done = operations(order);
-        turn.add(OPERATIONS, done as u64);
+        context.add(OPERATIONS, done as u64);
         if self.peak > 0.0 {
-            turn.add(AT_PEAK, (done / self.peak) as u64);
+            context.add(AT_PEAK, (done / self.peak) as u64);
         }
         self.solution = Some(solution);
         Ok(())
@@ -215,8 +215,8 @@ fn no_system() -> Trouble {
 }
 
 /// Operations per nanosecond of what an operation counted; 0 outside of a run, which has no clock.
-fn rate(operations: f64, turn: &Turn, time: CounterId) -> f64 {
-    match turn.added(time) {
+fn rate(operations: f64, context: &OpContext, time: CounterId) -> f64 {
+    match context.added(time) {
         0 => 0.0,
         nanos => operations / nanos as f64,
     }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn act(solver: &mut Solver, step: Step) -> Outcome {
-        solver.act(step.op(), &mut Turn::for_test())
+        solver.act(step.op(), &mut OpContext::for_test())
     }
 
     #[test]
@@ -250,12 +250,12 @@ mod tests {
 
     #[test]
     fn solving_counts_operations_by_the_rule() {
-        let (mut solver, mut turn) = (solver(100, 1), Turn::for_test());
+        let (mut solver, mut context) = (solver(100, 1), OpContext::for_test());
         assert_eq!(act(&mut solver, Step::Generate), Outcome::Good);
-        assert_eq!(solver.act(Step::Solve.op(), &mut turn), Outcome::Good);
-        assert_eq!(turn.added(OPERATIONS), operations(100) as u64);
-        assert_eq!(solver.act(Step::Peak.op(), &mut turn), Outcome::Good);
-        assert!(turn.added(PEAK_OPERATIONS) >= ROUNDS);
+        assert_eq!(solver.act(Step::Solve.op(), &mut context), Outcome::Good);
+        assert_eq!(context.added(OPERATIONS), operations(100) as u64);
+        assert_eq!(solver.act(Step::Peak.op(), &mut context), Outcome::Good);
+        assert!(context.added(PEAK_OPERATIONS) >= ROUNDS);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use barograph_engine::{Runnable, Turn, User, UserFactory};
+use barograph_engine::{OpContext, Runnable, User, UserFactory};
 use barograph_model::{
-    Behaviour, Behaviours, Next, OpId, OpSpec, Outcome, Pace, Profile, QosRule, Share, UserId,
+    Behaviour, Behaviours, NextOp, OpId, OpSpec, Outcome, Pace, Profile, QosRule, Share, UserId,
 };
-use barograph_spec::{Connections, Plan, Refused, WorkloadKeys};
+use barograph_spec::{Connections, Plan, Refusals, WorkloadKeys};
 use barograph_workload::{LoadError, LoadJob, Workload, WorkloadFactory};
 
 const NAME: &str = "null";
@@ -25,7 +25,7 @@ impl WorkloadFactory for Null {
         "operations that do nothing: what the driver can do at the most"
     }
 
-    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(Null))
     }
 }
@@ -55,7 +55,7 @@ impl Workload for Null {
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
-        let next = vec![Some(Next::Op(OpId(0)))];
+        let next = vec![Some(NextOp::Op(OpId(0)))];
         let main = Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce };
         Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)
     }
@@ -82,8 +82,8 @@ impl UserFactory for Null {
 }
 
 impl User for Null {
-    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
+    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
         Outcome::Good
     }
 }

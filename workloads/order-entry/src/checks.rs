@@ -1,6 +1,6 @@
 //! The data checks: conditions, numbers of rows, loaded values, and the counts of the driver.
 
-use barograph_database::{Database, Findings, Places, number};
+use barograph_database::{Database, Findings, Violations, number};
 
 use crate::conditions::{self, Condition};
 use crate::generate::Generator;
@@ -39,7 +39,7 @@ fn hold<D: Database>(
 ) -> Result<(), D::Error> {
     let sql = condition.sql.replace("{customers}", &size.customers.to_string());
     let sql = sql.replace("{delivered}", &size.delivered().to_string());
-    let mut places = Places::default();
+    let mut places = Violations::default();
     database.rows(&sql, &mut |row| places.add(row))?;
     let name = match condition.number {
         Some(number) => format!("condition {number} ({})", condition.rule),
@@ -68,7 +68,7 @@ fn stock<D: Database>(
     database: &mut D,
     generator: &Generator,
 ) -> Result<(), D::Error> {
-    let mut places = Places::default();
+    let mut places = Violations::default();
     database.rows("SELECT s_w_id, s_i_id, s_quantity, s_ytd FROM stock", &mut |row| {
         let [w, i, quantity, ordered] = *row else { return };
         let filled_up = quantity + ordered - generator.stock(w, i);
@@ -85,7 +85,7 @@ fn prices<D: Database>(
     database: &mut D,
     generator: &Generator,
 ) -> Result<(), D::Error> {
-    let mut places = Places::default();
+    let mut places = Violations::default();
     database.rows("SELECT i_id, i_price FROM item", &mut |row| {
         let [item, price] = *row else { return };
         if price != generator.price(item) {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use barograph_database::Findings;
 use barograph_engine::Runnable;
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill, Tier};
-use barograph_spec::{Given, Plan, Refusal};
+use barograph_spec::{Plan, Refusal, SettingsReader};
 use barograph_workload::topology::Topology;
 use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ use crate::postgres::PostgresEngine;
 use crate::sqlite::SqliteEngine;
 use crate::tables::{Size, Table};
 use crate::tally::Tally;
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// The engine of a plan; `None` for an address of another kind.
 pub(crate) fn of(plan: &Plan) -> Option<Box<dyn Engine>> {
@@ -62,7 +62,7 @@ pub(crate) trait Engine: Send + Sync {
     fn bytes(&self) -> (f64, f64);
 
     /// Refuses keys without effect on this engine.
-    fn check(&self, plan: &Plan, given: &mut Given);
+    fn check(&self, plan: &Plan, given: &mut SettingsReader);
 
     /// Refusals that need a look at the machine.
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
@@ -83,28 +83,31 @@ pub(crate) trait Engine: Send + Sync {
     }
 
     /// Whether the database at `url` answers.
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
     /// Product and durability of the database at `url`.
-    fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>>;
+    fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>>;
 
     /// Fills the database, unless it is filled, and makes the copy for the run.
-    fn fill<'a>(&'a self, job: &'a LoadJob<'a>, progress: OnProgress)
-    -> Later<'a, Result<Filled, LoadError>>;
+    fn fill<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> BoxFuture<'a, Result<FillCounts, LoadError>>;
 
     /// The users, who work on the copy.
     ///
     /// # Errors
     /// A database that does not answer.
-    fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError>;
+    fn load(&self, job: &LoadJob<'_>, shared: LoadState) -> Result<Box<dyn Runnable>, LoadError>;
 
     /// Checks the copy, and removes it if all is right.
-    fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>>;
+    fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> BoxFuture<'a, Result<Findings, String>>;
 }
 
 /// The result of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Filled {
+pub(crate) struct FillCounts {
     /// The database was filled before.
     pub(crate) reused: bool,
     /// Rows of order lines.
@@ -112,7 +115,7 @@ pub(crate) struct Filled {
     pub(crate) bytes: u64,
 }
 
-impl Filled {
+impl FillCounts {
     /// The entry of the record.
     pub(crate) fn entry(self, generator: &Generator) -> Fill {
         let rows = |table: Table| match table {

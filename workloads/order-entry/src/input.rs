@@ -22,7 +22,7 @@ pub(crate) struct Key {
 
 /// How an input names a customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum CustomerChoice {
     Id(i64),
     /// By the last name in [`Input::name`].
     Name,
@@ -61,7 +61,7 @@ pub(crate) struct Payment {
     pub(crate) district: District,
     /// The district of the customer.
     pub(crate) customer_of: District,
-    pub(crate) who: Who,
+    pub(crate) who: CustomerChoice,
     pub(crate) cents: i64,
 }
 
@@ -116,7 +116,12 @@ impl Inputs {
     }
 
     /// The customer of Order-Status.
-    pub(crate) fn order_status(&self, w: i64, rng: &mut Stream, room: &mut Input) -> (District, Who) {
+    pub(crate) fn order_status(
+        &self,
+        w: i64,
+        rng: &mut Stream,
+        room: &mut Input,
+    ) -> (District, CustomerChoice) {
         (District { w, d: rng.random_range(1..=DISTRICTS) }, self.who(rng, room))
     }
 
@@ -130,13 +135,13 @@ impl Inputs {
         rng.random_range(10..=20)
     }
 
-    fn who(&self, rng: &mut Stream, room: &mut Input) -> Who {
+    fn who(&self, rng: &mut Stream, room: &mut Input) -> CustomerChoice {
         if !rng.random_bool(Self::BY_NAME) {
-            return Who::Id(self.constants.customer(self.size.customers, rng));
+            return CustomerChoice::Id(self.constants.customer(self.size.customers, rng));
         }
         room.name.clear();
         last_name(self.constants.asked_name(self.size.customers, rng), &mut room.name);
-        Who::Name
+        CustomerChoice::Name
     }
 
     /// Another warehouse, where there is one.
@@ -198,7 +203,7 @@ mod tests {
         for _ in 0..TIMES {
             let payment = inputs.payment(3, &mut rng, &mut room);
             assert!((100..=500_000).contains(&payment.cents));
-            by_name += u32::from(payment.who == Who::Name);
+            by_name += u32::from(payment.who == CustomerChoice::Name);
             remote += u32::from(payment.customer_of.w != 3);
             to_each[payment.customer_of.w as usize] += 1;
         }

@@ -31,7 +31,7 @@ pub use seam::OrderEntry;
 
 #[cfg(test)]
 #[global_allocator]
-static COUNTING: barograph_testkit::Counting = barograph_testkit::Counting;
+static COUNTING: barograph_testkit::CountingAllocator = barograph_testkit::CountingAllocator;
 
 /// Raised with every change that can move results or loaded rows.
 const VERSION: u32 = 1;

@@ -1,6 +1,6 @@
 //! Counters and measures.
 
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, OpId};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureSpec, OpId};
 
 /// Committed new orders.
 pub(crate) const NEW_ORDERS: CounterId = CounterId(0);
@@ -44,30 +44,30 @@ pub(crate) const MEASURES: [MeasureSpec; 8] = [
         id: "nopm",
         title: "new orders",
         unit: "per minute",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::per_minute(Amount::Counter(NEW_ORDERS)),
     },
     MeasureSpec {
         id: "transactions_per_s",
         title: "transactions",
         unit: "per second",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::per_second(Amount::Good(None)),
     },
     MeasureSpec {
         id: "planned_rollback_share",
         title: "planned rollbacks",
         unit: "% of new orders",
-        better: Better::Neither,
+        better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(ROLLED_BACK), Amount::Ended(Some(OpId(0)))),
     },
     MeasureSpec {
         id: "lock_wait_ms",
         title: "mean wait for the write lock",
         unit: "ms",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula {
-            per: barograph_model::Per::Amount(Amount::Counter(WRITES)),
+            per: barograph_model::MeasureDivisor::Amount(Amount::Counter(WRITES)),
             ..Formula::per_second(Amount::Counter(LOCK_WAIT)).times(1e-6)
         },
     },
@@ -75,28 +75,28 @@ pub(crate) const MEASURES: [MeasureSpec; 8] = [
         id: "busy_retries_per_s",
         title: "retries for a lock",
         unit: "per second",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula::per_second(Amount::Counter(BUSY)),
     },
     MeasureSpec {
         id: "snapshot_retries_per_s",
         title: "retries for a snapshot",
         unit: "per second",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula::per_second(Amount::Counter(SNAPSHOT)),
     },
     MeasureSpec {
         id: "deadlock_retries_per_s",
         title: "retries for a deadlock",
         unit: "per second",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula::per_second(Amount::Counter(DEADLOCKS)),
     },
     MeasureSpec {
         id: "districts_left_out_per_s",
         title: "districts without an order to deliver",
         unit: "per second",
-        better: Better::Neither,
+        better: BetterWhen::Neither,
         formula: Formula::per_second(Amount::Counter(LEFT_OUT)),
     },
 ];

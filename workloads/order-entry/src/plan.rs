@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
-use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::engine;
 use crate::generate::Generator;
@@ -125,7 +125,7 @@ impl WorkloadKeys for OrderEntry {
         &[TIER]
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
@@ -151,7 +151,7 @@ impl WorkloadKeys for OrderEntry {
 }
 
 /// The rules of a plan. Outside: a key that is refused.
-fn rules(g: &mut Given) -> Option<Option<Rules>> {
+fn rules(g: &mut SettingsReader) -> Option<Option<Rules>> {
     let is_own = g.choice("order_entry.rules", &["published", "own"], "published")? == "own";
     for key in ["order_entry.limit_ms", "order_entry.quantile", "order_entry.failures"] {
         g.only_with(key, is_own, "order_entry.rules = \"own\"");
@@ -168,7 +168,7 @@ fn rules(g: &mut Given) -> Option<Option<Rules>> {
 }
 
 impl WorkloadSettings for OrderEntryPlan {
-    fn check(&self, plan: &Plan, g: &mut Given) {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         match (engine::of(plan), &plan.target.url) {
             (None, Some(url)) => {
                 g.refuse("target.url", format!("{url:?}"), ADDRESSES, "correct it, or leave it out")
@@ -219,11 +219,11 @@ impl WorkloadSettings for OrderEntryPlan {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_spec::{Catalogue, Refused};
+    use barograph_spec::{Catalogue, Refusals};
 
     use super::*;
 
-    fn plan(sets: &[&str]) -> Result<Plan, Refused> {
+    fn plan(sets: &[&str]) -> Result<Plan, Refusals> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let text = "workload = \"order-entry\"\n";
         barograph_spec::read(Catalogue::of(&[&OrderEntry]), "a plan", text, &sets)

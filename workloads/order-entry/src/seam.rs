@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_engine::Runnable;
 use barograph_model::{
-    Behaviour, Behaviours, Bound, ChooserId, MeasureSpec, Nanos, Next, OpSpec, Profile, QosRule, Rule, Share,
-    Subject,
+    Behaviour, Behaviours, Bound, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule,
+    Share, Subject,
 };
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::{Fill, Tier};
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Verified,
+    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
     Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ use crate::measures::{COUNTERS, MEASURES};
 use crate::plan::{OrderEntryPlan, Rules, generator};
 use crate::tables::Size;
 use crate::tally::Tally;
-use crate::user::{Shared, Transaction};
+use crate::user::{LoadState, Transaction};
 
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "order-entry";
@@ -63,7 +63,7 @@ impl WorkloadFactory for OrderEntry {
         Some(self)
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(OrderEntryWorkload::new(plan)))
     }
 }
@@ -141,8 +141,8 @@ impl Workload for OrderEntryWorkload {
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
-        let branches = Transaction::ALL.map(|transaction| Next::Op(transaction.op())).to_vec();
-        let next = Next::Choose { chooser: ChooserId(0), branches };
+        let branches = Transaction::ALL.map(|transaction| NextOp::Op(transaction.op())).to_vec();
+        let next = NextOp::Choose { chooser: ChooserId(0), branches };
         let main = Behaviour {
             name: "main",
             first: Transaction::NewOrder.op(),
@@ -205,14 +205,14 @@ impl Workload for OrderEntryWorkload {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         let filling = self.engine.fill(job, progress);
         Some(Box::pin(async move { Ok(filling.await?.entry(&self.generator)) }))
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let Generator { size, seed, .. } = self.generator;
-        let shared = Shared {
+        let shared = LoadState {
             inputs: Inputs { size, constants: Constants::of_seed(seed) },
             tally: Arc::clone(&self.tally),
             reasons: Arc::clone(&self.reasons),
@@ -239,19 +239,19 @@ impl Application for OrderEntryWorkload {
         self.engine.topology(plan)
     }
 
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
         self.engine.answers(url)
     }
 
-    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+    fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
         Box::pin(async move { Ok(vec![self.engine.tier(url).await?]) })
     }
 
-    fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+    fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
         let checking = self.engine.verify(url, Arc::clone(&self.tally));
         Some(Box::pin(async move {
             let findings = checking.await?.violations;
-            Ok(Verified { ok: findings.is_empty(), findings })
+            Ok(VerifyResult { ok: findings.is_empty(), findings })
         }))
     }
 }

@@ -4,8 +4,8 @@
 //! in how its values are bound and read, and in whether a call waits: calls of an engine that blocks are ready when they return.
 //! Statements as data would need values of any type, which cost memory for each call.
 
-pub(crate) use barograph_database::{Access, Conflict, Reply, Trouble};
-use barograph_engine::Turn;
+pub(crate) use barograph_database::{Access, Conflict, Reply, TransactionError};
+use barograph_engine::OpContext;
 
 use crate::input::{District, Input, Key};
 use crate::transactions::End;
@@ -59,11 +59,11 @@ pub(crate) trait Session {
     /// Does a whole transaction with its commit by a function of the database.
     async fn call_function(&mut self, asked: Request, input: &Input) -> Reply<End> {
         let _ = (asked, input);
-        Err(Trouble::missing("function of the database"))
+        Err(TransactionError::missing("function of the database"))
     }
 
     /// Begins a transaction.
-    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()>;
+    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()>;
     /// Commits the transaction.
     async fn commit(&mut self) -> Reply<()>;
     /// Rolls the transaction back, if one is open.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use barograph_model::Outcome;
 
-use crate::session::{Reply, Trouble};
+use crate::session::{Reply, TransactionError};
 use crate::tables::DISTRICTS;
 use crate::transactions::End;
 use crate::user::Request;
@@ -72,8 +72,10 @@ impl Tally {
     pub(crate) fn answered(&self, most: Counts, answer: &Reply<End>) {
         match answer {
             Ok(ended) => self.committed.add(Counts::of(*ended), 1),
-            Err(Trouble::Conflict(_) | Trouble::Failed { outcome: Outcome::Refused, .. }) => {}
-            Err(Trouble::Failed { .. }) => return,
+            Err(
+                TransactionError::Conflict(_) | TransactionError::Failed { outcome: Outcome::Refused, .. },
+            ) => {}
+            Err(TransactionError::Failed { .. }) => return,
         }
         self.in_doubt.add(most, -1);
     }
@@ -142,12 +144,12 @@ mod tests {
 
     #[test]
     fn a_commit_without_an_answer_stays_in_doubt() {
-        let failed = |outcome| Err(Trouble::Failed { outcome, why: String::new() });
+        let failed = |outcome| Err(TransactionError::Failed { outcome, why: String::new() });
         let most = Counts::most(Request::Delivery(1, 2));
         let tally = Tally::default();
         for answer in [
             Ok(End::Delivered { orders: 7, left_out: 3 }),
-            Err(Trouble::Conflict(Conflict::Snapshot)),
+            Err(TransactionError::Conflict(Conflict::Snapshot)),
             failed(Outcome::Refused),
         ] {
             tally.asked(most);

@@ -7,7 +7,7 @@ use barograph_engine::Settings;
 use barograph_model::{Nanos, OpId};
 use barograph_spec::{Catalogue, Plan};
 use barograph_stats::Interval;
-use barograph_workload::{LoadError, LoadJob, Verified, Workload, WorkloadFactory as _};
+use barograph_workload::{LoadError, LoadJob, VerifyResult, Workload, WorkloadFactory as _};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -78,7 +78,7 @@ pub(crate) async fn load(
     all
 }
 
-pub(crate) async fn verify(workload: &dyn Workload, plan: &Plan) -> Verified {
+pub(crate) async fn verify(workload: &dyn Workload, plan: &Plan) -> VerifyResult {
     workload.application().unwrap().verify(url(workload, plan)).unwrap().await.unwrap()
 }
 
@@ -110,7 +110,7 @@ fn a_load_is_counted_and_its_data_are_right() {
             let exact = decks * cards as u64;
             assert!(count.abs_diff(exact) <= 3 * cards as u64 + 3, "{count} of {exact}");
         }
-        assert_eq!(verify(workload.as_ref(), &plan).await, Verified { ok: true, findings: vec![] });
+        assert_eq!(verify(workload.as_ref(), &plan).await, VerifyResult { ok: true, findings: vec![] });
         assert!(!folder.path().join("oe.db.run").exists());
     });
 }

@@ -2,7 +2,7 @@
 
 use barograph_services::{Flavour, find};
 use barograph_spec::{Ability, Plan};
-use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
+use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
 
 /// The tier of the server.
 pub(crate) const TIER: &str = "database";
@@ -31,7 +31,7 @@ pub(crate) fn of(
         tier: TIER,
         host: if plan.deploy.hosts == "together" { TOGETHER.to_owned() } else { name.clone() },
         node: false,
-        work: Work::Service(service),
+        work: PartWork::Service(service),
         needs: Vec::new(),
         uses: Vec::new(),
         values,

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 
-use crate::input::{District, Input, Key, LineInput, NewOrder, Payment, Who};
-use crate::session::{Access, Demand, OrderHead, OrderLine, Reply, Session, Trouble};
+use crate::input::{CustomerChoice, District, Input, Key, LineInput, NewOrder, Payment};
+use crate::session::{Access, Demand, OrderHead, OrderLine, Reply, Session, TransactionError};
 use crate::tables::DISTRICTS;
 
 /// Orders that Stock-Level looks at.
@@ -28,7 +28,7 @@ pub(crate) enum End {
 
 /// Buffers of a user, reused by each transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct TransactionBuffers {
     text: String,
     found: Vec<i64>,
 }
@@ -37,12 +37,12 @@ pub(crate) struct Room {
 pub(crate) async fn new_order(
     session: &mut impl Session,
     (order, lines): (NewOrder, &[LineInput]),
-    room: &mut Room,
-    turn: &mut Turn,
+    room: &mut TransactionBuffers,
+    context: &mut OpContext,
 ) -> Reply<End> {
     let NewOrder { customer, all_local } = order;
     let District { w, d } = customer.of;
-    session.begin(Access::Write, turn).await?;
+    session.begin(Access::Write, context).await?;
     let warehouse_tax = session.warehouse_tax(w).await?;
     let numbered = session.take_number(customer.of).await?;
     let discount = session.discount(customer).await?;
@@ -77,11 +77,11 @@ fn total(sum: i64, discount: i64, taxes: i64) -> i64 {
 pub(crate) async fn payment(
     session: &mut impl Session,
     (payment, input): (Payment, &Input),
-    room: &mut Room,
-    turn: &mut Turn,
+    room: &mut TransactionBuffers,
+    context: &mut OpContext,
 ) -> Reply<End> {
     let Payment { district, customer_of, who, cents } = payment;
-    session.begin(Access::Write, turn).await?;
+    session.begin(Access::Write, context).await?;
     room.text.clear();
     session.pay_warehouse(district.w, cents, &mut room.text).await?;
     room.text.push_str("    ");
@@ -100,35 +100,35 @@ pub(crate) async fn payment(
 /// The customer of an input. Of several with the same last name, the middle one by first name.
 async fn customer(
     session: &mut impl Session,
-    (of, who): (District, Who),
+    (of, who): (District, CustomerChoice),
     input: &Input,
     found: &mut Vec<i64>,
 ) -> Reply<Key> {
-    if let Who::Id(id) = who {
+    if let CustomerChoice::Id(id) = who {
         return Ok(Key { of, id });
     }
     found.clear();
     session.named(of, &input.name, found).await?;
     match found.get(found.len().saturating_sub(1) / 2) {
         Some(id) => Ok(Key { of, id: *id }),
-        None => Err(Trouble::missing("customer of a last name")),
+        None => Err(TransactionError::missing("customer of a last name")),
     }
 }
 
 /// Order-Status: reads the latest order of a customer.
 pub(crate) async fn order_status(
     session: &mut impl Session,
-    (of, who, input): (District, Who, &Input),
-    room: &mut Room,
-    turn: &mut Turn,
+    (of, who, input): (District, CustomerChoice, &Input),
+    room: &mut TransactionBuffers,
+    context: &mut OpContext,
 ) -> Reply<End> {
-    session.begin(Access::Read, turn).await?;
+    session.begin(Access::Read, context).await?;
     let customer = customer(session, (of, who), input, &mut room.found).await?;
     session.balance(customer).await?;
     let latest = session.latest_order(customer).await?;
-    let order = Key { of, id: latest.ok_or_else(|| Trouble::missing("order of a customer"))? };
+    let order = Key { of, id: latest.ok_or_else(|| TransactionError::missing("order of a customer"))? };
     if session.read_lines(order).await? == 0 {
-        return Err(Trouble::missing("lines of an order"));
+        return Err(TransactionError::missing("lines of an order"));
     }
     Ok(End::Read)
 }
@@ -137,9 +137,9 @@ pub(crate) async fn order_status(
 pub(crate) async fn delivery(
     session: &mut impl Session,
     (w, carrier): (i64, i64),
-    turn: &mut Turn,
+    context: &mut OpContext,
 ) -> Reply<End> {
-    session.begin(Access::Write, turn).await?;
+    session.begin(Access::Write, context).await?;
     let mut orders = 0;
     for d in 1..=DISTRICTS {
         let of = District { w, d };
@@ -157,9 +157,9 @@ pub(crate) async fn delivery(
 pub(crate) async fn stock_level(
     session: &mut impl Session,
     (of, threshold): (District, i64),
-    turn: &mut Turn,
+    context: &mut OpContext,
 ) -> Reply<End> {
-    session.begin(Access::Read, turn).await?;
+    session.begin(Access::Read, context).await?;
     let next = session.next_number(of).await?;
     session.low_stock(of, (next - LATEST, next - 1), threshold).await?;
     Ok(End::Read)

@@ -3,17 +3,17 @@
 use std::sync::{Arc, Mutex};
 
 use barograph_data::Stream;
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_model::{CounterId, OpId, OpSpec, Outcome};
 use barograph_workload::{Failure, Reasons};
 use rand::seq::SliceRandom;
 
 use crate::input::{District, Input, Inputs};
 use crate::measures::{BUSY, DEADLOCKS, LEFT_OUT, NEW_ORDERS, ROLLED_BACK, SNAPSHOT, WRITES};
-use crate::session::{Access, Conflict, Reply, Session, Trouble};
+use crate::session::{Access, Conflict, Reply, Session, TransactionError};
 use crate::tables::DISTRICTS;
 use crate::tally::{Counts, Tally};
-use crate::transactions::{self, End, Room};
+use crate::transactions::{self, End, TransactionBuffers};
 
 /// Tries of a transaction at the most.
 const MOST_TRIES: u32 = 10;
@@ -91,7 +91,7 @@ impl Deck {
 
 /// State that all users of a load share.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LoadState {
     pub(crate) inputs: Inputs,
     pub(crate) tally: Arc<Tally>,
     pub(crate) reasons: Arc<Mutex<Reasons>>,
@@ -100,18 +100,18 @@ pub(crate) struct Shared {
 /// A user at its warehouse.
 #[derive(Debug)]
 pub(crate) struct Terminal {
-    shared: Arc<Shared>,
+    shared: Arc<LoadState>,
     warehouse: i64,
     /// The district of its Stock-Levels.
     district: i64,
     deck: Option<Deck>,
     input: Input,
-    room: Room,
+    room: TransactionBuffers,
 }
 
 impl Terminal {
     /// The user with this number. Users are dealt to warehouses one after the other, and to districts of those.
-    pub(crate) fn new(shared: &Arc<Shared>, user: u32) -> Self {
+    pub(crate) fn new(shared: &Arc<LoadState>, user: u32) -> Self {
         let (user, warehouses) = (i64::from(user), shared.inputs.size.warehouses);
         Terminal {
             shared: Arc::clone(shared),
@@ -119,14 +119,14 @@ impl Terminal {
             district: user / warehouses % DISTRICTS + 1,
             deck: None,
             input: Input::default(),
-            room: Room::default(),
+            room: TransactionBuffers::default(),
         }
     }
 
     /// The next transaction, by its index.
-    pub(crate) fn next(&mut self, turn: &mut Turn) -> usize {
-        let deck = self.deck.get_or_insert_with(|| Deck::opened(&mut turn.rng));
-        deck.draw(&mut turn.rng) as usize
+    pub(crate) fn next(&mut self, context: &mut OpContext) -> usize {
+        let deck = self.deck.get_or_insert_with(|| Deck::opened(&mut context.rng));
+        deck.draw(&mut context.rng) as usize
     }
 
     /// Does a transaction. After a conflict it is tried again with the same input.
@@ -134,34 +134,34 @@ impl Terminal {
         &mut self,
         session: &mut impl Session,
         transaction: Transaction,
-        turn: &mut Turn,
+        context: &mut OpContext,
     ) -> Outcome {
         if transaction.access() == Access::Write {
-            turn.add(WRITES, 1);
+            context.add(WRITES, 1);
         }
-        let asked = self.ask(transaction, turn);
+        let asked = self.ask(transaction, context);
         for _ in 0..MOST_TRIES {
-            turn.sent();
-            match self.attempt(session, asked, turn).await {
-                Ok(ended) => return Self::count(ended, turn),
+            context.sent();
+            match self.attempt(session, asked, context).await {
+                Ok(ended) => return Self::count(ended, context),
                 Err(trouble) => {
                     if let Err(why) = session.roll_back().await {
                         return self.failed(transaction, why);
                     }
                     match trouble {
-                        Trouble::Conflict(conflict) => turn.add(counter(conflict), 1),
-                        failed @ Trouble::Failed { .. } => return self.failed(transaction, failed),
+                        TransactionError::Conflict(conflict) => context.add(counter(conflict), 1),
+                        failed @ TransactionError::Failed { .. } => return self.failed(transaction, failed),
                     }
                 }
             }
         }
         let why = format!("met other transactions {MOST_TRIES} times");
-        self.failed(transaction, Trouble::Failed { outcome: Outcome::Refused, why })
+        self.failed(transaction, TransactionError::Failed { outcome: Outcome::Refused, why })
     }
 
     /// Draws the input of a transaction.
-    fn ask(&mut self, transaction: Transaction, turn: &mut Turn) -> Request {
-        let (inputs, w, rng) = (self.shared.inputs, self.warehouse, &mut turn.rng);
+    fn ask(&mut self, transaction: Transaction, context: &mut OpContext) -> Request {
+        let (inputs, w, rng) = (self.shared.inputs, self.warehouse, &mut context.rng);
         match transaction {
             Transaction::NewOrder => Request::NewOrder(inputs.new_order(w, rng, &mut self.input)),
             Transaction::Payment => Request::Payment(inputs.payment(w, rng, &mut self.input)),
@@ -177,7 +177,12 @@ impl Terminal {
     }
 
     /// Does a transaction once. From its commit to the answer it is in doubt.
-    async fn attempt(&mut self, session: &mut impl Session, asked: Request, turn: &mut Turn) -> Reply<End> {
+    async fn attempt(
+        &mut self,
+        session: &mut impl Session,
+        asked: Request,
+        context: &mut OpContext,
+    ) -> Reply<End> {
         let (input, room) = (&self.input, &mut self.room);
         let (tally, most) = (&self.shared.tally, Counts::most(asked));
         if session.is_stored() {
@@ -188,15 +193,17 @@ impl Terminal {
         }
         let ended = match asked {
             Request::NewOrder(order) => {
-                transactions::new_order(session, (order, &input.lines), room, turn).await
+                transactions::new_order(session, (order, &input.lines), room, context).await
             }
-            Request::Payment(payment) => transactions::payment(session, (payment, input), room, turn).await,
+            Request::Payment(payment) => {
+                transactions::payment(session, (payment, input), room, context).await
+            }
             Request::OrderStatus(district, who) => {
-                transactions::order_status(session, (district, who, input), room, turn).await
+                transactions::order_status(session, (district, who, input), room, context).await
             }
-            Request::Delivery(w, carrier) => transactions::delivery(session, (w, carrier), turn).await,
+            Request::Delivery(w, carrier) => transactions::delivery(session, (w, carrier), context).await,
             Request::StockLevel(of, threshold) => {
-                transactions::stock_level(session, (of, threshold), turn).await
+                transactions::stock_level(session, (of, threshold), context).await
             }
         };
         if matches!(ended, Err(_) | Ok(End::RolledBack)) {
@@ -209,20 +216,20 @@ impl Terminal {
     }
 
     /// Counts a successful transaction. A planned rollback is successful, has a counter of its own, and is no new order.
-    fn count(ended: End, turn: &mut Turn) -> Outcome {
+    fn count(ended: End, context: &mut OpContext) -> Outcome {
         match ended {
-            End::Ordered { .. } => turn.add(NEW_ORDERS, 1),
-            End::RolledBack => turn.add(ROLLED_BACK, 1),
-            End::Delivered { left_out, .. } => turn.add(LEFT_OUT, left_out.unsigned_abs()),
+            End::Ordered { .. } => context.add(NEW_ORDERS, 1),
+            End::RolledBack => context.add(ROLLED_BACK, 1),
+            End::Delivered { left_out, .. } => context.add(LEFT_OUT, left_out.unsigned_abs()),
             End::Paid { .. } | End::Read => {}
         }
         Outcome::Good
     }
 
-    fn failed(&self, transaction: Transaction, trouble: Trouble) -> Outcome {
+    fn failed(&self, transaction: Transaction, trouble: TransactionError) -> Outcome {
         let (outcome, why) = match trouble {
-            Trouble::Failed { outcome, why } => (outcome, why),
-            Trouble::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
+            TransactionError::Failed { outcome, why } => (outcome, why),
+            TransactionError::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
         };
         Reasons::note(&self.shared.reasons, transaction.op(), &Failure { outcome, why, seen: &[] });
         outcome
@@ -235,7 +242,7 @@ impl Terminal {
 
     /// Notes a connection that could not be made.
     pub(crate) fn unconnected(&self, transaction: Transaction, (outcome, why): (Outcome, String)) -> Outcome {
-        self.failed(transaction, Trouble::Failed { outcome, why })
+        self.failed(transaction, TransactionError::Failed { outcome, why })
     }
 }
 
@@ -244,7 +251,7 @@ impl Terminal {
 pub(crate) enum Request {
     NewOrder(crate::input::NewOrder),
     Payment(crate::input::Payment),
-    OrderStatus(District, crate::input::Who),
+    OrderStatus(District, crate::input::CustomerChoice),
     /// Of a warehouse, with a carrier.
     Delivery(i64, i64),
     /// Of a district, with a threshold.

@@ -1,17 +1,17 @@
 //! Requests of an operation to the engine: start and end of activities, reset of the user.
 
 use barograph_model::Outcome;
-use barograph_scenario::{Beside, Condition, Start};
+use barograph_scenario::{Condition, OperationEffects, Start};
 
-use crate::doing::Doing;
 use crate::draw::Drawing;
-use crate::judge::Bad;
-use crate::memory::{Memory, Sight};
+use crate::judge::ExchangeFailure;
+use crate::memory::{Memory, UserValues};
+use crate::running_operation::RunningOperation;
 
-impl Doing<'_> {
+impl RunningOperation<'_> {
     /// Performs the requests of an operation that ended with `outcome`. Returns the final outcome: an
     /// operation whose activity cannot be started is not good.
-    pub(crate) fn ask(&mut self, beside: &Beside, outcome: Outcome) -> Outcome {
+    pub(crate) fn ask(&mut self, beside: &OperationEffects, outcome: Outcome) -> Outcome {
         if let Err(why) = self.draw(beside) {
             return self.spoilt(outcome, &why);
         }
@@ -32,7 +32,7 @@ impl Doing<'_> {
             let slots = self.program().scenario.slots.activity;
             let mut memory = self.user.memory.borrow_mut();
             if let Some(frame) = memory.start(start.behaviour, start.at_most, &argument, slots) {
-                self.turn.start(start.behaviour, frame);
+                self.context.start(start.behaviour, frame);
             }
         }
         outcome
@@ -42,27 +42,27 @@ impl Doing<'_> {
         let mut memory = self.user.memory.borrow_mut();
         let own = self.at.number;
         if stop_others {
-            self.turn.stop_others();
+            self.context.stop_others();
             memory.finish_others(own);
         }
         if end {
-            self.turn.end();
+            self.context.end();
             memory.finish(own);
         }
         if reset {
-            self.turn.reset();
+            self.context.reset();
             // The main activity continues, and keeps its values; the engine ends the session.
             memory.finish_others(0);
         }
     }
 
-    fn draw(&mut self, beside: &Beside) -> Result<(), String> {
+    fn draw(&mut self, beside: &OperationEffects) -> Result<(), String> {
         if beside.draws.is_empty() {
             return Ok(());
         }
         let memory = &mut *self.user.memory.borrow_mut();
         let worker = &*self.user.worker;
-        Drawing { worker, memory, at: self.at, operation: &mut self.set, rng: &mut self.turn.rng }
+        Drawing { worker, memory, at: self.at, operation: &mut self.set, rng: &mut self.context.rng }
             .make(&beside.draws)
     }
 
@@ -78,12 +78,12 @@ impl Doing<'_> {
         if outcome != Outcome::Good {
             return outcome;
         }
-        let outcome = self.note(Bad::wrong(format!("what is to happen beside: {why}")), &[]);
+        let outcome = self.note(ExchangeFailure::wrong(format!("what is to happen beside: {why}")), &[]);
         self.user.memory.borrow_mut().end(self.at, outcome);
         outcome
     }
 
-    fn sight<'m>(&'m self, memory: &'m Memory) -> Sight<'m> {
-        Sight { scenario: &self.program().scenario, memory, frame: self.at.number, operation: &self.set }
+    fn sight<'m>(&'m self, memory: &'m Memory) -> UserValues<'m> {
+        UserValues { scenario: &self.program().scenario, memory, frame: self.at.number, operation: &self.set }
     }
 }

@@ -5,13 +5,13 @@ use std::io::{ErrorKind, Read};
 use barograph_http::Answer;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use crate::judge::Bad;
+use crate::judge::ExchangeFailure;
 
 /// Longest decoded body: as long as one in the clear may be.
 const MOST: u64 = 256 << 20;
 
 /// The body of an answer without its content coding; `None` where it has none.
-pub(crate) fn decoded(answer: &Answer) -> Result<Option<Vec<u8>>, Bad> {
+pub(crate) fn decoded(answer: &Answer) -> Result<Option<Vec<u8>>, ExchangeFailure> {
     let body = answer.body();
     let Some(coding) = answer.header("content-encoding").filter(|_| !body.is_empty()) else {
         return Ok(None);
@@ -25,10 +25,10 @@ pub(crate) fn decoded(answer: &Answer) -> Result<Option<Vec<u8>>, Bad> {
         "deflate" => read(DeflateDecoder::new(body)),
         _ => {
             let why = format!("the body has the coding `{coding}`, and only gzip and deflate are decoded");
-            return Err(Bad::wrong(why));
+            return Err(ExchangeFailure::wrong(why));
         }
     };
-    plain.map(Some).map_err(|why| Bad::wrong(format!("the body is no whole {coding}: {why}")))
+    plain.map(Some).map_err(|why| ExchangeFailure::wrong(format!("the body is no whole {coding}: {why}")))
 }
 
 fn read(decoder: impl Read) -> std::io::Result<Vec<u8>> {

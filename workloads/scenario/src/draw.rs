@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use barograph_engine::Stream;
 use barograph_model::UserId;
 use barograph_scenario::{
-    Draw, DrawId, Drawn, Generator, Per, Pick, Place, Source, TimeFormat, Values, View,
+    Draw, DrawId, DrawScope, DrawSource, Generator, Pick, SlotIndex, Source, TimeFormat, Values, View,
 };
-use barograph_scenario_script::Made;
+use barograph_scenario_script::FunctionResult;
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 
-use crate::memory::{FrameKey, Memory, Sight};
+use crate::memory::{FrameKey, Memory, UserValues};
 use crate::program::Program;
 use crate::script;
 use crate::slot::Slot;
@@ -32,7 +32,7 @@ impl Drawing<'_> {
     pub(crate) fn make(&mut self, draws: &[DrawId]) -> Result<(), String> {
         for id in draws {
             let draw = &self.worker.program.scenario.draws[usize::from(id.0)];
-            if draw.per == Per::Exchange || self.slot(draw.place).is_absent() {
+            if draw.per == DrawScope::Exchange || self.slot(draw.place).is_absent() {
                 self.one(*id, draw).map_err(|why| format!("the value `{}`: {why}", draw.name))?;
             }
         }
@@ -41,7 +41,7 @@ impl Drawing<'_> {
 
     fn one(&mut self, id: DrawId, draw: &Draw) -> Result<(), String> {
         match &draw.what {
-            Drawn::Row(data, pick) => {
+            DrawSource::Row(data, pick) => {
                 let rows = u64::from(self.worker.program.scenario.data[usize::from(data.0)].rows());
                 let user = u64::from(self.memory.user.0);
                 let row = match pick {
@@ -51,12 +51,12 @@ impl Drawing<'_> {
                 };
                 self.slot(draw.place).set_integer(row as i64);
             }
-            Drawn::Generated(generator) => self.generate(id, draw.place, generator)?,
+            DrawSource::Generated(generator) => self.generate(id, draw.place, generator)?,
         }
         Ok(())
     }
 
-    fn generate(&mut self, id: DrawId, place: Place, generator: &Generator) -> Result<(), String> {
+    fn generate(&mut self, id: DrawId, place: SlotIndex, generator: &Generator) -> Result<(), String> {
         match generator {
             Generator::Sequence { start, step } => {
                 let n = self.count(id) as i64;
@@ -96,7 +96,7 @@ impl Drawing<'_> {
     }
 
     /// Generates texts that need only random numbers and the clock.
-    fn text(&mut self, place: Place, generator: &Generator) {
+    fn text(&mut self, place: SlotIndex, generator: &Generator) {
         let clock = self.worker.program.clock;
         // Split by hand: the slot is written while numbers are drawn.
         let slot = self.memory.slot(place, self.at, self.operation);
@@ -122,7 +122,7 @@ impl Drawing<'_> {
     }
 
     /// A random item of a list; none of an empty one.
-    fn item(&mut self, place: Place, list: Source) {
+    fn item(&mut self, place: SlotIndex, list: Source) {
         let length = match self.sight().view(list) {
             View::List(items) => items.len(),
             View::Absent => 0,
@@ -149,13 +149,13 @@ impl Drawing<'_> {
         self.worker.scratch.replace(bytes);
     }
 
-    fn keep_made(&mut self, place: Place, made: &Made) {
+    fn keep_made(&mut self, place: SlotIndex, made: &FunctionResult) {
         let slot = self.slot(place);
         match made {
-            Made::Integer(n) => slot.set_integer(*n),
-            Made::Text(text) => slot.set_text(text),
-            Made::Number(x) => write(slot.begin_text(), format_args!("{x}")),
-            Made::Flag(flag) => slot.set_text(if *flag { "true" } else { "false" }),
+            FunctionResult::Integer(n) => slot.set_integer(*n),
+            FunctionResult::Text(text) => slot.set_text(text),
+            FunctionResult::Number(x) => write(slot.begin_text(), format_args!("{x}")),
+            FunctionResult::Flag(flag) => slot.set_text(if *flag { "true" } else { "false" }),
         }
     }
 
@@ -166,17 +166,22 @@ impl Drawing<'_> {
         *count - 1
     }
 
-    fn slot(&mut self, place: Place) -> &mut Slot {
+    fn slot(&mut self, place: SlotIndex) -> &mut Slot {
         self.memory.slot(place, self.at, self.operation)
     }
 
-    fn sight(&self) -> Sight<'_> {
+    fn sight(&self) -> UserValues<'_> {
         sight(&self.worker.program, self.memory, self.at, self.operation)
     }
 }
 
-fn sight<'a>(program: &'a Program, memory: &'a Memory, at: FrameKey, operation: &'a [Slot]) -> Sight<'a> {
-    Sight { scenario: &program.scenario, memory, frame: at.number, operation }
+fn sight<'a>(
+    program: &'a Program,
+    memory: &'a Memory,
+    at: FrameKey,
+    operation: &'a [Slot],
+) -> UserValues<'a> {
+    UserValues { scenario: &program.scenario, memory, frame: at.number, operation }
 }
 
 fn write(text: &mut String, what: std::fmt::Arguments<'_>) {
@@ -185,7 +190,10 @@ fn write(text: &mut String, what: std::fmt::Arguments<'_>) {
 
 /// Whether this draw needs a counter.
 pub(crate) fn counts(draw: &Draw) -> bool {
-    matches!(draw.what, Drawn::Row(_, Pick::Sequential) | Drawn::Generated(Generator::Sequence { .. }))
+    matches!(
+        draw.what,
+        DrawSource::Row(_, Pick::Sequential) | DrawSource::Generated(Generator::Sequence { .. })
+    )
 }
 
 fn timestamp(format: TimeFormat, now: u64, slot: &mut Slot) {

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use barograph_model::words::{count, figure, listed, percent, quantile, span};
-use barograph_model::{Behaviour, Distribution, Next, OpId, Pace, QosRule, Rule, Subject, TimeLimit};
-use barograph_scenario::{Action, Drawn, Exchange, Operation, Request, Scenario, Segment, Source, Template};
+use barograph_model::{Behaviour, Distribution, NextOp, OpId, Pace, QosRule, Rule, Subject, TimeLimit};
+use barograph_scenario::{
+    Action, DrawSource, Exchange, Operation, Request, Scenario, Segment, Source, Template,
+};
 
 /// Longest path shown; longer ones are cut.
 const LONGEST_PATH: usize = 60;
@@ -44,8 +46,8 @@ pub(crate) fn scenario(scenario: &Scenario) -> String {
 
 fn data(scenario: &Scenario) -> Vec<String> {
     let picked = scenario.draws.iter().filter_map(|draw| match draw.what {
-        Drawn::Row(id, pick) => Some((&scenario.data[usize::from(id.0)], pick)),
-        Drawn::Generated(_) => None,
+        DrawSource::Row(id, pick) => Some((&scenario.data[usize::from(id.0)], pick)),
+        DrawSource::Generated(_) => None,
     });
     let word = |pick| barograph_scenario::Pick::WORDS.iter().find(|w| w.1 == pick).map_or("", |w| w.0);
     picked
@@ -169,21 +171,21 @@ fn follows(scenario: &Scenario, behaviour: &Behaviour) -> Vec<(&'static str, Str
     listed.map(|(i, then)| (scenario.operations[i].name, next(scenario, then))).collect()
 }
 
-fn next(scenario: &Scenario, next: &Next) -> String {
+fn next(scenario: &Scenario, next: &NextOp) -> String {
     let op = |id: OpId| scenario.operations[id.index()].name;
     match next {
-        Next::Op(id) => op(*id).to_owned(),
-        Next::Vector(vector) => {
+        NextOp::Op(id) => op(*id).to_owned(),
+        NextOp::Vector(vector) => {
             let entries = vector.entries().iter();
             let entries: Vec<String> =
                 entries.map(|(id, share)| format!("{} {}", op(*id), percent(share.get()))).collect();
             entries.join(", ")
         }
-        Next::Choose { branches, .. } => {
+        NextOp::Choose { branches, .. } => {
             let branches: Vec<String> = branches.iter().map(|branch| self::next(scenario, branch)).collect();
             format!("by condition: {}", branches.join(" | "))
         }
-        Next::EndSession { .. } => "the end of the session".to_owned(),
+        NextOp::EndSession { .. } => "the end of the session".to_owned(),
     }
 }
 

@@ -15,11 +15,11 @@ use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::reach::{self, Ways};
+use crate::reach::{self, RouteOptions};
 use crate::{ScenarioFile, ScenarioFiles};
 use arguments::HttpArgs;
-use several::Joined;
-use urls::{Listed, listed};
+use several::CombinedScenario;
+use urls::{UrlEntry, listed};
 
 /// Default number of users: about that of wrk, hey and oha; and the most that one machine usually reaches.
 const USERS: UsualUsers = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
@@ -48,17 +48,17 @@ impl LoadCommand for ScenarioFiles {
 }
 
 /// The requested load.
-struct Asked {
+struct UrlScenario {
     /// Scheme, host and port.
     base: String,
     /// Method and URL, as a title.
     title: String,
     scenario: Scenario,
-    ways: Ways,
+    ways: RouteOptions,
 }
 
 /// Converts the arguments to a scenario.
-fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> {
+fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<UrlScenario, CommandError> {
     let listed = listed(args)?;
     let content = content(args)?;
     let mut headers = args.headers.clone();
@@ -72,7 +72,7 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     let text = text.map(|text| String::from_utf8_lossy(&text.bytes));
     let mut scenarios = Vec::new();
     let mut titles = Vec::new();
-    for Listed { method, url, .. } in &listed {
+    for UrlEntry { method, url, .. } in &listed {
         let method = method.as_deref().unwrap_or(usual);
         let what = Minimal {
             url,
@@ -87,7 +87,8 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
         titles.push(format!("{method} {url}"));
     }
     let bases: Vec<&str> = listed.iter().map(|listed| listed.base.as_str()).collect();
-    let Joined { mut scenario, title, origins } = several::join(scenarios, &titles, &bases, args.order)?;
+    let CombinedScenario { mut scenario, title, origins } =
+        several::join(scenarios, &titles, &bases, args.order)?;
     exchange(args, content.as_ref(), &mut scenario);
     target(args, options, &mut scenario)?;
     rules(options, &mut scenario)?;
@@ -98,8 +99,8 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     // The scenario's text has the request, the command in the record its options and rules.
     scenario.resolved.push_str("# sent and judged as the options of the command say\n");
     let detours = args.resolve.iter().chain(&args.connect_to).cloned().collect();
-    let ways = Ways { proxy: args.proxy.clone(), detours, origins };
-    Ok(Asked { title, base: listed[0].base.clone(), scenario, ways })
+    let ways = RouteOptions { proxy: args.proxy.clone(), detours, origins };
+    Ok(UrlScenario { title, base: listed[0].base.clone(), scenario, ways })
 }
 
 /// Scheme, host and port of a URL.
@@ -230,7 +231,7 @@ fn pace(options: &LoadOptions, scenario: &mut Scenario) {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_model::{Nanos, Next, Rule, Share};
+    use barograph_model::{Nanos, NextOp, Rule, Share};
     use barograph_scenario::Connections;
     use barograph_testkit::Authority;
 
@@ -246,7 +247,7 @@ mod tests {
         timeout: Nanos::from_secs(10),
     };
 
-    fn of(words: &[&str], options: &LoadOptions) -> Result<Asked, CommandError> {
+    fn of(words: &[&str], options: &LoadOptions) -> Result<UrlScenario, CommandError> {
         let command = ScenarioFiles { time_of_day: || Nanos::ZERO }.arguments();
         let typed = command.try_get_matches_from(["http"].iter().chain(words)).unwrap();
         asked(&HttpArgs::from_arg_matches(&typed).unwrap(), options)
@@ -321,7 +322,7 @@ mod tests {
         });
         assert_eq!(origins.collect::<Vec<_>>(), [0, 1, 0]);
         let next = &behaviours.get(BehaviourId(0)).next;
-        assert_eq!(next[..], [1, 2, 0].map(|op| Some(Next::Op(OpId(op)))));
+        assert_eq!(next[..], [1, 2, 0].map(|op| Some(NextOp::Op(OpId(op)))));
         assert_eq!((rules.len(), further.len()), (3, 1), "a rule for each, one rate");
         let urls: Vec<String> = (0..21).map(|n| format!("h/{n}")).collect();
         let words: Vec<&str> = urls.iter().map(String::as_str).chain(["--order", "random"]).collect();

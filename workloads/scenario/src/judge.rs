@@ -4,45 +4,52 @@ use std::cell::RefCell;
 
 use barograph_model::Outcome;
 use barograph_scenario::{
-    BodyCheck, Exchange, Expected, HeaderCheck, HeaderTest, Pointer, Template, say, without_mark,
+    BodyCheck, Exchange, ExpectedValue, HeaderCheck, HeaderTest, Pointer, Template, say, without_mark,
 };
 
-use crate::memory::Sight;
+use crate::exchange_result::ExchangeResult;
+use crate::memory::UserValues;
 use crate::program::Program;
-use crate::seen::Seen;
 
 /// Reason why an exchange is not good; empty for a wait that ran out.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Bad {
+pub(crate) struct ExchangeFailure {
     pub(crate) outcome: Outcome,
     pub(crate) why: String,
 }
 
-impl Bad {
+impl ExchangeFailure {
     pub(crate) fn wrong(why: impl Into<String>) -> Self {
-        Bad { outcome: Outcome::WrongAnswer, why: why.into() }
+        ExchangeFailure { outcome: Outcome::WrongAnswer, why: why.into() }
     }
 }
 
 /// Context of a judgement beside the answer.
-pub(crate) struct Bench<'a> {
+pub(crate) struct JudgeContext<'a> {
     pub(crate) program: &'a Program,
-    pub(crate) sight: Sight<'a>,
+    pub(crate) sight: UserValues<'a>,
     /// Buffer for rendered texts.
     pub(crate) scratch: &'a RefCell<Vec<u8>>,
 }
 
-impl Bench<'_> {
+impl JudgeContext<'_> {
     /// Judges an answer.
-    pub(crate) fn judge(&self, exchange: &Exchange, seen: &Seen<'_>) -> Result<(), Bad> {
+    pub(crate) fn judge(
+        &self,
+        exchange: &Exchange,
+        seen: &ExchangeResult<'_>,
+    ) -> Result<(), ExchangeFailure> {
         let check = &exchange.check;
         if let Some(status) = seen.judged_status() {
             if exchange.wait.as_ref().is_some_and(|wait| wait.expired.contains(&status)) {
-                return Err(Bad { outcome: Outcome::Expired, why: String::new() });
+                return Err(ExchangeFailure { outcome: Outcome::Expired, why: String::new() });
             }
             if !check.allows(status) {
                 let proxy = if status == 407 { ": the proxy asks for a user and a password" } else { "" };
-                return Err(Bad { outcome: Outcome::Refused, why: format!("status {status}{proxy}") });
+                return Err(ExchangeFailure {
+                    outcome: Outcome::Refused,
+                    why: format!("status {status}{proxy}"),
+                });
             }
         }
         for header in &check.headers {
@@ -52,7 +59,7 @@ impl Bench<'_> {
             && !size.contains(&(seen.body().len() as u64))
         {
             let (least, most) = (size.start(), size.end());
-            return Err(Bad::wrong(format!("the body has not between {least} and {most} bytes")));
+            return Err(ExchangeFailure::wrong(format!("the body has not between {least} and {most} bytes")));
         }
         if check.body.is_empty() {
             return Ok(());
@@ -61,12 +68,12 @@ impl Bench<'_> {
         check.body.iter().try_for_each(|body| self.body(body, text))
     }
 
-    fn header(&self, check: &HeaderCheck, seen: &Seen<'_>) -> Result<(), Bad> {
+    fn header(&self, check: &HeaderCheck, seen: &ExchangeResult<'_>) -> Result<(), ExchangeFailure> {
         let name = &check.name;
         let value = seen.header(name);
         let holds = match (&check.test, value) {
             (HeaderTest::Present(wanted), value) => value.is_some() == *wanted,
-            (_, None) => return Err(Bad::wrong(format!("the header `{name}` is missing"))),
+            (_, None) => return Err(ExchangeFailure::wrong(format!("the header `{name}` is missing"))),
             (HeaderTest::Matches(pattern), Some(value)) => pattern.regex().is_match(value),
             (HeaderTest::Equals(template), Some(value)) => self.with(template, |wanted| value == wanted)?,
         };
@@ -75,10 +82,10 @@ impl Bench<'_> {
             HeaderTest::Present(false) => format!("the header `{name}` is there"),
             _ => format!("the header `{name}` has another value"),
         };
-        holds.then_some(()).ok_or_else(|| Bad::wrong(why()))
+        holds.then_some(()).ok_or_else(|| ExchangeFailure::wrong(why()))
     }
 
-    fn body(&self, check: &BodyCheck, body: &[u8]) -> Result<(), Bad> {
+    fn body(&self, check: &BodyCheck, body: &[u8]) -> Result<(), ExchangeFailure> {
         let contains = |text: &[u8]| memchr::memmem::find(body, text).is_some();
         match check {
             BodyCheck::Contains(template) => or(self.with(template, contains)?, || {
@@ -93,37 +100,37 @@ impl Bench<'_> {
             BodyCheck::Json { pointer, expected } => self.json(pointer, expected, body),
             BodyCheck::Schema(schema) => match serde_json::from_slice(without_mark(body)) {
                 Ok(document) => or(schema.fits(&document), || "the body does not fit its schema".to_owned()),
-                Err(_) => Err(Bad::wrong("the body is not JSON")),
+                Err(_) => Err(ExchangeFailure::wrong("the body is not JSON")),
             },
         }
     }
 
-    fn json(&self, pointer: &Pointer, expected: &Expected, body: &[u8]) -> Result<(), Bad> {
+    fn json(&self, pointer: &Pointer, expected: &ExpectedValue, body: &[u8]) -> Result<(), ExchangeFailure> {
         let place = || said(pointer);
         let found = pointer.first(body);
-        if let Expected::Exists(wanted) = expected {
+        if let ExpectedValue::Exists(wanted) = expected {
             return or(found.is_some() == *wanted, || match wanted {
                 true => format!("the body has no JSON at {}", place()),
                 false => format!("the body has something at {}", place()),
             });
         }
         let Some(json) = found else {
-            return Err(Bad::wrong(format!("the body has no JSON at {}", place())));
+            return Err(ExchangeFailure::wrong(format!("the body has no JSON at {}", place())));
         };
         let holds = match expected {
-            Expected::Exists(_) => true,
-            Expected::Bool(wanted) => json == if *wanted { &b"true"[..] } else { b"false" },
-            Expected::Number(wanted) => {
+            ExpectedValue::Exists(_) => true,
+            ExpectedValue::Bool(wanted) => json == if *wanted { &b"true"[..] } else { b"false" },
+            ExpectedValue::Number(wanted) => {
                 let number = std::str::from_utf8(json).ok().and_then(|text| text.parse::<f64>().ok());
                 number == Some(*wanted)
             }
-            Expected::Text(template) => self.with(template, |wanted| says(json, wanted))?,
+            ExpectedValue::Text(template) => self.with(template, |wanted| says(json, wanted))?,
         };
         or(holds, || format!("the JSON at {} is another", place()))
     }
 
     /// Calls `use_it` with the text of a template.
-    fn with<T>(&self, template: &Template, use_it: impl FnOnce(&[u8]) -> T) -> Result<T, Bad> {
+    fn with<T>(&self, template: &Template, use_it: impl FnOnce(&[u8]) -> T) -> Result<T, ExchangeFailure> {
         if let Some(fixed) = template.fixed() {
             return Ok(use_it(fixed));
         }
@@ -133,13 +140,13 @@ impl Bench<'_> {
         let end = rendered.map(|()| use_it(&text));
         self.scratch.replace(text);
         end.map_err(|source| {
-            Bad::wrong(format!("a check cannot be made: {}", self.program.is_absent(source)))
+            ExchangeFailure::wrong(format!("a check cannot be made: {}", self.program.is_absent(source)))
         })
     }
 }
 
-fn or(holds: bool, why: impl FnOnce() -> String) -> Result<(), Bad> {
-    holds.then_some(()).ok_or_else(|| Bad::wrong(why()))
+fn or(holds: bool, why: impl FnOnce() -> String) -> Result<(), ExchangeFailure> {
+    holds.then_some(()).ok_or_else(|| ExchangeFailure::wrong(why()))
 }
 
 /// Whether the JSON text has this value.

@@ -9,8 +9,8 @@
 mod beside;
 mod coding;
 mod cookies;
-mod doing;
 mod draw;
+mod exchange_result;
 mod explain;
 mod http;
 mod judge;
@@ -20,9 +20,9 @@ mod program;
 mod reach;
 mod redirect;
 mod render;
+mod running_operation;
 mod script;
 mod seam;
-mod seen;
 mod slot;
 mod stream;
 mod streams;
@@ -34,7 +34,7 @@ mod worker;
 use std::sync::{Arc, Mutex};
 
 use barograph_engine::Runnable;
-use barograph_http::Resolved;
+use barograph_http::ResolvedTarget;
 use barograph_model::Nanos;
 use barograph_scenario::Scenario;
 
@@ -62,7 +62,7 @@ pub struct Options {
 /// If a constant request cannot be sent, or a script lacks a function.
 pub fn runnable(
     scenario: Arc<Scenario>,
-    target: Resolved,
+    target: ResolvedTarget,
     options: Options,
 ) -> Result<Box<dyn Runnable>, ScenarioError> {
     runnable_at(scenario, (target, Vec::new()), options)
@@ -71,7 +71,7 @@ pub fn runnable(
 /// The same for a scenario whose requests go to further origins.
 pub(crate) fn runnable_at(
     scenario: Arc<Scenario>,
-    targets: (Resolved, Vec<Resolved>),
+    targets: (ResolvedTarget, Vec<ResolvedTarget>),
     options: Options,
 ) -> Result<Box<dyn Runnable>, ScenarioError> {
     let program = Arc::new(Program::new(scenario, targets, options.clock)?);

@@ -1,7 +1,7 @@
 //! Memory of one user: its values by lifetime, a frame for each of its activities, its cookies.
 
 use barograph_model::{BehaviourId, OpId, Outcome, UserId};
-use barograph_scenario::{BuiltIn, Life, Place, Scenario, Source, Values, View};
+use barograph_scenario::{BuiltIn, Life, Scenario, SlotIndex, Source, Values, View};
 
 use crate::cookies::Jar;
 use crate::slot::{self, Slot};
@@ -164,7 +164,7 @@ impl Memory {
     /// The slot at a place. `operation` has the slots of the operation in progress.
     pub(crate) fn slot<'m>(
         &'m mut self,
-        place: Place,
+        place: SlotIndex,
         at: FrameKey,
         operation: &'m mut [Slot],
     ) -> &'m mut Slot {
@@ -187,7 +187,7 @@ impl Memory {
 
 /// A user's values, as visible to one activity.
 #[derive(Clone, Copy)]
-pub(crate) struct Sight<'m> {
+pub(crate) struct UserValues<'m> {
     pub(crate) scenario: &'m Scenario,
     pub(crate) memory: &'m Memory,
     pub(crate) frame: u32,
@@ -195,8 +195,8 @@ pub(crate) struct Sight<'m> {
     pub(crate) operation: &'m [Slot],
 }
 
-impl Sight<'_> {
-    fn place(&self, place: Place) -> View<'_> {
+impl UserValues<'_> {
+    fn place(&self, place: SlotIndex) -> View<'_> {
         let slot = usize::from(place.slot);
         match place.life {
             Life::User => self.memory.by_user[slot].view(),
@@ -221,7 +221,7 @@ impl Sight<'_> {
     }
 }
 
-impl Values for Sight<'_> {
+impl Values for UserValues<'_> {
     fn view(&self, source: Source) -> View<'_> {
         match source {
             Source::Slot(place) => self.place(place),

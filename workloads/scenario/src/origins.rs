@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use barograph_http::{Client, Options, Resolved, Target, Tls};
+use barograph_http::{Client, Options, ResolvedTarget, Target, Tls};
 use tokio::sync::{OnceCell, oneshot};
 
 /// Most origins of a worker: each user has connections to all that it visited.
@@ -14,16 +14,16 @@ pub(crate) struct Origins(RefCell<Vec<Origin>>);
 
 struct Origin {
     name: String,
-    client: Late,
+    client: LazyClient,
 }
 
 /// A client made on first use, while others wait for it.
-type Late = Rc<OnceCell<Rc<Client>>>;
+type LazyClient = Rc<OnceCell<Rc<Client>>>;
 
 impl Origins {
     /// Origins known beforehand have the first numbers.
-    pub(crate) fn known(resolved: &[Resolved]) -> Self {
-        let known = |resolved: &Resolved| Origin {
+    pub(crate) fn known(resolved: &[ResolvedTarget]) -> Self {
+        let known = |resolved: &ResolvedTarget| Origin {
             name: resolved.target().origin(),
             client: Rc::new(OnceCell::new_with(Some(Client::new(resolved)))),
         };
@@ -49,7 +49,7 @@ impl Origins {
         self.0.borrow().iter().filter_map(|origin| origin.client.get()).for_each(|client| look(client));
     }
 
-    fn cell(&self, name: &str) -> Result<(usize, Late), String> {
+    fn cell(&self, name: &str) -> Result<(usize, LazyClient), String> {
         let mut origins = self.0.borrow_mut();
         let number = origins.iter().position(|origin| origin.name == name).unwrap_or(origins.len());
         if number == origins.len() {
@@ -63,7 +63,7 @@ impl Origins {
 }
 
 /// Resolves an origin in a thread of its own: a lookup in the network would stop all users of the worker.
-async fn resolved(name: &str, target: &Target) -> Result<Resolved, String> {
+async fn resolved(name: &str, target: &Target) -> Result<ResolvedTarget, String> {
     let own = target.options();
     let options = Options { tls: Tls { server_name: None, ..own.tls.clone() }, ..own.clone() };
     let (send, receive) = oneshot::channel();

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use barograph_http::{Fault, Method, Prepared, Request as Parts, Resolved};
+use barograph_http::{Fault, Method, PreparedRequest, Request as Parts, ResolvedTarget};
 use barograph_model::Nanos;
 use barograph_scenario::{
-    Action, Body, Draw, DrawId, Drawn, Exchange, Generator, Group, Operation, Request, Scenario, Source,
+    Action, Body, Draw, DrawId, DrawSource, Exchange, Generator, Group, Operation, Request, Scenario, Source,
 };
 use barograph_scenario_script::ScriptError;
 use rand_distr::Zipf;
@@ -16,25 +16,25 @@ use crate::{draw, script};
 /// A scenario prepared for a target.
 pub(crate) struct Program {
     pub(crate) scenario: Arc<Scenario>,
-    pub(crate) resolved: Resolved,
+    pub(crate) resolved: ResolvedTarget,
     /// Further origins, by [`Request::origin`] less one.
-    pub(crate) further: Vec<Resolved>,
+    pub(crate) further: Vec<ResolvedTarget>,
     /// Prefix of every path.
     pub(crate) base: String,
     /// The time of day, for requests and for the expiry of cookies; never for measurements.
     pub(crate) clock: fn() -> Nanos,
     /// By operation, group and exchange, as in the scenario.
-    pub(crate) ready: Vec<Vec<Vec<Ready>>>,
+    pub(crate) ready: Vec<Vec<Vec<PreparedExchange>>>,
     tables: Vec<Table>,
     /// Number of draws with counters.
     pub(crate) counting: usize,
 }
 
 /// Precomputed parts of an exchange.
-pub(crate) struct Ready {
+pub(crate) struct PreparedExchange {
     pub(crate) method: Method<'static>,
     /// The whole request, if it is constant.
-    pub(crate) prepared: Option<Prepared>,
+    pub(crate) prepared: Option<PreparedRequest>,
 }
 
 /// Precomputed data of a draw.
@@ -84,7 +84,7 @@ pub enum ScenarioError {
 impl Program {
     pub(crate) fn new(
         scenario: Arc<Scenario>,
-        (resolved, further): (Resolved, Vec<Resolved>),
+        (resolved, further): (ResolvedTarget, Vec<ResolvedTarget>),
         clock: fn() -> Nanos,
     ) -> Result<Self, ScenarioError> {
         script::check(&scenario)?;
@@ -99,27 +99,27 @@ impl Program {
         Ok(program)
     }
 
-    fn operation(&self, operation: &Operation) -> Result<Vec<Vec<Ready>>, ScenarioError> {
+    fn operation(&self, operation: &Operation) -> Result<Vec<Vec<PreparedExchange>>, ScenarioError> {
         let group =
             |group: &Group| group.iter().map(|exchange| self.ready(operation.name, exchange)).collect();
         operation.groups.iter().map(group).collect()
     }
 
-    fn ready(&self, operation: &'static str, exchange: &Exchange) -> Result<Ready, ScenarioError> {
+    fn ready(&self, operation: &'static str, exchange: &Exchange) -> Result<PreparedExchange, ScenarioError> {
         let (request, plain) = match &exchange.action {
             Action::Request(request) => (request, true),
             Action::SseOpen(_, request) | Action::SocketOpen(_, request, _) => (request, false),
-            _ => return Ok(Ready { method: Method::GET, prepared: None }),
+            _ => return Ok(PreparedExchange { method: Method::GET, prepared: None }),
         };
         let method =
             Method::new(request.method).ok_or(ScenarioError::Method { operation, method: request.method })?;
         let prepared = if plain { self.prepare(method, request) } else { None };
         let prepared = prepared.transpose().map_err(|why| ScenarioError::Request { operation, why })?;
-        Ok(Ready { method, prepared })
+        Ok(PreparedExchange { method, prepared })
     }
 
     /// Renders a constant request.
-    fn prepare(&self, method: Method<'static>, request: &Request) -> Option<Result<Prepared, Fault>> {
+    fn prepare(&self, method: Method<'static>, request: &Request) -> Option<Result<PreparedRequest, Fault>> {
         let text = |bytes| std::str::from_utf8(bytes).ok();
         let path = text(request.target.fixed()?)?;
         let mut headers = Vec::new();
@@ -137,7 +137,7 @@ impl Program {
             further => &self.further[usize::from(further) - 1],
         };
         let parts = Parts { method, path: format_args!("{base}{path}"), headers: &headers, body };
-        Some(Prepared::new(target.target(), &parts))
+        Some(PreparedRequest::new(target.target(), &parts))
     }
 
     /// The index of a draw's counter in a user's memory.
@@ -170,7 +170,7 @@ impl Table {
             return Table::Counter(*counting - 1);
         }
         match draw.what {
-            Drawn::Generated(Generator::Zipf { keys, exponent, .. }) => {
+            DrawSource::Generated(Generator::Zipf { keys, exponent, .. }) => {
                 let zipf = Zipf::new(keys as f64, exponent);
                 Table::Zipf(zipf.expect("keys and exponent were checked when the scenario was read"))
             }

@@ -5,7 +5,7 @@ use barograph_scenario as scenario;
 
 /// Options of the target that only a command line has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Ways {
+pub(crate) struct RouteOptions {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) detours: Vec<Detour>,
     /// Further origins, by their numbers in requests.

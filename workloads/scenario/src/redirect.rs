@@ -7,11 +7,11 @@ use barograph_model::Outcome;
 use barograph_model::secret::is_secret_header;
 use barograph_scenario::Request;
 
-use crate::doing::Doing;
-use crate::judge::Bad;
+use crate::judge::ExchangeFailure;
+use crate::running_operation::RunningOperation;
 
 /// A request that follows a redirect.
-pub(crate) struct Hop {
+pub(crate) struct RedirectRequest {
     pub(crate) method: Method<'static>,
     /// Path and query.
     pub(crate) path: String,
@@ -20,7 +20,7 @@ pub(crate) struct Hop {
     to_own: bool,
 }
 
-impl Hop {
+impl RedirectRequest {
     /// Whether it may send a header: credentials and a host header are for the origin of the first request
     /// alone.
     pub(crate) fn sends(&self, header: &str) -> bool {
@@ -48,7 +48,7 @@ pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-impl<'u> Doing<'u> {
+impl<'u> RunningOperation<'u> {
     /// Follows the chain of redirects that begins with `answer`; returns its last answer.
     pub(crate) async fn follow(
         &mut self,
@@ -61,14 +61,14 @@ impl<'u> Doing<'u> {
             let mut path = Vec::new();
             ink.path(request, &mut path).map(|()| String::from_utf8_lossy(&path).into_owned())
         })?;
-        let mut hop = Hop { method, path, with_body: request.body.is_some(), to_own: true };
+        let mut hop = RedirectRequest { method, path, with_body: request.body.is_some(), to_own: true };
         let mut other: Option<Rc<Connections>> = None;
         let mut followed = 0;
         while is_redirect(answer.status)
             && let Some(header) = answer.header("location")
         {
             if followed == most {
-                return Err(self.note(Bad::wrong(format!("more than {most} redirects")), &[]));
+                return Err(self.note(ExchangeFailure::wrong(format!("more than {most} redirects")), &[]));
             }
             followed += 1;
             hop.turn(answer.status);
@@ -88,22 +88,25 @@ impl<'u> Doing<'u> {
     /// for those to the `first` origin.
     async fn leave(
         &self,
-        hop: &mut Hop,
+        hop: &mut RedirectRequest,
         header: &[u8],
         (first, from): (&Connections, Option<&Connections>),
-    ) -> Result<Option<Rc<Connections>>, Bad> {
+    ) -> Result<Option<Rc<Connections>>, ExchangeFailure> {
         let own = first.target();
         let text = String::from_utf8_lossy(header);
         let location = from.map_or(own, Connections::target).location(&hop.path, &text);
-        let location = location.map_err(|why| Bad::wrong(format!("redirected to `{text}`: {why}")))?;
+        let location =
+            location.map_err(|why| ExchangeFailure::wrong(format!("redirected to `{text}`: {why}")))?;
         hop.path = location.path;
         hop.to_own = location.origin == own.origin();
         if hop.to_own {
             return Ok(None);
         }
         let connections = self.user.connections_to(&location.origin).await;
-        let lost =
-            |why| Bad { outcome: Outcome::Broken, why: format!("redirected to {}: {why}", location.origin) };
+        let lost = |why| ExchangeFailure {
+            outcome: Outcome::Broken,
+            why: format!("redirected to {}: {why}", location.origin),
+        };
         connections.map(Some).map_err(lost)
     }
 }

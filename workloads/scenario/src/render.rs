@@ -3,28 +3,28 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use barograph_http::{Connections, Draft, Method, Prepared, Target};
+use barograph_http::{Connections, Draft, Method, PreparedRequest, Target};
 use barograph_model::Nanos;
 use barograph_scenario::{Body, Request, Segment, Source};
 
 use crate::cookies::Jar;
-use crate::memory::Sight;
-use crate::redirect::Hop;
+use crate::memory::UserValues;
+use crate::redirect::RedirectRequest;
 
 /// A request ready to be sent.
 pub(crate) enum Wire<'p> {
     /// A constant request.
-    Prepared(&'p Prepared),
+    Prepared(&'p PreparedRequest),
     /// A request rendered for this exchange.
     Draft(Draft),
 }
 
 /// Inputs of rendering.
-pub(crate) struct Ink<'a> {
+pub(crate) struct RequestContext<'a> {
     pub(crate) connections: &'a Connections,
     pub(crate) target: &'a Target,
     pub(crate) base: &'a str,
-    pub(crate) sight: Sight<'a>,
+    pub(crate) sight: UserValues<'a>,
     /// The user's cookies.
     pub(crate) jar: Option<&'a Jar>,
     pub(crate) clock: fn() -> Nanos,
@@ -32,7 +32,7 @@ pub(crate) struct Ink<'a> {
     pub(crate) scratch: &'a RefCell<Vec<u8>>,
 }
 
-impl Ink<'_> {
+impl RequestContext<'_> {
     /// Renders a request. `Err` names the missing value.
     pub(crate) fn write(
         &self,
@@ -65,7 +65,7 @@ impl Ink<'_> {
 
     /// Renders the request that follows a redirect, without the user's cookies. `Err` names the missing
     /// value.
-    pub(crate) fn redirected(&self, hop: &Hop, request: &Request) -> Result<Draft, Source> {
+    pub(crate) fn redirected(&self, hop: &RedirectRequest, request: &Request) -> Result<Draft, Source> {
         let mut draft = self.connections.draft(hop.method);
         draft.path().extend_from_slice(hop.path.as_bytes());
         for header in request.headers.iter().filter(|header| hop.sends(&header.name)) {

@@ -1,10 +1,10 @@
 //! Scripts of a scenario: functions of a user's values by name.
 
-use barograph_scenario::{Call, Chooser, Drawn, Generator, Scenario, Values as _, View};
-use barograph_scenario_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
+use barograph_scenario::{Call, Chooser, DrawSource, Generator, Scenario, Values as _, View};
+use barograph_scenario_script::{Bounds, FunctionResult, Scalar, ScriptError, Scripts, Values};
 
 use crate::ScenarioError;
-use crate::memory::Sight;
+use crate::memory::UserValues;
 use crate::worker::Worker;
 
 /// Compiles all scripts of a scenario, for one worker.
@@ -19,7 +19,7 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Vec<Scripts>, ScriptError> 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let scripts = compile(scenario).map_err(ScenarioError::Script)?;
     let of_draws = scenario.draws.iter().filter_map(|draw| match &draw.what {
-        Drawn::Generated(Generator::Script(call)) => Some(call),
+        DrawSource::Generated(Generator::Script(call)) => Some(call),
         _ => None,
     });
     let of_choosers = scenario.choosers.iter().filter_map(|chooser| match chooser {
@@ -41,9 +41,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 /// The values of one user, by name.
-struct Named<'a>(&'a Sight<'a>);
+struct ScriptValues<'a>(&'a UserValues<'a>);
 
-impl Values for Named<'_> {
+impl Values for ScriptValues<'_> {
     fn value(&self, name: &str) -> Option<Scalar<'_>> {
         let source = self.0.scenario.names.get(name)?;
         match self.0.view(*source) {
@@ -60,11 +60,11 @@ impl Values for Named<'_> {
 pub(crate) fn value(
     worker: &Worker,
     call: &Call,
-    sight: &Sight<'_>,
+    sight: &UserValues<'_>,
     rng: &mut dyn FnMut() -> f64,
-) -> Result<Made, String> {
+) -> Result<FunctionResult, String> {
     let scripts = &worker.scripts[usize::from(call.script.0)];
-    scripts.call_value(&call.function, &Named(sight), rng).map_err(|e| said(&e))
+    scripts.call_value(&call.function, &ScriptValues(sight), rng).map_err(|e| said(&e))
 }
 
 /// Calls a function for a branch.
@@ -72,10 +72,10 @@ pub(crate) fn choose(
     worker: &Worker,
     call: &Call,
     branches: usize,
-    sight: &Sight<'_>,
+    sight: &UserValues<'_>,
 ) -> Result<usize, String> {
     let scripts = &worker.scripts[usize::from(call.script.0)];
-    match scripts.call_choose(&call.function, &Named(sight)) {
+    match scripts.call_choose(&call.function, &ScriptValues(sight)) {
         Ok(branch) if branch < branches => Ok(branch),
         Ok(branch) => {
             let function = &call.function;

@@ -10,13 +10,13 @@ use barograph_http::{Options as HttpOptions, Target};
 use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
-use barograph_spec::{Connections, Given, Plan, Refusal, Refused, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Connections, Plan, Refusal, Refusals, SettingsReader, WorkloadKeys, WorkloadSettings};
 use barograph_workload::{
     FailureReason, LoadCommand, LoadError, LoadJob, Reasons, SentFile, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
-use crate::reach::{self, Ways};
+use crate::reach::{self, RouteOptions};
 use crate::{Options, ScenarioError, explain, runnable_at, traffic};
 
 /// Its name in plans.
@@ -37,7 +37,7 @@ pub struct ScenarioFile {
     files: Vec<PathBuf>,
     reasons: Arc<Mutex<Reasons>>,
     time_of_day: fn() -> Nanos,
-    ways: Ways,
+    ways: RouteOptions,
 }
 
 impl ScenarioFile {
@@ -56,12 +56,12 @@ impl ScenarioFile {
             files: Vec::new(),
             reasons: Reasons::shared(),
             time_of_day,
-            ways: Ways::default(),
+            ways: RouteOptions::default(),
         }
     }
 
     /// Sets the ways to its target.
-    pub(crate) fn by(self, ways: Ways) -> Self {
+    pub(crate) fn by(self, ways: RouteOptions) -> Self {
         ScenarioFile { ways, ..self }
     }
 
@@ -77,7 +77,7 @@ impl ScenarioFile {
 
     /// The refusal of a scenario that cannot be prepared for its target.
     fn refused(&self, why: &ScenarioError) -> LoadError {
-        LoadError::Refused(Refused(vec![Refusal {
+        LoadError::Refused(Refusals(vec![Refusal {
             place: self.scenario.name.clone(),
             key: String::new(),
             value: in_one_line(why),
@@ -159,7 +159,7 @@ impl Workload for ScenarioFile {
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let Ways { proxy, detours, origins } = self.ways.clone();
+        let RouteOptions { proxy, detours, origins } = self.ways.clone();
         let options = HttpOptions { proxy, detours, ..reach::reach(&self.scenario.target) };
         let timeout = self.scenario.target.connect_timeout.into();
         let resolved = |url: &str| {
@@ -182,9 +182,9 @@ impl Workload for ScenarioFile {
 
 /// Reads the scenario named in a plan. A path in the plan's file is relative to it, one of `--set` to the
 /// working folder.
-fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refused> {
+fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refusals> {
     let refused = |value: String, allowed: String| {
-        Refused(vec![Refusal {
+        Refusals(vec![Refusal {
             place: plan.place("scenario").to_owned(),
             key: "scenario".to_owned(),
             value,
@@ -218,9 +218,9 @@ fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refu
 }
 
 /// Reads a scenario from files: the first is the scenario, the others are those that it names.
-fn of_files(plan: &Plan, files: &[SentFile], time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refused> {
+fn of_files(plan: &Plan, files: &[SentFile], time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refusals> {
     let not_sent = |value: String| {
-        Refused(vec![Refusal {
+        Refusals(vec![Refusal {
             place: plan.place("scenario").to_owned(),
             key: "scenario".to_owned(),
             value,
@@ -250,7 +250,7 @@ impl WorkloadKeys for ScenarioFiles {
         NAME
     }
 
-    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, given: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let file = given.optional_word("scenario", "a scenario file, as in \"scenarios/get.toml\"");
         Some(Arc::new(ScenarioPlan { file: file?.map(PathBuf::from) }))
     }
@@ -293,17 +293,17 @@ impl WorkloadFactory for ScenarioFiles {
         Some(self)
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(of_plan(plan, self.time_of_day)?))
     }
 
-    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(of_files(plan, files, self.time_of_day)?))
     }
 }
 
 /// Reads and checks a scenario with the files it names.
-pub fn read(name: &str, text: &str) -> Result<Scenario, Refused> {
+pub fn read(name: &str, text: &str) -> Result<Scenario, Refusals> {
     barograph_scenario::read(name, text, &|path: &Path| std::fs::read(path))
 }
 

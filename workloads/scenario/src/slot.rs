@@ -8,12 +8,12 @@ const KEPT_CAPACITY: usize = 1024;
 /// One value and the buffer of its text.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
-    shown: Shown,
+    shown: SlotState,
     text: String,
 }
 
 #[derive(Debug, Default)]
-enum Shown {
+enum SlotState {
     #[default]
     Absent,
     Text,
@@ -25,27 +25,27 @@ impl Slot {
     /// The value.
     pub(crate) fn view(&self) -> View<'_> {
         match &self.shown {
-            Shown::Absent => View::Absent,
-            Shown::Text => View::Text(&self.text),
-            Shown::Integer(n) => View::Integer(*n),
-            Shown::List(items) => View::List(items),
+            SlotState::Absent => View::Absent,
+            SlotState::Text => View::Text(&self.text),
+            SlotState::Integer(n) => View::Integer(*n),
+            SlotState::List(items) => View::List(items),
         }
     }
 
     pub(crate) fn is_absent(&self) -> bool {
-        matches!(self.shown, Shown::Absent)
+        matches!(self.shown, SlotState::Absent)
     }
 
     /// Clears the value.
     pub(crate) fn clear(&mut self) {
-        self.shown = Shown::Absent;
+        self.shown = SlotState::Absent;
         if self.text.capacity() > KEPT_CAPACITY {
             self.text = String::new();
         }
     }
 
     pub(crate) fn set_integer(&mut self, n: i64) {
-        self.shown = Shown::Integer(n);
+        self.shown = SlotState::Integer(n);
     }
 
     pub(crate) fn set_text(&mut self, text: &str) {
@@ -53,12 +53,12 @@ impl Slot {
     }
 
     pub(crate) fn set_list(&mut self, items: Vec<Box<str>>) {
-        self.shown = Shown::List(items);
+        self.shown = SlotState::List(items);
     }
 
     /// Sets the value to an empty text, to be appended to.
     pub(crate) fn begin_text(&mut self) -> &mut String {
-        self.shown = Shown::Text;
+        self.shown = SlotState::Text;
         self.text.clear();
         &mut self.text
     }
@@ -66,10 +66,10 @@ impl Slot {
     /// Copies another value.
     pub(crate) fn copy(&mut self, from: &Slot) {
         match &from.shown {
-            Shown::Absent => self.clear(),
-            Shown::Text => self.set_text(&from.text),
-            Shown::Integer(n) => self.set_integer(*n),
-            Shown::List(items) => self.set_list(items.clone()),
+            SlotState::Absent => self.clear(),
+            SlotState::Text => self.set_text(&from.text),
+            SlotState::Integer(n) => self.set_integer(*n),
+            SlotState::List(items) => self.set_list(items.clone()),
         }
     }
 }

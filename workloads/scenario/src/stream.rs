@@ -3,15 +3,15 @@
 use barograph_model::Outcome;
 use barograph_scenario::{Action, Exchange, Request, StreamId, Template};
 
-use crate::doing::{Doing, Part};
-use crate::judge::Bad;
-use crate::memory::Sight;
-use crate::seen::Seen;
-use crate::streams::{Came, Flow};
+use crate::exchange_result::ExchangeResult;
+use crate::judge::ExchangeFailure;
+use crate::memory::UserValues;
+use crate::running_operation::{OperationExchange, RunningOperation};
+use crate::streams::{Flow, WaitResult};
 
-impl<'u> Doing<'u> {
+impl<'u> RunningOperation<'u> {
     /// Performs a step of a stream.
-    pub(crate) async fn stream(&mut self, part: Part<'u>) -> Result<(), Outcome> {
+    pub(crate) async fn stream(&mut self, part: OperationExchange<'u>) -> Result<(), Outcome> {
         let exchange = part.exchange;
         match &exchange.action {
             Action::Request(_) => Ok(()),
@@ -21,7 +21,7 @@ impl<'u> Doing<'u> {
                 self.sent();
                 let opened = self.user.connections.websocket_draft(draft).await;
                 let socket = opened.map_err(|fault| self.broken(&fault))?;
-                self.take(exchange, &Seen::Upgrade(socket.head()))?;
+                self.take(exchange, &ExchangeResult::Upgrade(socket.head()))?;
                 self.put(*id, Flow::Socket(Box::new(socket)));
                 Ok(())
             }
@@ -36,12 +36,17 @@ impl<'u> Doing<'u> {
         }
     }
 
-    async fn open_events(&mut self, id: StreamId, part: Part<'u>, request: &Request) -> Result<(), Outcome> {
+    async fn open_events(
+        &mut self,
+        id: StreamId,
+        part: OperationExchange<'u>,
+        request: &Request,
+    ) -> Result<(), Outcome> {
         let draft = self.draft(part.ready, request, &[])?;
         self.sent();
         let opened = self.user.connections.events_draft(draft).await;
         let stream = opened.map_err(|fault| self.broken(&fault))?;
-        self.take(part.exchange, &Seen::Head(stream.head()))?;
+        self.take(part.exchange, &ExchangeResult::Head(stream.head()))?;
         self.put(id, Flow::Events(Box::new(stream)));
         Ok(())
     }
@@ -52,14 +57,14 @@ impl<'u> Doing<'u> {
 
     async fn next(&mut self, id: StreamId, exchange: &Exchange, name: Option<&str>) -> Result<(), Outcome> {
         match self.user.streams.next(id, name).await {
-            Some(Came::Message(message)) => self.take(exchange, &Seen::Message(message)),
-            Some(Came::Broken(fault)) => Err(self.broken(&fault)),
-            Some(Came::Over(how)) => {
+            Some(WaitResult::Message(message)) => self.take(exchange, &ExchangeResult::Message(message)),
+            Some(WaitResult::Broken(fault)) => Err(self.broken(&fault)),
+            Some(WaitResult::Over(how)) => {
                 let why = format!("the target {how} the stream `{}`", self.name(id));
-                Err(self.note(Bad { outcome: Outcome::Broken, why }, &[]))
+                Err(self.note(ExchangeFailure { outcome: Outcome::Broken, why }, &[]))
             }
             // The user closed it, which says nothing about the target.
-            Some(Came::Closed) => Err(Outcome::Cancelled),
+            Some(WaitResult::Closed) => Err(Outcome::Cancelled),
             None => Err(self.not_open(id)),
         }
     }
@@ -68,11 +73,15 @@ impl<'u> Doing<'u> {
         let text = {
             let program = self.program();
             let memory = &*self.user.memory.borrow();
-            let sight =
-                Sight { scenario: &program.scenario, memory, frame: self.at.number, operation: &self.set };
+            let sight = UserValues {
+                scenario: &program.scenario,
+                memory,
+                frame: self.at.number,
+                operation: &self.set,
+            };
             let mut text = Vec::new();
             let rendered = template.render(&sight, &mut text);
-            rendered.map_err(|source| self.note(Bad::wrong(program.is_absent(source)), &[]))?;
+            rendered.map_err(|source| self.note(ExchangeFailure::wrong(program.is_absent(source)), &[]))?;
             String::from_utf8(text).expect("templates and values are texts")
         };
         let Some(mut taken) = self.user.streams.take_out(id) else { return Err(self.not_open(id)) };
@@ -92,7 +101,7 @@ impl<'u> Doing<'u> {
 
     fn not_open(&self, id: StreamId) -> Outcome {
         let why = format!("the stream `{}` is not open, or another activity uses it", self.name(id));
-        self.note(Bad::wrong(why), &[])
+        self.note(ExchangeFailure::wrong(why), &[])
     }
 
     fn name(&self, id: StreamId) -> &'static str {

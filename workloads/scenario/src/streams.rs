@@ -12,11 +12,11 @@ use barograph_http::{EventStream, Fault, Message, WebSocket};
 use barograph_scenario::StreamId;
 
 /// The streams of one user, by `StreamId`.
-pub(crate) struct Streams(RefCell<Box<[Line]>>);
+pub(crate) struct Streams(RefCell<Box<[StreamSlot]>>);
 
 /// The slot of one stream.
 #[derive(Default)]
-pub(crate) struct Line {
+pub(crate) struct StreamSlot {
     flow: Flow,
     /// Rises whenever a stream is opened or closed here: a wait on an earlier one ends.
     number: u32,
@@ -37,7 +37,7 @@ pub(crate) enum Flow {
 }
 
 /// End of a wait on a stream.
-pub(crate) enum Came {
+pub(crate) enum WaitResult {
     /// A message.
     Message(Vec<u8>),
     /// The target ended the stream, with this reason.
@@ -49,7 +49,7 @@ pub(crate) enum Came {
 
 impl Streams {
     pub(crate) fn new(count: usize) -> Self {
-        Streams(RefCell::new(std::iter::repeat_with(Line::default).take(count).collect()))
+        Streams(RefCell::new(std::iter::repeat_with(StreamSlot::default).take(count).collect()))
     }
 
     /// Closes all of them.
@@ -62,15 +62,15 @@ impl Streams {
         self.line(id, |line| line.put(flow));
     }
 
-    fn line<T>(&self, id: StreamId, look: impl FnOnce(&mut Line) -> T) -> T {
+    fn line<T>(&self, id: StreamId, look: impl FnOnce(&mut StreamSlot) -> T) -> T {
         look(&mut self.0.borrow_mut()[usize::from(id.0)])
     }
 
     /// Takes a stream out for sending. It is closed if it is not put back.
-    pub(crate) fn take_out(&self, id: StreamId) -> Option<Taken<'_>> {
+    pub(crate) fn take_out(&self, id: StreamId) -> Option<SocketLease<'_>> {
         self.line(id, |line| match std::mem::replace(&mut line.flow, Flow::Out) {
             Flow::Socket(socket) => {
-                Some(Taken { streams: self, id, number: line.number, socket: Some(socket) })
+                Some(SocketLease { streams: self, id, number: line.number, socket: Some(socket) })
             }
             other => {
                 line.flow = other;
@@ -81,18 +81,18 @@ impl Streams {
 
     /// Waits for the next input of a stream; `None` if it is not open, or another activity waits on it
     /// already.
-    pub(crate) async fn next(&self, id: StreamId, name: Option<&str>) -> Option<Came> {
+    pub(crate) async fn next(&self, id: StreamId, name: Option<&str>) -> Option<WaitResult> {
         let number = self.line(id, |line| {
             let free = !line.is_waited_for && !matches!(line.flow, Flow::Closed);
             line.is_waited_for |= free;
             free.then_some(line.number)
         })?;
-        let _waiting = Waiting { streams: self, id };
+        let _waiting = WaitGuard { streams: self, id };
         Some(poll_fn(|cx| self.line(id, |line| line.poll(cx, number, name))).await)
     }
 }
 
-impl Line {
+impl StreamSlot {
     fn put(&mut self, flow: Flow) {
         self.flow = flow;
         self.number = self.number.wrapping_add(1);
@@ -106,54 +106,54 @@ impl Line {
     }
 
     /// Polls for input. A cancelled wait loses nothing: partial input stays with the stream.
-    fn poll(&mut self, cx: &mut Context<'_>, number: u32, name: Option<&str>) -> Poll<Came> {
+    fn poll(&mut self, cx: &mut Context<'_>, number: u32, name: Option<&str>) -> Poll<WaitResult> {
         if self.number != number {
-            return Poll::Ready(Came::Closed);
+            return Poll::Ready(WaitResult::Closed);
         }
         let came = match &mut self.flow {
-            Flow::Closed => Poll::Ready(Came::Closed),
+            Flow::Closed => Poll::Ready(WaitResult::Closed),
             Flow::Events(stream) => poll_event(stream, cx, name),
             Flow::Socket(socket) => poll_message(socket, cx),
             Flow::Out => Poll::Pending,
         };
         match &came {
             Poll::Pending => self.waits = Some(cx.waker().clone()),
-            Poll::Ready(Came::Over(_) | Came::Broken(_)) => self.put(Flow::Closed),
+            Poll::Ready(WaitResult::Over(_) | WaitResult::Broken(_)) => self.put(Flow::Closed),
             Poll::Ready(_) => {}
         }
         came
     }
 }
 
-fn poll_event(stream: &mut EventStream, cx: &mut Context<'_>, wanted: Option<&str>) -> Poll<Came> {
+fn poll_event(stream: &mut EventStream, cx: &mut Context<'_>, wanted: Option<&str>) -> Poll<WaitResult> {
     loop {
         let Poll::Ready(next) = pin!(stream.next()).poll(cx) else { return Poll::Pending };
         match next {
             Ok(Some(event)) if wanted.is_some_and(|name| name != event.name) => {}
-            Ok(Some(event)) => return Poll::Ready(Came::Message(event.data.as_bytes().to_vec())),
-            Ok(None) => return Poll::Ready(Came::Over("ended".to_owned())),
-            Err(fault) => return Poll::Ready(Came::Broken(fault)),
+            Ok(Some(event)) => return Poll::Ready(WaitResult::Message(event.data.as_bytes().to_vec())),
+            Ok(None) => return Poll::Ready(WaitResult::Over("ended".to_owned())),
+            Err(fault) => return Poll::Ready(WaitResult::Broken(fault)),
         }
     }
 }
 
-fn poll_message(socket: &mut WebSocket, cx: &mut Context<'_>) -> Poll<Came> {
+fn poll_message(socket: &mut WebSocket, cx: &mut Context<'_>) -> Poll<WaitResult> {
     pin!(socket.receive()).poll(cx).map(|next| match next {
-        Ok(Message::Text(text)) => Came::Message(text.into()),
-        Ok(Message::Binary(bytes)) => Came::Message(bytes),
-        Ok(Message::Closed { code: Some(code), .. }) => Came::Over(format!("closed with code {code}")),
-        Ok(Message::Closed { code: None, .. }) => Came::Over("closed".to_owned()),
-        Err(fault) => Came::Broken(fault),
+        Ok(Message::Text(text)) => WaitResult::Message(text.into()),
+        Ok(Message::Binary(bytes)) => WaitResult::Message(bytes),
+        Ok(Message::Closed { code: Some(code), .. }) => WaitResult::Over(format!("closed with code {code}")),
+        Ok(Message::Closed { code: None, .. }) => WaitResult::Over("closed".to_owned()),
+        Err(fault) => WaitResult::Broken(fault),
     })
 }
 
 /// A wait on a stream, until dropped.
-struct Waiting<'s> {
+struct WaitGuard<'s> {
     streams: &'s Streams,
     id: StreamId,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.streams.line(self.id, |line| {
             line.is_waited_for = false;
@@ -163,14 +163,14 @@ impl Drop for Waiting<'_> {
 }
 
 /// A WebSocket taken out for sending.
-pub(crate) struct Taken<'s> {
+pub(crate) struct SocketLease<'s> {
     streams: &'s Streams,
     id: StreamId,
     number: u32,
     socket: Option<Box<WebSocket>>,
 }
 
-impl Taken<'_> {
+impl SocketLease<'_> {
     pub(crate) fn socket(&mut self) -> &mut WebSocket {
         self.socket.as_mut().expect("it is given up only at the end")
     }
@@ -186,7 +186,7 @@ impl Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for SocketLease<'_> {
     /// Cancelled in the middle of a message, the stream is unusable.
     fn drop(&mut self) {
         if self.socket.is_some() {

@@ -6,26 +6,30 @@ use barograph_scenario::{Action, Exchange, Group, Values as _, View};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 
-use crate::doing::{Doing, Part};
-use crate::memory::Sight;
-use crate::program::Ready;
+use crate::exchange_result::ExchangeResult;
+use crate::memory::UserValues;
+use crate::program::PreparedExchange;
 use crate::render::Wire;
-use crate::seen::Seen;
+use crate::running_operation::{OperationExchange, RunningOperation};
 use crate::slot::Slot;
 
 /// One of several exchanges that were sent.
-struct Sent<'u> {
+struct SentExchange<'u> {
     exchange: &'u Exchange,
     /// A copy of the operation's values at the time of sending, above all the item of a list.
     set: Box<[Slot]>,
-    seen: Seen<'u>,
+    seen: ExchangeResult<'u>,
 }
 
-impl<'u> Doing<'u> {
+impl<'u> RunningOperation<'u> {
     /// Performs the exchanges of a group side by side. All are rendered first, in their order, so that draws
     /// do not depend on the order of answers; for the same reason values are kept only when all answers are
     /// there.
-    pub(crate) async fn together(&mut self, group: &'u Group, ready: &'u [Ready]) -> Result<(), Outcome> {
+    pub(crate) async fn together(
+        &mut self,
+        group: &'u Group,
+        ready: &'u [PreparedExchange],
+    ) -> Result<(), Outcome> {
         let repeated_in_turn =
             |exchange: &Exchange| exchange.for_each.as_ref().is_some_and(|each| !each.side_by_side);
         let streams = group.iter().any(|exchange| !matches!(exchange.action, Action::Request(_)));
@@ -33,15 +37,15 @@ impl<'u> Doing<'u> {
             return self.in_turn(group, ready).await;
         }
         let user = self.user;
-        let mut sent: Vec<Sent<'u>> = Vec::new();
+        let mut sent: Vec<SentExchange<'u>> = Vec::new();
         let answers = FuturesUnordered::new();
         for (exchange, ready) in group.iter().zip(ready) {
-            let part = Part { exchange, ready };
+            let part = OperationExchange { exchange, ready };
             for item in self.items(exchange) {
                 self.set_item(exchange, item);
                 let Some(wire) = self.next_wire(part)? else { continue };
                 let number = sent.len();
-                sent.push(Sent { exchange, set: self.copy_set(), seen: Seen::Nothing });
+                sent.push(SentExchange { exchange, set: self.copy_set(), seen: ExchangeResult::Nothing });
                 let other = match &exchange.action {
                     Action::Request(request) => user.way(request),
                     _ => None,
@@ -53,7 +57,7 @@ impl<'u> Doing<'u> {
             }
         }
         let end = self.collect(answers, &mut sent).await;
-        for Sent { set, .. } in &mut sent {
+        for SentExchange { set, .. } in &mut sent {
             user.worker.give_back(std::mem::take(set));
         }
         end?;
@@ -64,11 +68,11 @@ impl<'u> Doing<'u> {
     async fn collect(
         &self,
         mut answers: FuturesUnordered<impl Future<Output = (usize, Result<Answer, Fault>)>>,
-        sent: &mut [Sent<'u>],
+        sent: &mut [SentExchange<'u>],
     ) -> Result<(), Outcome> {
         while let Some((number, answered)) = answers.next().await {
-            let Sent { exchange, set, seen } = &mut sent[number];
-            let answer = Seen::of(answered.map_err(|fault| self.broken(&fault))?);
+            let SentExchange { exchange, set, seen } = &mut sent[number];
+            let answer = ExchangeResult::of(answered.map_err(|fault| self.broken(&fault))?);
             self.greet(&answer);
             self.judge(exchange, &answer, set)?;
             if !exchange.extract.is_empty() {
@@ -83,7 +87,7 @@ impl<'u> Doing<'u> {
         let Some(each) = &exchange.for_each else { return vec![None] };
         let memory = &*self.user.memory.borrow();
         let scenario = &self.program().scenario;
-        let sight = Sight { scenario, memory, frame: self.at.number, operation: &self.set };
+        let sight = UserValues { scenario, memory, frame: self.at.number, operation: &self.set };
         let most = each.at_most as usize;
         match sight.view(each.list) {
             View::List(items) => items.iter().take(most).cloned().map(Some).collect(),
@@ -96,11 +100,11 @@ impl<'u> Doing<'u> {
 
     /// Performs the exchanges of a group one after the other: a stream has one slot, and two concurrent steps
     /// would need two.
-    async fn in_turn(&mut self, group: &'u Group, ready: &'u [Ready]) -> Result<(), Outcome> {
+    async fn in_turn(&mut self, group: &'u Group, ready: &'u [PreparedExchange]) -> Result<(), Outcome> {
         for (exchange, ready) in group.iter().zip(ready) {
             for item in self.items(exchange) {
                 self.set_item(exchange, item);
-                self.alone(Part { exchange, ready }).await?;
+                self.alone(OperationExchange { exchange, ready }).await?;
             }
         }
         Ok(())
@@ -113,7 +117,7 @@ impl<'u> Doing<'u> {
     }
 
     /// Renders one of several exchanges, if it is to be done.
-    fn next_wire(&mut self, part: Part<'u>) -> Result<Option<Wire<'u>>, Outcome> {
+    fn next_wire(&mut self, part: OperationExchange<'u>) -> Result<Option<Wire<'u>>, Outcome> {
         let Action::Request(request) = &part.exchange.action else { return Ok(None) };
         if !self.prepare(part.exchange)? {
             return Ok(None);

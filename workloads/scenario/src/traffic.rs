@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_http::{Client, Watch};
 use barograph_model::CounterId;
 
@@ -15,9 +15,9 @@ pub(crate) const NAMES: [&str; 6] =
 
 /// Tells the time to the clients of a worker, from its first operation on.
 #[derive(Default)]
-pub(crate) struct Watching(OnceCell<Watch>);
+pub(crate) struct WorkerWatch(OnceCell<Watch>);
 
-impl Watching {
+impl WorkerWatch {
     /// Gives the watch to a client that was made later.
     pub(crate) fn give(&self, client: &Client) {
         if let Some(watch) = self.0.get() {
@@ -32,16 +32,16 @@ pub(crate) struct Traffic(Cell<[u64; NAMES.len()]>);
 
 impl Worker {
     /// Lets its clients count how long connecting takes, by the clock of the engine.
-    pub(crate) fn watch(&self, turn: &Turn) {
+    pub(crate) fn watch(&self, context: &OpContext) {
         if self.watching.0.get().is_none() {
-            let watch = self.watching.0.get_or_init(|| Rc::new(turn.watch()));
+            let watch = self.watching.0.get_or_init(|| Rc::new(context.watch()));
             self.client.time_by(watch);
             self.origins.each(|client| client.time_by(watch));
         }
     }
 
     /// Adds to the counters what the connections of this worker have done since it was last asked for.
-    pub(crate) fn count_traffic(&self, turn: &mut Turn) {
+    pub(crate) fn count_traffic(&self, context: &mut OpContext) {
         let mut now = [0; NAMES.len()];
         let mut add = |client: &Client| {
             let done = client.counters();
@@ -59,7 +59,7 @@ impl Worker {
         self.origins.each(add);
         let then = self.traffic.0.replace(now);
         for (index, (now, then)) in now.into_iter().zip(then).enumerate() {
-            turn.add(CounterId(index as u8), now - then);
+            context.add(CounterId(index as u8), now - then);
         }
     }
 }

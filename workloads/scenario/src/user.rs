@@ -3,16 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use barograph_engine::{Turn, User};
+use barograph_engine::{OpContext, User};
 use barograph_http::{Client, Connections};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_scenario::{Chooser, Order, Request};
 use rand::RngExt as _;
 
-use crate::doing::Doing;
 use crate::draw::Drawing;
-use crate::judge::Bad;
-use crate::memory::{FrameKey, Memory, Sight};
+use crate::judge::ExchangeFailure;
+use crate::memory::{FrameKey, Memory, UserValues};
+use crate::running_operation::RunningOperation;
 use crate::script;
 use crate::streams::Streams;
 use crate::worker::Worker;
@@ -66,20 +66,21 @@ impl ScenarioUser {
     }
 
     /// The index of the next of `count` groups, done one at a time.
-    pub(crate) fn next_of(&self, order: Order, count: usize, turn: &mut Turn) -> usize {
+    pub(crate) fn next_of(&self, order: Order, count: usize, context: &mut OpContext) -> usize {
         match order {
-            Order::Random => turn.rng.random_range(0..count),
+            Order::Random => context.rng.random_range(0..count),
             Order::InTurn => self.turns.replace(self.turns.get().wrapping_add(1)) as usize % count,
         }
     }
 
-    fn branch(&self, chooser: &Chooser, at: FrameKey, turn: &mut Turn) -> Result<usize, String> {
+    fn branch(&self, chooser: &Chooser, at: FrameKey, context: &mut OpContext) -> Result<usize, String> {
         let worker = &*self.worker;
         let memory = &mut *self.memory.borrow_mut();
         if let Chooser::When { draws, .. } = chooser {
-            Drawing { worker, memory, at, operation: &mut [], rng: &mut turn.rng }.make(draws)?;
+            Drawing { worker, memory, at, operation: &mut [], rng: &mut context.rng }.make(draws)?;
         }
-        let sight = Sight { scenario: &worker.program.scenario, memory, frame: at.number, operation: &[] };
+        let sight =
+            UserValues { scenario: &worker.program.scenario, memory, frame: at.number, operation: &[] };
         match chooser {
             Chooser::When { conditions, .. } => {
                 let holds = conditions.iter().position(|condition| condition.holds(&sight));
@@ -91,8 +92,8 @@ impl ScenarioUser {
 }
 
 impl User for ScenarioUser {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        let Some(mut doing) = Doing::begin(self, op, turn) else {
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
+        let Some(mut doing) = RunningOperation::begin(self, op, context) else {
             // The engine ends activities whose frame is gone before they get here.
             return Outcome::Cancelled;
         };
@@ -101,11 +102,11 @@ impl User for ScenarioUser {
     }
 
     /// Chooses a branch. A chooser that fails takes the last one, the default, and counts as a failure.
-    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        let Some((at, op)) = self.memory.borrow_mut().settle(turn.argument) else { return usize::MAX };
+    fn choose(&self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        let Some((at, op)) = self.memory.borrow_mut().settle(context.argument) else { return usize::MAX };
         let chooser = &self.worker.program.scenario.choosers[usize::from(chooser.0)];
-        self.branch(chooser, at, turn).unwrap_or_else(|why| {
-            self.worker.note(op, Bad::wrong(format!("the choice of what follows: {why}")), &[]);
+        self.branch(chooser, at, context).unwrap_or_else(|why| {
+            self.worker.note(op, ExchangeFailure::wrong(format!("the choice of what follows: {why}")), &[]);
             usize::MAX
         })
     }
@@ -120,7 +121,7 @@ impl User for ScenarioUser {
 mod tests {
     use std::sync::Arc;
 
-    use barograph_http::{Policy, Resolved};
+    use barograph_http::{Policy, ResolvedTarget};
     use barograph_model::Nanos;
 
     use super::*;
@@ -135,13 +136,13 @@ mod tests {
     fn an_operation_in_progress_is_small() {
         let text = "[operations.Get]\n[[operations.Get.exchanges]]\npath = \"/{user}\"\n";
         let scenario = barograph_scenario::read("test", text, &|_| Err(std::io::Error::other("no files")));
-        let resolved = Resolved::at(([127, 0, 0, 1], 1).into(), Policy::PerUser(1));
+        let resolved = ResolvedTarget::at(([127, 0, 0, 1], 1).into(), Policy::PerUser(1));
         let program =
             Program::new(Arc::new(scenario.unwrap()), (resolved, Vec::new()), || Nanos::ZERO).unwrap();
         let worker = Worker::new(&Arc::new(program), &Reasons::shared());
         let user = ScenarioUser::new(&worker, UserId(0));
-        let mut turn = Turn::for_test();
-        let size = size_of_val(&user.act(OpId(0), &mut turn));
+        let mut context = OpContext::for_test();
+        let size = size_of_val(&user.act(OpId(0), &mut context));
         assert!(size <= MOST, "{size} bytes");
     }
 }

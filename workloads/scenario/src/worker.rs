@@ -10,12 +10,12 @@ use barograph_model::{OpId, UserId};
 use barograph_scenario_script::Scripts;
 use barograph_workload::{Failure, Reasons};
 
-use crate::judge::Bad;
+use crate::judge::ExchangeFailure;
 use crate::origins::Origins;
 use crate::program::Program;
 use crate::script;
 use crate::slot::{self, Slot};
-use crate::traffic::{Traffic, Watching};
+use crate::traffic::{Traffic, WorkerWatch};
 use crate::user::ScenarioUser;
 
 /// Most sets of slots kept for later operations; others are freed.
@@ -29,7 +29,7 @@ pub(crate) struct Worker {
     pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
     pub(crate) traffic: Traffic,
-    pub(crate) watching: Watching,
+    pub(crate) watching: WorkerWatch,
     /// Room for texts on their way from values to values.
     pub(crate) scratch: RefCell<Vec<u8>>,
     reasons: Arc<Mutex<Reasons>>,
@@ -42,7 +42,7 @@ impl Worker {
             client: Client::new(&program.resolved),
             origins: Origins::known(&program.further),
             traffic: Traffic::default(),
-            watching: Watching::default(),
+            watching: WorkerWatch::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),
             program: Arc::clone(program),
@@ -53,7 +53,7 @@ impl Worker {
     }
 
     /// Counts a failure with its reason. Endings that are not failures are left out.
-    pub(crate) fn note(&self, op: OpId, bad: Bad, seen: &[u8]) {
+    pub(crate) fn note(&self, op: OpId, bad: ExchangeFailure, seen: &[u8]) {
         if bad.outcome.is_failure() {
             let failure = Failure { outcome: bad.outcome, why: bad.why, seen };
             Reasons::note(&self.reasons, op, &failure);

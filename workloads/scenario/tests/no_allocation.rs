@@ -9,10 +9,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use barograph_engine::Settings;
-use barograph_http::{Policy, Resolved};
+use barograph_http::{Policy, ResolvedTarget};
 use barograph_model::Nanos;
 use barograph_scenario::Scenario;
-use barograph_testkit::{Act, Answer, Counting, Server, always, one_of};
+use barograph_testkit::{Act, Answer, CountingAllocator, Server, always, one_of};
 use barograph_workload_scenario::{Options, Reasons, runnable};
 
 thread_local! {
@@ -21,7 +21,7 @@ thread_local! {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Readings of the clock before the count begins, and counted ones; there are as many operations under test.
 /// One in two, so that every coincidence of users that makes a pool grow comes early.
@@ -93,7 +93,7 @@ fn allocations(operation: &str, answer: Answer) -> u64 {
     *TOLD.lock().unwrap() = Some(tell);
     let reasons = Reasons::shared();
     let options = Options { clock, reasons: Arc::clone(&reasons) };
-    let resolved = Resolved::at(server.addr(), Policy::PerUser(1));
+    let resolved = ResolvedTarget::at(server.addr(), Policy::PerUser(1));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let count = runtime.block_on(async {
         let mut handle = runnable(scenario, resolved, options).unwrap().start(&settings).unwrap();

@@ -1,6 +1,6 @@
 //! The data checks: conditions, numbers of rows, loaded values, stock, and the counts of the driver.
 
-use barograph_database::{Database, Findings, Places, number};
+use barograph_database::{Database, Findings, Violations, number};
 
 use crate::conditions;
 use crate::generate::{FULL, Generator, LEAST_STOCK, MOST_STOCK};
@@ -32,7 +32,7 @@ fn conditions<D: Database>(findings: &mut Findings, database: &mut D, size: &Siz
         for (name, value) in [("{orders}", size.orders), ("{least}", LEAST_STOCK), ("{full}", FULL)] {
             sql = sql.replace(name, &value.to_string());
         }
-        let mut places = Places::default();
+        let mut places = Violations::default();
         database.rows(&sql, &mut |row| places.add(row))?;
         findings.places(&format!("\"{}\" does not hold", condition.rule), condition.keys, places);
     }
@@ -44,7 +44,7 @@ fn prices<D: Database>(
     database: &mut D,
     generator: &Generator,
 ) -> Result<(), D::Error> {
-    let mut places = Places::default();
+    let mut places = Violations::default();
     database.rows("SELECT p_id, p_price FROM products", &mut |row| {
         if let [product, price] = *row
             && price != generator.price(product)
@@ -66,7 +66,7 @@ fn stock<D: Database>(
     let sql = "SELECT i_product, i_stock, i_sold, coalesce(restocked, 0) FROM inventory \
                LEFT JOIN (SELECT r_product, sum(r_quantity) AS restocked FROM reorder GROUP BY r_product) r \
                ON r_product = i_product";
-    let (mut sums, mut ranges) = (Places::default(), Places::default());
+    let (mut sums, mut ranges) = (Violations::default(), Violations::default());
     database.rows(sql, &mut |row| {
         let [product, stock, sold, restocked] = *row else { return };
         if stock + sold != generator.stock(product) + restocked {
@@ -81,7 +81,7 @@ fn stock<D: Database>(
     findings.places("stock is not what the restock rule leaves", &["product"], ranges);
     let unknown =
         "SELECT r_product FROM reorder LEFT JOIN inventory ON i_product = r_product WHERE i_product IS NULL";
-    let mut places = Places::default();
+    let mut places = Violations::default();
     database.rows(unknown, &mut |row| places.add(row))?;
     findings.places("products are restocked that are not there", &["product"], places);
     Ok(())

@@ -1,7 +1,7 @@
 //! Counters and measures.
 
 use barograph_database::Conflict;
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Per};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec};
 
 use crate::user::Operation;
 
@@ -55,23 +55,23 @@ pub(crate) const MEASURES: [MeasureSpec; 7] = [
         id: "opm",
         title: "orders",
         unit: "per minute",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::per_minute(Amount::Counter(ORDERS)),
     },
     MeasureSpec {
         id: "shortage_share",
         title: "planned shortages",
         unit: "% of purchases",
-        better: Better::Neither,
+        better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(SHORTAGES), Amount::Ended(Some(Operation::Purchase.op()))),
     },
     MeasureSpec {
         id: "lock_wait_ms",
         title: "mean wait for the write lock",
         unit: "ms",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula {
-            per: Per::Amount(Amount::Counter(WRITES)),
+            per: MeasureDivisor::Amount(Amount::Counter(WRITES)),
             ..Formula::per_second(Amount::Counter(LOCK_WAIT)).times(1e-6)
         },
     },
@@ -79,28 +79,28 @@ pub(crate) const MEASURES: [MeasureSpec; 7] = [
         id: "busy_retries_per_s",
         title: "retries for a lock",
         unit: "per second",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula::per_second(Amount::Counter(BUSY)),
     },
     MeasureSpec {
         id: "snapshot_retries_per_s",
         title: "retries for a snapshot",
         unit: "per second",
-        better: Better::Lower,
+        better: BetterWhen::Lower,
         formula: Formula::per_second(Amount::Counter(SNAPSHOT)),
     },
     MeasureSpec {
         id: "restocks_per_s",
         title: "restocked products",
         unit: "per second",
-        better: Better::Neither,
+        better: BetterWhen::Neither,
         formula: Formula::per_second(Amount::Counter(RESTOCKS)),
     },
     MeasureSpec {
         id: "title_hit_share",
         title: "searches by title with a result",
         unit: "% of BrowseByTitle",
-        better: Better::Neither,
+        better: BetterWhen::Neither,
         formula: Formula::percent(
             Amount::Counter(TITLE_HITS),
             Amount::Ended(Some(Operation::BrowseByTitle.op())),

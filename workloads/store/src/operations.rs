@@ -1,7 +1,7 @@
 //! The operations over the statements of an engine.
 
-use barograph_database::{Access, Reply, Trouble, Value};
-use barograph_engine::Turn;
+use barograph_database::{Access, Reply, TransactionError, Value};
+use barograph_engine::OpContext;
 use barograph_model::Outcome;
 
 use crate::generate::{FULL, LEAST_STOCK, tax};
@@ -36,16 +36,16 @@ pub(crate) struct Sale {
 }
 
 /// A wrong answer.
-fn wrong(why: &str) -> Trouble {
-    Trouble::Failed { outcome: Outcome::WrongAnswer, why: why.to_owned() }
+fn wrong(why: &str) -> TransactionError {
+    TransactionError::Failed { outcome: Outcome::WrongAnswer, why: why.to_owned() }
 }
 
 /// Login: finds the customer and reads its history.
-pub(crate) async fn login(session: &mut impl Session, login: &Login, turn: &mut Turn) -> Reply<End> {
-    session.begin(Access::Read, turn).await?;
+pub(crate) async fn login(session: &mut impl Session, login: &Login, context: &mut OpContext) -> Reply<End> {
+    session.begin(Access::Read, context).await?;
     let found = session.customer(&login.name, &login.password).await?;
     if found != Some(login.customer) {
-        return Err(Trouble::missing("customer with this name and password"));
+        return Err(TransactionError::missing("customer with this name and password"));
     }
     session.read_history(login.customer, HISTORY).await?;
     session.commit().await?;
@@ -53,8 +53,12 @@ pub(crate) async fn login(session: &mut impl Session, login: &Login, turn: &mut 
 }
 
 /// NewCustomer: inserts a customer.
-pub(crate) async fn new_customer(session: &mut impl Session, row: &[Value], turn: &mut Turn) -> Reply<End> {
-    session.begin(Access::Write, turn).await?;
+pub(crate) async fn new_customer(
+    session: &mut impl Session,
+    row: &[Value],
+    context: &mut OpContext,
+) -> Reply<End> {
+    session.begin(Access::Write, context).await?;
     let customer = session.insert_customer(row).await?;
     session.commit().await?;
     Ok(End::Registration(customer))
@@ -63,7 +67,7 @@ pub(crate) async fn new_customer(session: &mut impl Session, row: &[Value], turn
 /// BrowseByCategory: reads special offers. Each category has one at least.
 pub(crate) async fn browse_category(session: &mut impl Session, (category, most): (i64, i64)) -> Reply<End> {
     match session.specials(category, most).await? {
-        0 => Err(Trouble::missing("special offer of a category")),
+        0 => Err(TransactionError::missing("special offer of a category")),
         found => Ok(End::Search(found)),
     }
 }
@@ -72,7 +76,7 @@ pub(crate) async fn browse_category(session: &mut impl Session, (category, most)
 pub(crate) async fn search(session: &mut impl Session, field: Field, search: &Search) -> Reply<End> {
     let found = session.search(field, search.pair.words(), search.most).await?;
     match (search.is_known, found) {
-        (true, 0) => Err(Trouble::missing("product with words that one has")),
+        (true, 0) => Err(TransactionError::missing("product with words that one has")),
         (false, 1..) => Err(wrong("a product with words that none has")),
         _ => Ok(End::Search(found)),
     }
@@ -83,13 +87,13 @@ pub(crate) async fn purchase(
     session: &mut impl Session,
     order: &Order,
     prices: &mut Vec<i64>,
-    turn: &mut Turn,
+    context: &mut OpContext,
 ) -> Reply<End> {
-    session.begin(Access::Write, turn).await?;
+    session.begin(Access::Write, context).await?;
     prices.clear();
     let mut placed = Sale { lines: order.lines.len() as i64, ..Sale::default() };
     for line in &order.lines {
-        let price = session.price(line.product).await?.ok_or_else(|| Trouble::missing("product"))?;
+        let price = session.price(line.product).await?.ok_or_else(|| TransactionError::missing("product"))?;
         let Some(left) = session.take_stock(line.product, line.quantity).await? else {
             if !order.is_short {
                 return Err(wrong("no stock of a product that is restocked"));

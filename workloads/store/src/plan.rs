@@ -7,7 +7,7 @@ use std::time::Duration;
 use barograph_database::sqlite::{durability, file_of};
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
-use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::generate::Generator;
 use crate::input::Habits;
@@ -96,7 +96,7 @@ impl WorkloadKeys for Store {
         &MEASURES
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let megabytes = g.number("store.megabytes", 1..=MOST_MEGABYTES, 100);
         let new_customers = g.fraction("store.new_customers_percent", 0.0..=100.0, 20.0);
         let searches = g.number("store.searches", 1..=100, 3);
@@ -129,7 +129,7 @@ impl WorkloadKeys for Store {
 }
 
 impl WorkloadSettings for StorePlan {
-    fn check(&self, plan: &Plan, g: &mut Given) {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         if let Some(url) = plan.target.url.as_deref().filter(|url| file_of(url).is_none()) {
             let allowed = "a file of SQLite by its whole path, as in sqlite:///var/tmp/store.db";
             g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
@@ -179,11 +179,11 @@ impl WorkloadSettings for StorePlan {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_spec::{Catalogue, Refused};
+    use barograph_spec::{Catalogue, Refusals};
 
     use super::*;
 
-    fn plan(sets: &[&str]) -> Result<Plan, Refused> {
+    fn plan(sets: &[&str]) -> Result<Plan, Refusals> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         barograph_spec::read(Catalogue::of(&[&Store]), "a plan", "workload = \"store\"\n", &sets)
     }

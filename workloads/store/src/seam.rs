@@ -10,14 +10,14 @@ use barograph_database::sqlite::{
 use barograph_engine::{Runnable, runnable_threads};
 use barograph_model::words::in_one_line;
 use barograph_model::{
-    Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, Next, OpSpec, Profile, QosRule, Rule, Share,
+    Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule, Share,
 };
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill, Tier};
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, FillProgress, LoadError, LoadJob, OnProgress, Reasons, Verified,
+    Application, DataSet, FailureReason, FillProgress, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
     Workload, WorkloadFactory,
 };
 use parking_lot::FairMutex;
@@ -30,7 +30,7 @@ use crate::measures::{COUNTERS, MEASURES};
 use crate::plan::{StorePlan, file, generator};
 use crate::tables::{Size, Table};
 use crate::tally::Tally;
-use crate::user::{Operation, Shared, Visitor};
+use crate::user::{LoadState, Operation, Visitor};
 
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "store";
@@ -62,7 +62,7 @@ impl WorkloadFactory for Store {
         "visitors of a web store who search and buy, on a database (derived from DVD Store)"
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(StoreWorkload::new(plan)))
     }
 }
@@ -142,12 +142,12 @@ impl Workload for StoreWorkload {
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
-        let begin = |operation: Operation| Next::EndSession { first: operation.op() };
+        let begin = |operation: Operation| NextOp::EndSession { first: operation.op() };
         let branches = Operation::ALL.map(|operation| match operation {
             Operation::Login | Operation::NewCustomer => begin(operation),
-            _ => Next::Op(operation.op()),
+            _ => NextOp::Op(operation.op()),
         });
-        let next = Next::Choose { chooser: ChooserId(0), branches: branches.to_vec() };
+        let next = NextOp::Choose { chooser: ChooserId(0), branches: branches.to_vec() };
         let main = Behaviour {
             name: "main",
             first: Operation::Login.op(),
@@ -214,7 +214,7 @@ impl Workload for StoreWorkload {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         let (target, stop) = (self.target.clone(), StopAtEnd::default());
         let stopped = stop.flag();
         Some(Box::pin(async move {
@@ -234,7 +234,7 @@ impl Workload for StoreWorkload {
             match filled.map_err(|why| failed(why.into()))? {
                 Ok(filled) => Ok(self.filled(filled)),
                 Err(why @ (SqliteError::NotOurs { .. } | SqliteError::InUse { .. })) => {
-                    Err(LoadError::Refused(Refused(vec![self.target.refusal(job.plan, &why)])))
+                    Err(LoadError::Refused(Refusals(vec![self.target.refusal(job.plan, &why)])))
                 }
                 Err(why) => Err(failed(why.into())),
             }
@@ -243,7 +243,7 @@ impl Workload for StoreWorkload {
 
     fn load(&self, _: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let StorePlan { habits, is_durable, is_queued, busy, .. } = self.plan;
-        let shared = Shared {
+        let shared = LoadState {
             inputs: Inputs::new(*self.target.contents(), habits),
             tally: Arc::clone(&self.tally),
             reasons: Arc::clone(&self.reasons),
@@ -282,7 +282,7 @@ impl Application for StoreWorkload {
         Topology::empty()
     }
 
-    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let file = self.target.copy();
         Box::pin(async move {
             match file.exists() {
@@ -292,7 +292,7 @@ impl Application for StoreWorkload {
         })
     }
 
-    fn tiers<'a>(&'a self, _: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+    fn tiers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
         let tier = Tier {
             tier: "database".to_owned(),
             product: format!("SQLite {}", version()),
@@ -302,7 +302,7 @@ impl Application for StoreWorkload {
     }
 
     /// The copy stays for inspection if a check fails.
-    fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+    fn verify<'a>(&'a self, _: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
         let (target, tally) = (self.target.clone(), Arc::clone(&self.tally));
         Some(Box::pin(async move {
             let checking = tokio::task::spawn_blocking(move || {
@@ -310,7 +310,7 @@ impl Application for StoreWorkload {
             });
             let checked = checking.await.map_err(|why| why.to_string())?;
             let wrong = checked.map_err(|why| in_one_line(&why))?.violations;
-            Ok(Verified { ok: wrong.is_empty(), findings: wrong })
+            Ok(VerifyResult { ok: wrong.is_empty(), findings: wrong })
         }))
     }
 }

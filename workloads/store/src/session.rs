@@ -5,7 +5,7 @@
 //! A search by two words finds the products that have both of them as whole words, by number of the product.
 
 use barograph_database::{Access, Reply, Value};
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 
 /// The head of an order. All amounts are cents.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(crate) enum Field {
 /// A connection to the database.
 pub(crate) trait Session {
     /// Begins a transaction.
-    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()>;
+    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()>;
     /// Commits the transaction.
     async fn commit(&mut self) -> Reply<()>;
     /// Rolls the transaction back, if one is open.

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use barograph_database::{Access, Reply, Trouble, Value};
-use barograph_engine::Turn;
+use barograph_database::{Access, Reply, TransactionError, Value};
+use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome};
 use barograph_workload::{Failure, Reasons};
 use rand::RngExt;
@@ -68,7 +68,7 @@ impl Operation {
 
 /// State that all users of a load share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LoadState {
     pub(crate) inputs: Inputs,
     pub(crate) tally: Arc<Tally>,
     pub(crate) reasons: Arc<Mutex<Reasons>>,
@@ -77,17 +77,17 @@ pub(crate) struct Shared {
 /// A user.
 #[derive(Debug)]
 pub(crate) struct Visitor {
-    shared: Arc<Shared>,
+    shared: Arc<LoadState>,
     /// The customer of the visit; `None` between visits.
     customer: Option<i64>,
     /// Searches that are left in the visit.
     searches: i64,
-    room: Room,
+    room: InputBuffers,
 }
 
 /// Inputs, reused by each operation of a user.
 #[derive(Debug, Default)]
-struct Room {
+struct InputBuffers {
     login: Login,
     row: Vec<Value>,
     /// A category, and how many of its offers are asked for at the most.
@@ -98,14 +98,14 @@ struct Room {
 }
 
 impl Visitor {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        Visitor { shared: Arc::clone(shared), customer: None, searches: 0, room: Room::default() }
+    pub(crate) fn new(shared: &Arc<LoadState>) -> Self {
+        Visitor { shared: Arc::clone(shared), customer: None, searches: 0, room: InputBuffers::default() }
     }
 
     /// The next operation: a visit is a login or a registration, some searches, and a purchase. A visit whose registration
     /// failed is over.
-    pub(crate) fn next(&mut self, turn: &mut Turn) -> Operation {
-        let rng = &mut turn.rng;
+    pub(crate) fn next(&mut self, context: &mut OpContext) -> Operation {
+        let rng = &mut context.rng;
         if self.customer.is_none() {
             return if self.shared.inputs.is_new(rng) { Operation::NewCustomer } else { Operation::Login };
         }
@@ -121,34 +121,34 @@ impl Visitor {
         &mut self,
         session: &mut impl Session,
         operation: Operation,
-        turn: &mut Turn,
+        context: &mut OpContext,
     ) -> Outcome {
         if operation.access() == Access::Write {
-            turn.add(WRITES, 1);
+            context.add(WRITES, 1);
         }
-        self.ask(operation, turn);
+        self.ask(operation, context);
         for _ in 0..MOST_TRIES {
-            turn.sent();
-            match self.attempt(session, operation, turn).await {
-                Ok(ended) => return self.count(operation, ended, turn),
+            context.sent();
+            match self.attempt(session, operation, context).await {
+                Ok(ended) => return self.count(operation, ended, context),
                 Err(trouble) => {
                     if let Err(why) = session.roll_back().await {
                         return self.failed(operation, why);
                     }
                     match trouble {
-                        Trouble::Conflict(conflict) => turn.add(counter(conflict), 1),
-                        failed @ Trouble::Failed { .. } => return self.failed(operation, failed),
+                        TransactionError::Conflict(conflict) => context.add(counter(conflict), 1),
+                        failed @ TransactionError::Failed { .. } => return self.failed(operation, failed),
                     }
                 }
             }
         }
         let why = format!("met other transactions {MOST_TRIES} times");
-        self.failed(operation, Trouble::Failed { outcome: Outcome::Refused, why })
+        self.failed(operation, TransactionError::Failed { outcome: Outcome::Refused, why })
     }
 
     /// Draws the input of an operation.
-    fn ask(&mut self, operation: Operation, turn: &mut Turn) {
-        let (inputs, room, rng) = (&self.shared.inputs, &mut self.room, &mut turn.rng);
+    fn ask(&mut self, operation: Operation, context: &mut OpContext) {
+        let (inputs, room, rng) = (&self.shared.inputs, &mut self.room, &mut context.rng);
         match operation {
             Operation::Login => {
                 inputs.login(rng, &mut room.login);
@@ -177,39 +177,41 @@ impl Visitor {
         &mut self,
         session: &mut impl Session,
         operation: Operation,
-        turn: &mut Turn,
+        context: &mut OpContext,
     ) -> Reply<End> {
         let room = &mut self.room;
         match operation {
-            Operation::Login => operations::login(session, &room.login, turn).await,
-            Operation::NewCustomer => operations::new_customer(session, &room.row, turn).await,
+            Operation::Login => operations::login(session, &room.login, context).await,
+            Operation::NewCustomer => operations::new_customer(session, &room.row, context).await,
             Operation::BrowseByCategory => operations::browse_category(session, room.category).await,
             Operation::BrowseByTitle => operations::search(session, Field::Title, &room.search).await,
             Operation::BrowseByActor => operations::search(session, Field::Actor, &room.search).await,
-            Operation::Purchase => operations::purchase(session, &room.order, &mut room.prices, turn).await,
+            Operation::Purchase => {
+                operations::purchase(session, &room.order, &mut room.prices, context).await
+            }
         }
     }
 
     /// Counts a successful operation. A planned shortage is successful, has a counter of its own, and is no order.
-    fn count(&mut self, operation: Operation, ended: End, turn: &mut Turn) -> Outcome {
+    fn count(&mut self, operation: Operation, ended: End, context: &mut OpContext) -> Outcome {
         self.shared.tally.add(ended);
         match ended {
             End::Registration(customer) => self.customer = Some(customer),
             End::Order(placed) => {
-                turn.add(ORDERS, 1);
-                turn.add(RESTOCKS, placed.restocks.unsigned_abs());
+                context.add(ORDERS, 1);
+                context.add(RESTOCKS, placed.restocks.unsigned_abs());
             }
-            End::Shortage => turn.add(SHORTAGES, 1),
-            End::Search(1..) if operation == Operation::BrowseByTitle => turn.add(TITLE_HITS, 1),
+            End::Shortage => context.add(SHORTAGES, 1),
+            End::Search(1..) if operation == Operation::BrowseByTitle => context.add(TITLE_HITS, 1),
             End::Login | End::Search(_) => {}
         }
         Outcome::Good
     }
 
-    fn failed(&self, operation: Operation, trouble: Trouble) -> Outcome {
+    fn failed(&self, operation: Operation, trouble: TransactionError) -> Outcome {
         let (outcome, why) = match trouble {
-            Trouble::Failed { outcome, why } => (outcome, why),
-            Trouble::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
+            TransactionError::Failed { outcome, why } => (outcome, why),
+            TransactionError::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
         };
         Reasons::note(&self.shared.reasons, operation.op(), &Failure { outcome, why, seen: &[] });
         outcome
@@ -217,7 +219,7 @@ impl Visitor {
 
     /// Notes a failed connection.
     pub(crate) fn broken(&self, operation: Operation, why: String) -> Outcome {
-        self.failed(operation, Trouble::Failed { outcome: Outcome::Broken, why })
+        self.failed(operation, TransactionError::Failed { outcome: Outcome::Broken, why })
     }
 }
 

@@ -14,13 +14,13 @@ pub(crate) const FACTOR: f64 = std::f64::consts::SQRT_2 - 1.0;
 
 /// Numbers of three arrays.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ArrayPart {
     a: Array,
     b: Array,
     c: Array,
 }
 
-impl Part {
+impl ArrayPart {
     /// Maps and touches arrays of `len` numbers.
     pub(crate) fn map(len: usize, pages: PageSize) -> io::Result<Self> {
         let filled = |number| {
@@ -28,12 +28,12 @@ impl Part {
             array.fill(number);
             Ok::<_, io::Error>(array)
         };
-        Ok(Part { a: filled(START)?, b: filled(0.0)?, c: filled(0.0)? })
+        Ok(ArrayPart { a: filled(START)?, b: filled(0.0)?, c: filled(0.0)? })
     }
 
     /// Makes a pass: `c = a`, `b = factor c`, `c = a + b`, `a = b + factor c`.
     pub(crate) fn pass(&mut self, which: Pass, set: Instructions, stores: Stores) {
-        let Part { a, b, c } = self;
+        let ArrayPart { a, b, c } = self;
         let (to, from, other): (&mut [f64], &[f64], &[f64]) = match which {
             Pass::Copy => (c, a, b),
             Pass::Scale => (b, c, a),
@@ -44,7 +44,7 @@ impl Part {
     }
 
     /// The first number that is not the expected one of its array, with its array.
-    pub(crate) fn wrong(&self, expected: &Expected) -> Option<(char, f64, f64)> {
+    pub(crate) fn wrong(&self, expected: &ExpectedValues) -> Option<(char, f64, f64)> {
         let arrays = [('a', &self.a, expected.a), ('b', &self.b, expected.b), ('c', &self.c, expected.c)];
         arrays.into_iter().find_map(|(name, array, expected)| {
             let found = array.iter().find(|number| number.to_bits() != expected.to_bits())?;
@@ -69,14 +69,14 @@ impl Part {
 
 /// What all numbers of the arrays are after the passes so far. Passes round alike on every processor, so it is exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedValues {
     a: f64,
     b: f64,
     c: f64,
 }
 
-impl Expected {
-    pub(crate) const START: Expected = Expected { a: START, b: 0.0, c: 0.0 };
+impl ExpectedValues {
+    pub(crate) const START: ExpectedValues = ExpectedValues { a: START, b: 0.0, c: 0.0 };
 
     /// After another pass.
     pub(crate) fn pass(&mut self, which: Pass) {
@@ -99,7 +99,8 @@ mod tests {
             for stores in
                 [Stores::Cached, Stores::Streaming].into_iter().filter(|stores| set.can_store(*stores))
             {
-                let (mut part, mut expected) = (Part::map(64, PageSize::Small).unwrap(), Expected::START);
+                let (mut part, mut expected) =
+                    (ArrayPart::map(64, PageSize::Small).unwrap(), ExpectedValues::START);
                 for which in Pass::ALL.repeat(50) {
                     part.pass(which, set, stores);
                     expected.pass(which);
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn numbers_neither_grow_nor_vanish() {
-        let mut expected = Expected::START;
+        let mut expected = ExpectedValues::START;
         for which in Pass::ALL.repeat(1_000_000) {
             expected.pass(which);
         }

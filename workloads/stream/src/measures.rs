@@ -1,7 +1,7 @@
 //! Counters and measures.
 
 use barograph_bandwidth::Pass;
-use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Per};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec};
 
 /// Bytes that a pass moved, by the rules.
 pub(crate) const fn bytes(pass: Pass) -> CounterId {
@@ -19,12 +19,12 @@ pub(crate) const COUNTERS: [&str; 8] =
 
 /// A bandwidth in MB/s of 10⁶ bytes: bytes per nanosecond, times 1,000.
 const fn bandwidth(id: &'static str, title: &'static str, pass: Pass) -> MeasureSpec {
-    let (amount, per) = (Amount::Counter(bytes(pass)), Per::Amount(Amount::Counter(time(pass))));
+    let (amount, per) = (Amount::Counter(bytes(pass)), MeasureDivisor::Amount(Amount::Counter(time(pass))));
     MeasureSpec {
         id,
         title,
         unit: "MB/s",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula { amount, per, factor: 1e3 },
     }
 }

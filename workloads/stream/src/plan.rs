@@ -6,7 +6,7 @@ use barograph_bandwidth::{Instructions, Stores};
 use barograph_model::words::count;
 use barograph_model::{Level, MeasureSpec, Strategy};
 use barograph_pages::PageSize;
-use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::cache;
 use crate::measures::MEASURES;
@@ -91,7 +91,7 @@ impl WorkloadKeys for StreamMemory {
         &MEASURES
     }
 
-    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let elements = g.number("stream.elements", 8..=MOST_ELEMENTS, 40_000_000);
         let threads = g.number("stream.threads", 0..=MOST_THREADS, 0);
         let pages = g.choice("stream.pages", &["huge", "small"], "huge");
@@ -108,7 +108,7 @@ impl WorkloadKeys for StreamMemory {
 }
 
 impl WorkloadSettings for StreamPlan {
-    fn check(&self, plan: &Plan, g: &mut Given) {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         if !matches!(plan.strategy, Strategy::Fixed { level, .. } if level == Level::from(1_u32)) {
             let (allowed, remedy) =
                 ("1 user, who has all threads", "set it to 1, and stream.threads to the number of threads");
@@ -148,11 +148,11 @@ impl WorkloadSettings for StreamPlan {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_spec::{Catalogue, Refused};
+    use barograph_spec::{Catalogue, Refusals};
 
     use super::*;
 
-    fn plan(sets: &[&str]) -> Result<Plan, Refused> {
+    fn plan(sets: &[&str]) -> Result<Plan, Refusals> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let text = "workload = \"stream\"\n[load]\nstrategy = \"fixed\"\nusers = 1\n";
         barograph_spec::read(Catalogue::of(&[&StreamMemory]), "a plan", text, &sets)

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use barograph_bandwidth::{Instructions, Pass};
 use barograph_engine::{Runnable, runnable_threads};
 use barograph_model::{
-    Behaviour, Behaviours, ChooserId, MeasureSpec, Next, OpId, OpSpec, Pace, Profile, QosRule, Share,
+    Behaviour, Behaviours, ChooserId, MeasureSpec, NextOp, OpId, OpSpec, Pace, Profile, QosRule, Share,
 };
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::{
     FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Workload, WorkloadFactory,
 };
@@ -38,7 +38,7 @@ impl WorkloadFactory for StreamMemory {
         "passes over arrays larger than any cache: bandwidth of the memory"
     }
 
-    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         let passers = Passers { plan: StreamPlan::of(plan), reasons: Reasons::shared() };
         Ok(Arc::new(StreamWorkload { passers }))
     }
@@ -94,9 +94,9 @@ impl Workload for StreamWorkload {
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
         let after_triad =
-            Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(FIRST), Next::Op(CHECK)] };
+            NextOp::Choose { chooser: ChooserId(0), branches: vec![NextOp::Op(FIRST), NextOp::Op(CHECK)] };
         let [_, scale, add, triad, _] = ALL;
-        let next = [Next::Op(scale), Next::Op(add), Next::Op(triad), after_triad, Next::Op(FIRST)];
+        let next = [NextOp::Op(scale), NextOp::Op(add), NextOp::Op(triad), after_triad, NextOp::Op(FIRST)];
         let next = next.map(Some).to_vec();
         let main = Behaviour { name: "main", first: FIRST, next, pace: Pace::AtOnce };
         Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use barograph_bandwidth::{Instructions, Pass, Stores};
 use barograph_pages::PageSize;
 
-use crate::arrays::{Expected, Part};
+use crate::arrays::{ArrayPart, ExpectedValues};
 
 /// What a team is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub(crate) struct TeamSpec {
 #[derive(Clone, Copy, Debug)]
 enum Order {
     Pass(Pass),
-    Check(Expected),
+    Check(ExpectedValues),
 }
 
 /// What a thread reports when an order is done; an error ends the run of its user.
@@ -33,7 +33,7 @@ type Report = Result<(), String>;
 #[derive(Debug)]
 pub(crate) struct Team {
     spec: TeamSpec,
-    own: Part,
+    own: ArrayPart,
     others: Vec<Member>,
 }
 
@@ -63,7 +63,7 @@ impl Team {
     }
 
     /// Compares all parts with what passes must have made.
-    pub(crate) fn check(&mut self, expected: Expected) -> Report {
+    pub(crate) fn check(&mut self, expected: ExpectedValues) -> Report {
         self.order(Order::Check(expected))
     }
 
@@ -122,9 +122,10 @@ fn lost() -> String {
 }
 
 /// The arrays of a thread, in the pages that were asked for.
-fn part(spec: TeamSpec) -> Result<Part, String> {
+fn part(spec: TeamSpec) -> Result<ArrayPart, String> {
     let bytes = 3 * spec.len * size_of::<f64>();
-    let part = Part::map(spec.len, spec.pages).map_err(|why| format!("cannot have {bytes} bytes: {why}"))?;
+    let part =
+        ArrayPart::map(spec.len, spec.pages).map_err(|why| format!("cannot have {bytes} bytes: {why}"))?;
     match part.huge_share().filter(|share| spec.pages == PageSize::Huge && *share < HUGE_SHARE) {
         None => Ok(part),
         Some(share) => Err(format!(
@@ -138,7 +139,7 @@ fn part(spec: TeamSpec) -> Result<Part, String> {
 /// The least share of an array in huge pages, where they are wanted.
 const HUGE_SHARE: f64 = 0.95;
 
-fn obey(part: &mut Part, spec: TeamSpec, order: Order) -> Report {
+fn obey(part: &mut ArrayPart, spec: TeamSpec, order: Order) -> Report {
     match order {
         Order::Pass(pass) => {
             part.pass(pass, spec.set, spec.stores);

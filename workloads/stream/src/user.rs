@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use barograph_bandwidth::{Instructions, Pass};
-use barograph_engine::{BlockingFactory, BlockingUser, Turn};
+use barograph_engine::{BlockingFactory, BlockingUser, OpContext};
 use barograph_model::{ChooserId, OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
 
-use crate::arrays::Expected;
+use crate::arrays::ExpectedValues;
 use crate::measures::{bytes, time};
 use crate::plan::StreamPlan;
 use crate::team::{Team, TeamSpec};
@@ -45,7 +45,7 @@ impl BlockingFactory for Passers {
     type User = Passer;
 
     fn user(&self, _: UserId) -> Passer {
-        Passer { of: self.clone(), team: None, expected: Expected::START, cycles: 0 }
+        Passer { of: self.clone(), team: None, expected: ExpectedValues::START, cycles: 0 }
     }
 }
 
@@ -54,16 +54,16 @@ impl BlockingFactory for Passers {
 pub(crate) struct Passer {
     of: Passers,
     team: Option<Team>,
-    expected: Expected,
+    expected: ExpectedValues,
     /// Cycles since the last check.
     cycles: u32,
 }
 
 impl BlockingUser for Passer {
-    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
+    fn act(&mut self, op: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
         let done = match Pass::ALL.get(op.index()) {
-            Some(pass) => self.pass(*pass, turn).map_err(|why| (Outcome::DriverFault, why)),
+            Some(pass) => self.pass(*pass, context).map_err(|why| (Outcome::DriverFault, why)),
             None => self.check().map_err(|why| (Outcome::WrongAnswer, why)),
         };
         match done {
@@ -76,22 +76,22 @@ impl BlockingUser for Passer {
     }
 
     /// After a cycle: a check (1) when it is time for one, else the next cycle (0).
-    fn choose(&mut self, _: ChooserId, _: &mut Turn) -> usize {
+    fn choose(&mut self, _: ChooserId, _: &mut OpContext) -> usize {
         self.cycles += 1;
         usize::from(self.cycles.is_multiple_of(CYCLES))
     }
 }
 
 impl Passer {
-    fn pass(&mut self, pass: Pass, turn: &mut Turn) -> Result<(), String> {
+    fn pass(&mut self, pass: Pass, context: &mut OpContext) -> Result<(), String> {
         let spec = self.of.plan.team(Instructions::widest(), cores());
         let team = match &mut self.team {
             Some(team) => team,
             empty => empty.insert(Team::start(spec)?),
         };
-        turn.timed(time(pass), || team.pass(pass))?;
+        context.timed(time(pass), || team.pass(pass))?;
         self.expected.pass(pass);
-        turn.add(bytes(pass), (pass.bytes() * spec.len * spec.threads) as u64);
+        context.add(bytes(pass), (pass.bytes() * spec.len * spec.threads) as u64);
         Ok(())
     }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn act(passer: &mut Passer, op: OpId) -> Outcome {
-        passer.act(op, &mut Turn::for_test())
+        passer.act(op, &mut OpContext::for_test())
     }
 
     #[test]
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn a_pass_counts_the_bytes_of_all_threads() {
-        let (mut passer, mut turn) = (passer(3), Turn::for_test());
-        assert_eq!(passer.act(op(Pass::Triad), &mut turn), Outcome::Good);
-        assert_eq!(turn.added(bytes(Pass::Triad)), 24 * 3 * 336);
+        let (mut passer, mut context) = (passer(3), OpContext::for_test());
+        assert_eq!(passer.act(op(Pass::Triad), &mut context), Outcome::Good);
+        assert_eq!(context.added(bytes(Pass::Triad)), 24 * 3 * 336);
     }
 
     #[test]
@@ -165,7 +165,8 @@ mod tests {
     #[test]
     fn every_tenth_cycle_is_followed_by_a_check() {
         let mut passer = passer(1);
-        let next: Vec<usize> = (0..20).map(|_| passer.choose(ChooserId(0), &mut Turn::for_test())).collect();
+        let next: Vec<usize> =
+            (0..20).map(|_| passer.choose(ChooserId(0), &mut OpContext::for_test())).collect();
         let checks: Vec<usize> =
             next.iter().enumerate().filter(|(_, next)| **next == 1).map(|(at, _)| at).collect();
         assert_eq!(checks, [9, 19]);

@@ -25,7 +25,7 @@ const RAN: &str = "test result: ok. 1 passed";
 
 /// The time of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Took {
+pub(super) struct TestDuration {
     pub(super) seconds: f64,
     /// Processor time, including all its awaited processes.
     pub(super) cpu_s: f64,
@@ -36,7 +36,7 @@ pub(super) struct Took {
 pub(super) struct TestResult {
     pub(super) job: Job,
     pub(super) passed: bool,
-    pub(super) took: Took,
+    pub(super) took: TestDuration,
     /// Its whole output.
     pub(super) output: String,
     /// Skipped parts with reasons, each line with the name of the test.
@@ -58,7 +58,7 @@ pub(super) fn run(job: Job, folder: Option<&Path>) -> TestResult {
     let ended = start(&job, folder).and_then(|(child, output)| end(child, output));
     let seconds = began.elapsed().as_secs_f64();
     let (passed, output, cpu_s) = ended.unwrap_or_else(|error| (false, format!("{error:#}\n"), 0.0));
-    let took = Took { seconds, cpu_s };
+    let took = TestDuration { seconds, cpu_s };
     let skips = if passed { skips(&job, &output) } else { Vec::new() };
     TestResult { job, passed, took, output, skips }
 }
@@ -162,7 +162,13 @@ mod tests {
 
     fn result(passed: bool, skips: &[&str]) -> TestResult {
         let skips = skips.iter().map(|&skip| skip.to_owned()).collect();
-        TestResult { job: job("p", None, "t"), passed, took: Took::default(), output: String::new(), skips }
+        TestResult {
+            job: job("p", None, "t"),
+            passed,
+            took: TestDuration::default(),
+            output: String::new(),
+            skips,
+        }
     }
 
     #[test]

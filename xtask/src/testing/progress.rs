@@ -69,7 +69,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::super::job::tests::job;
-    use super::super::process::Took;
+    use super::super::process::TestDuration;
     use super::*;
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let passed = TestResult {
             job: ended,
             passed: true,
-            took: Took::default(),
+            took: TestDuration::default(),
             output: String::new(),
             skips: Vec::new(),
         };

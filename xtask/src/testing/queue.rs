@@ -18,34 +18,34 @@ pub(super) struct Queue {
 
 struct State {
     waiting: Vec<Job>,
-    all: Room,
-    free: Room,
+    all: MachineShare,
+    free: MachineShare,
 }
 
 /// Resources of the machine, or of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Room {
+struct MachineShare {
     /// Eighths of cores.
     eighths: usize,
     /// Places for tests that wait most of their time: too many at once make each other late.
     waiters: usize,
 }
 
-impl Room {
+impl MachineShare {
     /// The room of a machine with this number of cores.
     fn of(cores: usize) -> Self {
-        Room { eighths: 8 * cores, waiters: 3 * cores }
+        MachineShare { eighths: 8 * cores, waiters: 3 * cores }
     }
 
-    fn holds(self, other: Room) -> bool {
+    fn holds(self, other: MachineShare) -> bool {
         other.eighths <= self.eighths && other.waiters <= self.waiters
     }
 }
 
 impl State {
     /// The room taken by a test; one that wants more than there is takes all.
-    fn taken_by(&self, job: &Job) -> Room {
-        Room { eighths: job.group.eighths().min(self.all.eighths), waiters: job.group.waits().into() }
+    fn taken_by(&self, job: &Job) -> MachineShare {
+        MachineShare { eighths: job.group.eighths().min(self.all.eighths), waiters: job.group.waits().into() }
     }
 }
 
@@ -54,7 +54,7 @@ impl Queue {
     pub(super) fn new(jobs: Vec<Job>, known: &HashMap<String, f64>) -> Self {
         let alone = jobs.iter().any(|job| job.alone);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let all = Room::of(cores);
+        let all = MachineShare::of(cores);
         // A test that measures alone waits most of its time; each has a core of its own.
         let threads = if alone { cores } else { cores + all.waiters };
         let state = Mutex::new(State { waiting: in_order(jobs, known), all, free: all });
@@ -78,7 +78,7 @@ impl Queue {
 
     /// The first test in order for which there is room, with that room; waits until there is room. `None` if
     /// no test is left.
-    fn next(&self) -> Option<(Job, Room)> {
+    fn next(&self) -> Option<(Job, MachineShare)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if state.waiting.is_empty() {
@@ -95,7 +95,7 @@ impl Queue {
         }
     }
 
-    fn give_back(&self, taken: Room) {
+    fn give_back(&self, taken: MachineShare) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.free.eighths += taken.eighths;
         state.free.waiters += taken.waiters;
@@ -144,7 +144,7 @@ mod tests {
     fn on_one_core(jobs: Vec<Job>) -> Queue {
         let queue = Queue::new(jobs, &HashMap::new());
         let mut state = queue.state.lock().unwrap();
-        (state.all, state.free) = (Room::of(1), Room::of(1));
+        (state.all, state.free) = (MachineShare::of(1), MachineShare::of(1));
         drop(state);
         queue
     }
@@ -155,12 +155,12 @@ mod tests {
         let queue =
             on_one_core(vec![job("a", None, "tests::computes"), service("a"), service("b"), service("c")]);
         let next = || queue.next().map(|(job, taken)| (job.name, taken.eighths, taken.waiters));
-        queue.state.lock().unwrap().free = Room { eighths: 4, waiters: 1 };
+        queue.state.lock().unwrap().free = MachineShare { eighths: 4, waiters: 1 };
         assert_eq!(next(), Some(("a".to_owned(), 1, 1)));
-        queue.give_back(Room { eighths: 1, waiters: 2 });
+        queue.give_back(MachineShare { eighths: 1, waiters: 2 });
         assert_eq!(next(), Some(("b".to_owned(), 1, 1)), "computing takes more than half a core");
         assert_eq!(next(), Some(("c".to_owned(), 1, 1)));
-        queue.give_back(Room { eighths: 3, waiters: 0 });
+        queue.give_back(MachineShare { eighths: 3, waiters: 0 });
         assert_eq!(next(), Some(("tests::computes".to_owned(), 5, 0)), "and no place of those that wait");
         assert_eq!(next(), None);
     }
@@ -168,10 +168,10 @@ mod tests {
     #[test]
     fn a_test_takes_no_more_than_there_is() {
         let queue = on_one_core(vec![job("a", Some("emulated"), "guests")]);
-        let small = Room { eighths: 4, waiters: 3 };
+        let small = MachineShare { eighths: 4, waiters: 3 };
         let mut state = queue.state.lock().unwrap();
         (state.all, state.free) = (small, small);
         drop(state);
-        assert_eq!(queue.next().unwrap().1, Room { eighths: 4, waiters: 0 });
+        assert_eq!(queue.next().unwrap().1, MachineShare { eighths: 4, waiters: 0 });
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::Group;
 use super::job::Job;
-use super::process::Took;
+use super::process::TestDuration;
 
 /// Number of slowest tests shown.
 const SLOWEST: usize = 20;
@@ -68,8 +68,8 @@ impl Times {
         self.before.tests.iter().map(|(key, time)| (key.clone(), time.seconds)).collect()
     }
 
-    pub(super) fn add(&mut self, job: &Job, took: Took) {
-        let Took { seconds, cpu_s } = took;
+    pub(super) fn add(&mut self, job: &Job, took: TestDuration) {
+        let TestDuration { seconds, cpu_s } = took;
         self.found.tests.insert(job.key(), TestTime { seconds, cpu_s });
         let group = self.found.groups.entry(job.group.name().to_owned()).or_default();
         group.tests += 1;
@@ -135,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut times = Times::open(folder.path());
         assert!(times.known().is_empty());
-        let took = |seconds| Took { seconds, cpu_s: 0.5 };
+        let took = |seconds| TestDuration { seconds, cpu_s: 0.5 };
         times.add(&job("p", None, "a"), took(2.0));
         times.add(&job("p", None, "b"), took(1.0));
         times.step("clippy", Duration::from_secs(5));

@@ -14,7 +14,7 @@ use super::{Finding, Source};
 struct Ban {
     /// Identifiers in order, joined by `::` in the code.
     path: &'static [&'static str],
-    follows: Follows,
+    follows: NextToken,
     tests: InTests,
     why: &'static str,
     /// Allowed places: a file, or a folder with a slash at its end, and the reason.
@@ -23,7 +23,7 @@ struct Ban {
 
 /// What must follow the path for a refused call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Follows {
+enum NextToken {
     Anything,
     /// `()`: a constructor without a capacity.
     NoArguments,
@@ -73,37 +73,37 @@ const BANS: &[Ban] = &[
     clock(&["Timestamp", "now"], &[("lab/cli/src/commands/run.rs", "the date in the name of a run")]),
     Ban {
         path: &["process", "exit"],
-        follows: Follows::Anything,
+        follows: NextToken::Anything,
         tests: InTests::Refused,
         why: "return an ExitCode from main",
         allowed: &[],
     },
     Ban {
         path: &["thread", "sleep"],
-        follows: Follows::Anything,
+        follows: NextToken::Anything,
         tests: InTests::Refused,
         why: "wait for an event with a deadline; a bare sleep is too short or too long",
         allowed: &[],
     },
-    queue(&["unbounded_channel"], Follows::Anything),
-    queue(&["unbounded"], Follows::Anything),
-    queue(&["mpsc", "channel"], Follows::NoArguments),
+    queue(&["unbounded_channel"], NextToken::Anything),
+    queue(&["unbounded"], NextToken::Anything),
+    queue(&["mpsc", "channel"], NextToken::NoArguments),
     unfinished(&["todo"]),
     unfinished(&["unimplemented"]),
 ];
 
 const fn clock(path: &'static [&'static str], allowed: &'static [(&'static str, &'static str)]) -> Ban {
-    Ban { path, follows: Follows::Anything, tests: InTests::Allowed, why: CLOCK, allowed }
+    Ban { path, follows: NextToken::Anything, tests: InTests::Allowed, why: CLOCK, allowed }
 }
 
-const fn queue(path: &'static [&'static str], follows: Follows) -> Ban {
+const fn queue(path: &'static [&'static str], follows: NextToken) -> Ban {
     Ban { path, follows, tests: InTests::Refused, why: QUEUE, allowed: &[] }
 }
 
 const fn unfinished(path: &'static [&'static str]) -> Ban {
     Ban {
         path,
-        follows: Follows::Macro,
+        follows: NextToken::Macro,
         tests: InTests::Refused,
         why: "no unfinished code is kept",
         allowed: &[],
@@ -222,9 +222,9 @@ fn matches(ban: &Ban, words: &[Word]) -> bool {
         at += 1;
     }
     match ban.follows {
-        Follows::Anything => true,
-        Follows::NoArguments => is(words, at, "()"),
-        Follows::Macro => is(words, at, "!"),
+        NextToken::Anything => true,
+        NextToken::NoArguments => is(words, at, "()"),
+        NextToken::Macro => is(words, at, "!"),
     }
 }
 

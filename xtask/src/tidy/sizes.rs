@@ -23,7 +23,7 @@ pub(super) fn check(sources: &[Source], list: &str) -> Vec<Finding> {
     for source in sources {
         let lines = source.text.lines().count();
         hold(
-            &Sized { what: format!("file {}", source.path), lines, limit: FILE_LINES },
+            &SizedItem { what: format!("file {}", source.path), lines, limit: FILE_LINES },
             &mut allowed,
             &mut findings,
         );
@@ -31,7 +31,7 @@ pub(super) fn check(sources: &[Source], list: &str) -> Vec<Finding> {
             Ok(file) => {
                 for (name, lines) in functions(&file) {
                     let what = format!("function {}::{name}", source.path);
-                    hold(&Sized { what, lines, limit: FUNCTION_LINES }, &mut allowed, &mut findings);
+                    hold(&SizedItem { what, lines, limit: FUNCTION_LINES }, &mut allowed, &mut findings);
                 }
             }
             Err(error) => findings.push(finding(&source.path, format!("cannot be read as Rust: {error}"))),
@@ -43,14 +43,14 @@ pub(super) fn check(sources: &[Source], list: &str) -> Vec<Finding> {
     findings
 }
 
-struct Sized {
+struct SizedItem {
     what: String,
     lines: usize,
     limit: usize,
 }
 
 /// Compares one size with its limit or its exception, which is then used up.
-fn hold(found: &Sized, allowed: &mut BTreeMap<String, usize>, findings: &mut Vec<Finding>) {
+fn hold(found: &SizedItem, allowed: &mut BTreeMap<String, usize>, findings: &mut Vec<Finding>) {
     if found.lines <= found.limit {
         return;
     }

@@ -5,9 +5,9 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 /// Limit up to which a float holds all whole numbers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-struct Whole;
+struct WholeVisitor;
 
-impl Visitor<'_> for Whole {
+impl Visitor<'_> for WholeVisitor {
     type Value = i64;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,14 +32,14 @@ impl Visitor<'_> for Whole {
 
 /// Reads a whole number.
 pub(crate) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
-    from.deserialize_i64(Whole)
+    from.deserialize_i64(WholeVisitor)
 }
 
 /// Reads a whole number, or `null`. For a field that may be absent, with `default` beside it.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
-    struct Perhaps;
+    struct OptionalWholeVisitor;
 
-    impl<'de> Visitor<'de> for Perhaps {
+    impl<'de> Visitor<'de> for OptionalWholeVisitor {
         type Value = Option<i64>;
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -59,7 +59,7 @@ pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>
         }
     }
 
-    from.deserialize_option(Perhaps)
+    from.deserialize_option(OptionalWholeVisitor)
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use barograph_auction_api::{
     AuctionId, ImageId, ImageLink, Item, ItemId, Millis, Role, Tier, UserId, routes,
 };
-use barograph_auction_bus::{Bus, SendError, Settings, To, connect};
+use barograph_auction_bus::{Bus, Recipient, SendError, Settings, connect};
 use barograph_auction_rules::Bidding;
-use barograph_auction_store::{Beat, Described, Events, Registry, Relational, StoreError, Window, codes};
+use barograph_auction_store::{
+    Events, Heartbeat, PageWindow, Registry, Relational, StoreDescription, StoreError, codes,
+};
 use barograph_store_images::{PictureError, Pictures};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -18,16 +20,16 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::auctioneer::{Auctioneer, CHANGES, Command, QUEUE};
-use crate::cache::Shelf;
-use crate::channels::{Channels, From};
+use crate::cache::EpochCache;
+use crate::channels::{Channels, StateSource};
 use crate::clock::Clock;
-use crate::cluster::{self, Known};
+use crate::cluster::{self, ClusterKnowledge};
 use crate::ids::Ids;
 use crate::messages::{Bid, Message};
 use crate::metrics::Metrics;
-use crate::publisher::{self, Trouble};
+use crate::publisher::{self, PublisherFault};
 use crate::settings::ServeConfig;
-use crate::stores::{Opened, open};
+use crate::stores::{NodeStores, open};
 use crate::{alarm, check, hear};
 
 /// Sessions kept in memory: two connections' worth for each user of the largest size.
@@ -102,7 +104,7 @@ pub(crate) struct App {
     pub(crate) node: Arc<str>,
     pub(crate) role: Role,
     /// The node's first beat to the register.
-    pub(crate) sign: Beat,
+    pub(crate) sign: Heartbeat,
     /// Whether this is the only node.
     pub(crate) alone: bool,
     pub(crate) relational: Arc<dyn Relational>,
@@ -114,16 +116,16 @@ pub(crate) struct App {
     pub(crate) images: Arc<Pictures>,
     pub(crate) channels: Arc<Channels>,
     pub(crate) bus: Option<Arc<dyn Bus>>,
-    pub(crate) known: Known,
+    pub(crate) known: ClusterKnowledge,
     pub(crate) clock: Clock,
     pub(crate) ids: Arc<Ids>,
     pub(crate) desk: mpsc::Sender<Command>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) prometheus: Mutex<prometheus_client::registry::Registry>,
     /// A fault that lasts.
-    pub(crate) broken: Trouble,
+    pub(crate) broken: PublisherFault,
     /// A fault that may pass.
-    pub(crate) passing: Trouble,
+    pub(crate) passing: PublisherFault,
     /// Whether the last try to reach the register failed.
     pub(crate) late: AtomicBool,
     /// Notified when the register may have changed.
@@ -137,12 +139,12 @@ pub(crate) struct App {
     /// Held during a check of the data: only one check at a time reads everything.
     pub(crate) checking: tokio::sync::Mutex<()>,
     /// Users by session token. Users themselves are not cached: their credit changes with every sale.
-    pub(crate) sessions: Shelf<u128, UserId>,
-    pub(crate) auctions: Shelf<AuctionId, Bytes>,
-    pub(crate) items: Shelf<ItemId, ItemEntry>,
+    pub(crate) sessions: EpochCache<u128, UserId>,
+    pub(crate) auctions: EpochCache<AuctionId, Bytes>,
+    pub(crate) items: EpochCache<ItemId, ItemEntry>,
     /// Pages of an auction's items; the version of the auction's channel is part of the key.
-    pub(crate) item_pages: Shelf<(AuctionId, u32, Window), Bytes>,
-    pub(crate) live_pages: Shelf<Window, Bytes>,
+    pub(crate) item_pages: EpochCache<(AuctionId, u32, PageWindow), Bytes>,
+    pub(crate) live_pages: EpochCache<PageWindow, Bytes>,
 }
 
 /// Tasks beside the requests.
@@ -157,12 +159,13 @@ pub(crate) struct Background {
 impl App {
     /// Opens the stores, registers the node and starts the auctioneer. Must be called within a runtime.
     pub(crate) async fn start(config: &ServeConfig) -> Result<(Arc<App>, Background), StartError> {
-        let Opened { relational, decisions, events, registry, files } =
+        let NodeStores { relational, decisions, events, registry, files } =
             open(&config.stores, config.threads).await?;
         let images = Pictures::open(&config.images, config.image_limits.clone()).await?;
         let (bus, heard) = match &config.peers {
             Some(peers) => {
-                let place = barograph_auction_bus::Place { namespace: &peers.namespace, node: &config.node };
+                let place =
+                    barograph_auction_bus::NodeName { namespace: &peers.namespace, node: &config.node };
                 let (bus, heard) = connect(&peers.bus, place, &Settings::default()).await?;
                 (Some(bus), Some(heard))
             }
@@ -188,25 +191,25 @@ impl App {
             images: Arc::new(images),
             channels: Arc::default(),
             bus,
-            known: Known::default(),
+            known: ClusterKnowledge::default(),
             clock,
             ids: Arc::clone(&ids),
             desk,
             metrics: Arc::clone(&metrics),
             prometheus: Mutex::new(prometheus),
-            broken: Trouble::default(),
-            passing: Trouble::default(),
+            broken: PublisherFault::default(),
+            passing: PublisherFault::default(),
             late: AtomicBool::new(false),
             look: Notify::new(),
             claims_done: Notify::new(),
             next_begin: Mutex::new(None),
             unsaid: AtomicBool::new(false),
             checking: tokio::sync::Mutex::new(()),
-            sessions: Shelf::new(SESSIONS),
-            auctions: Shelf::new(AUCTIONS),
-            items: Shelf::new(ITEMS),
-            item_pages: Shelf::new(ITEM_PAGES),
-            live_pages: Shelf::new(LIVE_PAGES),
+            sessions: EpochCache::new(SESSIONS),
+            auctions: EpochCache::new(AUCTIONS),
+            items: EpochCache::new(ITEMS),
+            item_pages: EpochCache::new(ITEM_PAGES),
+            live_pages: EpochCache::new(LIVE_PAGES),
         });
         let auctioneer = Auctioneer::new(ids, clock, metrics, jobs).run(commands);
         let auctioneer = alarm::spawn(&app, "auctioneer", auctioneer);
@@ -305,7 +308,7 @@ impl App {
     }
 
     /// Publishes a state here and to the other nodes.
-    pub(crate) fn tell_followers(&self, auction: AuctionId, state: (i64, Bidding), from: From) {
+    pub(crate) fn tell_followers(&self, auction: AuctionId, state: (i64, Bidding), from: StateSource) {
         self.tell_followers_here(auction, state, from);
         if self.bus.is_some() {
             self.tell_all(&Message::State { round: state.0, bidding: state.1.update(auction) });
@@ -314,7 +317,7 @@ impl App {
 
     /// Publishes a state on this node. Cached pages of its item are dropped first. Old news, such as the echo
     /// of this node's own messages, drops nothing.
-    pub(crate) fn tell_followers_here(&self, auction: AuctionId, state: (i64, Bidding), from: From) {
+    pub(crate) fn tell_followers_here(&self, auction: AuctionId, state: (i64, Bidding), from: StateSource) {
         let Some(change) = self.channels.news(auction, state.0, &state.1) else { return };
         if change.items {
             self.items.invalidate(&state.1.item);
@@ -329,7 +332,7 @@ impl App {
     /// bus is back.
     pub(crate) fn tell_all(&self, message: &Message) {
         let Some(bus) = &self.bus else { return };
-        if let Err(error) = bus.send(To::All, message.bytes()) {
+        if let Err(error) = bus.send(Recipient::All, message.bytes()) {
             tracing::debug!(error = publisher::with_cause(&error), "not told to the others");
         }
     }
@@ -342,7 +345,7 @@ impl App {
     }
 
     fn try_tell(&self, node: &str, message: &Message) -> Result<(), SendError> {
-        self.bus.as_ref().ok_or(SendError::Down)?.send(To::Node(node), message.bytes())
+        self.bus.as_ref().ok_or(SendError::Down)?.send(Recipient::Node(node), message.bytes())
     }
 
     /// Announces the auctions that this node owns, in messages of bounded length.
@@ -353,8 +356,9 @@ impl App {
     }
 
     /// Sends a bid to the owner of its auction.
-    pub(crate) fn place(&self, bid: Bid) -> Result<(), Refused> {
-        let owner = self.channels.channel(bid.auction).and_then(|c| c.owner()).ok_or(Refused::NoOwner)?;
+    pub(crate) fn place(&self, bid: Bid) -> Result<(), OwnerRefusal> {
+        let owner =
+            self.channels.channel(bid.auction).and_then(|c| c.owner()).ok_or(OwnerRefusal::NoOwner)?;
         if *owner.node == *self.node {
             let offer =
                 barograph_auction_rules::Offer { item: bid.item, bidder: bid.bidder, amount: bid.amount };
@@ -364,8 +368,8 @@ impl App {
     }
 
     /// Sends a wake to the owner of an auction that has a follower.
-    pub(crate) fn wake(&self, auction: AuctionId) -> Result<(), Refused> {
-        let owner = self.channels.channel(auction).and_then(|c| c.owner()).ok_or(Refused::NoOwner)?;
+    pub(crate) fn wake(&self, auction: AuctionId) -> Result<(), OwnerRefusal> {
+        let owner = self.channels.channel(auction).and_then(|c| c.owner()).ok_or(OwnerRefusal::NoOwner)?;
         if *owner.node == *self.node {
             return self.try_command(Command::Wake(auction));
         }
@@ -373,10 +377,10 @@ impl App {
     }
 
     /// Sends a command to the auctioneer if its queue has room.
-    pub(crate) fn try_command(&self, command: Command) -> Result<(), Refused> {
+    pub(crate) fn try_command(&self, command: Command) -> Result<(), OwnerRefusal> {
         self.desk.try_send(command).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => Refused::Busy,
-            mpsc::error::TrySendError::Closed(_) => Refused::Stopping,
+            mpsc::error::TrySendError::Full(_) => OwnerRefusal::Busy,
+            mpsc::error::TrySendError::Closed(_) => OwnerRefusal::Stopping,
         })
     }
 
@@ -390,7 +394,7 @@ impl App {
     /// to drop their caches later.
     fn tell_surely(&self, message: &Message) {
         let Some(bus) = &self.bus else { return };
-        if bus.send(To::All, message.bytes()).is_err() {
+        if bus.send(Recipient::All, message.bytes()).is_err() {
             self.unsaid.store(true, Ordering::Relaxed);
         }
     }
@@ -483,13 +487,13 @@ impl App {
     }
 
     /// Description of each tier.
-    pub(crate) fn tiers(&self) -> Vec<(Tier, Described)> {
+    pub(crate) fn tiers(&self) -> Vec<(Tier, StoreDescription)> {
         let bus = match &self.bus {
-            Some(bus) => Described {
+            Some(bus) => StoreDescription {
                 product: bus.describe(),
                 durability: "messages are not kept: states are announced again".to_owned(),
             },
-            None => Described {
+            None => StoreDescription {
                 product: "in process".to_owned(),
                 durability: "one node: nothing is sent".to_owned(),
             },
@@ -501,7 +505,10 @@ impl App {
             (Tier::Bus, bus),
             (
                 Tier::Cache,
-                Described { product: "in process, bounded".to_owned(), durability: "none needed".to_owned() },
+                StoreDescription {
+                    product: "in process, bounded".to_owned(),
+                    durability: "none needed".to_owned(),
+                },
             ),
         ]
     }
@@ -529,7 +536,7 @@ impl App {
 
 /// Reasons why a message could not be sent to the owner of an auction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum OwnerRefusal {
     /// The auction is between two owners.
     NoOwner,
     /// A queue is full.
@@ -540,11 +547,11 @@ pub(crate) enum Refused {
     Stopping,
 }
 
-impl std::convert::From<SendError> for Refused {
+impl std::convert::From<SendError> for OwnerRefusal {
     fn from(error: SendError) -> Self {
         match error {
-            SendError::Full | SendError::TooLong { .. } => Refused::Busy,
-            SendError::Down | SendError::Name(_) => Refused::CutOff,
+            SendError::Full | SendError::TooLong { .. } => OwnerRefusal::Busy,
+            SendError::Down | SendError::Name(_) => OwnerRefusal::CutOff,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use quick_cache::sync::Cache;
 
 /// A cache. Values are cheap to clone (`Bytes`, ids).
-pub(crate) struct Shelf<K, V> {
+pub(crate) struct EpochCache<K, V> {
     cache: Cache<K, V>,
     /// Rises with every invalidation: a value read before one and inserted after it is removed again.
     epoch: AtomicU64,
@@ -25,10 +25,10 @@ pub(crate) struct Use {
     pub(crate) misses: u64,
 }
 
-impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
+impl<K: Hash + Eq + Clone, V: Clone> EpochCache<K, V> {
     /// Creates a cache with room for about `entries` values.
     pub(crate) fn new(entries: usize) -> Self {
-        Shelf {
+        EpochCache {
             cache: Cache::new(entries),
             epoch: AtomicU64::new(0),
             hits: AtomicU64::new(0),
@@ -90,7 +90,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_value_outdated_while_it_was_read_is_not_kept() {
-        let shelf: Shelf<u32, u32> = Shelf::new(10);
+        let shelf: EpochCache<u32, u32> = EpochCache::new(10);
         let stale = shelf
             .get_or_load(&1, || async {
                 shelf.invalidate(&1);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn it_holds_no_more_than_its_room() {
-        let shelf: Shelf<u32, u32> = Shelf::new(100);
+        let shelf: EpochCache<u32, u32> = EpochCache::new(100);
         for key in 0..10_000 {
             shelf.insert(key, key);
         }

@@ -16,7 +16,7 @@ use barograph_auction_rules::{Bidding, UNSOLD};
 use crate::messages::moves_item;
 
 /// Round and sequence number of a state. States are ordered by it.
-pub(crate) type Seen = (i64, u32);
+pub(crate) type StateNumber = (i64, u32);
 
 /// A state of the bidding, serialised once for all followers.
 #[derive(Clone, Debug)]
@@ -37,14 +37,14 @@ impl Snapshot {
         Snapshot { bidding, round, body: event.slice(head.len()..head.len() + body.len()), event }
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> StateNumber {
         (self.round, self.bidding.sequence)
     }
 }
 
 /// The published state of an auction.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Published {
+pub(crate) struct ChannelState {
     /// Number of the listing within the auction; with the sequence number of the bidding it orders all
     /// states.
     round: i64,
@@ -58,10 +58,13 @@ pub(crate) struct Published {
     stopping: bool,
 }
 
-impl Published {
+impl ChannelState {
     /// The states after `seen`, as events: the end of the previous item, then the present state. With `None`,
     /// the present state alone.
-    pub(crate) fn unseen(&self, seen: Option<Seen>) -> impl Iterator<Item = (Seen, Bytes)> + use<> {
+    pub(crate) fn unseen(
+        &self,
+        seen: Option<StateNumber>,
+    ) -> impl Iterator<Item = (StateNumber, Bytes)> + use<> {
         let (over, current) = (self.over.as_ref(), self.current.as_ref());
         let told = match seen {
             // Between two items the end of the previous one is the present state.
@@ -93,7 +96,7 @@ impl Published {
 
 /// Answer to a poll.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum News<T> {
+pub(crate) enum WaitResult<T> {
     /// The news.
     Got(T),
     /// Nothing happened within the time limit.
@@ -106,7 +109,7 @@ pub(crate) enum News<T> {
 pub(crate) struct Channel {
     /// The auction.
     pub(crate) auction: Auction,
-    state: watch::Sender<Published>,
+    state: watch::Sender<ChannelState>,
     watched: AtomicBool,
     version: AtomicU32,
     owner: RwLock<Option<Owner>>,
@@ -132,7 +135,7 @@ pub(crate) struct Change {
 
 /// Source of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum StateSource {
     /// This node owns the auction and has just stored the change.
     Own,
     /// Another node, or a repeated announcement.
@@ -190,7 +193,7 @@ impl Channel {
     }
 
     /// Receives every state from here on, beginning with the present one.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Published> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<ChannelState> {
         let mut watch = self.state.subscribe();
         watch.mark_changed();
         watch
@@ -204,7 +207,7 @@ impl Channel {
     /// Waits until the bidding for `item` has passed sequence number `count`, at most until `deadline`.
     ///
     /// Answers at once for 0, and for an item that is no longer on sale.
-    pub(crate) async fn next_bid(&self, item: ItemId, count: u32, deadline: Instant) -> News<Bytes> {
+    pub(crate) async fn next_bid(&self, item: ItemId, count: u32, deadline: Instant) -> WaitResult<Bytes> {
         let mut watch = self.state.subscribe();
         let patience = deadline - (POLL_LIMIT - BEHIND_LIMIT);
         while watch.borrow_and_update().is_behind(item, count) {
@@ -220,20 +223,20 @@ impl Channel {
             // because a last call comes after 30 s, hardly any poll of a live auction reaches its limit.
             match timeout_at(deadline, watch.changed()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) => return News::Stopping,
-                Err(_) => return News::Nothing,
+                Ok(Err(_)) => return WaitResult::Stopping,
+                Err(_) => return WaitResult::Nothing,
             }
         }
     }
 
-    fn answer(&self, now: &Published, item: ItemId, count: u32) -> Option<News<Bytes>> {
+    fn answer(&self, now: &ChannelState, item: ItemId, count: u32) -> Option<WaitResult<Bytes>> {
         if now.stopping {
-            return Some(News::Stopping);
+            return Some(WaitResult::Stopping);
         }
         if let Some(current) = now.current.as_ref().filter(|s| s.bidding.item == item) {
             let sequence = current.bidding.sequence;
             if count == 0 || sequence > count {
-                return Some(News::Got(current.body.clone()));
+                return Some(WaitResult::Got(current.body.clone()));
             }
             if sequence == count {
                 return None;
@@ -242,9 +245,9 @@ impl Channel {
         }
         let over = now.over.as_ref().filter(|s| s.bidding.item == item && s.bidding.sequence > count);
         if let Some(over) = over {
-            return Some(News::Got(over.body.clone()));
+            return Some(WaitResult::Got(over.body.clone()));
         }
-        Some(News::Got(body(&BidUpdate {
+        Some(WaitResult::Got(body(&BidUpdate {
             auction_id: self.auction.id,
             item_id: item,
             bidder_id: UNSOLD,
@@ -255,16 +258,16 @@ impl Channel {
     }
 
     /// The item on sale; between two items, waits until `deadline`.
-    pub(crate) async fn current_item(&self, deadline: Instant) -> News<ItemId> {
+    pub(crate) async fn current_item(&self, deadline: Instant) -> WaitResult<ItemId> {
         let mut watch = self.state.subscribe();
         let found = timeout_at(deadline, watch.wait_for(|p| p.current.is_some() || p.stopping)).await;
         match found {
             Ok(Ok(now)) => match &now.current {
-                Some(current) if !now.stopping => News::Got(current.bidding.item),
-                _ => News::Stopping,
+                Some(current) if !now.stopping => WaitResult::Got(current.bidding.item),
+                _ => WaitResult::Stopping,
             },
-            Ok(Err(_)) => News::Stopping,
-            Err(_) => News::Nothing,
+            Ok(Err(_)) => WaitResult::Stopping,
+            Err(_) => WaitResult::Nothing,
         }
     }
 }
@@ -300,7 +303,7 @@ impl Channels {
         let channel = channels.entry(auction.id).or_insert_with(|| {
             Arc::new(Channel {
                 auction,
-                state: watch::Sender::new(Published::default()),
+                state: watch::Sender::new(ChannelState::default()),
                 watched: AtomicBool::new(false),
                 version: AtomicU32::new(1),
                 owner: RwLock::new(None),
@@ -335,9 +338,9 @@ impl Channels {
     }
 
     /// Counts a follower for the lifetime of the returned value.
-    pub(crate) fn follow(self: &Arc<Self>) -> Following {
+    pub(crate) fn follow(self: &Arc<Self>) -> FollowGuard {
         self.followers.fetch_add(1, Ordering::Relaxed);
-        Following(Arc::clone(self))
+        FollowGuard(Arc::clone(self))
     }
 
     /// The effect of a state on what is served here: nothing for old news.
@@ -353,7 +356,7 @@ impl Channels {
 
     /// Publishes a state and wakes all that wait for it. A state that is not newer than the known one is
     /// dropped. Returns whether it was news.
-    pub(crate) fn publish(&self, id: AuctionId, (round, bidding): (i64, Bidding), from: From) -> bool {
+    pub(crate) fn publish(&self, id: AuctionId, (round, bidding): (i64, Bidding), from: StateSource) -> bool {
         let Some(channel) = self.channel(id) else { return false };
         let snapshot = Snapshot::new(id, round, bidding);
         let ended = matches!(bidding.state, BidState::Sold | BidState::NotSold);
@@ -377,12 +380,12 @@ impl Channels {
             true
         });
         match from {
-            From::Own => {
+            StateSource::Own => {
                 self.updates.fetch_add(1, Ordering::Relaxed);
                 // A known state arrived earlier by way of the next owner.
                 self.gaps.fetch_add(u64::from(news && !follows), Ordering::Relaxed);
             }
-            From::Hearsay => {
+            StateSource::Hearsay => {
                 self.resyncs.fetch_add(u64::from(news && !follows), Ordering::Relaxed);
             }
         }
@@ -398,9 +401,9 @@ impl Channels {
 }
 
 /// A waiting follower, counted until dropped.
-pub(crate) struct Following(Arc<Channels>);
+pub(crate) struct FollowGuard(Arc<Channels>);
 
-impl Drop for Following {
+impl Drop for FollowGuard {
     fn drop(&mut self) {
         self.0.followers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -445,16 +448,16 @@ mod tests {
     fn old_news_is_dropped_and_a_gap_is_counted_by_whose_it_is() {
         let channels = channels();
         let open = |sequence| state(5, sequence, BidState::Open);
-        assert!(channels.publish(ID, (1, open(1)), From::Own));
-        assert!(channels.publish(ID, (1, open(2)), From::Own));
+        assert!(channels.publish(ID, (1, open(1)), StateSource::Own));
+        assert!(channels.publish(ID, (1, open(2)), StateSource::Own));
         // The echo of this node's own message.
-        assert!(!channels.publish(ID, (1, open(2)), From::Hearsay));
+        assert!(!channels.publish(ID, (1, open(2)), StateSource::Hearsay));
         assert_eq!(channels.counts(), Counts { updates: 2, ..Counts::default() });
         // Another node has gone on, and one of its messages was lost.
-        assert!(channels.publish(ID, (2, state(6, 4, BidState::Open)), From::Hearsay));
+        assert!(channels.publish(ID, (2, state(6, 4, BidState::Open)), StateSource::Hearsay));
         assert_eq!(channels.counts(), Counts { updates: 2, resyncs: 1, ..Counts::default() });
         // An owner that skips a state is wrong.
-        assert!(channels.publish(ID, (2, state(6, 6, BidState::Open)), From::Own));
+        assert!(channels.publish(ID, (2, state(6, 6, BidState::Open)), StateSource::Own));
         assert_eq!(channels.counts().gaps, 1);
     }
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use barograph_auction_api::{CheckCounts, CheckReport, Millis};
 use barograph_auction_rules::{IDLE_MS, UNSOLD};
-use barograph_auction_store::{Audit, BidRow, Fate, HighBidRow, Later, Offered, StoreError, codes, fate};
+use barograph_auction_store::{
+    Audit, BidRow, BidSettlement, HighBidRow, ListingAudit, StoreError, StoreFuture, codes, fate,
+};
 
 use tokio::time::timeout;
 
@@ -59,7 +61,7 @@ pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
 async fn as_audited<'a>(
     audit: &Audit,
     bids: &mut [BidRow],
-    look: impl Fn(i64) -> Later<'a, Option<HighBidRow>>,
+    look: impl Fn(i64) -> StoreFuture<'a, Option<HighBidRow>>,
 ) -> Result<(), StoreError> {
     let sold = |row: &HighBidRow| row.state == codes::high_bid::SOLD;
     let unsold: HashSet<i64> =
@@ -82,7 +84,7 @@ fn stores(audit: &Audit, bids: &[BidRow], settled_by: Millis, findings: &mut Fin
         let row = listings.get(&bid.listing).copied();
         let counts = match bid.state {
             codes::bid::VOID => false,
-            codes::bid::PROPOSED => fate(bid, row) == Fate::Accepted,
+            codes::bid::PROPOSED => fate(bid, row) == BidSettlement::Accepted,
             // Taken by both stores after the first one was read.
             _ => bid.bid_ms < settled_by || row.is_some_and(|row| row.sequence >= bid.sequence),
         };
@@ -163,7 +165,7 @@ fn check_credit(audit: &Audit, findings: &mut Findings) {
 }
 
 /// One listing against its bids, in the order of their sequence numbers.
-fn check_offer(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
+fn check_offer(offer: &ListingAudit, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
     let (row, item) = (&offer.row, offer.row.item_id);
     for pair in bids.windows(2) {
         if pair[1].amount_cents <= pair[0].amount_cents {
@@ -222,7 +224,7 @@ fn follows((sequence, at_ms): (i64, Millis), bid: &BidRow) -> bool {
 }
 
 /// The first bid of a fresh listing follows its beginning, or a last call after it.
-fn check_first(offer: &Offered, first: &BidRow, findings: &mut Findings) {
+fn check_first(offer: &ListingAudit, first: &BidRow, findings: &mut Findings) {
     if !offer.preloaded && !follows((1, offer.row.start_ms), first) {
         let item = offer.row.item_id;
         findings.add("sequence", format!("item {item}: the first bid has number {}", first.sequence));
@@ -233,7 +235,7 @@ fn check_first(offer: &Offered, first: &BidRow, findings: &mut Findings) {
 }
 
 /// Only the last bid of a sale is marked as the winner; after a very recent sale the mark may be missing.
-fn check_winner(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
+fn check_winner(offer: &ListingAudit, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
     let sold = offer.row.state == codes::high_bid::SOLD;
     let winners = bids.iter().filter(|b| b.state == codes::bid::WINNING).count();
     let last_wins = bids.last().is_some_and(|b| b.state == codes::bid::WINNING);
@@ -281,11 +283,11 @@ mod tests {
     fn found(now: Option<&HighBidRow>) -> Vec<String> {
         let row = row(3, 1, codes::high_bid::LAST_CALL, BID);
         let audit = Audit {
-            offers: vec![Offered { row, preloaded: false, starting_bid: 300, item_state: 0 }],
+            offers: vec![ListingAudit { row, preloaded: false, starting_bid: 300, item_state: 0 }],
             ..Audit::default()
         };
         let mut bids = [BidRow { state: codes::bid::WINNING, ..bid(BID, 2, 1) }];
-        let look = |_: i64| -> Later<'_, _> { std::future::ready(Ok(now.cloned())).boxed() };
+        let look = |_: i64| -> StoreFuture<'_, _> { std::future::ready(Ok(now.cloned())).boxed() };
         as_audited(&audit, &mut bids, look).now_or_never().unwrap().unwrap();
         let mut findings = Findings::default();
         stores(&audit, &bids, IDLE_MS, &mut findings);

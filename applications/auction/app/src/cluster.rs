@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use barograph_auction_api::{AuctionId, Millis};
 use barograph_auction_store::{
-    Assignment, Beat, Cluster, Led, Settled, Standing, StartState, StoreError, codes,
+    Assignment, Cluster, Heartbeat, LeaderState, SettledBid, Standing, StartState, StoreError, codes,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -19,7 +19,7 @@ use tokio::time::{sleep_until, timeout};
 
 use crate::app::App;
 use crate::auctioneer::{Command, bidding};
-use crate::channels::From;
+use crate::channels::StateSource;
 use crate::messages::Message;
 use crate::publisher::{settle_left, with_cause};
 use crate::settings::{ServeConfig, owns};
@@ -44,7 +44,7 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// This node's knowledge of the cluster.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct ClusterKnowledge {
     state: Mutex<State>,
     draining: AtomicBool,
     /// Notified after each answered beat.
@@ -65,7 +65,7 @@ struct State {
     seen: Option<Millis>,
 }
 
-impl Known {
+impl ClusterKnowledge {
     /// The cluster as of the last beat.
     pub(crate) fn cluster(&self) -> Option<Cluster> {
         self.state.lock().cluster.clone()
@@ -104,9 +104,9 @@ impl Known {
 }
 
 /// The first beat of a node.
-pub(crate) fn sign(config: &ServeConfig) -> Beat {
+pub(crate) fn sign(config: &ServeConfig) -> Heartbeat {
     let lease = if config.is_alone() { ALONE * 2 } else { LEASE };
-    Beat {
+    Heartbeat {
         node: config.node.clone(),
         standing: if owns(config.role) { Standing::Active } else { Standing::Idle },
         lease_ms: lease.as_millis() as i64,
@@ -114,9 +114,9 @@ pub(crate) fn sign(config: &ServeConfig) -> Beat {
 }
 
 /// The present beat of a node.
-fn beat(app: &App) -> Beat {
+fn beat(app: &App) -> Heartbeat {
     let sign = app.sign.clone();
-    if app.known.is_draining() { Beat { standing: Standing::Idle, ..sign } } else { sign }
+    if app.known.is_draining() { Heartbeat { standing: Standing::Idle, ..sign } } else { sign }
 }
 
 /// Beats and follows the register until the node ends. The two run side by side: claiming many auctions must
@@ -237,7 +237,7 @@ pub(crate) fn open(app: &App, start: &StartState) {
     app.auctions.invalidate(&id);
     app.live_pages.clear();
     if let Some(row) = &start.latest {
-        app.tell_followers_here(id, (row.round, bidding(row)), From::Hearsay);
+        app.tell_followers_here(id, (row.round, bidding(row)), StateSource::Hearsay);
     }
 }
 
@@ -259,7 +259,7 @@ async fn lead(app: &Arc<App>, cluster: &Cluster, assignments: &[Assignment]) -> 
     if moves.is_empty() {
         return Ok(());
     }
-    if app.registry.assign(&app.node, &moves).await? == Led::Yes {
+    if app.registry.assign(&app.node, &moves).await? == LeaderState::Yes {
         tracing::info!(moves = moves.len(), members = members.len(), "assigned auctions");
         app.tell_all(&Message::Look);
         app.look.notify_one();
@@ -334,7 +334,7 @@ async fn settle(app: &Arc<App>, auction: AuctionId) -> Result<(), StoreError> {
     let row = |id: i64| listings.iter().find(|l| l.0 == id).and_then(|l| l.1.clone());
     let mut settled = settle_left(&left, row);
     if let Some(sale) = app.decisions.last_sale(auction).await? {
-        settled.push(Settled {
+        settled.push(SettledBid {
             bidder: barograph_auction_api::UserId(sale.bidder_id),
             bid_ms: sale.bid_ms,
             bid: sale.bid_id,

@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 use barograph_auction_api::AuctionId;
-use barograph_auction_bus::Heard;
+use barograph_auction_bus::BusEvent;
 use barograph_auction_rules::Offer;
 use tokio::sync::mpsc;
 
 use crate::app::App;
 use crate::auctioneer::Command;
-use crate::channels::From;
+use crate::channels::StateSource;
 use crate::messages::{Bid, Message, bidding};
 
 /// Handles messages until the bus is closed.
-pub(crate) async fn run(app: Arc<App>, mut bus: mpsc::Receiver<Heard>) {
+pub(crate) async fn run(app: Arc<App>, mut bus: mpsc::Receiver<BusEvent>) {
     while let Some(heard) = bus.recv().await {
         match heard {
-            Heard::Message(delivery) => match Message::read(&delivery.body) {
+            BusEvent::Message(delivery) => match Message::read(&delivery.body) {
                 Some(message) => hear(&app, message),
                 None => {
                     tracing::warn!(bytes = delivery.body.len(), "a message that this version does not know")
                 }
             },
-            Heard::Connected => connected(&app),
-            Heard::Lost { why } => tracing::warn!(why, "the bus is lost"),
+            BusEvent::Connected => connected(&app),
+            BusEvent::Lost { why } => tracing::warn!(why, "the bus is lost"),
         }
     }
 }
@@ -50,7 +50,7 @@ fn hear(app: &Arc<App>, message: Message) {
             app.command_later(Command::Wake(auction));
         }
         Message::State { round, bidding: update } => {
-            app.tell_followers_here(update.auction_id, (round, bidding(&update)), From::Hearsay);
+            app.tell_followers_here(update.auction_id, (round, bidding(&update)), StateSource::Hearsay);
         }
         Message::Owned { node, auctions } => {
             for (auction, fence) in auctions {

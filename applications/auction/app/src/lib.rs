@@ -29,6 +29,6 @@ mod stores;
 pub use app::StartError;
 pub use barograph_auction_api::Role;
 pub use barograph_auction_store::StoreError;
-pub use barograph_store_images::{Limits, Place};
+pub use barograph_store_images::{Limits, PictureLocation};
 pub use server::{ServeError, serve};
 pub use settings::{MOST_THREADS, Peers, Secret, ServeConfig, Stores};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use barograph_auction_store::{Batch, Loading, StoreError};
-use barograph_store_images::{PictureError, Place};
+use barograph_store_images::{PictureError, PictureLocation};
 use barograph_store_sqlite::Pristine;
 use sha2::{Digest, Sha256};
 
@@ -20,12 +20,12 @@ pub struct Servers {
     /// The relational store and the event store.
     pub stores: Option<(Secret, Secret)>,
     /// The picture store.
-    pub images: Option<Place>,
+    pub images: Option<PictureLocation>,
 }
 
 /// A part of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum LoadPart {
     /// Rows of the relational store.
     Relational,
     /// Rows of the event store.
@@ -34,14 +34,14 @@ pub enum Part {
     Images,
 }
 
-impl Part {
+impl LoadPart {
     /// The name in one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Part::Relational => "relational",
-            Part::Events => "events",
-            Part::Images => "pictures",
+            LoadPart::Relational => "relational",
+            LoadPart::Events => "events",
+            LoadPart::Images => "pictures",
         }
     }
 }
@@ -53,7 +53,7 @@ pub enum LoadError {
     #[error("load the {}", part.name())]
     Store {
         /// The part being loaded.
-        part: Part,
+        part: LoadPart,
         /// The cause.
         #[source]
         source: StoreError,
@@ -81,25 +81,27 @@ pub async fn load(
     data_dir: &Path,
     marker: &Marker,
     servers: &Servers,
-    progress: &mut (dyn FnMut(Part, u64, u64) + Send),
+    progress: &mut (dyn FnMut(LoadPart, u64, u64) + Send),
 ) -> Result<(), LoadError> {
     let rows = &marker.rows;
     if let Some((relational, events)) = &servers.stores {
-        let failed = |part: Part| move |source: StoreError| LoadError::Store { part, source };
-        let pristine = Pristine::open(data_dir).map_err(failed(Part::Relational))?;
+        let failed = |part: LoadPart| move |source: StoreError| LoadError::Store { part, source };
+        let pristine = Pristine::open(data_dir).map_err(failed(LoadPart::Relational))?;
         let total = rows.users + rows.auctions + rows.items + rows.high_bids;
-        let into = barograph_store_sql::load(&relational.0).await.map_err(failed(Part::Relational))?;
-        pour(pristine.relational(), into, &marker.stamp, &mut |done| progress(Part::Relational, done, total))
-            .await
-            .map_err(failed(Part::Relational))?;
+        let into = barograph_store_sql::load(&relational.0).await.map_err(failed(LoadPart::Relational))?;
+        pour(pristine.relational(), into, &marker.stamp, &mut |done| {
+            progress(LoadPart::Relational, done, total)
+        })
+        .await
+        .map_err(failed(LoadPart::Relational))?;
         let total = rows.bids + rows.attendance + rows.images;
-        let into = barograph_store_documents::load(&events.0).await.map_err(failed(Part::Events))?;
-        pour(pristine.events(), into, &marker.stamp, &mut |done| progress(Part::Events, done, total))
+        let into = barograph_store_documents::load(&events.0).await.map_err(failed(LoadPart::Events))?;
+        pour(pristine.events(), into, &marker.stamp, &mut |done| progress(LoadPart::Events, done, total))
             .await
-            .map_err(failed(Part::Events))?;
+            .map_err(failed(LoadPart::Events))?;
     }
     if let Some(images) = &servers.images {
-        let mut each = |done, total| progress(Part::Images, done, total);
+        let mut each = |done, total| progress(LoadPart::Images, done, total);
         barograph_store_images::load(&data_dir.join("images"), images, &marker.stamp, &mut each).await?;
     }
     Ok(())

@@ -14,7 +14,7 @@ struct Result {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Kind {
+struct MetricKind {
     kind: &'static str,
 }
 
@@ -38,10 +38,10 @@ impl Metrics {
     /// Adds the counters to a registry.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let bids = Family::<Result, Counter>::default();
-        let changes = Family::<Kind, Counter>::default();
+        let changes = Family::<MetricKind, Counter>::default();
         let metrics = Metrics {
             bids: RESULTS.map(|result| bids.get_or_create(&Result { result }).clone()),
-            changes: KINDS.map(|kind| changes.get_or_create(&Kind { kind }).clone()),
+            changes: KINDS.map(|kind| changes.get_or_create(&MetricKind { kind }).clone()),
             fenced: Counter::default(),
             claimed: Counter::default(),
             misrouted: Counter::default(),

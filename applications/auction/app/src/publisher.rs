@@ -15,7 +15,8 @@ use std::time::Duration;
 use barograph_auction_api::{AuctionId, BidState, UserId};
 use barograph_auction_rules::EventKind;
 use barograph_auction_store::{
-    Applied, BidRow, Change, Fate, HighBidRow, Later, Settled, StoreError, codes, fate,
+    BidRow, BidSettlement, Change, ChangeOutcome, HighBidRow, SettledBid, StoreError, StoreFuture, codes,
+    fate,
 };
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -23,7 +24,7 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::auctioneer::Command;
-use crate::channels::From;
+use crate::channels::StateSource;
 
 /// Changes in one transaction at most.
 const BATCH: usize = 256;
@@ -36,9 +37,9 @@ const RETRY: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)]
 
 /// A fault of the application, with its description.
 #[derive(Default)]
-pub(crate) struct Trouble(Mutex<Option<String>>);
+pub(crate) struct PublisherFault(Mutex<Option<String>>);
 
-impl Trouble {
+impl PublisherFault {
     /// Sets the fault; the first one stays.
     pub(crate) fn set(&self, text: String) {
         self.0.lock().get_or_insert(text);
@@ -64,7 +65,7 @@ impl Trouble {
 struct Publisher {
     app: Arc<App>,
     /// Bids that are applied but still proposed in the events.
-    unsettled: Vec<Settled>,
+    unsettled: Vec<SettledBid>,
     /// Auctions found to have another owner, with the fence under which they were lost.
     lost: HashMap<AuctionId, i64>,
 }
@@ -112,7 +113,7 @@ impl Publisher {
         Ok(())
     }
 
-    async fn store(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    async fn store(&mut self, changes: &[Change]) -> Result<Vec<ChangeOutcome>, StoreError> {
         let app = Arc::clone(&self.app);
         let proposed: Vec<BidRow> = changes.iter().filter_map(Change::proposes).collect();
         if !proposed.is_empty() || !self.unsettled.is_empty() {
@@ -134,14 +135,14 @@ impl Publisher {
         }
     }
 
-    fn applied(&mut self, change: &Change, what: Applied) {
+    fn applied(&mut self, change: &Change, what: ChangeOutcome) {
         let app = Arc::clone(&self.app);
         let mut bidding = change.event.bidding;
-        if what != Applied::Stored && change.event.kind == EventKind::Sold {
+        if what != ChangeOutcome::Stored && change.event.kind == EventKind::Sold {
             app.command_later(Command::Refund(bidding.bidder, bidding.amount));
         }
         match what {
-            Applied::Fenced => {
+            ChangeOutcome::Fenced => {
                 app.metrics.fenced();
                 // One message is enough, even if more is decided before the auctioneer handles it.
                 if self.lost.insert(change.auction, change.fence) != Some(change.fence) {
@@ -150,31 +151,31 @@ impl Publisher {
                 }
                 return;
             }
-            Applied::Unpaid => {
+            ChangeOutcome::Unpaid => {
                 bidding.state = BidState::NotSold;
                 app.command_later(Command::GiveBack(change.auction, bidding.item));
             }
-            Applied::Stored => self.unsettled.extend(settlement(change)),
+            ChangeOutcome::Stored => self.unsettled.extend(settlement(change)),
         }
-        app.tell_followers(change.auction, (change.round, bidding), From::Own);
+        app.tell_followers(change.auction, (change.round, bidding), StateSource::Own);
         app.metrics.stored(change.event.kind);
     }
 }
 
 /// The settlement of an applied change.
-fn settlement(change: &Change) -> Option<Settled> {
+fn settlement(change: &Change) -> Option<SettledBid> {
     let state = match change.event.kind {
         EventKind::NewHighBid => codes::bid::HIGH,
         EventKind::Sold => codes::bid::WINNING,
         EventKind::ItemStarted | EventKind::LastCall | EventKind::NotSold => return None,
     };
-    Some(Settled { bidder: change.event.bidding.bidder, bid_ms: change.bid_ms, bid: change.bid, state })
+    Some(SettledBid { bidder: change.event.bidding.bidder, bid_ms: change.bid_ms, bid: change.bid, state })
 }
 
 /// Retries until the store is reached. Sets `passing` meanwhile.
 pub(crate) async fn until_reached<'a, T>(
     app: &App,
-    mut attempt: impl FnMut() -> Later<'a, T>,
+    mut attempt: impl FnMut() -> StoreFuture<'a, T>,
 ) -> Result<T, StoreError> {
     let [mut pause, longest] = RETRY;
     let mut failed = false;
@@ -200,17 +201,17 @@ pub(crate) async fn until_reached<'a, T>(
 }
 
 /// Settlement of the bids that previous owners left proposed.
-pub(crate) fn settle_left(left: &[BidRow], listing: impl Fn(i64) -> Option<HighBidRow>) -> Vec<Settled> {
+pub(crate) fn settle_left(left: &[BidRow], listing: impl Fn(i64) -> Option<HighBidRow>) -> Vec<SettledBid> {
     left.iter()
         .map(|bid| {
             let row = listing(bid.listing);
             let won = row.as_ref().is_some_and(|r| r.state == codes::high_bid::SOLD && r.bid_id == bid.id);
             let state = match fate(bid, row.as_ref()) {
-                Fate::Accepted if won => codes::bid::WINNING,
-                Fate::Accepted => codes::bid::HIGH,
-                Fate::Void => codes::bid::VOID,
+                BidSettlement::Accepted if won => codes::bid::WINNING,
+                BidSettlement::Accepted => codes::bid::HIGH,
+                BidSettlement::Void => codes::bid::VOID,
             };
-            Settled { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state }
+            SettledBid { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state }
         })
         .collect()
 }

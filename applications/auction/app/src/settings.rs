@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use barograph_auction_api::Role;
 use barograph_auction_bus::BusUrl;
-use barograph_store_images::{Limits, Place};
+use barograph_store_images::{Limits, PictureLocation};
 
 /// Places of users, auctions and events.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub struct ServeConfig {
     /// Stores of users, auctions and events.
     pub stores: Stores,
     /// Store of pictures.
-    pub images: Place,
+    pub images: PictureLocation,
     /// Bounds of the picture cache and of the write queue.
     pub image_limits: Limits,
     /// The bus between nodes; `None` for a node that is alone.
@@ -91,6 +91,6 @@ impl ServeConfig {
 
     /// Whether it opens only files beside connections: then its threads may have open files of their own.
     pub(crate) fn is_of_files(&self) -> bool {
-        self.is_alone() && matches!(self.images, Place::Files { .. }) && self.peers.is_none()
+        self.is_alone() && matches!(self.images, PictureLocation::Files { .. }) && self.peers.is_none()
     }
 }

@@ -13,7 +13,7 @@ use crate::settings::Stores;
 const RESERVED: usize = 2;
 
 /// The stores of a node.
-pub(crate) struct Opened {
+pub(crate) struct NodeStores {
     pub(crate) relational: Arc<dyn Relational>,
     /// The same store over separate connections.
     pub(crate) decisions: Arc<dyn Relational>,
@@ -24,7 +24,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens the stores; embedded ones as copies of the filled ones.
-pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<Opened, StartError> {
+pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<NodeStores, StartError> {
     match stores {
         Stores::Embedded { data_dir, state_dir } => {
             if !Marker::path(data_dir).is_file() {
@@ -38,7 +38,7 @@ pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<Opened, Star
             // One reader per thread and one to spare, so that requests do not wait while a check or a start
             // reads.
             let (files, writers) = barograph_store_sqlite::open(state_dir, threads.max(1) + 1)?;
-            Ok(Opened {
+            Ok(NodeStores {
                 relational: Arc::clone(&files) as Arc<dyn Relational>,
                 decisions: Arc::clone(&files) as Arc<dyn Relational>,
                 events: Arc::clone(&files) as Arc<dyn Events>,
@@ -57,7 +57,7 @@ pub(crate) async fn open(stores: &Stores, threads: usize) -> Result<Opened, Star
             // node that could not beat would lose its auctions, and then the next node.
             let decisions = barograph_store_sql::open(&relational.0, RESERVED).await?;
             let registry = barograph_store_sql::open(&relational.0, RESERVED).await?;
-            Ok(Opened {
+            Ok(NodeStores {
                 relational: Arc::new(sql),
                 decisions: Arc::new(decisions),
                 events,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, fill};
 use barograph_auction::sizes::{self, Factors};
-use barograph_auction::{Limits, Place, Role, ServeConfig, Stores, serve};
+use barograph_auction::{Limits, PictureLocation, Role, ServeConfig, Stores, serve};
 use barograph_data::names;
 use barograph_reactor::own_open_files;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -109,7 +109,7 @@ fn start() -> Server {
         listener: TcpListener::bind("127.0.0.1:0").unwrap(),
         node: "node".to_owned(),
         role: Role::All,
-        images: Place::Files { read: data.join("images"), write: Some(dir.path().join("uploads")) },
+        images: PictureLocation::Files { read: data.join("images"), write: Some(dir.path().join("uploads")) },
         stores: Stores::Embedded { data_dir: data, state_dir: state },
         image_limits: Limits::default(),
         peers: None,

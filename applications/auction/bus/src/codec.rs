@@ -5,7 +5,7 @@ use std::io;
 use bytes::{Bytes, BytesMut};
 use tokio::net::TcpStream;
 
-use crate::{Delivery, To};
+use crate::{Delivery, Recipient};
 
 /// An outgoing message.
 #[derive(Debug)]
@@ -16,10 +16,10 @@ pub(crate) struct Parcel {
 }
 
 impl Parcel {
-    pub(crate) fn new(to: To<'_>, body: Bytes) -> Parcel {
+    pub(crate) fn new(to: Recipient<'_>, body: Bytes) -> Parcel {
         match to {
-            To::All => Parcel { node: None, body },
-            To::Node(node) => Parcel { node: Some(node.into()), body },
+            Recipient::All => Parcel { node: None, body },
+            Recipient::Node(node) => Parcel { node: Some(node.into()), body },
         }
     }
 }

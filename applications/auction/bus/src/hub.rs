@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::{self, Permit};
 
 use crate::{
-    Bus, Connected, Counts, Heard, Later, MAX_BODY_BYTES, Place, SendError, Settings, Through, To, name,
+    BoxFuture, Bus, BusConnection, BusEvent, Counts, DeliveryRoute, MAX_BODY_BYTES, NodeName, Recipient,
+    SendError, Settings, name,
 };
 
 /// A hub for the nodes of one process. Clones are the same hub.
@@ -16,14 +17,14 @@ use crate::{
 /// A message reaches all its receivers or none: if one of them does not keep up the sender gets
 /// [`SendError::Full`], also for the others, since nothing is dropped here.
 #[derive(Clone, Default)]
-pub struct Hub(Arc<Mutex<Vec<Member>>>);
+pub struct Hub(Arc<Mutex<Vec<HubMember>>>);
 
 /// The hub's entry for a node. Only the hub holds the sender of the queue, so that the queue ends when the
 /// node leaves.
-struct Member {
+struct HubMember {
     namespace: Arc<str>,
     node: Box<str>,
-    heard: mpsc::Sender<Heard>,
+    heard: mpsc::Sender<BusEvent>,
     /// Number of received messages; also identifies the member.
     count: Arc<AtomicU64>,
 }
@@ -34,48 +35,48 @@ impl Hub {
         Hub::default()
     }
 
-    pub(crate) fn join(&self, place: Place<'_>, settings: &Settings) -> Connected {
+    pub(crate) fn join(&self, place: NodeName<'_>, settings: &Settings) -> BusConnection {
         let (heard, receiver) = mpsc::channel(settings.inbox.max(1));
-        let sent = heard.try_send(Heard::Connected);
+        let sent = heard.try_send(BusEvent::Connected);
         debug_assert!(sent.is_ok(), "the queue is new and holds one at least");
         let (namespace, count) = (Arc::<str>::from(place.namespace), Arc::new(AtomicU64::new(0)));
-        self.0.lock().push(Member {
+        self.0.lock().push(HubMember {
             namespace: Arc::clone(&namespace),
             node: place.node.into(),
             heard,
             count: Arc::clone(&count),
         });
-        (Arc::new(Seat { hub: self.clone(), namespace, count, sent: AtomicU64::new(0) }), receiver)
+        (Arc::new(HubConnection { hub: self.clone(), namespace, count, sent: AtomicU64::new(0) }), receiver)
     }
 }
 
 /// A node's place at the hub.
-struct Seat {
+struct HubConnection {
     hub: Hub,
     namespace: Arc<str>,
     count: Arc<AtomicU64>,
     sent: AtomicU64,
 }
 
-impl Seat {
+impl HubConnection {
     fn leave(&self) {
         self.hub.0.lock().retain(|member| !Arc::ptr_eq(&member.count, &self.count));
     }
 
     /// Whether the node has not left, and its receiver exists.
-    fn sits_at(&self, members: &[Member]) -> bool {
+    fn sits_at(&self, members: &[HubMember]) -> bool {
         members.iter().any(|member| Arc::ptr_eq(&member.count, &self.count) && !member.heard.is_closed())
     }
 }
 
-impl Bus for Seat {
-    fn send(&self, to: To<'_>, body: Bytes) -> Result<(), SendError> {
+impl Bus for HubConnection {
+    fn send(&self, to: Recipient<'_>, body: Bytes) -> Result<(), SendError> {
         if body.len() > MAX_BODY_BYTES {
             return Err(SendError::TooLong { bytes: body.len() });
         }
         let (node, through) = match to {
-            To::All => (None, Through::All),
-            To::Node(node) => (Some(node), Through::Inbox),
+            Recipient::All => (None, DeliveryRoute::All),
+            Recipient::Node(node) => (Some(node), DeliveryRoute::Inbox),
         };
         node.map_or(Ok(()), name::check)?;
         // Held while the queues are filled, so that all receivers get the same order.
@@ -83,7 +84,7 @@ impl Bus for Seat {
         if !self.sits_at(&members) {
             return Err(SendError::Down);
         }
-        let mut places: Vec<(&Member, Permit<'_, Heard>)> = Vec::with_capacity(members.len());
+        let mut places: Vec<(&HubMember, Permit<'_, BusEvent>)> = Vec::with_capacity(members.len());
         for member in members.iter() {
             if member.namespace != self.namespace || node.is_some_and(|node| node != &*member.node) {
                 continue;
@@ -97,7 +98,7 @@ impl Bus for Seat {
         }
         for (member, place) in places {
             member.count.fetch_add(1, Ordering::Relaxed);
-            place.send(Heard::Message(crate::Delivery { through, body: body.clone() }));
+            place.send(BusEvent::Message(crate::Delivery { through, body: body.clone() }));
         }
         self.sent.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -120,14 +121,14 @@ impl Bus for Seat {
         }
     }
 
-    fn close(&self) -> Later<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         // Sent messages are in the receivers' queues already.
         self.leave();
         Box::pin(std::future::ready(()))
     }
 }
 
-impl Drop for Seat {
+impl Drop for HubConnection {
     fn drop(&mut self) {
         self.leave();
     }

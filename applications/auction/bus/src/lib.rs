@@ -3,7 +3,7 @@
 //! A node sends messages to all nodes or to one, and receives its own in one bounded queue. The bus is
 //! independent of auctions: a message is bytes. It is not a store: messages are transient, and RabbitMQ and
 //! NATS forget them when they die. An application therefore announces its states again after every
-//! [`Heard::Connected`].
+//! [`BusEvent::Connected`].
 //!
 //! Common guarantees:
 //!
@@ -12,7 +12,7 @@
 //!   [`SendError::Down`] and never waits; nothing is queued while the link is down.
 //! - Reading stops for a receiver that does not keep up. In one process its senders get `Full`. RabbitMQ
 //!   keeps [`Settings::broker_queue`] messages for it and then drops the oldest without notice. NATS drops
-//!   the link of such a receiver, which then gets [`Heard::Lost`] and [`Heard::Connected`].
+//!   the link of such a receiver, which then gets [`BusEvent::Lost`] and [`BusEvent::Connected`].
 //! - A lost link is retried at once, then after waits of half a second to a second, and after 30 s of waiting
 //!   at most every 10 s.
 //!
@@ -55,12 +55,12 @@ use tokio::sync::mpsc;
 pub use bounds::{MAX_BODY_BYTES, MAX_NAME_BYTES, Settings};
 pub use codec::LinkError;
 pub use hub::Hub;
-pub use name::NotAName;
+pub use name::InvalidName;
 pub use url::{BadUrl, BusUrl};
 
 /// Destination of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum To<'a> {
+pub enum Recipient<'a> {
     /// Every node of the namespace, including the sender.
     All,
     /// The inbox of the node with this name. Two nodes with one name both receive it; without one it is lost.
@@ -69,7 +69,7 @@ pub enum To<'a> {
 
 /// Route of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Through {
+pub enum DeliveryRoute {
     /// Sent to every node.
     All,
     /// Sent to this node's inbox.
@@ -80,14 +80,14 @@ pub enum Through {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Its route.
-    pub through: Through,
+    pub through: DeliveryRoute,
     /// The sender's bytes.
     pub body: Bytes,
 }
 
 /// An event for the receiver of a node, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum BusEvent {
     /// A message.
     Message(Delivery),
     /// The link is up, for the first time or again. Earlier messages may be lost.
@@ -110,7 +110,7 @@ pub enum SendError {
     Down,
     /// The name of the receiver is invalid.
     #[error("failed to address the message")]
-    Name(#[from] NotAName),
+    Name(#[from] InvalidName),
     /// The message is too long.
     #[error("failed to queue a message of {bytes} bytes: at most {MAX_BODY_BYTES} are taken")]
     TooLong {
@@ -134,7 +134,7 @@ pub struct Counts {
 }
 
 /// A result that comes later.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One node's end of the bus. Dropping the last handle, or the receiver, closes it like [`Bus::close`].
 pub trait Bus: Send + Sync + 'static {
@@ -142,7 +142,7 @@ pub trait Bus: Send + Sync + 'static {
     ///
     /// # Errors
     /// If the message was refused, see [`SendError`].
-    fn send(&self, to: To<'_>, body: Bytes) -> Result<(), SendError>;
+    fn send(&self, to: Recipient<'_>, body: Bytes) -> Result<(), SendError>;
 
     /// Whether the link is up. It may be lost a moment later.
     fn is_connected(&self) -> bool;
@@ -155,12 +155,12 @@ pub trait Bus: Send + Sync + 'static {
 
     /// Sends the queued messages, then closes; takes at most some seconds. The receiver's queue ends
     /// afterwards.
-    fn close(&self) -> Later<'_, ()>;
+    fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// Identity of a node.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct NodeName<'a> {
     /// The namespace, which separates deployments on one broker.
     pub namespace: &'a str,
     /// The node's name in its namespace.
@@ -172,7 +172,7 @@ pub struct Place<'a> {
 pub enum ConnectError {
     /// An invalid name.
     #[error("failed to name the node")]
-    Name(#[from] NotAName),
+    Name(#[from] InvalidName),
     /// The link could not be opened.
     #[error("failed to connect to {url}")]
     Link {
@@ -183,22 +183,26 @@ pub enum ConnectError {
     },
 }
 
-/// A node's end of the bus, and its events. The first event is [`Heard::Connected`].
-pub type Connected = (Arc<dyn Bus>, mpsc::Receiver<Heard>);
+/// A node's end of the bus, and its events. The first event is [`BusEvent::Connected`].
+pub type BusConnection = (Arc<dyn Bus>, mpsc::Receiver<BusEvent>);
 
 /// Connects a node to the bus. Must be called on a tokio runtime, which then also runs the link.
 ///
 /// # Errors
 /// If a name is invalid, or the first attempt failed. Later losses are repaired and reported as events.
-pub async fn connect(url: &BusUrl, place: Place<'_>, settings: &Settings) -> Result<Connected, ConnectError> {
+pub async fn connect(
+    url: &BusUrl,
+    place: NodeName<'_>,
+    settings: &Settings,
+) -> Result<BusConnection, ConnectError> {
     name::check(place.namespace)?;
     name::check(place.node)?;
     let opened = match &url.0 {
-        url::Kind::InProcess(hub) => return Ok(hub.join(place, settings)),
-        url::Kind::Amqp(server) => {
+        url::UrlKind::InProcess(hub) => return Ok(hub.join(place, settings)),
+        url::UrlKind::Amqp(server) => {
             remote::connect(amqp::Rabbit::new(server, place, settings), settings).await
         }
-        url::Kind::Nats(server) => remote::connect(nats::Nats::new(server, place), settings).await,
+        url::UrlKind::Nats(server) => remote::connect(nats::Nats::new(server, place), settings).await,
     };
     opened.map_err(|source| ConnectError::Link { url: url.to_string(), source })
 }

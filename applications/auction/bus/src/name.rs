@@ -5,17 +5,17 @@ use crate::bounds::MAX_NAME_BYTES;
 /// An invalid name of a node or a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed to take {name:?} as a name: 1 to {MAX_NAME_BYTES} letters, digits, - and _ are")]
-pub struct NotAName {
+pub struct InvalidName {
     name: String,
 }
 
 /// Checks a name. Dots and stars have meanings for brokers, blanks and line ends for their protocols.
-pub(crate) fn check(name: &str) -> Result<(), NotAName> {
+pub(crate) fn check(name: &str) -> Result<(), InvalidName> {
     let fits = (1..=MAX_NAME_BYTES).contains(&name.len());
     if fits && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
         return Ok(());
     }
-    Err(NotAName { name: name.chars().take(MAX_NAME_BYTES).collect() })
+    Err(InvalidName { name: name.chars().take(MAX_NAME_BYTES).collect() })
 }
 
 #[cfg(test)]

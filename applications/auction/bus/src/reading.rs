@@ -10,36 +10,40 @@ use tokio::time::timeout;
 
 use crate::bounds::{ACK_EVERY, ACK_IDLE, READ_BYTES, SILENCE_LIMIT};
 use crate::codec::{Decode, Incoming, LinkError};
-use crate::remote::Shared;
-use crate::writing::Mouth;
-use crate::{Delivery, Heard};
+use crate::remote::LinkState;
+use crate::writing::SharedWriter;
+use crate::{BusEvent, Delivery};
 
 /// The read half and its decoder.
-pub(crate) struct Ear<D> {
+pub(crate) struct ReadSide<D> {
     pub(crate) stream: OwnedReadHalf,
     pub(crate) read: BytesMut,
     pub(crate) decoder: D,
 }
 
 /// Receivers of the reading loop.
-pub(crate) struct Told<'a> {
-    pub(crate) heard: &'a mpsc::Sender<Heard>,
-    pub(crate) shared: &'a Shared,
+pub(crate) struct EventSink<'a> {
+    pub(crate) heard: &'a mpsc::Sender<BusEvent>,
+    pub(crate) shared: &'a LinkState,
 }
 
-impl Told<'_> {
+impl EventSink<'_> {
     /// Waits until the application has room; nothing is read meanwhile.
     async fn message(&self, delivery: Delivery) {
         // Fails if the receiver is gone; the writing loop notices that too, and closes.
         if let Ok(room) = self.heard.reserve().await {
             self.shared.heard.fetch_add(1, Ordering::Relaxed);
-            room.send(Heard::Message(delivery));
+            room.send(BusEvent::Message(delivery));
         }
     }
 }
 
 /// Reads until the link is lost.
-pub(crate) async fn read_all<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &Told<'_>) -> LinkError {
+pub(crate) async fn read_all<D: Decode>(
+    ear: &mut ReadSide<D>,
+    mouth: &SharedWriter,
+    told: &EventSink<'_>,
+) -> LinkError {
     loop {
         if let Err(why) = read_once(ear, mouth, told).await {
             return why;
@@ -48,7 +52,11 @@ pub(crate) async fn read_all<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &
 }
 
 /// Passes on the decoded inputs, then reads more.
-async fn read_once<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &Told<'_>) -> Result<(), LinkError> {
+async fn read_once<D: Decode>(
+    ear: &mut ReadSide<D>,
+    mouth: &SharedWriter,
+    told: &EventSink<'_>,
+) -> Result<(), LinkError> {
     while let Some(incoming) = ear.decoder.next(&mut ear.read)? {
         match incoming {
             Incoming::Message(delivery) => told.message(delivery).await,
@@ -77,7 +85,7 @@ fn some(count: usize) -> Result<(), LinkError> {
     if count == 0 { Err(LinkError::Closed) } else { Ok(()) }
 }
 
-async fn acknowledge<D: Decode>(decoder: &mut D, mouth: &Mouth) -> Result<(), LinkError> {
+async fn acknowledge<D: Decode>(decoder: &mut D, mouth: &SharedWriter) -> Result<(), LinkError> {
     let mut out = BytesMut::new();
     decoder.acknowledge(&mut out);
     Ok(mouth.lock().await.write_all(&out).await?)
@@ -85,7 +93,10 @@ async fn acknowledge<D: Decode>(decoder: &mut D, mouth: &Mouth) -> Result<(), Li
 
 /// Reads and discards until the broker has answered the farewell: closing the connection with unread bytes
 /// would reset it, and the broker might lose bytes it has not read yet.
-pub(crate) async fn await_farewell<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth) -> Result<(), LinkError> {
+pub(crate) async fn await_farewell<D: Decode>(
+    ear: &mut ReadSide<D>,
+    mouth: &SharedWriter,
+) -> Result<(), LinkError> {
     loop {
         while let Some(incoming) = ear.decoder.next(&mut ear.read)? {
             match incoming {

@@ -11,11 +11,11 @@ use crate::bounds::OPEN_LIMIT;
 use crate::codec::{Broker, Link, LinkError, Parcel};
 use crate::delays::Delays;
 use crate::session::Session;
-use crate::{Bus, Connected, Counts, Later, MAX_BODY_BYTES, SendError, Settings, To, name};
+use crate::{BoxFuture, Bus, BusConnection, Counts, MAX_BODY_BYTES, Recipient, SendError, Settings, name};
 
 /// State shared by handle and task.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct LinkState {
     pub(crate) up: AtomicBool,
     pub(crate) sent: AtomicU64,
     pub(crate) heard: AtomicU64,
@@ -28,7 +28,7 @@ struct Remote {
     outbox: mpsc::Sender<Parcel>,
     /// Set to true to close the bus. The task also ends when this is dropped.
     closing: watch::Sender<bool>,
-    shared: Arc<Shared>,
+    shared: Arc<LinkState>,
     description: String,
 }
 
@@ -39,12 +39,12 @@ pub(crate) async fn open<B: Broker>(broker: &B) -> Result<Link<B::Encoder, B::De
 }
 
 /// Opens the first link and starts the task that runs it.
-pub(crate) async fn connect<B: Broker>(broker: B, settings: &Settings) -> Result<Connected, LinkError> {
+pub(crate) async fn connect<B: Broker>(broker: B, settings: &Settings) -> Result<BusConnection, LinkError> {
     let link = open(&broker).await?;
     let (outbox, queue) = mpsc::channel(settings.outbox.max(1));
     let (heard, receiver) = mpsc::channel(settings.inbox.max(1));
     let (closing, closed) = watch::channel(false);
-    let shared = Arc::new(Shared { up: AtomicBool::new(true), ..Shared::default() });
+    let shared = Arc::new(LinkState { up: AtomicBool::new(true), ..LinkState::default() });
     let description = link.description.clone();
     let session = Session {
         broker,
@@ -60,11 +60,11 @@ pub(crate) async fn connect<B: Broker>(broker: B, settings: &Settings) -> Result
 }
 
 impl Bus for Remote {
-    fn send(&self, to: To<'_>, body: Bytes) -> Result<(), SendError> {
+    fn send(&self, to: Recipient<'_>, body: Bytes) -> Result<(), SendError> {
         if body.len() > MAX_BODY_BYTES {
             return Err(SendError::TooLong { bytes: body.len() });
         }
-        if let To::Node(node) = to {
+        if let Recipient::Node(node) = to {
             name::check(node)?;
         }
         if !self.is_connected() {
@@ -97,7 +97,7 @@ impl Bus for Remote {
         }
     }
 
-    fn close(&self) -> Later<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         self.shared.up.store(false, Ordering::Release);
         self.closing.send_replace(true);
         // The task holds the other end until it is done, within its own limits.

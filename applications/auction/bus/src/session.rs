@@ -6,21 +6,21 @@ use std::sync::atomic::Ordering;
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::Heard;
+use crate::BusEvent;
 use crate::bounds::{CLOSE_LIMIT, STEADY_AFTER};
 use crate::codec::{Broker, Link, LinkError, Parcel};
 use crate::delays::Delays;
-use crate::reading::{Ear, Told, await_farewell, read_all};
-use crate::remote::{self, Shared};
-use crate::writing::{Writing, write_all};
+use crate::reading::{EventSink, ReadSide, await_farewell, read_all};
+use crate::remote::{self, LinkState};
+use crate::writing::{WriteTask, write_all};
 
 /// The task's side of the bus.
 pub(crate) struct Session<B> {
     pub(crate) broker: B,
     pub(crate) queue: mpsc::Receiver<Parcel>,
-    pub(crate) heard: mpsc::Sender<Heard>,
+    pub(crate) heard: mpsc::Sender<BusEvent>,
     pub(crate) closing: watch::Receiver<bool>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<LinkState>,
     /// Messages taken from the queue and not yet written.
     pub(crate) batch: Vec<Parcel>,
     pub(crate) delays: Delays,
@@ -44,7 +44,7 @@ impl<B: Broker> Session<B> {
             };
             self.shared.up.store(false, Ordering::Release);
             self.drop_queued();
-            if !self.say(Heard::Lost { why: why.in_words() }).await {
+            if !self.say(BusEvent::Lost { why: why.in_words() }).await {
                 break;
             }
             let Some(again) = self.open_again().await else { break };
@@ -67,7 +67,7 @@ impl<B: Broker> Session<B> {
     }
 
     /// Reports an event to the application, when it has room; false if the bus is being closed.
-    async fn say(&mut self, what: Heard) -> bool {
+    async fn say(&mut self, what: BusEvent) -> bool {
         tokio::select! {
             told = self.heard.send(what) => told.is_ok(),
             () = closed(&mut self.closing) => false,
@@ -98,9 +98,9 @@ impl<B: Broker> Session<B> {
         let Link { stream, read, mut encoder, decoder, .. } = link;
         let (read_half, write_half) = stream.into_split();
         let mouth = Mutex::new(write_half);
-        let mut ear = Ear { stream: read_half, read, decoder };
+        let mut ear = ReadSide { stream: read_half, read, decoder };
         let shared = &*self.shared;
-        let mut writing = Writing { queue: &mut self.queue, batch: &mut self.batch, mouth: &mouth };
+        let mut writing = WriteTask { queue: &mut self.queue, batch: &mut self.batch, mouth: &mouth };
         let (mut stop, mut limit) = (self.closing.clone(), self.closing.clone());
         let heard = &self.heard;
         let writing = async {
@@ -113,11 +113,11 @@ impl<B: Broker> Session<B> {
             write_all(&mut writing, &mut encoder, stopped).await
         };
         let reading = async {
-            if heard.send(Heard::Connected).await.is_err() {
+            if heard.send(BusEvent::Connected).await.is_err() {
                 // `writing` notices it too, and closes.
                 return std::future::pending().await;
             }
-            read_all(&mut ear, &mouth, &Told { heard, shared }).await
+            read_all(&mut ear, &mouth, &EventSink { heard, shared }).await
         };
         let delays = &mut self.delays;
         let steady = async {

@@ -20,10 +20,10 @@ const MAX_PART_BYTES: usize = 255;
 /// percent-encoded. Optional are the port, the user (RabbitMQ's `guest`), the vhost (`/`). A NATS user
 /// without a password is a token.
 #[derive(Clone)]
-pub struct BusUrl(pub(crate) Kind);
+pub struct BusUrl(pub(crate) UrlKind);
 
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(crate) enum UrlKind {
     InProcess(Hub),
     Amqp(Server),
     Nats(Server),
@@ -63,7 +63,7 @@ pub enum BadUrl {
 impl BusUrl {
     /// The address of a bus through this hub.
     pub fn in_process(hub: &Hub) -> BusUrl {
-        BusUrl(Kind::InProcess(hub.clone()))
+        BusUrl(UrlKind::InProcess(hub.clone()))
     }
 }
 
@@ -72,11 +72,11 @@ impl FromStr for BusUrl {
 
     fn from_str(text: &str) -> Result<BusUrl, BadUrl> {
         if text == "in-process" {
-            return Ok(BusUrl(Kind::InProcess(Hub::new())));
+            return Ok(BusUrl(UrlKind::InProcess(Hub::new())));
         }
         match text.split_once("://") {
-            Some(("amqp", rest)) => Ok(BusUrl(Kind::Amqp(server(rest, AMQP_PORT)?))),
-            Some(("nats", rest)) => Ok(BusUrl(Kind::Nats(server(rest, NATS_PORT)?))),
+            Some(("amqp", rest)) => Ok(BusUrl(UrlKind::Amqp(server(rest, AMQP_PORT)?))),
+            Some(("nats", rest)) => Ok(BusUrl(UrlKind::Nats(server(rest, NATS_PORT)?))),
             _ => Err(BadUrl::Kind),
         }
     }
@@ -85,9 +85,9 @@ impl FromStr for BusUrl {
 impl fmt::Display for BusUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::InProcess(_) => f.write_str("in-process"),
-            Kind::Amqp(server) => write!(f, "amqp://{server}/{}", server.vhost),
-            Kind::Nats(server) => write!(f, "nats://{server}"),
+            UrlKind::InProcess(_) => f.write_str("in-process"),
+            UrlKind::Amqp(server) => write!(f, "amqp://{server}/{}", server.vhost),
+            UrlKind::Nats(server) => write!(f, "nats://{server}"),
         }
     }
 }
@@ -172,8 +172,8 @@ mod tests {
 
     fn read(text: &str) -> Server {
         match text.parse::<BusUrl>().expect("a good address").0 {
-            Kind::Amqp(server) | Kind::Nats(server) => server,
-            Kind::InProcess(_) => panic!("{text} is a server"),
+            UrlKind::Amqp(server) | UrlKind::Nats(server) => server,
+            UrlKind::InProcess(_) => panic!("{text} is a server"),
         }
     }
 

@@ -11,16 +11,16 @@ use crate::codec::{Encode, LinkError, Parcel};
 
 /// The write half, used by both loops: for messages, acknowledgements, answers. Neither waits for the other
 /// for long, because a broker reads whether or not this side does.
-pub(crate) type Mouth = Mutex<OwnedWriteHalf>;
+pub(crate) type SharedWriter = Mutex<OwnedWriteHalf>;
 
 /// State of the writing loop.
-pub(crate) struct Writing<'a> {
+pub(crate) struct WriteTask<'a> {
     pub(crate) queue: &'a mut mpsc::Receiver<Parcel>,
     pub(crate) batch: &'a mut Vec<Parcel>,
-    pub(crate) mouth: &'a Mouth,
+    pub(crate) mouth: &'a SharedWriter,
 }
 
-impl Writing<'_> {
+impl WriteTask<'_> {
     async fn write(&self, out: &mut BytesMut) -> Result<(), LinkError> {
         self.mouth.lock().await.write_all(out).await?;
         out.clear();
@@ -44,7 +44,7 @@ impl Writing<'_> {
 
 /// Writes queued messages in batches until `stop`; then the rest and the farewell.
 pub(crate) async fn write_all<E: Encode>(
-    writing: &mut Writing<'_>,
+    writing: &mut WriteTask<'_>,
     encoder: &mut E,
     stop: impl Future<Output = ()>,
 ) -> Result<(), LinkError> {

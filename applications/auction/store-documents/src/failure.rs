@@ -30,7 +30,7 @@ pub(crate) enum Access {
 
 /// An operation and its store, for the words of errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deed {
+pub(crate) struct StoreAction {
     pub(crate) store: &'static str,
     /// Completes "failed to".
     pub(crate) what: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Deed {
     pub(crate) limit: Duration,
 }
 
-impl Deed {
+impl StoreAction {
     /// An error that a retry may cure.
     pub(crate) fn lost(self, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
         match self.access {

@@ -3,7 +3,7 @@
 use barograph_auction_api::{
     AttendanceRecord, AttendanceState, AuctionId, BidOutcome, BidRecord, ItemId, Page, UserId,
 };
-use barograph_auction_store::{AttendanceRow, BidRow, ImageRow, StoreError, Window, codes};
+use barograph_auction_store::{AttendanceRow, BidRow, ImageRow, PageWindow, StoreError, codes};
 
 use crate::failure::refused;
 
@@ -68,13 +68,13 @@ pub(crate) fn sort_by_listing(rows: &mut [BidRow]) {
 }
 
 /// The part of a whole list within a window, with the total.
-pub(crate) fn slice<T>(rows: Vec<T>, window: Window) -> (u64, impl Iterator<Item = T>) {
+pub(crate) fn slice<T>(rows: Vec<T>, window: PageWindow) -> (u64, impl Iterator<Item = T>) {
     let total = rows.len() as u64;
     let before = usize::try_from(window.offset()).unwrap_or(usize::MAX);
     (total, rows.into_iter().skip(before).take(window.size as usize))
 }
 
 /// A page of a list with a known total.
-pub(crate) fn page<T>(items: Vec<T>, window: Window, total_records: u64) -> Page<T> {
+pub(crate) fn page<T>(items: Vec<T>, window: PageWindow, total_records: u64) -> Page<T> {
     Page { items, page: window.page, page_size: window.size, total_records }
 }

@@ -42,7 +42,7 @@ pub(crate) struct CacheCounts {
 }
 
 /// Reason for a missing value.
-enum Nothing {
+enum CacheMiss {
     NoPicture,
     Failed(PictureError),
 }
@@ -73,14 +73,14 @@ impl Cache {
         let reading = async {
             match read.await {
                 Ok(Some(picture)) => Ok(picture),
-                Ok(None) => Err(Nothing::NoPicture),
-                Err(error) => Err(Nothing::Failed(error)),
+                Ok(None) => Err(CacheMiss::NoPicture),
+                Err(error) => Err(CacheMiss::Failed(error)),
             }
         };
         match self.kept.get_or_insert_async(&key, reading).await {
             Ok(picture) => Ok(Some(picture)),
-            Err(Nothing::NoPicture) => Ok(None),
-            Err(Nothing::Failed(error)) => Err(error),
+            Err(CacheMiss::NoPicture) => Ok(None),
+            Err(CacheMiss::Failed(error)) => Err(error),
         }
     }
 

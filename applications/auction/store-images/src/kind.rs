@@ -2,7 +2,7 @@
 
 /// A kind of picture accepted by the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum PictureKind {
     /// JPEG, the kind of the fill.
     Jpeg,
     /// PNG.
@@ -11,14 +11,14 @@ pub enum Kind {
     Webp,
 }
 
-impl Kind {
+impl PictureKind {
     /// The content type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
-            Kind::Jpeg => "image/jpeg",
-            Kind::Png => "image/png",
-            Kind::Webp => "image/webp",
+            PictureKind::Jpeg => "image/jpeg",
+            PictureKind::Png => "image/png",
+            PictureKind::Webp => "image/webp",
         }
     }
 }
@@ -26,13 +26,13 @@ impl Kind {
 /// The kind of a picture; `None` for any other beginning. Only the beginning is read, so a picture that is
 /// broken further on has a kind too.
 #[must_use]
-pub fn kind(bytes: &[u8]) -> Option<Kind> {
+pub fn kind(bytes: &[u8]) -> Option<PictureKind> {
     if bytes.starts_with(&[0xFF, 0xD8, 0xFF]) {
-        Some(Kind::Jpeg)
+        Some(PictureKind::Jpeg)
     } else if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-        Some(Kind::Png)
+        Some(PictureKind::Png)
     } else if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
-        Some(Kind::Webp)
+        Some(PictureKind::Webp)
     } else {
         None
     }
@@ -55,7 +55,7 @@ mod tests {
             (b"<svg", None),
             (b"", None),
         ] {
-            assert_eq!(kind(bytes).map(Kind::content_type), expected, "{bytes:?}");
+            assert_eq!(kind(bytes).map(PictureKind::content_type), expected, "{bytes:?}");
         }
     }
 }

@@ -16,16 +16,16 @@ mod cache;
 mod error;
 mod kind;
 mod load;
+mod location;
 mod pictures;
-mod place;
 mod queue;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use error::{Full, PictureError};
-pub use kind::{Kind, kind};
+pub use kind::{PictureKind, kind};
 pub use load::load;
+pub use location::{Limits, PictureLocation};
 pub use pictures::{CLOSE_WITHIN, PictureCounts, Pictures};
-pub use place::{Limits, Place};
 pub use store::path_of;

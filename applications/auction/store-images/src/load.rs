@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 
 use crate::error::{PictureError, file};
-use crate::place::Place;
+use crate::location::PictureLocation;
 use crate::queue::write;
 use crate::store::files::blocking;
 use crate::store::{Key, Picture, Purpose, SIZES, STAMP, Store, open, path_of};
@@ -25,11 +25,11 @@ const CALLS_AT_ONCE: usize = 8;
 /// Empties a place and copies all pictures of a fill's images folder into it; last comes `stamp`, the name of
 /// the data set. `progress` receives the number of copied pictures, and the total.
 ///
-/// [`Place::Files`]: pictures go into its `read` folder and `write` is emptied; nothing is done if `read` is
+/// [`PictureLocation::Files`]: pictures go into its `read` folder and `write` is emptied; nothing is done if `read` is
 /// `from`.
 pub async fn load(
     from: &Path,
-    to: &Place,
+    to: &PictureLocation,
     stamp: &str,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<(), PictureError> {
@@ -62,11 +62,11 @@ fn calls(keys: &[Key]) -> Vec<Vec<Key>> {
     calls
 }
 
-fn is_same(from: &Path, to: &Place) -> bool {
+fn is_same(from: &Path, to: &PictureLocation) -> bool {
     let whole = |path: &Path| path.canonicalize().ok();
     match to {
-        Place::Files { read, .. } => whole(from).is_some_and(|from| whole(read) == Some(from)),
-        Place::Url(_) => false,
+        PictureLocation::Files { read, .. } => whole(from).is_some_and(|from| whole(read) == Some(from)),
+        PictureLocation::Url(_) => false,
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_auction_api::{ImageId, ImageSize};
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 
 use crate::cache::Cache;
 use crate::error::{Full, PictureError};
-use crate::place::{Limits, Place};
+use crate::location::{Limits, PictureLocation};
 use crate::queue::Queue;
 use crate::store::{Key, Purpose, STAMP, Store, open, within};
 
@@ -60,7 +60,7 @@ pub struct PictureCounts {
 
 impl Pictures {
     /// Opens the store at a place and starts its writers. Whether it was loaded is in [`Pictures::stamp`].
-    pub async fn open(place: &Place, limits: Limits) -> Result<Pictures, PictureError> {
+    pub async fn open(place: &PictureLocation, limits: Limits) -> Result<Pictures, PictureError> {
         Ok(Pictures::over(open(place, Purpose::Serve).await?, &limits))
     }
 
@@ -138,7 +138,7 @@ impl Pictures {
 
     /// Description of the store and its durability. Queued uploads do not survive the process.
     #[must_use]
-    pub fn describe(&self) -> Described {
+    pub fn describe(&self) -> StoreDescription {
         self.store.describe()
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::error::{Full, PictureError};
-use crate::place::Limits;
+use crate::location::Limits;
 use crate::store::{Picture, Store, within};
 
 /// Attempts to write a picture before it is lost. With the pauses below they take some 11 s, longer than a
@@ -32,7 +32,7 @@ const WRITE_WITHIN: Duration = Duration::from_secs(30);
 
 /// The queue of uploads.
 pub(crate) struct Queue {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     writers: Vec<AbortHandle>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct QueueCounts {
     pub(crate) last_error: Option<String>,
 }
 
-struct Shared {
+struct SharedQueue {
     store: Arc<dyn Store>,
     pictures: usize,
     bytes: usize,
@@ -70,7 +70,7 @@ struct State {
 impl Queue {
     /// Starts the writers on the current runtime.
     pub(crate) fn start(store: Arc<dyn Store>, limits: &Limits) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedQueue {
             store,
             pictures: limits.queue,
             bytes: limits.queue_bytes,
@@ -155,7 +155,7 @@ impl Drop for Queue {
 }
 
 /// A writer: writes one picture after another.
-async fn write_all(shared: Arc<Shared>) {
+async fn write_all(shared: Arc<SharedQueue>) {
     loop {
         let (next, more) = {
             let mut state = shared.state.lock();
@@ -174,7 +174,7 @@ async fn write_all(shared: Arc<Shared>) {
     }
 }
 
-impl Shared {
+impl SharedQueue {
     fn end(&self, picture: &Arc<Picture>, written: Result<(), PictureError>) {
         let mut state = self.state.lock();
         let id = picture.key.0;

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_auction_api::{ImageId, ImageSize};
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
 
 use crate::error::PictureError;
-use crate::place::{Place, without_secrets};
+use crate::location::{PictureLocation, without_secrets};
 
 /// Id and size of a picture. The id 0 belongs to no image: its full size holds the stamp of a load.
 pub(crate) type Key = (ImageId, ImageSize);
@@ -37,24 +37,24 @@ pub(crate) struct Picture {
 }
 
 /// Result of an asynchronous method.
-pub(crate) type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, PictureError>> + Send + 'a>>;
+pub(crate) type PictureFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PictureError>> + Send + 'a>>;
 
 /// A store of pictures. Callers limit the time of each call, except for `clear`, which limits its own steps.
 pub(crate) trait Store: Send + Sync + 'static {
     /// A picture; `None` if it does not exist.
-    fn get(&self, key: Key) -> Later<'_, Option<Bytes>>;
+    fn get(&self, key: Key) -> PictureFuture<'_, Option<Bytes>>;
 
     /// Stores pictures; replaces those with the same keys. Idempotent.
-    fn put<'a>(&'a self, pictures: &'a [Picture]) -> Later<'a, ()>;
+    fn put<'a>(&'a self, pictures: &'a [Picture]) -> PictureFuture<'a, ()>;
 
     /// Removes all pictures, and nothing else.
-    fn clear(&self) -> Later<'_, ()>;
+    fn clear(&self) -> PictureFuture<'_, ()>;
 
     /// The kind of store, for errors.
     fn name(&self) -> &'static str;
 
     /// Description of the store and its durability.
-    fn describe(&self) -> Described;
+    fn describe(&self) -> StoreDescription;
 }
 
 /// Purpose of opening a place.
@@ -70,10 +70,10 @@ pub(crate) enum Purpose {
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
 
 /// Opens the store at a place.
-pub(crate) async fn open(place: &Place, purpose: Purpose) -> Result<Arc<dyn Store>, PictureError> {
+pub(crate) async fn open(place: &PictureLocation, purpose: Purpose) -> Result<Arc<dyn Store>, PictureError> {
     let (url, scheme) = match place {
-        Place::Files { read, write } => return files::open(read, write.as_deref(), purpose),
-        Place::Url(url) => (url.as_str(), url.split("://").next().unwrap_or_default()),
+        PictureLocation::Files { read, write } => return files::open(read, write.as_deref(), purpose),
+        PictureLocation::Url(url) => (url.as_str(), url.split("://").next().unwrap_or_default()),
     };
     let opening = async {
         match scheme {

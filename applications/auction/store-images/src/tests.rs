@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use barograph_auction_api::ImageSize::{Full as FullSize, Preview, Thumbnail};
 use barograph_auction_api::{ImageId, ImageSize};
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::error::{Full, PictureError};
+use crate::location::Limits;
 use crate::pictures::Pictures;
-use crate::place::Limits;
-use crate::store::{Key, Later, Picture, Store};
+use crate::store::{Key, Picture, PictureFuture, Store};
 
 /// Keeps pictures in memory.
 struct Fake {
@@ -51,15 +51,15 @@ impl Fake {
 }
 
 impl Store for Fake {
-    fn get(&self, key: Key) -> Later<'_, Option<Bytes>> {
+    fn get(&self, key: Key) -> PictureFuture<'_, Option<Bytes>> {
         Box::pin(async move { Ok(self.kept.lock().get(&key).cloned()) })
     }
 
-    fn put<'a>(&'a self, pictures: &'a [Picture]) -> Later<'a, ()> {
+    fn put<'a>(&'a self, pictures: &'a [Picture]) -> PictureFuture<'a, ()> {
         Box::pin(self.write(pictures))
     }
 
-    fn clear(&self) -> Later<'_, ()> {
+    fn clear(&self) -> PictureFuture<'_, ()> {
         Box::pin(async {
             self.kept.lock().clear();
             Ok(())
@@ -70,8 +70,8 @@ impl Store for Fake {
         "fake"
     }
 
-    fn describe(&self) -> Described {
-        Described { product: "fake".to_owned(), durability: "none".to_owned() }
+    fn describe(&self) -> StoreDescription {
+        StoreDescription { product: "fake".to_owned(), durability: "none".to_owned() }
     }
 }
 

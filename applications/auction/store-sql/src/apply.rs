@@ -5,9 +5,9 @@
 //! rows of users are locked in the order of their ids, as everything here is. The second writes the result of
 //! [`crate::fold`], and commits.
 
-use barograph_auction_store::{Applied, Change, HighBidRow, StoreError};
+use barograph_auction_store::{Change, ChangeOutcome, HighBidRow, StoreError};
 
-use crate::fold::{Folded, Held, concerned, fold};
+use crate::fold::{FoldedChanges, LockedRows, concerned, fold};
 use crate::rows::{self, HIGH_BID};
 use crate::sql::Sql;
 use crate::value::{Answer, Statement, Value, values};
@@ -26,7 +26,7 @@ const WRITE_LISTINGS: &str = "INSERT INTO barograph_high_bid (id, auction_id, it
      end_ms = {new end_ms}, bid_ms = {new bid_ms}, bid_id = {new bid_id}, round = {new round}, fence = {new fence}";
 
 impl Sql {
-    pub(crate) async fn apply_changes(&self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    pub(crate) async fn apply_changes(&self, changes: &[Change]) -> Result<Vec<ChangeOutcome>, StoreError> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
@@ -47,8 +47,8 @@ impl Sql {
     }
 }
 
-fn held(answers: &[Answer]) -> Result<Held, StoreError> {
-    let mut held = Held::default();
+fn held(answers: &[Answer]) -> Result<LockedRows, StoreError> {
+    let mut held = LockedRows::default();
     if let [fences, listings, credits @ ..] = answers {
         for row in &fences.rows {
             held.fences.insert(row.int(0)?, row.int(1)?);
@@ -64,7 +64,7 @@ fn held(answers: &[Answer]) -> Result<Held, StoreError> {
     Ok(held)
 }
 
-fn writes(folded: &Folded) -> Vec<Statement> {
+fn writes(folded: &FoldedChanges) -> Vec<Statement> {
     let mut statements = Vec::new();
     if !folded.listings.is_empty() {
         let columns = columns(folded.listings.values());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use barograph_auction_api::{Auction, AuctionId, Cents, ItemId, Millis, Page};
 use barograph_auction_rules::Listing;
-use barograph_auction_store::{AuctionFilter, HighBidRow, StartState, StoreError, Window, codes};
+use barograph_auction_store::{AuctionFilter, HighBidRow, PageWindow, StartState, StoreError, codes};
 
 use crate::pages::List;
 use crate::rows::{self, AUCTION_COLUMNS, HIGH_BID, can_be_stored};
@@ -22,7 +22,7 @@ impl Sql {
     pub(crate) async fn auction_page(
         &self,
         filter: &AuctionFilter,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<Auction>, StoreError> {
         let mut conditions = Vec::new();
         let mut values: Vec<Value> = Vec::new();

@@ -1,6 +1,6 @@
 //! One consistent view for the data checks.
 
-use barograph_auction_store::{Audit, CLOCK_START_MS, Offered, StoreError};
+use barograph_auction_store::{Audit, CLOCK_START_MS, ListingAudit, StoreError};
 
 use crate::rows::{self, HIGH_BID};
 use crate::sql::Sql;
@@ -33,8 +33,8 @@ impl Sql {
     }
 }
 
-fn offered(row: &Row) -> Result<Offered, StoreError> {
-    Ok(Offered {
+fn offered(row: &Row) -> Result<ListingAudit, StoreError> {
+    Ok(ListingAudit {
         row: rows::high_bid(row)?,
         preloaded: row.int(13)? != 0,
         starting_bid: row.int(14)?,

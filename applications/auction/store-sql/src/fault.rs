@@ -21,7 +21,7 @@ pub(crate) enum Fault {
 
 /// Whether a change may have reached the server before its connection was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum CommitProgress {
     /// No commit was sent.
     Nothing,
     /// A commit was sent and not answered.
@@ -32,11 +32,16 @@ impl Fault {
     /// Whether another connection may help at once; not after a silence of the server as long as the time
     /// limit.
     pub(crate) fn is_of_one_connection(&self) -> bool {
-        matches!(self, Fault::Lost(source) if !source.is::<Silent>())
+        matches!(self, Fault::Lost(source) if !source.is::<AnswerTimeout>())
     }
 
     /// Converts to the error of the interface.
-    pub(crate) fn into_error(self, store: &'static str, what: &'static str, sent: Sent) -> StoreError {
+    pub(crate) fn into_error(
+        self,
+        store: &'static str,
+        what: &'static str,
+        sent: CommitProgress,
+    ) -> StoreError {
         match self {
             Fault::Conflict => StoreError::Conflict,
             Fault::Full => StoreError::Full,
@@ -44,8 +49,8 @@ impl Fault {
             Fault::Again(source) => StoreError::Unreachable { store, source },
             Fault::Refused(source) => StoreError::Refused { store, what, source },
             Fault::Lost(source) => match sent {
-                Sent::Nothing => StoreError::Unreachable { store, source },
-                Sent::Commit => StoreError::Unknown { store, source },
+                CommitProgress::Nothing => StoreError::Unreachable { store, source },
+                CommitProgress::Commit => StoreError::Unknown { store, source },
             },
         }
     }
@@ -54,18 +59,18 @@ impl Fault {
 /// The server did not answer in time.
 #[derive(Debug, thiserror::Error)]
 #[error("it did not answer within {seconds} s")]
-pub(crate) struct Silent {
+pub(crate) struct AnswerTimeout {
     pub(crate) seconds: u64,
 }
 
 /// A value of another kind than the column's.
 #[derive(Debug, thiserror::Error)]
 #[error("column {column} of an answer holds something else than it should")]
-pub(crate) struct Strange {
+pub(crate) struct UnexpectedValue {
     pub(crate) column: usize,
 }
 
 /// A fault of the store or its address, in words.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Told(pub(crate) String);
+pub(crate) struct StoreMessage(pub(crate) String);

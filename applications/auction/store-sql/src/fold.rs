@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use barograph_auction_api::Cents;
 use barograph_auction_rules::EventKind;
-use barograph_auction_store::{Applied, Change, HighBidRow, codes};
+use barograph_auction_store::{Change, ChangeOutcome, HighBidRow, codes};
 
 /// The rows concerned by changes, all of them locked.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct LockedRows {
     /// Fences by auction.
     pub(crate) fences: HashMap<i64, i64>,
     /// Listings by id.
@@ -20,9 +20,9 @@ pub(crate) struct Held {
 
 /// Rows to write.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedChanges {
     /// One for each change.
-    pub(crate) answers: Vec<Applied>,
+    pub(crate) answers: Vec<ChangeOutcome>,
     /// New or changed listings.
     pub(crate) listings: BTreeMap<i64, HighBidRow>,
     /// States of items.
@@ -43,14 +43,14 @@ pub(crate) fn concerned(changes: &[Change]) -> [Vec<i64>; 3] {
 }
 
 /// Applies changes in their order.
-pub(crate) fn fold(changes: &[Change], mut held: Held) -> Folded {
-    let mut folded = Folded::default();
+pub(crate) fn fold(changes: &[Change], mut held: LockedRows) -> FoldedChanges {
+    let mut folded = FoldedChanges::default();
     for change in changes {
         let known = held.listings.get(&change.listing).filter(|row| is_there(row, change));
         let answer = match known {
             // Even if the auction has another owner by now: an applied change stays applied.
             Some(row) => as_before(row, change),
-            None if held.fences.get(&change.auction.0) != Some(&change.fence) => Applied::Fenced,
+            None if held.fences.get(&change.auction.0) != Some(&change.fence) => ChangeOutcome::Fenced,
             None => apply(change, &mut held, &mut folded),
         };
         folded.answers.push(answer);
@@ -64,17 +64,17 @@ fn is_there(row: &HighBidRow, change: &Change) -> bool {
 
 /// The answer to a change that was applied before: a sale is the last change of its listing, so the row shows
 /// it.
-fn as_before(row: &HighBidRow, change: &Change) -> Applied {
+fn as_before(row: &HighBidRow, change: &Change) -> ChangeOutcome {
     if change.event.kind == EventKind::Sold && row.state == codes::high_bid::NOT_SOLD {
-        Applied::Unpaid
+        ChangeOutcome::Unpaid
     } else {
-        Applied::Stored
+        ChangeOutcome::Stored
     }
 }
 
-fn apply(change: &Change, held: &mut Held, folded: &mut Folded) -> Applied {
+fn apply(change: &Change, held: &mut LockedRows, folded: &mut FoldedChanges) -> ChangeOutcome {
     let bidding = change.event.bidding;
-    let (mut kind, mut answer) = (change.event.kind, Applied::Stored);
+    let (mut kind, mut answer) = (change.event.kind, ChangeOutcome::Stored);
     if kind == EventKind::Sold {
         let credit = held.credits.get_mut(&bidding.bidder.0).filter(|credit| **credit >= bidding.amount);
         match credit {
@@ -82,7 +82,7 @@ fn apply(change: &Change, held: &mut Held, folded: &mut Folded) -> Applied {
                 *credit -= bidding.amount;
                 folded.credits.insert(bidding.bidder.0, *credit);
             }
-            None => (kind, answer) = (EventKind::NotSold, Applied::Unpaid),
+            None => (kind, answer) = (EventKind::NotSold, ChangeOutcome::Unpaid),
         }
     }
     let (state, item) = match kind {

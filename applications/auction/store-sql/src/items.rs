@@ -1,7 +1,7 @@
 //! Items and purchases.
 
 use barograph_auction_api::{AuctionId, Item, ItemId, Page, Purchase, UserId};
-use barograph_auction_store::{ItemFilter, ItemRow, Span, StoreError, Updated, Window, codes};
+use barograph_auction_store::{ItemFilter, ItemRow, ItemUpdateOutcome, PageWindow, Span, StoreError, codes};
 
 use crate::auctions::filtered;
 use crate::pages::List;
@@ -20,7 +20,7 @@ impl Sql {
     pub(crate) async fn items_of_auction(
         &self,
         auction: AuctionId,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<Item>, StoreError> {
         let from = "barograph_item WHERE auction_id = ?".to_owned();
         self.item_list(List::of(from, values![auction.0], ITEM_COLUMNS), window).await
@@ -29,7 +29,7 @@ impl Sql {
     pub(crate) async fn items_of_seller(
         &self,
         seller: UserId,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<Item>, StoreError> {
         let from = "barograph_item WHERE auctioneer_id = ?".to_owned();
         let list = List::of(from, values![seller.0], ITEM_COLUMNS);
@@ -39,7 +39,7 @@ impl Sql {
     pub(crate) async fn items_where(
         &self,
         filter: &ItemFilter,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<Item>, StoreError> {
         let flavour = self.inner().flavour;
         let mut conditions = Vec::new();
@@ -64,7 +64,7 @@ impl Sql {
         self.item_list(list, window).await
     }
 
-    async fn item_list(&self, list: List, window: Window) -> Result<Page<Item>, StoreError> {
+    async fn item_list(&self, list: List, window: PageWindow) -> Result<Page<Item>, StoreError> {
         let rows = self.read("list items", list.page(window)).await?;
         rows::page(&rows, window, rows::item)
     }
@@ -92,7 +92,7 @@ impl Sql {
         self.change("add an item", vec![statement]).await.map(drop)
     }
 
-    pub(crate) async fn change_item(&self, item: ItemRow) -> Result<Updated, StoreError> {
+    pub(crate) async fn change_item(&self, item: ItemRow) -> Result<ItemUpdateOutcome, StoreError> {
         let words = search::stored(&item.short_description, self.inner().flavour);
         let lock = "SELECT auctioneer_id, auction_id FROM barograph_item WHERE id = ? FOR UPDATE";
         let update = Statement::new(
@@ -116,21 +116,23 @@ impl Sql {
             vec![Statement::new(lock, values![item.id]), update, Statement::new(after, values![item.id])];
         let answers = self.change("change an item", statements).await?;
         let found = |n: usize| answers.get(n).and_then(|answer| answer.rows.first());
-        let (Some(before), Some(after)) = (found(0), found(2)) else { return Ok(Updated::NoSuchItem) };
+        let (Some(before), Some(after)) = (found(0), found(2)) else {
+            return Ok(ItemUpdateOutcome::NoSuchItem);
+        };
         if before.int(0)? != item.auctioneer_id {
-            return Ok(Updated::NotOwner);
+            return Ok(ItemUpdateOutcome::NotOwner);
         }
         if before.number(1)?.is_some() {
-            return Ok(Updated::Listed);
+            return Ok(ItemUpdateOutcome::Listed);
         }
-        Ok(Updated::Done(Box::new(rows::item(after, 0)?)))
+        Ok(ItemUpdateOutcome::Done(Box::new(rows::item(after, 0)?)))
     }
 
     pub(crate) async fn bought(
         &self,
         user: UserId,
         span: Span,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<Purchase>, StoreError> {
         let sold = "bidder_id = ? AND h.state = ? AND end_ms >= ? AND end_ms < ?";
         let list = List {

@@ -1,6 +1,6 @@
 //! A connection to any of the products.
 
-use crate::fault::{Fault, Told};
+use crate::fault::{Fault, StoreMessage};
 use crate::maria;
 use crate::postgres;
 use crate::sheet::Sheet;
@@ -20,11 +20,13 @@ pub(crate) enum Target {
 
 impl Target {
     /// Parses an address.
-    pub(crate) fn read(url: &str) -> Result<Self, Told> {
+    pub(crate) fn read(url: &str) -> Result<Self, StoreMessage> {
         match url.split_once("://").map(|(scheme, _)| scheme) {
             Some("postgres" | "postgresql") => Ok(Target::Postgres(Box::new(postgres::read_url(url)?))),
             Some("mysql" | "mariadb") => Ok(Target::Maria(Box::new(maria::read_url(url)?))),
-            _ => Err(Told("the address begins with none of postgres://, mysql://, mariadb://".to_owned())),
+            _ => Err(StoreMessage(
+                "the address begins with none of postgres://, mysql://, mariadb://".to_owned(),
+            )),
         }
     }
 

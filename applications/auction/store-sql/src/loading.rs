@@ -4,10 +4,10 @@
 use std::future::Future;
 use std::time::Duration;
 
-use barograph_auction_store::{Later, Loading, RelationalBatch, StoreError};
+use barograph_auction_store::{Loading, RelationalBatch, StoreError, StoreFuture};
 use tokio::time::timeout;
 
-use crate::fault::{Fault, Sent, Silent};
+use crate::fault::{AnswerTimeout, CommitProgress, Fault};
 use crate::link::{Link, Target};
 use crate::schema;
 use crate::text::Flavour;
@@ -86,16 +86,16 @@ async fn bounded<T>(
 ) -> Result<T, StoreError> {
     timeout(limit, work)
         .await
-        .unwrap_or_else(|_| Err(Fault::Lost(Box::new(Silent { seconds: limit.as_secs() }))))
-        .map_err(|fault| fault.into_error(store, "load a data set", Sent::Nothing))
+        .unwrap_or_else(|_| Err(Fault::Lost(Box::new(AnswerTimeout { seconds: limit.as_secs() }))))
+        .map_err(|fault| fault.into_error(store, "load a data set", CommitProgress::Nothing))
 }
 
 impl Loading<RelationalBatch> for Load {
-    fn add(&mut self, batch: RelationalBatch) -> Later<'_, ()> {
+    fn add(&mut self, batch: RelationalBatch) -> StoreFuture<'_, ()> {
         Box::pin(self.add_rows(batch))
     }
 
-    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> Later<'a, ()>
+    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> StoreFuture<'a, ()>
     where
         Self: 'a,
     {

@@ -4,10 +4,10 @@
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder, Params, QueryResult};
 
-use crate::fault::{Fault, Told};
+use crate::fault::{Fault, StoreMessage};
 use crate::link::OPEN_SECONDS;
 use crate::sheet::{Cell, Sheet};
-use crate::text::{Flavour, Marks, literal, translate};
+use crate::text::{Flavour, PlaceholderStyle, literal, translate};
 use crate::value::{Answer, Row, Statement, Value};
 
 /// The name of the store in errors.
@@ -32,12 +32,13 @@ pub(crate) struct Link {
 }
 
 /// Parses an address. The error does not show it, since it may hold a password.
-pub(crate) fn read_url(url: &str) -> Result<Opts, Told> {
+pub(crate) fn read_url(url: &str) -> Result<Opts, StoreMessage> {
     let rest = url.strip_prefix("mariadb://").or_else(|| url.strip_prefix("mysql://")).unwrap_or(url);
-    let opts = Opts::from_url(&format!("mysql://{rest}"))
-        .map_err(|_| Told("the address is not a mysql:// or mariadb:// URL that can be read".to_owned()))?;
+    let opts = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| {
+        StoreMessage("the address is not a mysql:// or mariadb:// URL that can be read".to_owned())
+    })?;
     if opts.db_name().is_none_or(str::is_empty) {
-        return Err(Told("the address does not name a database".to_owned()));
+        return Err(StoreMessage("the address does not name a database".to_owned()));
     }
     let built = OptsBuilder::from_opts(opts)
         .prefer_socket(false)
@@ -70,7 +71,7 @@ impl Link {
         if let [one] = statements
             && let Some(values) = plain(&one.values)
         {
-            let sql = translate(&one.sql, &one.values, (self.flavour, Marks::Kept));
+            let sql = translate(&one.sql, &one.values, (self.flavour, PlaceholderStyle::Kept));
             let mut result = self.conn.exec_iter(sql, values).await.map_err(sort)?;
             return answers(&mut result, 1).await;
         }
@@ -79,7 +80,11 @@ impl Link {
             if !text.is_empty() {
                 text.push(';');
             }
-            text.push_str(&translate(&statement.sql, &statement.values, (self.flavour, Marks::WrittenOut)));
+            text.push_str(&translate(
+                &statement.sql,
+                &statement.values,
+                (self.flavour, PlaceholderStyle::WrittenOut),
+            ));
         }
         let mut result = self.conn.query_iter(text).await.map_err(sort)?;
         answers(&mut result, statements.len()).await
@@ -87,7 +92,7 @@ impl Link {
 
     /// Runs statements without values, separated by semicolons.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<(), Fault> {
-        let sql = translate(sql, &[], (self.flavour, Marks::WrittenOut));
+        let sql = translate(sql, &[], (self.flavour, PlaceholderStyle::WrittenOut));
         self.conn.query_drop(sql).await.map_err(sort)
     }
 

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use barograph_auction_store::{Initial, Loading, RelationalBatch, StoreError};
 use parking_lot::Mutex;
 
-use crate::fault::{Fault, Sent, Told};
+use crate::fault::{CommitProgress, Fault, StoreMessage};
 use crate::link::Target;
 use crate::loading::Load;
 use crate::pool::{Lease, Pool};
-use crate::sql::{Inner, Sql, exchange};
+use crate::sql::{Sql, SqlState, exchange};
 use crate::value::{Row, Statement};
 use crate::{schema, settings};
 
@@ -24,7 +24,7 @@ const OPEN: &str = "open its data set";
 pub async fn open(url: &str, connections: usize) -> Result<Sql, StoreError> {
     let pool = Pool::new(target(url)?, connections);
     let store = pool.store();
-    let failed = |fault: Fault| fault.into_error(store, OPEN, Sent::Nothing);
+    let failed = |fault: Fault| fault.into_error(store, OPEN, CommitProgress::Nothing);
     let mut lease = pool.take().await.map_err(failed)?;
     let flavour = lease.link().map_err(failed)?.flavour();
     let meta = Statement::plain(
@@ -45,7 +45,7 @@ pub async fn open(url: &str, connections: usize) -> Result<Sql, StoreError> {
         return Err(told(store, "it does not say what it is"));
     };
     lease.give_back();
-    Ok(Sql::new(Inner {
+    Ok(Sql::new(SqlState {
         pool,
         flavour,
         described: settings::described(&row, flavour)?,
@@ -75,5 +75,5 @@ async fn one(lease: &mut Lease, statement: &Statement) -> Result<Option<Row>, Fa
 }
 
 fn told(store: &'static str, says: &str) -> StoreError {
-    StoreError::Refused { store, what: OPEN, source: Box::new(Told(says.to_owned())) }
+    StoreError::Refused { store, what: OPEN, source: Box::new(StoreMessage(says.to_owned())) }
 }

@@ -1,6 +1,6 @@
 //! A page of a list with the length of the whole list, at one moment and in one exchange.
 
-use barograph_auction_store::Window;
+use barograph_auction_store::PageWindow;
 
 use crate::value::{Statement, Value, values};
 
@@ -28,7 +28,7 @@ impl List {
 
     /// The statement, whose answer [`crate::rows::page`] reads. The count is joined to the page, so that one
     /// statement sees both, and a page behind the end still has its count.
-    pub(crate) fn page(self, window: Window) -> Statement {
+    pub(crate) fn page(self, window: PageWindow) -> Statement {
         let List { counted, read, values: mut all, columns, order, page_order } = self;
         let sql = format!(
             "SELECT t.total, p.* FROM (SELECT COUNT(*) AS total FROM {counted}) t LEFT JOIN \

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::fault::{Fault, Silent};
+use crate::fault::{AnswerTimeout, Fault};
 use crate::link::{Link, Target};
 
 /// Time limit of a caller for a connection. The client of a later page has given up.
@@ -20,11 +20,11 @@ const CONNECT_WAIT: Duration = Duration::from_secs(5);
 /// A pool of connections.
 pub(crate) struct Pool {
     target: Target,
-    idle: Mutex<Idle>,
+    idle: Mutex<IdleLinks>,
     places: Arc<Semaphore>,
 }
 
-struct Idle {
+struct IdleLinks {
     links: Vec<Link>,
     /// Rises when a connection is lost: older ones are not trusted any more, since the server is likely to
     /// have been restarted.
@@ -41,7 +41,7 @@ pub(crate) struct Lease {
 
 impl Pool {
     pub(crate) fn new(target: Target, connections: usize) -> Arc<Self> {
-        let idle = Mutex::new(Idle { links: Vec::with_capacity(connections), era: 0 });
+        let idle = Mutex::new(IdleLinks { links: Vec::with_capacity(connections), era: 0 });
         Arc::new(Pool { target, idle, places: Arc::new(Semaphore::new(connections.max(1))) })
     }
 
@@ -57,9 +57,9 @@ impl Pool {
         let (found, era) = self.trusted();
         let link = match found {
             Some(link) => link,
-            None => timeout(CONNECT_WAIT, self.target.connect())
-                .await
-                .unwrap_or_else(|_| Err(Fault::Lost(Box::new(Silent { seconds: CONNECT_WAIT.as_secs() }))))?,
+            None => timeout(CONNECT_WAIT, self.target.connect()).await.unwrap_or_else(|_| {
+                Err(Fault::Lost(Box::new(AnswerTimeout { seconds: CONNECT_WAIT.as_secs() })))
+            })?,
         };
         Ok(Lease { pool: Arc::clone(self), link: Some(link), era, _place: place })
     }

@@ -13,10 +13,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls};
 
-use crate::fault::{Fault, Told};
+use crate::fault::{Fault, StoreMessage};
 use crate::link::OPEN_SECONDS;
 use crate::sheet::{Cell, Sheet};
-use crate::text::{Flavour, Marks, translate};
+use crate::text::{Flavour, PlaceholderStyle, translate};
 use crate::value::{Answer, Row, Statement, Value};
 
 /// The name of the store in errors.
@@ -35,9 +35,10 @@ pub(crate) struct Link {
 }
 
 /// Parses an address. The error does not show it, since it may hold a password.
-pub(crate) fn read_url(url: &str) -> Result<Config, Told> {
-    let mut config: Config =
-        url.parse().map_err(|_| Told("the address is not a postgres:// URL that can be read".to_owned()))?;
+pub(crate) fn read_url(url: &str) -> Result<Config, StoreMessage> {
+    let mut config: Config = url
+        .parse()
+        .map_err(|_| StoreMessage("the address is not a postgres:// URL that can be read".to_owned()))?;
     config.application_name("barograph");
     Ok(config)
 }
@@ -71,7 +72,7 @@ impl Link {
     }
 
     async fn prepare(&mut self, statement: &Statement) -> Result<tokio_postgres::Statement, Fault> {
-        let marks = (Flavour::Postgres, Marks::Numbered);
+        let marks = (Flavour::Postgres, PlaceholderStyle::Numbered);
         if let Some(found) = self.prepared.get(statement.sql.as_ref()) {
             return Ok(found.clone());
         }
@@ -86,7 +87,7 @@ impl Link {
 
     /// Runs statements without values, separated by semicolons.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<(), Fault> {
-        let sql = translate(sql, &[], (Flavour::Postgres, Marks::Numbered));
+        let sql = translate(sql, &[], (Flavour::Postgres, PlaceholderStyle::Numbered));
         self.client.batch_execute(&sql).await.map_err(sort)
     }
 
@@ -111,7 +112,7 @@ impl Link {
 }
 
 fn put_row(out: &mut BytesMut, cells: &[Cell<'_>]) -> Result<(), Fault> {
-    let too_long = |_| Fault::Refused(Box::new(Told("a row is too long".to_owned())));
+    let too_long = |_| Fault::Refused(Box::new(StoreMessage("a row is too long".to_owned())));
     out.put_i16(i16::try_from(cells.len()).map_err(too_long)?);
     for cell in cells {
         match cell {

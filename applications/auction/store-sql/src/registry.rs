@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use barograph_auction_api::AuctionId;
 use barograph_auction_store::{
-    Assignment, Beat, Cluster, Enlisted, Led, Member, Standing, StoreError, codes,
+    Assignment, Cluster, Enlistment, Heartbeat, LeaderState, Member, Standing, StoreError, codes,
 };
 
 use crate::sql::Sql;
@@ -41,7 +41,7 @@ impl Sql {
         self.inner().enlisted.lock().get(node).copied()
     }
 
-    pub(crate) async fn enlist_node(&self, beat: &Beat) -> Result<Enlisted, StoreError> {
+    pub(crate) async fn enlist_node(&self, beat: &Heartbeat) -> Result<Enlistment, StoreError> {
         let node = beat.node.as_str();
         let statements = vec![
             Statement::new("UPDATE barograph_ownership SET owner = NULL WHERE owner = ?", values![node]),
@@ -65,12 +65,12 @@ impl Sql {
         ];
         let answers = self.change("enlist a node", statements).await?;
         let row = answers.last().and_then(|answer| answer.rows.first()).ok_or(StoreError::Closed)?;
-        let enlisted = Enlisted { number: row.int(0)?, since_start_ms: row.int(1)? };
+        let enlisted = Enlistment { number: row.int(0)?, since_start_ms: row.int(1)? };
         self.inner().enlisted.lock().insert(beat.node.clone(), enlisted.number);
         Ok(enlisted)
     }
 
-    pub(crate) async fn beat_node(&self, beat: &Beat) -> Result<Cluster, StoreError> {
+    pub(crate) async fn beat_node(&self, beat: &Heartbeat) -> Result<Cluster, StoreError> {
         let node = beat.node.as_str();
         let Some(number) = self.number_of(node) else { return Err(StoreError::Closed) };
         let mut statements = Vec::with_capacity(4);
@@ -126,12 +126,12 @@ impl Sql {
         &self,
         leader: &str,
         moves: &[(AuctionId, String)],
-    ) -> Result<Led, StoreError> {
-        let Some(number) = self.number_of(leader) else { return Ok(Led::No) };
+    ) -> Result<LeaderState, StoreError> {
+        let Some(number) = self.number_of(leader) else { return Ok(LeaderState::No) };
         let leads = Statement::new(STILL_LEADS, values![leader, leader, number]);
         self.transact("assign auctions", vec![leads], |answers| {
             if answers.first().is_none_or(|answer| answer.found == 0) {
-                return Ok((Vec::new(), Led::No));
+                return Ok((Vec::new(), LeaderState::No));
             }
             // Of several moves of one auction the last one counts.
             let last: BTreeMap<i64, &str> = moves.iter().map(|(id, node)| (id.0, node.as_str())).collect();
@@ -141,7 +141,7 @@ impl Sql {
             }
             let sql = "UPDATE barograph_assignment SET node = ? WHERE auction_id ?in";
             let update = |(node, ids)| Statement::new(sql, values![node, ids]);
-            Ok((by_node.into_iter().map(update).collect(), Led::Yes))
+            Ok((by_node.into_iter().map(update).collect(), LeaderState::Yes))
         })
         .await
     }

@@ -3,7 +3,7 @@
 use barograph_auction_api::{
     Auction, AuctionId, AuctionState, Condition, Item, ItemId, ItemState, Page, Purchase, User, UserId,
 };
-use barograph_auction_store::{Account, HighBidRow, StoreError, Window, codes};
+use barograph_auction_store::{Account, HighBidRow, PageWindow, StoreError, codes};
 
 use crate::value::Row;
 
@@ -134,7 +134,7 @@ pub(crate) fn can_be_stored(text: &str) -> bool {
 /// nothing else.
 pub(crate) fn page<T>(
     rows: &[Row],
-    window: Window,
+    window: PageWindow,
     entry: impl Fn(&Row, usize) -> Result<T, StoreError>,
 ) -> Result<Page<T>, StoreError> {
     let mut page = Page {

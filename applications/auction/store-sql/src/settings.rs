@@ -1,6 +1,6 @@
 //! A server's description: product, version, and durability settings.
 
-use barograph_auction_store::{Described, StoreError};
+use barograph_auction_store::{StoreDescription, StoreError};
 
 use crate::text::Flavour;
 use crate::value::{Row, Statement};
@@ -20,16 +20,16 @@ pub(crate) fn question(flavour: Flavour) -> Statement {
 }
 
 /// The settings in words.
-pub(crate) fn described(row: &Row, flavour: Flavour) -> Result<Described, StoreError> {
+pub(crate) fn described(row: &Row, flavour: Flavour) -> Result<StoreDescription, StoreError> {
     let version = row.text(0)?;
     Ok(match flavour {
-        Flavour::Postgres => Described {
+        Flavour::Postgres => StoreDescription {
             product: format!("PostgreSQL {}", version.split(' ').next().unwrap_or_default()),
             durability: postgres([&row.text(1)?, &row.text(2)?, &row.text(3)?]),
         },
         Flavour::MariaDb | Flavour::MySql => {
             let name = if flavour == Flavour::MariaDb { "MariaDB" } else { "MySQL" };
-            Described {
+            StoreDescription {
                 product: format!("{name} {}", version.split('-').next().unwrap_or_default()),
                 durability: maria([&row.text(1)?, &row.text(2)?, &row.text(3)?, &row.text(4)?]),
             }

@@ -9,11 +9,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_auction_store::{Described, Initial, StoreError};
+use barograph_auction_store::{Initial, StoreDescription, StoreError};
 use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 
-use crate::fault::{Fault, Sent, Silent};
+use crate::fault::{AnswerTimeout, CommitProgress, Fault};
 use crate::pool::{Lease, Pool};
 use crate::text::Flavour;
 use crate::value::{Answer, Row, Statement};
@@ -38,13 +38,13 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// that node.
 #[derive(Clone)]
 pub struct Sql {
-    inner: Arc<Inner>,
+    inner: Arc<SqlState>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct SqlState {
     pub(crate) pool: Arc<Pool>,
     pub(crate) flavour: Flavour,
-    pub(crate) described: Described,
+    pub(crate) described: StoreDescription,
     pub(crate) initial: Initial,
     pub(crate) stamp: String,
     /// Numbers of the nodes registered here.
@@ -58,11 +58,11 @@ impl std::fmt::Debug for Sql {
 }
 
 impl Sql {
-    pub(crate) fn new(inner: Inner) -> Self {
+    pub(crate) fn new(inner: SqlState) -> Self {
         Sql { inner: Arc::new(inner) }
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &SqlState {
         &self.inner
     }
 
@@ -81,10 +81,10 @@ impl Sql {
     /// Sends the smallest query, with a short time limit.
     pub(crate) async fn answers(&self) -> Result<(), StoreError> {
         let read = self.read("answer", Statement::plain("SELECT 1"));
-        let silent = Fault::Lost(Box::new(Silent { seconds: PING_WAIT.as_secs() }));
+        let silent = Fault::Lost(Box::new(AnswerTimeout { seconds: PING_WAIT.as_secs() }));
         match timeout(PING_WAIT, read).await {
             Ok(result) => result.map(drop),
-            Err(_) => Err(self.error(silent, "answer", Sent::Nothing)),
+            Err(_) => Err(self.error(silent, "answer", CommitProgress::Nothing)),
         }
     }
 
@@ -139,7 +139,7 @@ impl Sql {
                 }
                 Err(fault) => {
                     settle(lease, &fault).await;
-                    return Err(self.error(fault, what, Sent::Nothing));
+                    return Err(self.error(fault, what, CommitProgress::Nothing));
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Sql {
         } else {
             statements.iter().collect()
         };
-        let mut tries = Tries::new();
+        let mut tries = Retries::new();
         loop {
             match self.change_once(&all).await {
                 Ok(mut answers) => {
@@ -175,7 +175,7 @@ impl Sql {
         }
     }
 
-    async fn change_once(&self, statements: &[&Statement]) -> Result<Vec<Answer>, (Fault, Sent)> {
+    async fn change_once(&self, statements: &[&Statement]) -> Result<Vec<Answer>, (Fault, CommitProgress)> {
         let mut lease = self.pooled().await?;
         match exchange(&mut lease, statements).await {
             Ok(answers) => {
@@ -184,7 +184,7 @@ impl Sql {
             }
             Err(fault) => {
                 settle(lease, &fault).await;
-                Err((fault, Sent::Commit))
+                Err((fault, CommitProgress::Commit))
             }
         }
     }
@@ -197,7 +197,7 @@ impl Sql {
         first: Vec<Statement>,
         decide: impl Fn(&[Answer]) -> Result<(Vec<Statement>, T), StoreError>,
     ) -> Result<T, StoreError> {
-        let mut tries = Tries::new();
+        let mut tries = Retries::new();
         loop {
             match self.transact_once(&first, &decide).await {
                 Ok(decided) => return decided,
@@ -212,7 +212,7 @@ impl Sql {
         &self,
         first: &[Statement],
         decide: impl Fn(&[Answer]) -> Result<(Vec<Statement>, T), StoreError>,
-    ) -> Result<Result<T, StoreError>, (Fault, Sent)> {
+    ) -> Result<Result<T, StoreError>, (Fault, CommitProgress)> {
         let (begin, end) = (Statement::plain(BEGIN), Statement::plain("COMMIT"));
         let reads: Vec<&Statement> = [&begin].into_iter().chain(first).collect();
         let mut lease = self.pooled().await?;
@@ -220,7 +220,7 @@ impl Sql {
             Ok(answers) => answers,
             Err(fault) => {
                 settle(lease, &fault).await;
-                return Err((fault, Sent::Nothing));
+                return Err((fault, CommitProgress::Nothing));
             }
         };
         let (then, value) = match decide(answers.get(1..).unwrap_or_default()) {
@@ -238,38 +238,38 @@ impl Sql {
             }
             Err(fault) => {
                 settle(lease, &fault).await;
-                Err((fault, Sent::Commit))
+                Err((fault, CommitProgress::Commit))
             }
         }
     }
 
-    async fn pooled(&self) -> Result<Lease, (Fault, Sent)> {
-        self.inner.pool.take().await.map_err(|fault| (fault, Sent::Nothing))
+    async fn pooled(&self) -> Result<Lease, (Fault, CommitProgress)> {
+        self.inner.pool.take().await.map_err(|fault| (fault, CommitProgress::Nothing))
     }
 
     async fn lease(&self) -> Result<Lease, StoreError> {
-        self.inner.pool.take().await.map_err(|fault| self.error(fault, "connect", Sent::Nothing))
+        self.inner.pool.take().await.map_err(|fault| self.error(fault, "connect", CommitProgress::Nothing))
     }
 
-    fn error(&self, fault: Fault, what: &'static str, sent: Sent) -> StoreError {
+    fn error(&self, fault: Fault, what: &'static str, sent: CommitProgress) -> StoreError {
         fault.into_error(self.inner.pool.store(), what, sent)
     }
 }
 
 /// Remaining tries of a change.
-struct Tries {
+struct Retries {
     left: u32,
     pause: Duration,
     reconnected: bool,
 }
 
-impl Tries {
+impl Retries {
     fn new() -> Self {
-        Tries { left: TRIES, pause: FIRST_PAUSE, reconnected: false }
+        Retries { left: TRIES, pause: FIRST_PAUSE, reconnected: false }
     }
 
     /// Returns if the change is to be tried again; otherwise fails with the fault.
-    async fn after(&mut self, fault: Fault, sent: Sent) -> Result<(), Fault> {
+    async fn after(&mut self, fault: Fault, sent: CommitProgress) -> Result<(), Fault> {
         self.left = self.left.saturating_sub(1);
         match (fault, sent) {
             (Fault::Again(_), _) if self.left > 0 => {
@@ -278,7 +278,7 @@ impl Tries {
                 Ok(())
             }
             // The idle connection most likely outlived the server: one more try on a new one.
-            (fault, Sent::Nothing) if !self.reconnected && fault.is_of_one_connection() => {
+            (fault, CommitProgress::Nothing) if !self.reconnected && fault.is_of_one_connection() => {
                 self.reconnected = true;
                 Ok(())
             }
@@ -300,7 +300,7 @@ pub(crate) async fn exchange(lease: &mut Lease, statements: &[&Statement]) -> Re
 async fn bounded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     timeout(ANSWER_WAIT, work)
         .await
-        .unwrap_or_else(|_| Err(Fault::Lost(Box::new(Silent { seconds: ANSWER_WAIT.as_secs() }))))
+        .unwrap_or_else(|_| Err(Fault::Lost(Box::new(AnswerTimeout { seconds: ANSWER_WAIT.as_secs() }))))
 }
 
 /// Handles a connection after a fault.

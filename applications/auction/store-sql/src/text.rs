@@ -26,7 +26,7 @@ pub(crate) enum Flavour {
 
 /// Representation of values in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Marks {
+pub(crate) enum PlaceholderStyle {
     /// `$1`, `$2`, ... with the values beside the statement.
     Numbered,
     /// `?` with the values beside the statement; lists are written out.
@@ -36,7 +36,7 @@ pub(crate) enum Marks {
 }
 
 /// The statement in a server's dialect.
-pub(crate) fn translate(sql: &str, values: &[Value], how: (Flavour, Marks)) -> String {
+pub(crate) fn translate(sql: &str, values: &[Value], how: (Flavour, PlaceholderStyle)) -> String {
     let (flavour, marks) = how;
     let mut out = String::with_capacity(sql.len() + 64);
     let mut values = values.iter();
@@ -53,9 +53,9 @@ pub(crate) fn translate(sql: &str, values: &[Value], how: (Flavour, Marks)) -> S
         let (mark, after) = mark(rest);
         let value = values.next().unwrap_or(&Value::Null);
         match marks {
-            Marks::Numbered => numbered(&mut out, mark, value, &mut number),
-            Marks::Kept if mark == Mark::One => out.push('?'),
-            Marks::Kept | Marks::WrittenOut => written(&mut out, mark, value),
+            PlaceholderStyle::Numbered => numbered(&mut out, mark, value, &mut number),
+            PlaceholderStyle::Kept if mark == PlaceholderKind::One => out.push('?'),
+            PlaceholderStyle::Kept | PlaceholderStyle::WrittenOut => written(&mut out, mark, value),
         }
         rest = after;
     }
@@ -64,27 +64,27 @@ pub(crate) fn translate(sql: &str, values: &[Value], how: (Flavour, Marks)) -> S
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum PlaceholderKind {
     One,
     AnyOf,
     Rows,
 }
 
-fn mark(text: &str) -> (Mark, &str) {
+fn mark(text: &str) -> (PlaceholderKind, &str) {
     if let Some(after) = text.strip_prefix("?in") {
-        (Mark::AnyOf, after)
+        (PlaceholderKind::AnyOf, after)
     } else if let Some(after) = text.strip_prefix("?rows") {
-        (Mark::Rows, after)
+        (PlaceholderKind::Rows, after)
     } else {
-        (Mark::One, text.get(1..).unwrap_or_default())
+        (PlaceholderKind::One, text.get(1..).unwrap_or_default())
     }
 }
 
-fn numbered(out: &mut String, mark: Mark, value: &Value, number: &mut usize) {
+fn numbered(out: &mut String, mark: PlaceholderKind, value: &Value, number: &mut usize) {
     // Writing to a `String` cannot fail.
     *number += 1;
     match (mark, value) {
-        (Mark::Rows, Value::Columns(columns)) => {
+        (PlaceholderKind::Rows, Value::Columns(columns)) => {
             out.push_str("SELECT * FROM unnest(");
             for at in 0..columns.len() {
                 let comma = if at == 0 { "" } else { "," };
@@ -93,7 +93,7 @@ fn numbered(out: &mut String, mark: Mark, value: &Value, number: &mut usize) {
             *number += columns.len().saturating_sub(1);
             out.push(')');
         }
-        (Mark::AnyOf, _) => {
+        (PlaceholderKind::AnyOf, _) => {
             let _ = write!(out, "= ANY(${number})");
         }
         _ => {
@@ -102,7 +102,7 @@ fn numbered(out: &mut String, mark: Mark, value: &Value, number: &mut usize) {
     }
 }
 
-fn written(out: &mut String, mark: Mark, value: &Value) {
+fn written(out: &mut String, mark: PlaceholderKind, value: &Value) {
     match value {
         Value::Int(number) => {
             let _ = write!(out, "{number}");
@@ -110,7 +110,7 @@ fn written(out: &mut String, mark: Mark, value: &Value) {
         Value::Null => out.push_str("NULL"),
         Value::Text(text) => literal(out, text),
         Value::Ints(numbers) => {
-            if mark == Mark::AnyOf {
+            if mark == PlaceholderKind::AnyOf {
                 out.push_str("IN ");
             }
             tuple(out, numbers.iter().copied().map(Some));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use barograph_auction_store::StoreError;
 
-use crate::fault::Strange;
+use crate::fault::UnexpectedValue;
 
 /// A value for a mark in a statement; see [`crate::text`] for the marks.
 #[derive(Clone, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Row {
         StoreError::Refused {
             store,
             what: "give a value of the kind expected",
-            source: Box::new(Strange { column }),
+            source: Box::new(UnexpectedValue { column }),
         }
     }
 }

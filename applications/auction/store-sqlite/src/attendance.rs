@@ -1,10 +1,10 @@
 //! Attendance of users at auctions.
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, Page, UserId};
-use barograph_auction_store::{AttendanceRow, Window, codes};
+use barograph_auction_store::{AttendanceRow, PageWindow, codes};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use crate::values::{self, Paged, attendance_state};
+use crate::values::{self, PageQueries, attendance_state};
 
 macro_rules! select_attendance {
     ($rest:literal) => {
@@ -63,8 +63,8 @@ pub(crate) fn leave(conn: &Connection, user: UserId, auction: Option<AuctionId>)
     }
 }
 
-pub(crate) fn of_user(conn: &Connection, user: UserId, window: Window) -> Result<Page<AttendanceRecord>> {
-    let queries = Paged {
+pub(crate) fn of_user(conn: &Connection, user: UserId, window: PageWindow) -> Result<Page<AttendanceRecord>> {
+    let queries = PageQueries {
         count: "SELECT COUNT(*) FROM attendance WHERE user_id = ?1",
         page: select_attendance!("WHERE user_id = ?1 ORDER BY record_ms DESC, id DESC LIMIT ?2 OFFSET ?3"),
     };

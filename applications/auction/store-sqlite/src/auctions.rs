@@ -2,11 +2,11 @@
 
 use barograph_auction_api::{Auction, AuctionId, ItemId, Millis, Page, UserId};
 use barograph_auction_rules::Listing;
-use barograph_auction_store::{AuctionFilter, StartState, Window, codes};
+use barograph_auction_store::{AuctionFilter, PageWindow, StartState, codes};
 use rusqlite::{Connection, OptionalExtension, Result, Row, ToSql};
 
 use crate::changes::{HIGH_BID_COLUMNS, high_bid};
-use crate::values::{self, Paged, auction_number, auction_state};
+use crate::values::{self, PageQueries, auction_number, auction_state};
 
 macro_rules! select_auction {
     ($rest:literal) => {
@@ -51,10 +51,10 @@ fn condition(filter: &AuctionFilter) -> (String, Vec<Box<dyn ToSql>>) {
     (condition, values)
 }
 
-pub(crate) fn list(conn: &Connection, filter: &AuctionFilter, window: Window) -> Result<Page<Auction>> {
+pub(crate) fn list(conn: &Connection, filter: &AuctionFilter, window: PageWindow) -> Result<Page<Auction>> {
     let (condition, values) = condition(filter);
     let values: Vec<&dyn ToSql> = values.iter().map(|v| &**v).collect();
-    let queries = Paged {
+    let queries = PageQueries {
         count: &format!("SELECT COUNT(*) FROM auction {condition}"),
         page: &format!("{} {condition} ORDER BY id LIMIT ? OFFSET ?", select_auction!("")),
     };

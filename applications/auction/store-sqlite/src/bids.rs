@@ -1,10 +1,10 @@
 //! Bids of the events file, and the images there.
 
 use barograph_auction_api::{AuctionId, BidRecord, ItemId, Page, UserId};
-use barograph_auction_store::{BidRow, ImageRow, Settled, Window};
+use barograph_auction_store::{BidRow, ImageRow, PageWindow, SettledBid};
 use rusqlite::{Connection, Result, Row, params};
 
-use crate::values::{self, Paged, bid_outcome};
+use crate::values::{self, PageQueries, bid_outcome};
 
 macro_rules! select_bid {
     ($rest:literal) => {
@@ -61,7 +61,7 @@ pub(crate) fn columns(b: &BidRow) -> [i64; 10] {
 }
 
 /// Writes proposals, then settlements in their order.
-pub(crate) fn write(conn: &Connection, proposed: &[BidRow], settled: &[Settled]) -> Result<()> {
+pub(crate) fn write(conn: &Connection, proposed: &[BidRow], settled: &[SettledBid]) -> Result<()> {
     // An existing bid keeps its state: it may be settled by now.
     let mut insert = conn.prepare_cached(
         "INSERT INTO bid (bidder_id, bid_ms, id, auction_id, item_id, listing, amount_cents, state, sequence, fence, \
@@ -85,8 +85,8 @@ pub(crate) fn unsettled(conn: &Connection, auction: AuctionId) -> Result<Vec<Bid
     query.query_map([auction.0], bid)?.collect()
 }
 
-pub(crate) fn of_user(conn: &Connection, user: UserId, window: Window) -> Result<Page<BidRecord>> {
-    let queries = Paged {
+pub(crate) fn of_user(conn: &Connection, user: UserId, window: PageWindow) -> Result<Page<BidRecord>> {
+    let queries = PageQueries {
         count: "SELECT COUNT(*) FROM bid WHERE bidder_id = ?1 AND state <> 3",
         page: "SELECT id, auction_id, item_id, amount_cents, sequence, bid_ms, state FROM bid \
                WHERE bidder_id = ?1 AND state <> 3 ORDER BY bid_ms DESC, id DESC LIMIT ?2 OFFSET ?3",

@@ -2,7 +2,9 @@
 
 use barograph_auction_api::AuctionId;
 use barograph_auction_rules::EventKind;
-use barograph_auction_store::{Applied, Audit, CLOCK_START_MS, Change, HighBidRow, Initial, Offered, codes};
+use barograph_auction_store::{
+    Audit, CLOCK_START_MS, Change, ChangeOutcome, HighBidRow, Initial, ListingAudit, codes,
+};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 /// The columns of [`high_bid`], in its order.
@@ -43,18 +45,18 @@ pub(crate) fn last_sale(conn: &Connection, auction: AuctionId) -> Result<Option<
 }
 
 /// Applies changes in their order.
-pub(crate) fn apply(conn: &Connection, changes: &[Change]) -> Result<Vec<Applied>> {
+pub(crate) fn apply(conn: &Connection, changes: &[Change]) -> Result<Vec<ChangeOutcome>> {
     changes.iter().map(|change| apply_one(conn, change)).collect()
 }
 
 /// State of a listing before a change.
-struct Before {
+struct ListingState {
     sequence: i64,
     fence: i64,
     state: i64,
 }
 
-fn apply_one(conn: &Connection, change: &Change) -> Result<Applied> {
+fn apply_one(conn: &Connection, change: &Change) -> Result<ChangeOutcome> {
     let mut query = conn.prepare_cached(
         "SELECT a.fence, h.sequence, h.fence, h.state FROM auction a LEFT JOIN high_bid h ON h.id = ?2 \
          WHERE a.id = ?1",
@@ -62,13 +64,13 @@ fn apply_one(conn: &Connection, change: &Change) -> Result<Applied> {
     let found = query
         .query_row([change.auction.0, change.listing], |row| {
             let before = match row.get(1)? {
-                Some(sequence) => Some(Before { sequence, fence: row.get(2)?, state: row.get(3)? }),
+                Some(sequence) => Some(ListingState { sequence, fence: row.get(2)?, state: row.get(3)? }),
                 None => None,
             };
             Ok((row.get::<_, i64>(0)?, before))
         })
         .optional()?;
-    let Some((current, before)) = found else { return Ok(Applied::Fenced) };
+    let Some((current, before)) = found else { return Ok(ChangeOutcome::Fenced) };
     let sequence = i64::from(change.event.bidding.sequence);
     // Before the fence: an applied change stays applied, even if the auction has another owner now.
     if let Some(before) = before
@@ -76,12 +78,12 @@ fn apply_one(conn: &Connection, change: &Change) -> Result<Applied> {
         && before.sequence >= sequence
     {
         let unpaid = change.event.kind == EventKind::Sold && before.state == codes::high_bid::NOT_SOLD;
-        return Ok(if unpaid { Applied::Unpaid } else { Applied::Stored });
+        return Ok(if unpaid { ChangeOutcome::Unpaid } else { ChangeOutcome::Stored });
     }
-    if current != change.fence { Ok(Applied::Fenced) } else { write(conn, change) }
+    if current != change.fence { Ok(ChangeOutcome::Fenced) } else { write(conn, change) }
 }
 
-fn write(conn: &Connection, change: &Change) -> Result<Applied> {
+fn write(conn: &Connection, change: &Change) -> Result<ChangeOutcome> {
     use codes::{high_bid as listing, item};
     let bidding = change.event.bidding;
     let (state, item_state) = match change.event.kind {
@@ -118,7 +120,7 @@ fn write(conn: &Connection, change: &Change) -> Result<Applied> {
             .execute([bidding.item.0, state])?;
     }
     let unpaid = change.event.kind == EventKind::Sold && state == listing::NOT_SOLD;
-    Ok(if unpaid { Applied::Unpaid } else { Applied::Stored })
+    Ok(if unpaid { ChangeOutcome::Unpaid } else { ChangeOutcome::Stored })
 }
 
 /// Takes the price from the buyer's credit; returns whether it sufficed.
@@ -161,7 +163,7 @@ pub(crate) fn audit(conn: &Connection) -> Result<Audit> {
          ORDER BY high_bid.auction_id, round, high_bid.id"
     ))?;
     let offers = query.query_map([CLOCK_START_MS], |row| {
-        Ok(Offered {
+        Ok(ListingAudit {
             row: high_bid(row, 0)?,
             preloaded: row.get(13)?,
             starting_bid: row.get(14)?,

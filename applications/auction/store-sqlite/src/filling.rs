@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_auction_store::{Batch, EventBatch, Later, Loading, RelationalBatch, StoreError};
+use barograph_auction_store::{Batch, EventBatch, Loading, RelationalBatch, StoreError, StoreFuture};
 use rusqlite::{Connection, Result, params};
 
 use crate::{STORE, bids, failed, remove, schema};
@@ -19,14 +19,14 @@ BEGIN;
 ";
 
 /// A relational file being filled.
-pub type RelationalFile = Filling<RelationalBatch>;
+pub type RelationalFile = FileFill<RelationalBatch>;
 
 /// An events file being filled.
-pub type EventFile = Filling<EventBatch>;
+pub type EventFile = FileFill<EventBatch>;
 
 /// A file being filled with batches of one kind. The same batches in the same order make the same file.
 #[derive(Debug)]
-pub struct Filling<B> {
+pub struct FileFill<B> {
     conn: Connection,
     path: PathBuf,
     batches: std::marker::PhantomData<fn(B)>,
@@ -45,7 +45,7 @@ pub trait Rows: Batch {
     fn insert(&self, conn: &Connection) -> Result<()>;
 }
 
-impl<B: Rows> Filling<B> {
+impl<B: Rows> FileFill<B> {
     /// Makes the file anew, with empty tables. Fails if the file cannot be made.
     pub fn create(path: &Path) -> std::result::Result<Self, StoreError> {
         let what = "make a file";
@@ -58,7 +58,7 @@ impl<B: Rows> Filling<B> {
             Ok(conn)
         };
         let conn = create().map_err(failed(what))?;
-        Ok(Filling { conn, path: path.to_owned(), batches: std::marker::PhantomData })
+        Ok(FileFill { conn, path: path.to_owned(), batches: std::marker::PhantomData })
     }
 
     /// Inserts rows; blocks. Errors are those of SQLite; the file is unusable after one.
@@ -67,7 +67,7 @@ impl<B: Rows> Filling<B> {
     }
 
     /// Makes the indices, stores a description of the data, and waits until all of it is on the disk; blocks.
-    /// Errors are those of [`Filling::insert`].
+    /// Errors are those of [`FileFill::insert`].
     pub fn close(self, stamp: &str) -> std::result::Result<(), StoreError> {
         let finish = || {
             self.conn.execute_batch(B::INDICES)?;
@@ -84,12 +84,12 @@ impl<B: Rows> Filling<B> {
     }
 }
 
-impl<B: Rows> Loading<B> for Filling<B> {
-    fn add(&mut self, batch: B) -> Later<'_, ()> {
+impl<B: Rows> Loading<B> for FileFill<B> {
+    fn add(&mut self, batch: B) -> StoreFuture<'_, ()> {
         Box::pin(async move { self.insert(&batch) })
     }
 
-    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> Later<'a, ()>
+    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> StoreFuture<'a, ()>
     where
         Self: 'a,
     {

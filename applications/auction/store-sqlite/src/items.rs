@@ -1,10 +1,10 @@
 //! Items: lists, the search, changes by their owner, purchases.
 
 use barograph_auction_api::{AuctionId, Cents, Item, ItemId, Page, Purchase, UserId};
-use barograph_auction_store::{ItemFilter, ItemRow, Span, Updated, Window, codes};
+use barograph_auction_store::{ItemFilter, ItemRow, ItemUpdateOutcome, PageWindow, Span, codes};
 use rusqlite::{Connection, OptionalExtension, Result, Row, ToSql, params};
 
-use crate::values::{self, Paged, condition, item_number, item_state};
+use crate::values::{self, PageQueries, condition, item_number, item_state};
 
 macro_rules! columns {
     () => {
@@ -39,16 +39,16 @@ pub(crate) fn by_id(conn: &Connection, id: ItemId) -> Result<Option<Item>> {
     conn.prepare_cached(select_item!("WHERE id = ?1"))?.query_row([id.0], item).optional()
 }
 
-pub(crate) fn of_auction(conn: &Connection, id: AuctionId, window: Window) -> Result<Page<Item>> {
-    let queries = Paged {
+pub(crate) fn of_auction(conn: &Connection, id: AuctionId, window: PageWindow) -> Result<Page<Item>> {
+    let queries = PageQueries {
         count: "SELECT COUNT(*) FROM item WHERE auction_id = ?1",
         page: select_item!("WHERE auction_id = ?1 ORDER BY id LIMIT ?2 OFFSET ?3"),
     };
     values::page(conn, &queries, (&[&id.0], window), item)
 }
 
-pub(crate) fn of_seller(conn: &Connection, id: UserId, window: Window) -> Result<Page<Item>> {
-    let queries = Paged {
+pub(crate) fn of_seller(conn: &Connection, id: UserId, window: PageWindow) -> Result<Page<Item>> {
+    let queries = PageQueries {
         count: "SELECT COUNT(*) FROM item WHERE auctioneer_id = ?1",
         page: select_item!("WHERE auctioneer_id = ?1 ORDER BY id DESC LIMIT ?2 OFFSET ?3"),
     };
@@ -76,7 +76,7 @@ fn compare(
     }
 }
 
-pub(crate) fn list(conn: &Connection, filter: &ItemFilter, window: Window) -> Result<Page<Item>> {
+pub(crate) fn list(conn: &Connection, filter: &ItemFilter, window: PageWindow) -> Result<Page<Item>> {
     let mut parts = Vec::new();
     let mut values: Vec<Box<dyn ToSql>> = Vec::new();
     compare(&mut parts, &mut values, "state = ?", filter.state.map(item_number));
@@ -95,7 +95,7 @@ pub(crate) fn list(conn: &Connection, filter: &ItemFilter, window: Window) -> Re
     }
     let condition = if parts.is_empty() { String::new() } else { format!("WHERE {}", parts.join(" AND ")) };
     let values: Vec<&dyn ToSql> = values.iter().map(|v| &**v).collect();
-    let queries = Paged {
+    let queries = PageQueries {
         count: &format!("SELECT COUNT(*) FROM {counted} {condition}"),
         page: &format!("SELECT {} FROM {listed} {condition} ORDER BY {order} LIMIT ? OFFSET ?", columns!()),
     };
@@ -106,10 +106,10 @@ pub(crate) fn purchases(
     conn: &Connection,
     user: UserId,
     span: Span,
-    window: Window,
+    window: PageWindow,
 ) -> Result<Page<Purchase>> {
     // The state as a number, so that the partial index is used.
-    let queries = Paged {
+    let queries = PageQueries {
         count: "SELECT COUNT(*) FROM high_bid \
                 WHERE bidder_id = ?1 AND state = 2 AND end_ms >= ?2 AND end_ms < ?3",
         page: "SELECT h.item_id, h.auction_id, i.short_description, h.amount_cents, h.end_ms \
@@ -152,7 +152,7 @@ pub(crate) fn add(conn: &Connection, row: &ItemRow) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn update(conn: &Connection, row: &ItemRow) -> Result<Updated> {
+pub(crate) fn update(conn: &Connection, row: &ItemRow) -> Result<ItemUpdateOutcome> {
     let mut query = conn.prepare_cached(
         "SELECT auctioneer_id, auction_id, state, short_description FROM item WHERE id = ?1",
     )?;
@@ -163,12 +163,12 @@ pub(crate) fn update(conn: &Connection, row: &ItemRow) -> Result<Updated> {
             Ok((row.get::<_, i64>(0)?, listed, row.get::<_, String>(3)?))
         })
         .optional()?;
-    let Some((owner, listed, text_before)) = found else { return Ok(Updated::NoSuchItem) };
+    let Some((owner, listed, text_before)) = found else { return Ok(ItemUpdateOutcome::NoSuchItem) };
     if owner != row.auctioneer_id {
-        return Ok(Updated::NotOwner);
+        return Ok(ItemUpdateOutcome::NotOwner);
     }
     if listed {
-        return Ok(Updated::Listed);
+        return Ok(ItemUpdateOutcome::Listed);
     }
     // The search index holds no texts, so it needs the old text to remove it.
     conn.prepare_cached(
@@ -191,5 +191,5 @@ pub(crate) fn update(conn: &Connection, row: &ItemRow) -> Result<Updated> {
     conn.prepare_cached("INSERT INTO item_text (rowid, short_description) VALUES (?1, ?2)")?
         .execute(params![row.id, row.short_description])?;
     let done = by_id(conn, ItemId(row.id))?;
-    Ok(done.map_or(Updated::NoSuchItem, |item| Updated::Done(Box::new(item))))
+    Ok(done.map_or(ItemUpdateOutcome::NoSuchItem, |item| ItemUpdateOutcome::Done(Box::new(item))))
 }

@@ -8,7 +8,6 @@
 //! Only one process opens the files. The register of nodes is in the memory of that process, except for the
 //! fences: several nodes as processes need another relational store.
 
-mod alone;
 mod attendance;
 mod auctions;
 mod bids;
@@ -21,13 +20,14 @@ mod pristine;
 mod readers;
 mod relational;
 mod schema;
+mod single_node;
 #[cfg(test)]
 mod tests;
 mod users;
 mod values;
 mod writer;
 
-pub use filling::{EventFile, Filling, RelationalFile, Rows};
+pub use filling::{EventFile, FileFill, RelationalFile, Rows};
 pub use full::is_full;
 pub use pristine::Pristine;
 
@@ -35,11 +35,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use barograph_auction_store::{Described, StoreError};
+use barograph_auction_store::{StoreDescription, StoreError};
 use rusqlite::{Connection, OpenFlags};
 
-use alone::Alone;
 use readers::Readers;
+use single_node::SingleNode;
 use writer::Writer;
 
 /// Durability of the stores, for reports.
@@ -85,7 +85,7 @@ impl Files {
 pub struct Sqlite {
     relational: File,
     events: File,
-    alone: Alone,
+    alone: SingleNode,
 }
 
 /// One file with its readers and its writer.
@@ -150,7 +150,7 @@ pub fn open(state_dir: &Path, readers: usize) -> Result<(Arc<Sqlite>, WriterThre
     let files = Files::in_folder(state_dir);
     let (relational, first) = open_file(&files.relational, "relational-writer", readers)?;
     let (events, second) = open_file(&files.events, "events-writer", readers)?;
-    let store = Sqlite { relational, events, alone: Alone::default() };
+    let store = Sqlite { relational, events, alone: SingleNode::default() };
     Ok((Arc::new(store), WriterThreads(vec![first, second])))
 }
 
@@ -201,8 +201,11 @@ fn existing(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Description for both interfaces.
-fn described() -> Described {
-    Described { product: format!("{STORE} {}", rusqlite::version()), durability: DURABILITY.to_owned() }
+fn described() -> StoreDescription {
+    StoreDescription {
+        product: format!("{STORE} {}", rusqlite::version()),
+        durability: DURABILITY.to_owned(),
+    }
 }
 
 /// Converts an error of SQLite; `what` names the operation.

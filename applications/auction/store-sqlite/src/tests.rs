@@ -40,16 +40,16 @@ async fn filled() -> (TempDir, Arc<Sqlite>, WriterThreads) {
 ///
 /// The last connection to close removes its log by name, which may by then be the log of the next case's
 /// file. Hence the wait for the writers of earlier cases.
-struct Renewed {
+struct FreshFolder {
     dir: TempDir,
     writers: RefCell<Vec<WriterThreads>>,
 }
 
-impl Renewed {
+impl FreshFolder {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fill(dir.path()).await;
-        Renewed { dir, writers: RefCell::default() }
+        FreshFolder { dir, writers: RefCell::default() }
     }
 
     /// The folder, once no writer has its files open.
@@ -67,19 +67,19 @@ impl Renewed {
 
 #[tokio::test]
 async fn keeps_the_relational_contract() {
-    let files = Renewed::new().await;
+    let files = FreshFolder::new().await;
     contract::relational(async || fill_relational(files.idle()), async || files.open()).await;
 }
 
 #[tokio::test]
 async fn keeps_the_contract_of_events() {
-    let files = Renewed::new().await;
+    let files = FreshFolder::new().await;
     contract::events(async || fill_events(files.idle()), async || files.open()).await;
 }
 
 #[tokio::test]
 async fn keeps_the_contract_of_the_register() {
-    let files = Renewed::new().await;
+    let files = FreshFolder::new().await;
     contract::registry(async || fill_relational(files.idle()), async || files.open()).await;
 }
 

@@ -1,7 +1,7 @@
 //! Conversion between numbers in the files and words on the wire.
 
 use barograph_auction_api::{AttendanceState, AuctionState, BidOutcome, Condition, ItemState, Page};
-use barograph_auction_store::{Window, codes};
+use barograph_auction_store::{PageWindow, codes};
 use rusqlite::{Connection, Row, ToSql};
 
 /// The error of a number without a meaning: the file was not made by this program's fill.
@@ -76,7 +76,7 @@ fn count(row: &Row<'_>) -> rusqlite::Result<u64> {
 }
 
 /// The two queries of a page: the total count, and the page itself, with two more values: entries and offset.
-pub(crate) struct Paged<'a> {
+pub(crate) struct PageQueries<'a> {
     pub(crate) count: &'a str,
     pub(crate) page: &'a str,
 }
@@ -84,8 +84,8 @@ pub(crate) struct Paged<'a> {
 /// Reads a page. `values` are those of both queries. The caller ensures that both see the same state.
 pub(crate) fn page<T>(
     conn: &Connection,
-    queries: &Paged<'_>,
-    (values, window): (&[&dyn ToSql], Window),
+    queries: &PageQueries<'_>,
+    (values, window): (&[&dyn ToSql], PageWindow),
     entry: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Page<T>> {
     let total_records = conn.prepare_cached(queries.count)?.query_row(values, count)?;

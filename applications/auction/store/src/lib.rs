@@ -29,26 +29,27 @@ mod relational;
 mod rows;
 
 pub use error::StoreError;
-pub use events::{Events, Settled};
+pub use events::{Events, SettledBid};
 pub use load::{Batch, EventBatch, Loading, RelationalBatch};
-pub use registry::{Assignment, Beat, Cluster, Enlisted, Led, Member, Registry, Standing};
+pub use registry::{Assignment, Cluster, Enlistment, Heartbeat, LeaderState, Member, Registry, Standing};
 pub use relational::{
-    Account, Applied, AuctionFilter, Audit, Change, Initial, ItemFilter, Offered, Profile, Relational,
-    StartState, Updated,
+    Account, AuctionFilter, Audit, Change, ChangeOutcome, Initial, ItemFilter, ItemUpdateOutcome,
+    ListingAudit, Profile, Relational, StartState,
 };
 pub use rows::{
-    AttendanceRow, AuctionRow, BidRow, Fate, HighBidRow, ImageRow, ItemRow, Span, UserRow, Window, fate,
+    AttendanceRow, AuctionRow, BidRow, BidSettlement, HighBidRow, ImageRow, ItemRow, PageWindow, Span,
+    UserRow, fate,
 };
 
 use std::future::Future;
 use std::pin::Pin;
 
 /// Result of an asynchronous method.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Description of a store, for the record of a run and for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Described {
+pub struct StoreDescription {
     /// Product and version as reported by the server, such as `PostgreSQL 15.18`.
     pub product: String,
     /// Durability in words: the settings that decide whether a commit survives the process and the machine.

@@ -1,6 +1,6 @@
 //! Loading of a filled data set into a store, in large batches.
 
-use crate::Later;
+use crate::StoreFuture;
 use crate::rows::{AttendanceRow, AuctionRow, BidRow, HighBidRow, ImageRow, ItemRow, UserRow};
 
 /// Rows of the relational store that were made together.
@@ -48,12 +48,12 @@ impl Batch for EventBatch {
 /// A store being loaded: emptied and prepared, filled batch by batch, then finished.
 pub trait Loading<B: Batch>: Send {
     /// Adds rows. All of them count as preloaded.
-    fn add(&mut self, batch: B) -> Later<'_, ()>;
+    fn add(&mut self, batch: B) -> StoreFuture<'_, ()>;
 
     /// Makes the indices, gathers statistics for the planner, stores a description of the data (for the
     /// relational store [`crate::Initial`], and `stamp`, the name of the data set), and makes everything
     /// durable.
-    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> Later<'a, ()>
+    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> StoreFuture<'a, ()>
     where
         Self: 'a;
 }

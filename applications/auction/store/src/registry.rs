@@ -7,7 +7,7 @@
 
 use barograph_auction_api::AuctionId;
 
-use crate::Later;
+use crate::StoreFuture;
 
 /// Whether a node takes auctions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Standing {
 
 /// A beat of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat {
+pub struct Heartbeat {
     /// The node.
     pub node: String,
     /// Whether it takes auctions.
@@ -31,7 +31,7 @@ pub struct Beat {
 
 /// Answer to the registration of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Enlisted {
+pub struct Enlistment {
     /// A number unique among all nodes since the store was loaded, from 1. Ids made by the node contain it.
     pub number: i64,
     /// Milliseconds since the first registration after the store was loaded; the application's clock follows
@@ -75,29 +75,37 @@ pub struct Assignment {
 /// The register of nodes.
 pub trait Registry: Send + Sync + 'static {
     /// Registers a node. A live one of the same name is replaced: its auctions are free from here on.
-    fn enlist<'a>(&'a self, beat: &'a Beat) -> Later<'a, Enlisted>;
+    fn enlist<'a>(&'a self, beat: &'a Heartbeat) -> StoreFuture<'a, Enlistment>;
 
     /// Renews a node's lease. Fails with [`crate::StoreError::Closed`] if the node was replaced or is not
     /// registered.
-    fn beat<'a>(&'a self, beat: &'a Beat) -> Later<'a, Cluster>;
+    fn beat<'a>(&'a self, beat: &'a Heartbeat) -> StoreFuture<'a, Cluster>;
 
     /// All running auctions, by id.
-    fn assignments(&self) -> Later<'_, Vec<Assignment>>;
+    fn assignments(&self) -> StoreFuture<'_, Vec<Assignment>>;
 
     /// Assigns auctions; has no effect unless `leader` still leads. Returns whether it did.
-    fn assign<'a>(&'a self, leader: &'a str, moves: &'a [(AuctionId, String)]) -> Later<'a, Led>;
+    fn assign<'a>(
+        &'a self,
+        leader: &'a str,
+        moves: &'a [(AuctionId, String)],
+    ) -> StoreFuture<'a, LeaderState>;
 
     /// Claims auctions that are assigned to the node, each under a new fence; returns the claimed ones, by
     /// id. Waits for transactions under the old fence that are being applied.
-    fn claim<'a>(&'a self, node: &'a str, auctions: &'a [AuctionId]) -> Later<'a, Vec<(AuctionId, i64)>>;
+    fn claim<'a>(
+        &'a self,
+        node: &'a str,
+        auctions: &'a [AuctionId],
+    ) -> StoreFuture<'a, Vec<(AuctionId, i64)>>;
 
     /// Removes a node: its leases end at once.
-    fn leave<'a>(&'a self, node: &'a str) -> Later<'a, ()>;
+    fn leave<'a>(&'a self, node: &'a str) -> StoreFuture<'a, ()>;
 }
 
 /// Whether the caller was the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Led {
+pub enum LeaderState {
     /// It was, and the request is done.
     Yes,
     /// It was not; nothing was done.

@@ -5,8 +5,8 @@ use barograph_auction_api::{
 };
 use barograph_auction_rules::{Event, Listing};
 
-use crate::rows::{BidRow, HighBidRow, ItemRow, Span, UserRow, Window};
-use crate::{Described, Later, codes};
+use crate::rows::{BidRow, HighBidRow, ItemRow, PageWindow, Span, UserRow};
+use crate::{StoreDescription, StoreFuture, codes};
 use barograph_auction_rules::EventKind;
 
 /// A user, including data private to the application.
@@ -60,7 +60,7 @@ pub struct ItemFilter {
 
 /// Result of a change of an item by its seller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Updated {
+pub enum ItemUpdateOutcome {
     /// The item after the change.
     Done(Box<Item>),
     /// There is no such item.
@@ -125,7 +125,7 @@ impl Change {
 
 /// Result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
+pub enum ChangeOutcome {
     /// It is in the store.
     Stored,
     /// A sale whose buyer can no longer pay, because the credit was used elsewhere: it is stored as not sold,
@@ -148,7 +148,7 @@ pub struct Initial {
 
 /// A listing that was open during this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct ListingAudit {
     /// The listing.
     pub row: HighBidRow,
     /// Whether bidding had begun before this run: the row was loaded.
@@ -170,7 +170,7 @@ pub struct Audit {
     pub below_zero: i64,
     /// Listings that were not over when the run began (`end_ms` is null or at or after
     /// [`crate::CLOCK_START_MS`]), by auction and round.
-    pub offers: Vec<Offered>,
+    pub offers: Vec<ListingAudit>,
 }
 
 /// The relational store.
@@ -180,88 +180,92 @@ pub struct Audit {
 /// store, except after [`crate::StoreError::Unknown`].
 pub trait Relational: Send + Sync + 'static {
     /// Description of the store.
-    fn describe(&self) -> Described;
+    fn describe(&self) -> StoreDescription;
 
     /// Succeeds if the store works.
-    fn ping(&self) -> Later<'_, ()>;
+    fn ping(&self) -> StoreFuture<'_, ()>;
 
     /// The user with this id; `None` for a removed one.
-    fn user(&self, id: UserId) -> Later<'_, Option<Account>>;
+    fn user(&self, id: UserId) -> StoreFuture<'_, Option<Account>>;
 
     /// The user with this name.
-    fn user_by_name<'a>(&'a self, name: &'a str) -> Later<'a, Option<Account>>;
+    fn user_by_name<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<Account>>;
 
     /// The user with this token.
-    fn token_holder<'a>(&'a self, token: &'a str) -> Later<'a, Option<UserId>>;
+    fn token_holder<'a>(&'a self, token: &'a str) -> StoreFuture<'a, Option<UserId>>;
 
     /// Replaces or removes a user's token; returns the previous one.
-    fn set_token(&self, id: UserId, token: Option<String>) -> Later<'_, Option<String>>;
+    fn set_token(&self, id: UserId, token: Option<String>) -> StoreFuture<'_, Option<String>>;
 
     /// Adds a user. Fails with [`crate::StoreError::Conflict`] if the name is taken.
-    fn add_user(&self, user: UserRow) -> Later<'_, ()>;
+    fn add_user(&self, user: UserRow) -> StoreFuture<'_, ()>;
 
     /// Changes a user's profile; `None` if there is no such user. Errors are those of
     /// [`Relational::add_user`].
-    fn update_user(&self, id: UserId, profile: Profile) -> Later<'_, Option<User>>;
+    fn update_user(&self, id: UserId, profile: Profile) -> StoreFuture<'_, Option<User>>;
 
     /// Removes a user, who can then no longer be found or log in; the name becomes free. Bids and purchases
     /// stay, and so does the row, because its credit is counted. Returns the last token, or `Some(None)`
     /// without one.
-    fn remove_user(&self, id: UserId) -> Later<'_, Option<Option<String>>>;
+    fn remove_user(&self, id: UserId) -> StoreFuture<'_, Option<Option<String>>>;
 
     /// One auction.
-    fn auction(&self, id: AuctionId) -> Later<'_, Option<Auction>>;
+    fn auction(&self, id: AuctionId) -> StoreFuture<'_, Option<Auction>>;
 
     /// A page of auctions, by id.
-    fn auctions<'a>(&'a self, filter: &'a AuctionFilter, window: Window) -> Later<'a, Page<Auction>>;
+    fn auctions<'a>(
+        &'a self,
+        filter: &'a AuctionFilter,
+        window: PageWindow,
+    ) -> StoreFuture<'a, Page<Auction>>;
 
     /// One item; its `images` are empty.
-    fn item(&self, id: ItemId) -> Later<'_, Option<Item>>;
+    fn item(&self, id: ItemId) -> StoreFuture<'_, Option<Item>>;
 
     /// A page of the items of an auction, by id; their `images` are empty.
-    fn auction_items(&self, auction: AuctionId, window: Window) -> Later<'_, Page<Item>>;
+    fn auction_items(&self, auction: AuctionId, window: PageWindow) -> StoreFuture<'_, Page<Item>>;
 
     /// A page of the items of a seller, latest (greatest id) first; their `images` are empty.
-    fn seller_items(&self, seller: UserId, window: Window) -> Later<'_, Page<Item>>;
+    fn seller_items(&self, seller: UserId, window: PageWindow) -> StoreFuture<'_, Page<Item>>;
 
     /// A page of items, by id; their `images` are empty.
-    fn items<'a>(&'a self, filter: &'a ItemFilter, window: Window) -> Later<'a, Page<Item>>;
+    fn items<'a>(&'a self, filter: &'a ItemFilter, window: PageWindow) -> StoreFuture<'a, Page<Item>>;
 
     /// Adds an item.
-    fn add_item(&self, item: ItemRow) -> Later<'_, ()>;
+    fn add_item(&self, item: ItemRow) -> StoreFuture<'_, ()>;
 
     /// Changes condition, texts, time of origin and starting bid of an item that its seller has not listed.
     /// The fields `id` and `auctioneer_id` identify item and seller; `auction_id` and `state` are ignored.
-    fn update_item(&self, item: ItemRow) -> Later<'_, Updated>;
+    fn update_item(&self, item: ItemRow) -> StoreFuture<'_, ItemUpdateOutcome>;
 
     /// A page of a user's purchases in a span of time, latest first (by time, then listing); `images` are
     /// empty.
-    fn purchases(&self, user: UserId, span: Span, window: Window) -> Later<'_, Page<Purchase>>;
+    fn purchases(&self, user: UserId, span: Span, window: PageWindow) -> StoreFuture<'_, Page<Purchase>>;
 
     /// All running auctions, by id.
-    fn running(&self) -> Later<'_, Vec<StartState>>;
+    fn running(&self) -> StoreFuture<'_, Vec<StartState>>;
 
     /// One running auction; `None` if it is not running.
-    fn start_state(&self, id: AuctionId) -> Later<'_, Option<StartState>>;
+    fn start_state(&self, id: AuctionId) -> StoreFuture<'_, Option<StartState>>;
 
     /// Begins future auctions that are due by `now`; returns those begun by this call.
-    fn begin_due(&self, now: Millis) -> Later<'_, Vec<AuctionId>>;
+    fn begin_due(&self, now: Millis) -> StoreFuture<'_, Vec<AuctionId>>;
 
     /// The start of the next future auction, if there is one.
-    fn next_start(&self) -> Later<'_, Option<Millis>>;
+    fn next_start(&self) -> StoreFuture<'_, Option<Millis>>;
 
-    /// Applies changes in their order, all or nothing apart from the cases of [`Applied`]; returns one answer
+    /// Applies changes in their order, all or nothing apart from the cases of [`ChangeOutcome`]; returns one answer
     /// each. May be repeated with changes of unknown fate: those already applied give the same answer. A
     /// change is already applied if its listing has reached the change's sequence number under the change's
     /// fence.
-    fn apply<'a>(&'a self, changes: &'a [Change]) -> Later<'a, Vec<Applied>>;
+    fn apply<'a>(&'a self, changes: &'a [Change]) -> StoreFuture<'a, Vec<ChangeOutcome>>;
 
     /// The listing with this id.
-    fn listing(&self, id: i64) -> Later<'_, Option<HighBidRow>>;
+    fn listing(&self, id: i64) -> StoreFuture<'_, Option<HighBidRow>>;
 
     /// The auction's latest listing that was sold in this run (written under a fence above 0), if there is one.
-    fn last_sale(&self, auction: AuctionId) -> Later<'_, Option<HighBidRow>>;
+    fn last_sale(&self, auction: AuctionId) -> StoreFuture<'_, Option<HighBidRow>>;
 
     /// One consistent view for the data checks.
-    fn audit(&self) -> Later<'_, Audit>;
+    fn audit(&self) -> StoreFuture<'_, Audit>;
 }

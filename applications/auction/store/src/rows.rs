@@ -9,14 +9,14 @@ use barograph_auction_api::{Cents, Millis};
 
 /// A page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Window {
+pub struct PageWindow {
     /// Number of the page, from 0.
     pub page: u32,
     /// Entries per page, at least 1.
     pub size: u32,
 }
 
-impl Window {
+impl PageWindow {
     /// Entries before the page.
     #[must_use]
     pub fn offset(self) -> i64 {
@@ -186,7 +186,7 @@ pub struct ImageRow {
 
 /// Fate of a proposed, unsettled bid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum BidSettlement {
     /// The relational store holds it.
     Accepted,
     /// Its node lost the auction, or died, before the relational store took it.
@@ -199,11 +199,11 @@ pub enum Fate {
 /// of the previous one. So an unsettled bid was applied exactly when the listing was last written under the
 /// bid's fence and has reached the bid's sequence number.
 #[must_use]
-pub fn fate(bid: &BidRow, listing: Option<&HighBidRow>) -> Fate {
+pub fn fate(bid: &BidRow, listing: Option<&HighBidRow>) -> BidSettlement {
     match listing {
         Some(row) if row.id == bid.listing && row.fence == bid.fence && row.sequence >= bid.sequence => {
-            Fate::Accepted
+            BidSettlement::Accepted
         }
-        _ => Fate::Void,
+        _ => BidSettlement::Void,
     }
 }

@@ -4,24 +4,24 @@
 mod attack;
 
 use crate::auction::ask::is_ready;
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::load::{Job, Load, Outcome};
 use crate::auction::node::Node;
 use crate::auction::options::Options;
 use crate::auction::page::Report;
-use crate::auction::stand::{Events, Relational, Stand};
+use crate::auction::stand::{DataServices, Events, Relational};
 use crate::auction::usage::{cpu_s, rss_mib};
 use crate::say::say;
 use attack::Attack;
 
 /// Figures of one window.
-struct Seen {
+struct AbuseWindow {
     outcome: Outcome,
     cores: f64,
     rss_mib: f64,
 }
 
-pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {
+pub(crate) fn measure(ground: &BenchSetup, options: &Options) -> anyhow::Result<Report> {
     let columns = [
         "",
         "verdict",
@@ -33,7 +33,7 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
         "node RSS (MiB)",
     ];
     let mut report = Report::new(&format!("{} users beside abuse, embedded", options.users), &columns);
-    let stand = Stand::start(ground, Relational::Embedded, Events::Same, None)?;
+    let stand = DataServices::start(ground, Relational::Embedded, Events::Same, None)?;
     let nodes = [stand.node(ground, "n1")?];
     say("==> without abuse");
     let calm = window(ground, options, ("calm", &nodes[0]), None);
@@ -53,11 +53,11 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
 }
 
 fn window(
-    ground: &Ground,
+    ground: &BenchSetup,
     options: &Options,
     (name, node): (&str, &Node),
     attack: Option<&Attack>,
-) -> anyhow::Result<Seen> {
+) -> anyhow::Result<AbuseWindow> {
     let url = node.url();
     let load = Load::start(ground, &Job { name, url: &url, users: options.users, timing: options.timing })?;
     let (from, cpu) = (load.reach("hold")?, cpu_s(&[node.pid()]));
@@ -67,11 +67,11 @@ fn window(
         say(&format!("    {}", attack.words()));
     }
     let rss_mib = rss_mib(node.pid());
-    Ok(Seen { outcome: load.end()?, cores, rss_mib })
+    Ok(AbuseWindow { outcome: load.end()?, cores, rss_mib })
 }
 
-fn cells(seen: &Seen) -> Vec<String> {
-    let Seen { outcome, cores, rss_mib } = seen;
+fn cells(seen: &AbuseWindow) -> Vec<String> {
+    let AbuseWindow { outcome, cores, rss_mib } = seen;
     outcome.say_reasons();
     vec![
         outcome.word.to_owned(),

@@ -5,7 +5,7 @@
 //! thread's own time to read a thousand answers is part of the figures.
 
 mod crowd;
-mod told;
+mod follower_log;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use std::time::{Duration, Instant};
 use barograph_reactor::Reactor;
 
 use crate::auction::ask::{Session, metric};
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::node::{Node, pids};
 use crate::auction::options::{BusKind, Options};
 use crate::auction::outages::settled;
-use crate::auction::pace::Beat;
+use crate::auction::pace::BeatClock;
 use crate::auction::page::Report;
 use crate::auction::quantile::quantiles;
-use crate::auction::stand::{Events, Relational, Stand};
+use crate::auction::stand::{DataServices, Events, Relational};
 use crate::auction::usage::cpu_s;
 use crate::say::say;
-use crowd::{News, Scene, gather};
-use told::Measured;
+use crowd::{CrowdContext, UpdateDelivery, gather};
+use follower_log::ContentionResult;
 
 /// Pause after failed attempts, and interval of checks for the end.
 const BEAT: Duration = Duration::from_millis(20);
@@ -36,24 +36,24 @@ struct Variant {
     name: &'static str,
     relational: Relational,
     nodes: usize,
-    news: News,
+    news: UpdateDelivery,
 }
 
-const fn variant(name: &'static str, relational: Relational, nodes: usize, news: News) -> Variant {
+const fn variant(name: &'static str, relational: Relational, nodes: usize, news: UpdateDelivery) -> Variant {
     Variant { name, relational, nodes, news }
 }
 
 /// All variants.
 const VARIANTS: [Variant; 6] = [
-    variant("embedded-stream", Relational::Embedded, 1, News::Stream),
-    variant("embedded-poll", Relational::Embedded, 1, News::Poll),
-    variant("postgres-stream", Relational::Postgres, 1, News::Stream),
-    variant("postgres-poll", Relational::Postgres, 1, News::Poll),
-    variant("two-nodes-stream", Relational::Postgres, 2, News::Stream),
-    variant("two-nodes-poll", Relational::Postgres, 2, News::Poll),
+    variant("embedded-stream", Relational::Embedded, 1, UpdateDelivery::Stream),
+    variant("embedded-poll", Relational::Embedded, 1, UpdateDelivery::Poll),
+    variant("postgres-stream", Relational::Postgres, 1, UpdateDelivery::Stream),
+    variant("postgres-poll", Relational::Postgres, 1, UpdateDelivery::Poll),
+    variant("two-nodes-stream", Relational::Postgres, 2, UpdateDelivery::Stream),
+    variant("two-nodes-poll", Relational::Postgres, 2, UpdateDelivery::Poll),
 ];
 
-pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {
+pub(crate) fn measure(ground: &BenchSetup, options: &Options) -> anyhow::Result<Report> {
     let columns = [
         "variant",
         "bids/s",
@@ -86,9 +86,9 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
     Ok(report)
 }
 
-fn run(ground: &Ground, options: &Options, variant: &Variant) -> anyhow::Result<Vec<String>> {
+fn run(ground: &BenchSetup, options: &Options, variant: &Variant) -> anyhow::Result<Vec<String>> {
     let bus = (variant.nodes > 1).then_some(BusKind::Nats);
-    let stand = Stand::start(ground, variant.relational, Events::Same, bus)?;
+    let stand = DataServices::start(ground, variant.relational, Events::Same, bus)?;
     let started: anyhow::Result<Vec<Node>> =
         (1..=variant.nodes).map(|n| stand.node(ground, &format!("n{n}"))).collect();
     let nodes = started?;
@@ -98,7 +98,7 @@ fn run(ground: &Ground, options: &Options, variant: &Variant) -> anyhow::Result<
         settled(&nodes, auctions.len())?;
     }
     let auction = auctions.first().ok_or_else(|| anyhow::anyhow!("no auction is running"))?.id;
-    let beat = Rc::new(Beat::every(BEAT));
+    let beat = Rc::new(BeatClock::every(BEAT));
     let addresses: Vec<_> = nodes.iter().map(|node| node.address).collect();
     let pids = pids(&nodes);
     let seconds = u64::from(options.timing.window);
@@ -107,7 +107,7 @@ fn run(ground: &Ground, options: &Options, variant: &Variant) -> anyhow::Result<
     let pace = Rc::clone(&beat);
     let main = async move {
         let accepted = || -> anyhow::Result<f64> { addresses.iter().map(|at| metric(*at, ACCEPTED)).sum() };
-        let scene = Scene::new(&addresses, auction, counts, Rc::clone(&beat));
+        let scene = CrowdContext::new(&addresses, auction, counts, Rc::clone(&beat));
         gather(&scene, news).await?;
         let (before, cpu, from) = (accepted()?, [cpu_s(&pids), own_cpu_s()], Instant::now());
         scene.begin();
@@ -125,7 +125,7 @@ fn own_cpu_s() -> f64 {
     cpu_s(&[std::process::id()])
 }
 
-fn cells(measured: &Measured, span: f64, accepted: f64, [node, driver]: [f64; 2]) -> Vec<String> {
+fn cells(measured: &ContentionResult, span: f64, accepted: f64, [node, driver]: [f64; 2]) -> Vec<String> {
     let ms = |times: &[f64]| -> [String; 2] {
         let found = quantiles(times, [0.5, 0.99]);
         found.map_or_else(|| ["-".to_owned(), "-".to_owned()], |q| q.map(|ns| format!("{:.1}", ns / 1e6)))

@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::load::{Job, Load};
 use crate::auction::node::Node;
 use crate::auction::options::Options;
 use crate::auction::page::Report;
 use crate::auction::quantile::spread;
-use crate::auction::stand::{Events, Relational, Stand};
+use crate::auction::stand::{DataServices, Events, Relational};
 use crate::auction::usage::Meter;
 use crate::say::say;
 
@@ -24,7 +24,7 @@ struct Side {
     words: Vec<&'static str>,
 }
 
-pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {
+pub(crate) fn measure(ground: &BenchSetup, options: &Options) -> anyhow::Result<Report> {
     let columns = [
         "stores",
         "windows",
@@ -42,8 +42,8 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
         ),
         "Figures are the median over the windows, with the least and the most of them.".to_owned(),
     ];
-    let embedded = Stand::start(ground, Relational::Embedded, Events::Same, None)?;
-    let postgres = Stand::start(ground, Relational::Postgres, Events::Same, None)?;
+    let embedded = DataServices::start(ground, Relational::Embedded, Events::Same, None)?;
+    let postgres = DataServices::start(ground, Relational::Postgres, Events::Same, None)?;
     let sides = [
         ("embedded", [embedded.node(ground, "embedded")?], embedded),
         ("postgres", [postgres.node(ground, "postgres")?], postgres),
@@ -69,9 +69,9 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
 }
 
 fn window(
-    ground: &Ground,
+    ground: &BenchSetup,
     options: &Options,
-    (name, nodes, stand): (&str, &[Node], &Stand),
+    (name, nodes, stand): (&str, &[Node], &DataServices),
     side: &mut Side,
 ) -> anyhow::Result<()> {
     let url = nodes[0].url();

@@ -15,7 +15,7 @@ const HISTORY: &str = "0.1";
 /// Image factor of the data, from the same plan.
 const IMAGES: &str = "0.02";
 
-pub(crate) struct Ground {
+pub(crate) struct BenchSetup {
     /// The workspace.
     pub(crate) root: PathBuf,
     /// The measured program.
@@ -28,16 +28,16 @@ pub(crate) struct Ground {
     pub(crate) raw: PathBuf,
 }
 
-impl Ground {
+impl BenchSetup {
     /// Finds the program and fills the data, if need be.
-    pub(crate) fn prepare(options: &Options) -> anyhow::Result<Ground> {
+    pub(crate) fn prepare(options: &Options) -> anyhow::Result<BenchSetup> {
         let root = crate::root().to_path_buf();
         let program = match &options.program {
             Some(program) => program.clone(),
             None => product::built(&root)?,
         };
         let bench = root.join("target/bench/auction");
-        let ground = Ground {
+        let ground = BenchSetup {
             data: bench.join(format!("data-{}", options.size)),
             size: options.size.clone(),
             raw: bench.join(format!("{:?}", options.part).to_lowercase()),

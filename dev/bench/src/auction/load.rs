@@ -8,11 +8,11 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use barograph_record::{KeptReason, Run, Trial};
+use barograph_record::{ReasonRecord, Run, Trial};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags};
 
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::options::Timing;
 use crate::say::say;
 
@@ -58,7 +58,7 @@ pub(crate) struct Outcome {
 
 impl Load {
     /// Starts a fixed load.
-    pub(crate) fn start(ground: &Ground, job: &Job<'_>) -> anyhow::Result<Load> {
+    pub(crate) fn start(ground: &BenchSetup, job: &Job<'_>) -> anyhow::Result<Load> {
         let runs = ground.raw.join(job.name);
         // A record of an earlier measurement would be mistaken for this one's.
         if runs.exists() {
@@ -139,11 +139,11 @@ impl Load {
             (true, true) => "passed",
             (true, false) => "failed",
         };
-        let data = verdict.why.iter().any(KeptReason::is_about_data);
-        let mut why: Vec<&KeptReason> = verdict.why.iter().collect();
+        let data = verdict.why.iter().any(ReasonRecord::is_about_data);
+        let mut why: Vec<&ReasonRecord> = verdict.why.iter().collect();
         // Doubts and faults in the data come before broken rules.
         why.sort_by_key(|reason| !reason.is_doubt());
-        let reasons = why.into_iter().take(SHOWN).map(KeptReason::words).collect();
+        let reasons = why.into_iter().take(SHOWN).map(ReasonRecord::words).collect();
         let ends = ends(&run, &trial);
         Ok(Outcome { word, checks: !data, trial, reasons, ends })
     }
@@ -218,7 +218,7 @@ impl Outcome {
 
     /// The operation nearest to its limit, or farthest beyond.
     pub(crate) fn worst(&self) -> String {
-        let share = |op: &&barograph_record::KeptOp| op.limit_share().unwrap_or(0.0);
+        let share = |op: &&barograph_record::OpRecord| op.limit_share().unwrap_or(0.0);
         let ops = self.trial.window.ops.iter().filter(|op| op.limit_share().is_some());
         match ops.max_by(|a, b| share(a).total_cmp(&share(b))) {
             Some(op) => format!("{} {:.0} ms, {:.0} % of its limit", op.op, op.judged_ms, share(&op) * 100.0),

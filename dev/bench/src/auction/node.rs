@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::load::{ended_within, watch};
 
 /// Time limit until a node is ready: an embedded one copies its stores and warms its caches first.
@@ -32,7 +32,7 @@ pub(crate) struct Node {
 
 impl Node {
     /// Starts a node on a free port and waits until it serves.
-    pub(crate) fn start(ground: &Ground, name: &str, more: &[String]) -> anyhow::Result<Node> {
+    pub(crate) fn start(ground: &BenchSetup, name: &str, more: &[String]) -> anyhow::Result<Node> {
         let state = ground.raw.join(format!("state-{name}"));
         let (said, log) = (ground.raw.join(format!("{name}.ready")), ground.raw.join(format!("{name}.log")));
         let mut command = ground.command(&["serve", "auction", "--supervised", "--listen", "127.0.0.1:0"]);

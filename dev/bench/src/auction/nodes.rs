@@ -4,13 +4,13 @@
 use std::time::{Duration, Instant};
 
 use crate::auction::ask::Session;
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::load::{Job, Load};
 use crate::auction::node::Node;
 use crate::auction::options::{BusKind, Options};
-use crate::auction::outages::{self, Onlooker};
+use crate::auction::outages::{self, OutageObserver};
 use crate::auction::page::Report;
-use crate::auction::stand::{Events, Relational, Stand, haproxy};
+use crate::auction::stand::{DataServices, Events, Relational, haproxy};
 use crate::auction::usage::{Meter, words};
 use crate::auction::watch::Watch;
 use crate::say::say;
@@ -23,7 +23,7 @@ const BUS_AT: f64 = 0.2;
 /// Time within the window at which a node is killed, as a share of it.
 const NODE_AT: f64 = 0.5;
 
-pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {
+pub(crate) fn measure(ground: &BenchSetup, options: &Options) -> anyhow::Result<Report> {
     let bus = match options.bus {
         BusKind::Nats => "NATS",
         BusKind::RabbitMq => "RabbitMQ",
@@ -57,8 +57,8 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
     Ok(report)
 }
 
-fn run(ground: &Ground, options: &Options, size: usize) -> anyhow::Result<Vec<String>> {
-    let mut stand = Stand::start(ground, Relational::Postgres, Events::Same, Some(options.bus))?;
+fn run(ground: &BenchSetup, options: &Options, size: usize) -> anyhow::Result<Vec<String>> {
+    let mut stand = DataServices::start(ground, Relational::Postgres, Events::Same, Some(options.bus))?;
     let started: anyhow::Result<Vec<Node>> =
         (1..=size).map(|n| stand.node(ground, &format!("n{n}"))).collect();
     let mut nodes = started?;
@@ -72,7 +72,7 @@ fn run(ground: &Ground, options: &Options, size: usize) -> anyhow::Result<Vec<St
     let load = Load::start(ground, &job)?;
     let from = load.reach("hold")?;
     let meter = Meter::begin(&stand.processes(&nodes, Some(&proxy)));
-    let by = Onlooker { session: &session, watch: &watch, auctions: &auctions };
+    let by = OutageObserver { session: &session, watch: &watch, auctions: &auctions };
     let at = |share: f64| from + Duration::from_secs_f64(f64::from(options.timing.window) * share);
     let mut cells = vec!["-".to_owned(); 5];
     let mut cores = None;

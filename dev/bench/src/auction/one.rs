@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use barograph_test_services::Service;
 
-use crate::auction::ground::Ground;
+use crate::auction::ground::BenchSetup;
 use crate::auction::load::{Job, Load, Outcome};
 use crate::auction::options::{BusKind, Options};
 use crate::auction::page::Report;
-use crate::auction::stand::{Events, Relational, Stand, nginx};
+use crate::auction::stand::{DataServices, Events, Relational, nginx};
 use crate::auction::usage::{Meter, words};
 use crate::say::say;
 
@@ -37,7 +37,7 @@ const VARIANTS: [Variant; 3] = [
     },
 ];
 
-pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {
+pub(crate) fn measure(ground: &BenchSetup, options: &Options) -> anyhow::Result<Report> {
     let columns = [
         "variant",
         "verdict",
@@ -61,8 +61,8 @@ pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Repo
     Ok(report)
 }
 
-fn run(ground: &Ground, options: &Options, variant: &Variant) -> anyhow::Result<Vec<String>> {
-    let stand = Stand::start(ground, variant.relational, variant.events, variant.bus)?;
+fn run(ground: &BenchSetup, options: &Options, variant: &Variant) -> anyhow::Result<Vec<String>> {
+    let stand = DataServices::start(ground, variant.relational, variant.events, variant.bus)?;
     let nodes = [stand.node(ground, "n1")?];
     let proxy: Option<Service> = match variant.relational {
         Relational::Embedded => None,

@@ -29,7 +29,7 @@ const MOST: u32 = 100_000;
 
 /// A part of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum BenchPart {
     One,
     Cores,
     Nodes,
@@ -37,14 +37,14 @@ pub(crate) enum Part {
     Abuse,
 }
 
-impl Part {
-    fn named(name: &str) -> Option<Part> {
+impl BenchPart {
+    fn named(name: &str) -> Option<BenchPart> {
         Some(match name {
-            "one" => Part::One,
-            "cores" => Part::Cores,
-            "nodes" => Part::Nodes,
-            "contention" => Part::Contention,
-            "abuse" => Part::Abuse,
+            "one" => BenchPart::One,
+            "cores" => BenchPart::Cores,
+            "nodes" => BenchPart::Nodes,
+            "contention" => BenchPart::Contention,
+            "abuse" => BenchPart::Abuse,
             _ => return None,
         })
     }
@@ -54,10 +54,10 @@ impl Part {
     fn defaults(self) -> (u32, Timing) {
         let timing = |ramp, warm_up, window| Timing { ramp, warm_up, window };
         match self {
-            Part::One | Part::Nodes => (1_000, timing(20, 65, 100)),
-            Part::Cores => (500, timing(10, 45, 40)),
-            Part::Contention => (1_000, timing(0, 0, 20)),
-            Part::Abuse => (200, timing(10, 60, 40)),
+            BenchPart::One | BenchPart::Nodes => (1_000, timing(20, 65, 100)),
+            BenchPart::Cores => (500, timing(10, 45, 40)),
+            BenchPart::Contention => (1_000, timing(0, 0, 20)),
+            BenchPart::Abuse => (200, timing(10, 60, 40)),
         }
     }
 }
@@ -79,7 +79,7 @@ pub(crate) struct Timing {
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) part: Part,
+    pub(crate) part: BenchPart,
     pub(crate) users: u32,
     pub(crate) bidders: u32,
     pub(crate) timing: Timing,
@@ -96,7 +96,7 @@ impl Options {
     pub(crate) fn read(arguments: &[&str]) -> anyhow::Result<Options> {
         let mut words = arguments.iter().copied();
         let name = words.next().unwrap_or_default();
-        let part = Part::named(name).with_context(|| format!("`{name}` is not a part\n\n{USAGE}"))?;
+        let part = BenchPart::named(name).with_context(|| format!("`{name}` is not a part\n\n{USAGE}"))?;
         let (users, timing) = part.defaults();
         let mut options = Options {
             part,

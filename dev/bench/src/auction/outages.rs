@@ -11,7 +11,7 @@ use crate::auction::ask::{Session, cluster};
 use crate::auction::load::Load;
 use crate::auction::node::Node;
 use crate::auction::quantile::quantiles;
-use crate::auction::stand::Stand;
+use crate::auction::stand::DataServices;
 use crate::auction::watch::Watch;
 use crate::say::say;
 
@@ -34,7 +34,7 @@ const ROUND: Duration = Duration::from_millis(100);
 const MORE: i64 = 500;
 
 /// The observer of an outage.
-pub(crate) struct Onlooker<'a> {
+pub(crate) struct OutageObserver<'a> {
     pub(crate) session: &'a Session,
     /// Watch of all auctions through the first node, which is never killed.
     pub(crate) watch: &'a Watch,
@@ -43,12 +43,12 @@ pub(crate) struct Onlooker<'a> {
 }
 
 /// Waits between two checks: a receive on an empty channel ends on time, unlike a sleep, and can be counted.
-struct Looks(SyncSender<()>, std::sync::mpsc::Receiver<()>);
+struct PollInterval(SyncSender<()>, std::sync::mpsc::Receiver<()>);
 
-impl Looks {
-    fn new() -> Looks {
+impl PollInterval {
+    fn new() -> PollInterval {
         let (keep, wait) = sync_channel(1);
-        Looks(keep, wait)
+        PollInterval(keep, wait)
     }
 
     fn pause(&self, time: Duration) {
@@ -81,7 +81,7 @@ pub(crate) fn settled(nodes: &[Node], auctions: usize) -> anyhow::Result<()> {
     let together = |views: &Vec<ClusterView>| {
         owned(views) == auctions as u64 && views.iter().all(|view| view.members.len() == nodes.len())
     };
-    Looks::new()
+    PollInterval::new()
         .until(Instant::now(), || views(nodes).filter(together))
         .map(drop)
         .context("wait for the nodes to share the auctions")
@@ -89,9 +89,9 @@ pub(crate) fn settled(nodes: &[Node], auctions: usize) -> anyhow::Result<()> {
 
 /// Kills the bus and starts it again.
 pub(crate) fn bus(
-    stand: &mut Stand,
+    stand: &mut DataServices,
     nodes: &[Node],
-    by: &Onlooker<'_>,
+    by: &OutageObserver<'_>,
     load: &Load,
 ) -> anyhow::Result<Vec<String>> {
     let here = &nodes[0];
@@ -108,7 +108,7 @@ pub(crate) fn bus(
     let begun = Instant::now();
     bus.restart();
     let (started, back) = (begun.elapsed(), Instant::now());
-    let looks = Looks::new();
+    let looks = PollInterval::new();
     let connected = |views: &Vec<ClusterView>| views.iter().all(|view| view.bus == BusState::Connected);
     let (connected, _) = looks.until(back, || views(nodes).filter(connected)).context("wait for the bus")?;
     let mut crossed = None;
@@ -124,9 +124,9 @@ pub(crate) fn bus(
 
 /// Bids at one node in an auction of another one; returns the time from `back` to the news at the first node.
 fn cross(
-    by: &Onlooker<'_>,
+    by: &OutageObserver<'_>,
     (here, auction): (SocketAddr, i64),
-    looks: &Looks,
+    looks: &PollInterval,
     back: Instant,
 ) -> anyhow::Result<Option<Duration>> {
     let placed = Instant::now();
@@ -146,7 +146,11 @@ fn cross(
 
 /// Kills the last node; the others take over its auctions, and a user bids in each of them until the bid is
 /// published.
-pub(crate) fn node(stand: &Stand, nodes: &mut Vec<Node>, by: &Onlooker<'_>) -> anyhow::Result<Vec<String>> {
+pub(crate) fn node(
+    stand: &DataServices,
+    nodes: &mut Vec<Node>,
+    by: &OutageObserver<'_>,
+) -> anyhow::Result<Vec<String>> {
     let mut victim = nodes.pop().context("kill a node: there is none")?;
     let here = nodes.first().context("kill a node: it is the only one")?.address;
     let question = format!("SELECT auction_id FROM barograph_ownership WHERE owner = '{}'", victim.name);
@@ -158,7 +162,7 @@ pub(crate) fn node(stand: &Stand, nodes: &mut Vec<Node>, by: &Onlooker<'_>) -> a
     let (again, missing) = std::thread::scope(|threads| {
         let bidding = threads.spawn(|| bid_in_all(by, here, &its, killed));
         let mut last = 0;
-        let again = Looks::new().until(killed, || {
+        let again = PollInterval::new().until(killed, || {
             last = owned(&views(nodes)?);
             (last >= all).then_some(())
         });
@@ -182,8 +186,8 @@ pub(crate) fn node(stand: &Stand, nodes: &mut Vec<Node>, by: &Onlooker<'_>) -> a
 }
 
 /// Bids in all auctions without news since `killed`, repeatedly; returns the number left in the end.
-fn bid_in_all(by: &Onlooker<'_>, here: SocketAddr, auctions: &[i64], killed: Instant) -> usize {
-    let looks = Looks::new();
+fn bid_in_all(by: &OutageObserver<'_>, here: SocketAddr, auctions: &[i64], killed: Instant) -> usize {
+    let looks = PollInterval::new();
     let mut left = auctions.to_vec();
     while !left.is_empty() && killed.elapsed() < BACK_WITHIN {
         for auction in &left {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use barograph_reactor::Pace;
 
 /// Nanoseconds since this was made, and a beat.
-pub(crate) struct Beat {
+pub(crate) struct BeatClock {
     start: Instant,
     period: u64,
     next: Cell<u64>,
@@ -16,10 +16,10 @@ pub(crate) struct Beat {
     waiting: RefCell<Vec<Waker>>,
 }
 
-impl Beat {
-    pub(crate) fn every(period: Duration) -> Beat {
+impl BeatClock {
+    pub(crate) fn every(period: Duration) -> BeatClock {
         let period = period.as_nanos() as u64;
-        Beat {
+        BeatClock {
             start: Instant::now(),
             period,
             next: Cell::new(period),
@@ -50,7 +50,7 @@ impl Beat {
     }
 }
 
-impl Pace for Beat {
+impl Pace for BeatClock {
     fn now(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::Context;
 
-use crate::auction::ground::{Ground, said};
+use crate::auction::ground::{BenchSetup, said};
 
 /// Path of the page in the workspace.
 const PAGE: &str = "docs/reference/auction.md";
@@ -68,12 +68,12 @@ impl Report {
     }
 
     /// Writes it beside the raw output.
-    pub(crate) fn keep(&self, ground: &Ground) -> anyhow::Result<()> {
+    pub(crate) fn keep(&self, ground: &BenchSetup) -> anyhow::Result<()> {
         fs::write(ground.raw.join("table.md"), self.text()).context("keep the table")
     }
 
     /// Puts it into the page, in place of the section of the same title.
-    pub(crate) fn append(&self, ground: &Ground) -> anyhow::Result<()> {
+    pub(crate) fn append(&self, ground: &BenchSetup) -> anyhow::Result<()> {
         let path = ground.root.join(PAGE);
         let page = fs::read_to_string(&path).unwrap_or_else(|_| TITLE.to_owned());
         let section = format!("{}\n{}\n", self.text(), conditions(ground));
@@ -82,7 +82,7 @@ impl Report {
 }
 
 /// Date, machine and versions of the measurement.
-fn conditions(ground: &Ground) -> String {
+fn conditions(ground: &BenchSetup) -> String {
     let first = |program: &str, words: &[&str]| {
         let text = said(std::process::Command::new(program).args(words).current_dir(&ground.root));
         text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())

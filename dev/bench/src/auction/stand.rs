@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Context;
 use barograph_test_services::{self as services, Service};
 
-use crate::auction::ground::{Ground, said};
+use crate::auction::ground::{BenchSetup, said};
 use crate::auction::node::{Node, pids};
 use crate::auction::options::BusKind;
 use crate::say::say;
@@ -27,20 +27,20 @@ pub(crate) enum Events {
 }
 
 /// Running services that hold the data.
-pub(crate) struct Stand {
+pub(crate) struct DataServices {
     pub(crate) relational: Option<Service>,
     events: Option<Service>,
     pub(crate) bus: Option<Service>,
 }
 
-impl Stand {
+impl DataServices {
     /// Starts services and loads the data into them.
     pub(crate) fn start(
-        ground: &Ground,
+        ground: &BenchSetup,
         relational: Relational,
         events: Events,
         bus: Option<BusKind>,
-    ) -> anyhow::Result<Stand> {
+    ) -> anyhow::Result<DataServices> {
         let relational = match relational {
             Relational::Embedded => None,
             Relational::Postgres => Some(services::postgres()?),
@@ -55,12 +55,12 @@ impl Stand {
             Some(BusKind::Nats) => Some(services::nats()?),
             Some(BusKind::RabbitMq) => Some(services::rabbitmq()?),
         };
-        let stand = Stand { relational, events, bus };
+        let stand = DataServices { relational, events, bus };
         stand.load(ground)?;
         Ok(stand)
     }
 
-    fn load(&self, ground: &Ground) -> anyhow::Result<()> {
+    fn load(&self, ground: &BenchSetup) -> anyhow::Result<()> {
         if self.relational.is_none() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Stand {
     }
 
     /// Starts a node on these services.
-    pub(crate) fn node(&self, ground: &Ground, name: &str) -> anyhow::Result<Node> {
+    pub(crate) fn node(&self, ground: &BenchSetup, name: &str) -> anyhow::Result<Node> {
         let mut words = self.stores();
         words.extend(self.bus.iter().flat_map(|bus| ["--bus".to_owned(), bus.url().to_owned()]));
         Node::start(ground, name, &words)
@@ -107,21 +107,21 @@ impl Stand {
 }
 
 /// nginx in front of these nodes.
-pub(crate) fn nginx(ground: &Ground, nodes: &[Node]) -> anyhow::Result<Service> {
+pub(crate) fn nginx(ground: &BenchSetup, nodes: &[Node]) -> anyhow::Result<Service> {
     let template = template(ground, "nginx/auction.conf")?;
     let lines = nodes.iter().map(|n| format!("server {} max_fails=0;", n.address)).collect::<Vec<_>>();
     Ok(services::nginx(&template.replace("{upstream}", &lines.join("\n")), &[])?)
 }
 
 /// HAProxy in front of these nodes.
-pub(crate) fn haproxy(ground: &Ground, nodes: &[Node]) -> anyhow::Result<Service> {
+pub(crate) fn haproxy(ground: &BenchSetup, nodes: &[Node]) -> anyhow::Result<Service> {
     let template = template(ground, "haproxy/auction.cfg")?;
     let lines = nodes.iter().map(|n| format!("server {} {}", n.name, n.address)).collect::<Vec<_>>();
     Ok(services::haproxy(&template.replace("{servers}", &lines.join("\n    ")), &[])?)
 }
 
 /// A configuration without its comments, which contain the placeholders in braces.
-fn template(ground: &Ground, name: &str) -> anyhow::Result<String> {
+fn template(ground: &BenchSetup, name: &str) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(ground.root.join("services").join(name))
         .with_context(|| format!("read services/{name}"))?;
     Ok(text

@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use barograph_auction_api::{AuctionId, BidUpdate, TOKEN_HEADER, routes};
-use barograph_http::{Client, Connections, Method, Policy, Request, Resolved};
+use barograph_http::{Client, Connections, Method, Policy, Request, ResolvedTarget};
 use barograph_reactor::{Reactor, spawn};
 
-use crate::auction::pace::Beat;
+use crate::auction::pace::BeatClock;
 
 /// Interval of checks for a stop, and pause before a stream that ended is requested again.
 const BEAT: Duration = Duration::from_millis(20);
@@ -45,10 +45,10 @@ impl Watch {
         let (token, auctions) = (token.to_owned(), auctions.to_vec());
         let thread = std::thread::spawn(move || {
             let Ok(reactor) = Reactor::new() else { return };
-            let beat = Rc::new(Beat::every(BEAT));
+            let beat = Rc::new(BeatClock::every(BEAT));
             let beating = Rc::clone(&beat);
             let main = async move {
-                let client = Client::new(&Resolved::at(at, Policy::PerUser(1)));
+                let client = Client::new(&ResolvedTarget::at(at, Policy::PerUser(1)));
                 for auction in auctions {
                     let (connections, token) = (client.user(0), token.clone());
                     spawn(follow(connections, token, auction, (Arc::clone(&noted), Rc::clone(&beating))));
@@ -95,7 +95,12 @@ impl Drop for Watch {
 }
 
 /// Follows one auction for as long as the thread runs.
-async fn follow(connections: Connections, token: String, auction: i64, (changes, beat): (Changes, Rc<Beat>)) {
+async fn follow(
+    connections: Connections,
+    token: String,
+    auction: i64,
+    (changes, beat): (Changes, Rc<BeatClock>),
+) {
     let path = routes::bid_events(AuctionId(auction));
     let headers = [(TOKEN_HEADER, token.as_str())];
     let mut last = String::new();

@@ -26,7 +26,7 @@ const LINES_SHOWN: usize = 4;
 
 /// A program with its arguments, and the core that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pinned {
+pub(crate) struct PinnedProgram {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
     pub(crate) cpu: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Pinned {
     pub(crate) fine: &'static [i32],
 }
 
-impl Pinned {
+impl PinnedProgram {
     /// The command line. A higher priority is requested and optional: without permission `nice` warns.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("taskset");
@@ -57,7 +57,7 @@ impl Pinned {
 
 /// Output and resources of a program.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Finished {
+pub(crate) struct ProgramResult {
     pub(crate) stdout: String,
     /// User and system time together, s.
     pub(crate) cpu_s: f64,
@@ -66,7 +66,7 @@ pub(crate) struct Finished {
 
 /// Runs a program for about `seconds`. Its output goes through files in `folder`, so that a full pipe cannot
 /// slow it down. A program that fails, or takes a minute longer, is an error.
-pub(crate) fn run(pinned: &Pinned, seconds: u64, folder: &Path) -> anyhow::Result<Finished> {
+pub(crate) fn run(pinned: &PinnedProgram, seconds: u64, folder: &Path) -> anyhow::Result<ProgramResult> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut child = pinned
         .command()
@@ -85,7 +85,7 @@ pub(crate) fn run(pinned: &Pinned, seconds: u64, folder: &Path) -> anyhow::Resul
         let tail = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
         bail!("{status}, and it said: {}", tail.join(" | "));
     }
-    Ok(Finished { stdout, cpu_s, peak_rss_mib })
+    Ok(ProgramResult { stdout, cpu_s, peak_rss_mib })
 }
 
 /// Follows a child to its end without reaping it; kills it when it is far too late.
@@ -133,8 +133,8 @@ mod tests {
 
     use super::*;
 
-    fn shell(script: &str) -> Pinned {
-        Pinned {
+    fn shell(script: &str) -> PinnedProgram {
+        PinnedProgram {
             program: PathBuf::from("sh"),
             arguments: vec!["-c".to_owned(), script.to_owned()],
             cpu: 0,
@@ -170,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let why = run(&shell("echo no such host >&2; exit 3"), 1, folder.path()).unwrap_err().to_string();
         assert!(why.contains("exit status: 3") && why.contains("no such host"), "{why}");
-        let judged = Pinned { fine: &[0, 3], ..shell("echo result; exit 3") };
+        let judged = PinnedProgram { fine: &[0, 3], ..shell("echo result; exit 3") };
         assert_eq!(run(&judged, 1, folder.path()).unwrap().stdout, "result\n");
     }
 }

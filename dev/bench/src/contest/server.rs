@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use rustix::time::Timespec;
 
-use super::process::{self, Pinned};
+use super::process::{self, PinnedProgram};
 
 /// Checks of the port before a server counts as failed.
 const LOOKS: u32 = 250;
@@ -31,7 +31,7 @@ pub(crate) fn free_port() -> anyhow::Result<u16> {
 impl Server {
     /// Starts a program that listens at `port`, and waits until it does. The error contains the last line of
     /// `log`.
-    pub(crate) fn start(pinned: &Pinned, port: u16, log: &Path) -> anyhow::Result<Server> {
+    pub(crate) fn start(pinned: &PinnedProgram, port: u16, log: &Path) -> anyhow::Result<Server> {
         let mut command = pinned.command();
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let server = Server { child, port };
@@ -39,7 +39,7 @@ impl Server {
         Ok(server)
     }
 
-    fn wait_until_it_answers(&self, pinned: &Pinned, log: &Path) -> anyhow::Result<()> {
+    fn wait_until_it_answers(&self, pinned: &PinnedProgram, log: &Path) -> anyhow::Result<()> {
         let end = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())?;
         for _ in 0..LOOKS {
             if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::contest::server::free_port;
-use crate::contest::{Pinned, Server};
+use crate::contest::{PinnedProgram, Server};
 
 /// Open files of a worker besides its connections.
 const OTHER_FILES: u64 = 200;
@@ -25,7 +25,8 @@ pub(super) fn start(program: &Path, folder: &Path, cpu: usize, connections: u32)
     let file = folder.join("nginx.conf");
     fs::write(&file, configuration(folder, port, workers(connections, open_files())))?;
     let arguments = ["-p", &folder.to_string_lossy(), "-c", &file.to_string_lossy()].map(str::to_owned);
-    let pinned = Pinned { program: PathBuf::from(program), arguments: arguments.to_vec(), cpu, fine: &[0] };
+    let pinned =
+        PinnedProgram { program: PathBuf::from(program), arguments: arguments.to_vec(), cpu, fine: &[0] };
     Server::start(&pinned, port, &folder.join("error.log"))
 }
 

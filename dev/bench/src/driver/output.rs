@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A tool's figures of its own run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct ToolReport {
     pub(super) requests: u64,
     pub(super) requests_per_s: f64,
     /// Answers other than 2xx and requests without an answer.
@@ -18,7 +18,7 @@ pub(super) struct Reading {
 }
 
 /// Parses wrk and wrk2: `--latency` prints the quantiles.
-pub(super) fn wrk(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn wrk(text: &str) -> anyhow::Result<ToolReport> {
     let first = |marker: &str| {
         text.lines().find_map(|l| l.split_once(marker)).map(|(before, after)| (before.trim(), after.trim()))
     };
@@ -38,13 +38,13 @@ pub(super) fn wrk(text: &str) -> anyhow::Result<Reading> {
         })?;
         span_ms(line)
     };
-    Ok(Reading {
+    Ok(ToolReport {
         requests: requests.parse()?,
         requests_per_s: rate.parse()?,
         failed: failed + socket_errors,
         p50_ms: quantile(["50%", "50.000%"]),
         p99_ms: quantile(["99%", "99.000%"]),
-        ..Reading::default()
+        ..ToolReport::default()
     })
 }
 
@@ -63,7 +63,7 @@ fn span_ms(text: &str) -> Option<f64> {
 }
 
 /// Parses h2load, which prints no quantiles.
-pub(super) fn h2load(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn h2load(text: &str) -> anyhow::Result<ToolReport> {
     let rate = text.lines().find(|l| l.starts_with("finished in ")).context("no line `finished in`")?;
     let rate = rate.split(", ").find_map(|part| part.strip_suffix(" req/s")).context("no `req/s`")?;
     let counts = text.lines().find_map(|l| l.strip_prefix("requests: ")).context("no line `requests:`")?;
@@ -74,16 +74,16 @@ pub(super) fn h2load(text: &str) -> anyhow::Result<Reading> {
             .parse::<u64>()
             .map_err(Into::<anyhow::Error>::into)
     };
-    Ok(Reading {
+    Ok(ToolReport {
         requests: count(" succeeded")?,
         requests_per_s: rate.parse()?,
         failed: count(" failed")?,
-        ..Reading::default()
+        ..ToolReport::default()
     })
 }
 
 /// Parses `fortio load -json -`, in seconds.
-pub(super) fn fortio(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn fortio(text: &str) -> anyhow::Result<ToolReport> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let requests = number(&json, "/DurationHistogram/Count")? as u64;
     let good = json.pointer("/RetCodes/200").and_then(Value::as_u64).unwrap_or(0);
@@ -92,18 +92,18 @@ pub(super) fn fortio(text: &str) -> anyhow::Result<Reading> {
         let found = percentiles?.iter().find(|p| p["Percentile"].as_f64() == Some(percent))?;
         found["Value"].as_f64().map(|s| s * 1_000.0)
     };
-    Ok(Reading {
+    Ok(ToolReport {
         requests,
         requests_per_s: number(&json, "/ActualQPS")?,
         failed: requests.saturating_sub(good),
         p50_ms: quantile(50.0),
         p99_ms: quantile(99.0),
-        ..Reading::default()
+        ..ToolReport::default()
     })
 }
 
 /// Parses `oha --output-format json`, in seconds.
-pub(super) fn oha(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn oha(text: &str) -> anyhow::Result<ToolReport> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let sum = |pointer: &str| -> u64 {
         let map = json.pointer(pointer).and_then(Value::as_object);
@@ -117,28 +117,28 @@ pub(super) fn oha(text: &str) -> anyhow::Result<Reading> {
     // Requests in progress at the end are counted as errors by that name.
     let cut = json.pointer("/errorDistribution/aborted due to deadline").and_then(Value::as_u64).unwrap_or(0);
     let quantile = |pointer: &str| json.pointer(pointer).and_then(Value::as_f64).map(|s| s * 1_000.0);
-    Ok(Reading {
+    Ok(ToolReport {
         requests,
         requests_per_s: number(&json, "/summary/requestsPerSec")?,
         failed: requests - good + (sum("/errorDistribution") - cut),
         p50_ms: quantile("/latencyPercentiles/p50"),
         p99_ms: quantile("/latencyPercentiles/p99"),
-        ..Reading::default()
+        ..ToolReport::default()
     })
 }
 
 /// Parses the output of this crate's script for k6 with `handleSummary`.
-pub(super) fn k6(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn k6(text: &str) -> anyhow::Result<ToolReport> {
     let json: Value = serde_json::from_str(text.trim()).context("not JSON")?;
     let requests = number(&json, "/requests")? as u64;
     let failed_share = number(&json, "/failed_share")?;
-    Ok(Reading {
+    Ok(ToolReport {
         requests,
         requests_per_s: number(&json, "/requests_per_s")?,
         failed: (failed_share * requests as f64).round() as u64,
         p50_ms: Some(number(&json, "/p50_ms")?),
         p99_ms: Some(number(&json, "/p99_ms")?),
-        ..Reading::default()
+        ..ToolReport::default()
     })
 }
 
@@ -147,10 +147,10 @@ fn number(json: &Value, pointer: &str) -> anyhow::Result<f64> {
 }
 
 /// Parses `barograph http --json`.
-pub(super) fn barograph(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn barograph(text: &str) -> anyhow::Result<ToolReport> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let requests = number(&json, "/requests")? as u64;
-    Ok(Reading {
+    Ok(ToolReport {
         requests,
         requests_per_s: number(&json, "/requests_per_s")?,
         failed: number(&json, "/errors")? as u64,
@@ -162,14 +162,14 @@ pub(super) fn barograph(text: &str) -> anyhow::Result<Reading> {
 }
 
 /// Parses the last trial of a record, `run.jsonl`.
-pub(super) fn record(text: &str) -> anyhow::Result<Reading> {
+pub(super) fn record(text: &str) -> anyhow::Result<ToolReport> {
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let trial =
         entries.into_iter().find(|entry| entry["kind"] == "trial").context("no trial in the record")?;
     let of = |pointer: &str| number(&trial, pointer);
     let seconds = of("/window/to_s")? - of("/window/from_s")?;
     let requests_per_s = of("/window/requests_s")?;
-    Ok(Reading {
+    Ok(ToolReport {
         requests: (requests_per_s * seconds).round() as u64,
         requests_per_s,
         failed: of("/window/ops/0/failed")? as u64,

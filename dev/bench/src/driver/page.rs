@@ -7,7 +7,7 @@ use super::table::{self, Run};
 use crate::contest::{DRIVER_CPU, Head, TARGET_CPU};
 
 /// A measured section.
-pub(super) struct Measured {
+pub(super) struct SectionResult {
     pub(super) section: Section,
     pub(super) seconds: u64,
     /// The commands, as contender and words.
@@ -19,7 +19,7 @@ pub(super) struct Measured {
     pub(super) trouble: Vec<String>,
 }
 
-impl Measured {
+impl SectionResult {
     /// The base of ratios: the other build of this program, or the first measured one of the section's bases.
     pub(super) fn base(&self) -> Option<&'static str> {
         let mut wishes = [OTHER].into_iter().chain(self.section.bases().iter().copied());
@@ -32,7 +32,7 @@ impl Measured {
 }
 
 /// The whole page. One sentence per line, as everywhere.
-pub(super) fn page(head: &Head, sections: &[Measured], raw_name: &str) -> String {
+pub(super) fn page(head: &Head, sections: &[SectionResult], raw_name: &str) -> String {
     let mut text = format!(
         "# What the driver costs, beside other load drivers\n\n\
          This page is written by `cargo xtask bench driver`; do not edit it.\n\
@@ -55,8 +55,8 @@ pub(super) fn page(head: &Head, sections: &[Measured], raw_name: &str) -> String
     text
 }
 
-fn section(measured: &Measured) -> String {
-    let Measured { section, .. } = measured;
+fn section(measured: &SectionResult) -> String {
+    let SectionResult { section, .. } = measured;
     let mut text = format!("\n## {}\n\n{}\n\n{}", section.title(), section.note(), measured.table());
     text += &format!(
         "\nRuns of {} s; load of the machine {} at the beginning and {} at the end.\n",
@@ -78,7 +78,7 @@ fn section(measured: &Measured) -> String {
 }
 
 /// All readings, one line each.
-pub(super) fn raw(sections: &[Measured]) -> String {
+pub(super) fn raw(sections: &[SectionResult]) -> String {
     let mut text = format!("{}\n", table::RAW_TITLES);
     for measured in sections {
         for run in &measured.runs {
@@ -92,13 +92,13 @@ pub(super) fn raw(sections: &[Measured]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::output::Reading;
+    use crate::driver::output::ToolReport;
 
-    fn measured() -> Measured {
-        let reading = Reading { requests: 100, requests_per_s: 50.0, ..Reading::default() };
-        let own = Reading { own_cpu_us: Some(7.25), ..reading.clone() };
+    fn measured() -> SectionResult {
+        let reading = ToolReport { requests: 100, requests_per_s: 50.0, ..ToolReport::default() };
+        let own = ToolReport { own_cpu_us: Some(7.25), ..reading.clone() };
         let run = |contender, reading| Run { contender, round: 0, reading, cpu_us: 8.0, rss_mib: 4.0 };
-        Measured {
+        SectionResult {
             section: Section::Rate,
             seconds: 5,
             commands: vec![("h2load", "h2load --h1".to_owned()), ("barograph", "barograph http".to_owned())],
@@ -112,7 +112,7 @@ mod tests {
     fn the_base_is_the_first_wish_that_was_measured() {
         assert_eq!(measured().base(), Some("h2load"));
         assert!(measured().table().contains("| to h2load |"));
-        assert_eq!(Measured { section: Section::Closed, ..measured() }.base(), None);
+        assert_eq!(SectionResult { section: Section::Closed, ..measured() }.base(), None);
     }
 
     #[test]

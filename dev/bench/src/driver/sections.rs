@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::output::Reading;
+use super::output::ToolReport;
 use super::tools::{Job, TOOLS};
 
 /// A part of the page.
@@ -120,7 +120,7 @@ pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
-    pub(super) read: fn(&str) -> anyhow::Result<Reading>,
+    pub(super) read: fn(&str) -> anyhow::Result<ToolReport>,
     /// Exit codes with a result.
     pub(super) fine: &'static [i32],
     /// The folder of the record, if the figures are there and not in the output.
@@ -128,7 +128,7 @@ pub(super) struct Contender {
 }
 
 /// The available tools, by their index in [`TOOLS`].
-pub(super) type Found = Vec<(usize, PathBuf)>;
+pub(super) type ToolPaths = Vec<(usize, PathBuf)>;
 
 /// The job of a section.
 pub(super) fn job<'a>(section: Section, url: &'a str, seconds: u64, folder: &'a Path) -> Job<'a> {
@@ -141,7 +141,7 @@ pub(super) fn job<'a>(section: Section, url: &'a str, seconds: u64, folder: &'a 
 }
 
 /// The other tools in a section. k6 with 10,000 users needs more than 2 GiB, so it must be requested.
-pub(super) fn others(section: Section, job: &Job<'_>, found: &Found, k6_users: bool) -> Vec<Contender> {
+pub(super) fn others(section: Section, job: &Job<'_>, found: &ToolPaths, k6_users: bool) -> Vec<Contender> {
     let compared = match section {
         Section::Closed | Section::Rate => true,
         Section::Idle => k6_users,

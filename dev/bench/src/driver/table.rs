@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::output::Reading;
+use super::output::ToolReport;
 use crate::contest::figures::{median, middle, ratios, with_spread};
 
 /// One run of one contender.
@@ -10,7 +10,7 @@ use crate::contest::figures::{median, middle, ratios, with_spread};
 pub(super) struct Run {
     pub(super) contender: &'static str,
     pub(super) round: u32,
-    pub(super) reading: Reading,
+    pub(super) reading: ToolReport,
     /// CPU of the process over its requests, in microseconds.
     pub(super) cpu_us: f64,
     pub(super) rss_mib: f64,
@@ -87,7 +87,7 @@ mod tests {
 
     fn run(contender: &'static str, round: u32, requests_per_s: f64, cpu_us: f64) -> Run {
         let (requests, failed, p50_ms) = (10, 1, Some(0.5));
-        let reading = Reading { requests, requests_per_s, failed, p50_ms, ..Reading::default() };
+        let reading = ToolReport { requests, requests_per_s, failed, p50_ms, ..ToolReport::default() };
         Run { contender, round, reading, cpu_us, rss_mib: 5.0 }
     }
 

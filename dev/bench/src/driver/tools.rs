@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::output::{self, Reading};
+use super::output::{self, ToolReport};
 use crate::contest::programs::{find, version, words};
 
 /// A job for a tool.
@@ -28,7 +28,7 @@ pub(super) struct Tool {
     version: &'static str,
     /// The arguments for a job; `None` if the tool cannot do it.
     pub(super) arguments: fn(&Job<'_>) -> Option<Vec<String>>,
-    pub(super) read: fn(&str) -> anyhow::Result<Reading>,
+    pub(super) read: fn(&str) -> anyhow::Result<ToolReport>,
 }
 
 /// Every tool except this product's, in the order of the tables.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use barograph_platform_process::HostOn;
+use barograph_platform_process::HostEntry;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -51,9 +51,9 @@ impl OwnHost {
         Ok(host)
     }
 
-    pub(crate) fn on(&self) -> HostOn {
+    pub(crate) fn on(&self) -> HostEntry {
         let prefix = ["nsenter".to_owned(), format!("--net=/run/netns/{}", self.name), "--".to_owned()];
-        HostOn { address: [10, 213, 0, 1].into(), prefix: prefix.to_vec(), own_ports: true }
+        HostEntry { address: [10, 213, 0, 1].into(), prefix: prefix.to_vec(), own_ports: true }
     }
 }
 

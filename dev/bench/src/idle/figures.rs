@@ -6,7 +6,7 @@ use anyhow::Context;
 use barograph_services::Figures;
 
 /// Figures for a `service.toml`.
-pub(crate) struct Measured {
+pub(crate) struct ServiceFigures {
     pub(crate) machine: String,
     pub(crate) version: String,
     pub(crate) vanilla: Figures,

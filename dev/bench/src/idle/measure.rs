@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use barograph_platform::{HERE, HostSpec, Ledger, Limits, Running, Site, SiteSpec, Unit, ignore_lines};
+use barograph_platform::{HERE, HostSpec, Ledger, Limits, Site, SiteSpec, Unit, UnitHandle, ignore_lines};
 use barograph_platform_process::Local;
-use barograph_services::{Figures, Flavour, Place, Service};
+use barograph_services::{Figures, Flavour, Placement, Service};
 
 use super::backdrop::{OwnHost, well_server};
 use super::figures::median;
@@ -31,7 +31,7 @@ pub(crate) struct Measure {
 }
 
 /// Hosts for one service, and the folder of its files.
-struct Ground {
+struct BenchSite {
     site: Local,
     host: &'static str,
     folder: tempfile::TempDir,
@@ -40,13 +40,13 @@ struct Ground {
 }
 
 /// One start.
-struct Once {
+struct StartTimes {
     ready_s: f64,
     stop_s: f64,
 }
 
 /// Resources used when idle.
-struct Idle {
+struct IdleUse {
     memory: Memory,
     millicores: f64,
 }
@@ -68,7 +68,7 @@ impl Measure {
         let Some(values) = self.values(service).await? else {
             return Ok(Err("it needs what is not given: see --help".to_owned()));
         };
-        let ground = Ground::make(service)?;
+        let ground = BenchSite::make(service)?;
         let (mut all, mut idle) = (Vec::new(), None);
         for number in 0..self.repeats {
             let name = format!("{}-{number}", service.name());
@@ -76,7 +76,7 @@ impl Measure {
             all.push(once(service, &ground, &unit, &mut idle).await?);
         }
         ground.end().await?;
-        let of = |figure: fn(&Once) -> f64| median(all.iter().map(figure).collect());
+        let of = |figure: fn(&StartTimes) -> f64| median(all.iter().map(figure).collect());
         let idle = idle.context("look at the first of several starts")?;
         Ok(Ok(Figures {
             ready_s: of(|once| once.ready_s),
@@ -124,14 +124,14 @@ impl Measure {
         &self,
         service: &Service,
         flavour: Flavour,
-        ground: &Ground,
+        ground: &BenchSite,
         (name, values): (&str, &BTreeMap<String, String>),
     ) -> anyhow::Result<Unit> {
         let port = |usual: &(String, u16)| Ok((usual.0.clone(), ground.site.port(ground.host, usual.1)?));
         let ports = service.ports().iter().map(port).collect::<anyhow::Result<BTreeMap<String, u16>>>()?;
         let (folder, log) = (ground.folder("site").join(name), ground.folder(&format!("{name}.log")));
         let limits = Limits { memory_bytes: Some(MEMORY), ..Limits::default() };
-        let place = Place {
+        let place = Placement {
             name,
             host: ground.host,
             address: ground.site.address(ground.host).context("find the host of the unit")?,
@@ -148,7 +148,7 @@ impl Measure {
     }
 }
 
-impl Ground {
+impl BenchSite {
     fn make(service: &Service) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let ledger = Ledger::open(folder.path().join("ledger"))?;
@@ -164,7 +164,7 @@ impl Ground {
             Some(own) => (site.with_host("own", own.on()), "own"),
             None => (site, HERE),
         };
-        Ok(Ground { site: site.with_folder()?, host, folder, _own: own })
+        Ok(BenchSite { site: site.with_folder()?, host, folder, _own: own })
     }
 
     fn folder(&self, name: &str) -> PathBuf {
@@ -180,10 +180,10 @@ impl Ground {
 /// Starts and ends it; the first time it is measured in between.
 async fn once(
     service: &Service,
-    ground: &Ground,
+    ground: &BenchSite,
     unit: &Unit,
-    idle: &mut Option<Idle>,
-) -> anyhow::Result<Once> {
+    idle: &mut Option<IdleUse>,
+) -> anyhow::Result<StartTimes> {
     let began = Instant::now();
     let running = ground.site.create(unit, ignore_lines()).await.map_err(|fault| {
         let log = std::fs::read_to_string(&unit.log).unwrap_or_default();
@@ -195,14 +195,14 @@ async fn once(
     }
     let began = Instant::now();
     running.stop(service.grace()).await?;
-    Ok(Once { ready_s, stop_s: began.elapsed().as_secs_f64() })
+    Ok(StartTimes { ready_s, stop_s: began.elapsed().as_secs_f64() })
 }
 
-async fn look(running: &dyn Running) -> anyhow::Result<Idle> {
+async fn look(running: &dyn UnitHandle) -> anyhow::Result<IdleUse> {
     tokio::time::sleep(SETTLE).await;
     let accounts = running.accounts();
     let (before, began) = (usage::cpu_us(&accounts)?, Instant::now());
     tokio::time::sleep(IDLE).await;
     let used_ms = (usage::cpu_us(&accounts)? - before) as f64 / 1e3;
-    Ok(Idle { memory: usage::memory(&accounts)?, millicores: used_ms / began.elapsed().as_secs_f64() })
+    Ok(IdleUse { memory: usage::memory(&accounts)?, millicores: used_ms / began.elapsed().as_secs_f64() })
 }

@@ -6,18 +6,18 @@ use anyhow::Context;
 use barograph_services::{Figures, Service, all};
 use jiff::Zoned;
 
-use super::figures::Measured;
+use super::figures::ServiceFigures;
 use crate::root;
 
 /// Beginning of the figures in a description.
 const HEAD: &str = "\n# Written by `cargo xtask bench services --write`.\n[measured]\n";
 
 /// Puts the figures at the end of the `service.toml`, in the place of older ones.
-pub(crate) fn keep(service: &Service, measured: &Measured) -> anyhow::Result<()> {
+pub(crate) fn keep(service: &Service, measured: &ServiceFigures) -> anyhow::Result<()> {
     let path = root().join("services").join(service.name()).join("service.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
     let rest = text.split_once(HEAD).map_or(text.as_str(), |(rest, _)| rest);
-    let Measured { machine, version, vanilla, tuned } = measured;
+    let ServiceFigures { machine, version, vanilla, tuned } = measured;
     let table = format!(
         "{rest}{HEAD}date = \"{}\"\nmachine = \"{machine}\"\nversion = \"{version}\"\nvanilla = {}\ntuned = {}\n",
         Zoned::now().date(),
@@ -89,7 +89,7 @@ fn rows() -> anyhow::Result<String> {
         let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         let table: toml::Table = text.parse().with_context(|| format!("read {}", path.display()))?;
         let Some(measured) = table.get("measured").cloned() else { continue };
-        let measured: barograph_services::Measured = measured.try_into()?;
+        let measured: barograph_services::MeasuredFigures = measured.try_into()?;
         for (flavour, f) in [("vanilla", &measured.vanilla), ("tuned", &measured.tuned)] {
             rows += &format!(
                 "| {} {} | {flavour} | {:.3} | {:.3} | {:.1} | {:.1} | {:.1} | {} |\n",

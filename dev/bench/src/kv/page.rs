@@ -6,7 +6,7 @@ use super::tools::KEYS;
 use crate::contest::{DRIVER_CPU, Head, TARGET_CPU};
 
 /// A measured section.
-pub(super) struct Measured {
+pub(super) struct SectionResult {
     pub(super) section: Section,
     pub(super) seconds: u64,
     pub(super) cases: Vec<Case>,
@@ -19,14 +19,14 @@ pub(super) struct Measured {
     pub(super) trouble: Vec<String>,
 }
 
-impl Measured {
+impl SectionResult {
     pub(super) fn tables(&self) -> String {
         table::tables(self.section, &self.cases, &self.runs)
     }
 }
 
 /// The whole page. One sentence per line, as everywhere.
-pub(super) fn page(head: &Head, sections: &[Measured], raw_name: &str) -> String {
+pub(super) fn page(head: &Head, sections: &[SectionResult], raw_name: &str) -> String {
     let mut text = format!(
         "# What the key-value driver costs, beside other load drivers\n\n\
          This page is written by `cargo xtask bench kv`; do not edit it.\n\
@@ -50,8 +50,8 @@ pub(super) fn page(head: &Head, sections: &[Measured], raw_name: &str) -> String
     text
 }
 
-fn section(measured: &Measured) -> String {
-    let Measured { section, .. } = measured;
+fn section(measured: &SectionResult) -> String {
+    let SectionResult { section, .. } = measured;
     let mut text = format!("\n## {}\n\n{}\n\n{}", section.title(), section.note(), measured.tables());
     text += &format!(
         "\nRuns of {} s; load of the machine {} at the beginning and {} at the end.\n",
@@ -68,7 +68,7 @@ fn section(measured: &Measured) -> String {
 }
 
 /// All readings, one line each.
-pub(super) fn raw(sections: &[Measured]) -> String {
+pub(super) fn raw(sections: &[SectionResult]) -> String {
     let mut text = format!("{}\n", table::RAW_TITLES);
     for measured in sections {
         for run in &measured.runs {
@@ -84,10 +84,10 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::kv::output::Reading;
+    use crate::kv::output::ToolReport;
     use crate::kv::tools::{Job, Verb};
 
-    fn measured() -> Measured {
+    fn measured() -> SectionResult {
         let (verb, folder) = (Verb::Get, PathBuf::new());
         let job = Job {
             port: 1,
@@ -101,11 +101,11 @@ mod tests {
             folder,
         };
         let run = |tool| {
-            let reading = Reading { commands: 60_000, per_s: 20_000.0, ..Reading::default() };
+            let reading = ToolReport { commands: 60_000, per_s: 20_000.0, ..ToolReport::default() };
             let servers_us = [Some(10.0), None, None];
             Run { case: 0, tool, round: 0, reading, served: 60_010, driver_us: 12.0, servers_us }
         };
-        Measured {
+        SectionResult {
             section: Section::Rate,
             seconds: 3,
             cases: vec![Case { group: String::new(), name: "20000/s".to_owned(), chain: 0, job }],

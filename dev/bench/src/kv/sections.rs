@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::stall;
-use super::stand::{Programs, Stand};
+use super::stand::{BenchServers, Programs};
 use super::tools::{Job, OURS, REDIS_BENCHMARK, TOOLS, Tool, Verb};
 
 /// A part of the page.
@@ -122,16 +122,16 @@ impl Section {
     }
 
     /// Starts the targets.
-    pub(super) fn stand(self, programs: &Programs, folder: &Path) -> anyhow::Result<Stand> {
+    pub(super) fn stand(self, programs: &Programs, folder: &Path) -> anyhow::Result<BenchServers> {
         match self {
-            Section::Proxies => Stand::proxies(programs, folder),
-            _ => Stand::direct(programs, folder),
+            Section::Proxies => BenchServers::proxies(programs, folder),
+            _ => BenchServers::direct(programs, folder),
         }
     }
 
     /// Its cases, with those of one size of values beside each other, since stores are refilled for another
     /// one.
-    pub(super) fn cases(self, stand: &Stand, seconds: u64, folder: &Path) -> Vec<Case> {
+    pub(super) fn cases(self, stand: &BenchServers, seconds: u64, folder: &Path) -> Vec<Case> {
         let case = |group: &str, name: String, chain: usize, (verb, value_bytes, shape, rate)| {
             let (connections, pipeline): (u32, u32) = shape;
             let (port, folder) = (stand.port(chain), folder.to_path_buf());

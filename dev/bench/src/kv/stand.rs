@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 
 use super::tools::KEYS;
 use crate::contest::server::free_port;
-use crate::contest::{Pinned, Server, TARGET_CPU, programs};
+use crate::contest::{PinnedProgram, Server, TARGET_CPU, programs};
 
 /// Commands of a fill in flight: few, since proxies are slow with a large pipeline.
 const AT_ONCE: u32 = 100;
@@ -52,16 +52,16 @@ impl Tier {
 pub(super) type Programs = Vec<(Tier, PathBuf)>;
 
 /// A way from the driver to the data.
-pub(super) struct Chain {
+pub(super) struct ServerChain {
     pub(super) name: &'static str,
     /// Servers by their index in the stand; the driver connects to the first one.
     parts: Vec<usize>,
 }
 
 /// Running servers, and the chains that they make. All end when this is dropped.
-pub(super) struct Stand {
+pub(super) struct BenchServers {
     servers: Vec<(Tier, Server)>,
-    pub(super) chains: Vec<Chain>,
+    pub(super) chains: Vec<ServerChain>,
 }
 
 /// Work and resources of a chain so far.
@@ -83,30 +83,30 @@ impl Account {
     }
 }
 
-impl Stand {
+impl BenchServers {
     /// A stand of one store.
-    pub(super) fn direct(programs: &Programs, folder: &Path) -> anyhow::Result<Stand> {
-        let mut stand = Stand { servers: Vec::new(), chains: Vec::new() };
+    pub(super) fn direct(programs: &Programs, folder: &Path) -> anyhow::Result<BenchServers> {
+        let mut stand = BenchServers { servers: Vec::new(), chains: Vec::new() };
         let store = stand.store(programs, folder)?;
-        stand.chains.push(Chain { name: "direct", parts: vec![store] });
+        stand.chains.push(ServerChain { name: "direct", parts: vec![store] });
         Ok(stand)
     }
 
     /// A stand of two stores, with the available proxies before them.
-    pub(super) fn proxies(programs: &Programs, folder: &Path) -> anyhow::Result<Stand> {
-        let mut stand = Stand::direct(programs, folder)?;
+    pub(super) fn proxies(programs: &Programs, folder: &Path) -> anyhow::Result<BenchServers> {
+        let mut stand = BenchServers::direct(programs, folder)?;
         let (one, two) = (0, stand.store(programs, folder)?);
         if of(programs, Tier::Twemproxy).is_some() {
             for (name, stores) in [("twemproxy, 1 store", vec![one]), ("twemproxy, 2 stores", vec![one, two])]
             {
                 let ports: Vec<u16> = stores.iter().map(|at| stand.servers[*at].1.port()).collect();
                 let proxy = stand.twemproxy(programs, folder, &ports)?;
-                stand.chains.push(Chain { name, parts: [vec![proxy], stores].concat() });
+                stand.chains.push(ServerChain { name, parts: [vec![proxy], stores].concat() });
             }
         }
         if of(programs, Tier::Haproxy).is_some() {
             let proxy = stand.haproxy(programs, folder, stand.servers[one].1.port())?;
-            stand.chains.push(Chain { name: "HAProxy, 1 store", parts: vec![proxy, one] });
+            stand.chains.push(ServerChain { name: "HAProxy, 1 store", parts: vec![proxy, one] });
         }
         Ok(stand)
     }
@@ -153,7 +153,7 @@ impl Stand {
         let own = tempfile::tempdir_in(folder)?.keep();
         let port = free_port()?;
         let arguments = arguments(port, &own)?;
-        let pinned = Pinned { program, arguments, cpu: TARGET_CPU, fine: &[0] };
+        let pinned = PinnedProgram { program, arguments, cpu: TARGET_CPU, fine: &[0] };
         self.servers.push((tier, Server::start(&pinned, port, &own.join("log"))?));
         Ok(self.servers.len() - 1)
     }

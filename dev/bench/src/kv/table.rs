@@ -1,6 +1,6 @@
 //! Tables of the page from the readings of all rounds.
 
-use super::output::Reading;
+use super::output::ToolReport;
 use super::sections::{Case, OTHER, RATE, SHAPES, Section};
 use super::stall::computed_ms;
 use super::stand::{Account, TIERS, Tier};
@@ -13,7 +13,7 @@ pub(super) struct Run {
     pub(super) case: usize,
     pub(super) tool: &'static str,
     pub(super) round: u32,
-    pub(super) reading: Reading,
+    pub(super) reading: ToolReport,
     /// Commands executed by stores.
     pub(super) served: u64,
     /// CPU of the driver per command executed by stores, in microseconds.
@@ -253,7 +253,7 @@ fn markdown(titles: &[&str], lines: &[Vec<String>]) -> String {
 const OTHER_COMMANDS: u64 = 100;
 
 /// Reason to distrust a run; `None` if its count and the store's agree and no key was missing.
-pub(super) fn doubt(tool: &Tool, job: &Job, reading: &Reading, spent: &Account) -> Option<String> {
+pub(super) fn doubt(tool: &Tool, job: &Job, reading: &ToolReport, spent: &Account) -> Option<String> {
     let (counted, served) = (reading.commands + reading.failed, spent.commands);
     // Commands in flight when it stopped counting, and further ones such as CONFIG.
     let in_flight = u64::from(job.connections) * u64::from(job.pipeline);

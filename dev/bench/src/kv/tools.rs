@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::output::{self, Reading};
+use super::output::{self, ToolReport};
 use crate::contest::programs::words;
 
 /// Keys of every store, each written before anything is measured.
@@ -56,7 +56,7 @@ pub(super) struct Tool {
     pub(super) install: &'static str,
     /// The arguments for a job; `None` if the tool cannot do it.
     pub(super) arguments: fn(&Job) -> Option<Vec<String>>,
-    pub(super) read: fn(&str, &Job) -> anyhow::Result<Reading>,
+    pub(super) read: fn(&str, &Job) -> anyhow::Result<ToolReport>,
     /// File in the folder of the job with the figures; `None` if they are printed.
     pub(super) file: Option<&'static str>,
     /// Whether it ends after a number of commands.

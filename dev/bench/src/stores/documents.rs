@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use barograph_auction_api::{ItemId, UserId};
 use barograph_auction_store::{
-    AttendanceRow, BidRow, CLOCK_START_MS, EventBatch, Events, ImageRow, Settled, StoreError, Window, codes,
-    contract,
+    AttendanceRow, BidRow, CLOCK_START_MS, EventBatch, Events, ImageRow, PageWindow, SettledBid, StoreError,
+    codes, contract,
 };
 use barograph_store_documents as documents;
 use barograph_test_services as services;
@@ -35,7 +35,7 @@ const TOO_SLOW: f64 = 20.0;
 /// Connections to the store.
 const CONNECTIONS: usize = 8;
 /// Page of a list.
-const PAGE: Window = Window { page: 0, size: 5 };
+const PAGE: PageWindow = PageWindow { page: 0, size: 5 };
 
 /// Source of ids and of users without repetition.
 static NEXT: AtomicI64 = AtomicI64::new(10_000_000);
@@ -128,8 +128,8 @@ async fn write(store: &dyn Events, size: i64) -> Result<(), StoreError> {
     let first = NEXT.fetch_add(size, Ordering::Relaxed);
     let bids: Vec<BidRow> = (first..first + size).map(|id| bid(id, codes::bid::PROPOSED)).collect();
     let earlier = (first - 16 * size..first - 15 * size).map(|id| bid(id, codes::bid::HIGH));
-    let settled: Vec<Settled> = earlier
-        .map(|bid| Settled {
+    let settled: Vec<SettledBid> = earlier
+        .map(|bid| SettledBid {
             bidder: UserId(bid.bidder_id),
             bid_ms: bid.bid_ms,
             bid: bid.id,

@@ -9,11 +9,11 @@ use anyhow::bail;
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
 use barograph_auction_rules::{Bidding, Event, EventKind};
 use barograph_auction_store::{
-    AuctionFilter, AuctionRow, Beat, CLOCK_START_MS, Change, HighBidRow, ItemFilter, ItemRow, Registry,
-    Relational, RelationalBatch, Span, Standing, StoreError, UserRow, Window, codes,
+    AuctionFilter, AuctionRow, CLOCK_START_MS, Change, Heartbeat, HighBidRow, ItemFilter, ItemRow,
+    PageWindow, Registry, Relational, RelationalBatch, Span, Standing, StoreError, UserRow, codes,
 };
 use barograph_store_sql::{Sql, load, open};
-use barograph_test_services::{self as services, Missing, Service};
+use barograph_test_services::{self as services, MissingRequirement, Service};
 use tokio::runtime::Builder;
 
 use crate::say::say;
@@ -31,7 +31,7 @@ const BATCH: i64 = 5_000;
 /// Duration of each measurement.
 const FOR: Duration = Duration::from_secs(3);
 /// Page of a list.
-const PAGE: Window = Window { page: 0, size: 10 };
+const PAGE: PageWindow = PageWindow { page: 0, size: 10 };
 
 /// Measures the store on one server, or on both.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
@@ -51,7 +51,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-async fn one(name: &str, server: Result<Service, Missing>) -> Result<(), StoreError> {
+async fn one(name: &str, server: Result<Service, MissingRequirement>) -> Result<(), StoreError> {
     let Some(server) = services::or_skip(server) else { return Ok(()) };
     let (rows, seconds) = loaded(server.url()).await?;
     let store = open(server.url(), 8).await?;
@@ -233,7 +233,7 @@ fn cpu(pids: &[u32]) -> f64 {
 }
 
 async fn applies(store: &Sql, server: &Service) -> Result<(), StoreError> {
-    let beat = Beat { node: "one".to_owned(), standing: Standing::Active, lease_ms: 600_000 };
+    let beat = Heartbeat { node: "one".to_owned(), standing: Standing::Active, lease_ms: 600_000 };
     store.enlist(&beat).await?;
     measure("beat", server, async || store.beat(&beat).await.map(drop)).await?;
     let auctions: Vec<AuctionId> = (1..=RUNNING).map(AuctionId).collect();

@@ -12,7 +12,7 @@ use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
 use barograph_auction_rules::{Bidding, Event, EventKind};
 use barograph_auction_store::{
     AuctionRow, BidRow, CLOCK_START_MS, Change, EventBatch, Events, HighBidRow, ImageRow, ItemFilter,
-    ItemRow, Relational, RelationalBatch, Settled, Span, StoreError, UserRow, Window, codes,
+    ItemRow, PageWindow, Relational, RelationalBatch, SettledBid, Span, StoreError, UserRow, codes,
 };
 use barograph_store_sqlite::{EventFile, Files, RelationalFile, Sqlite, open};
 use tokio::runtime::Runtime;
@@ -28,7 +28,7 @@ const ITEMS_EACH: i64 = 50;
 /// Loaded bids.
 const BIDS: i64 = 500_000;
 /// Page of a list.
-const PAGE: Window = Window { page: 0, size: 10 };
+const PAGE: PageWindow = PageWindow { page: 0, size: 10 };
 /// Words of descriptions.
 const WORDS: [&str; 8] = ["brass", "lamp", "oak", "chair", "radio", "clock", "vase", "walnut"];
 
@@ -197,8 +197,8 @@ async fn writes(store: &Sqlite, size: i64) -> Result<(), StoreError> {
         let first = (1 << 40) + size * 10_000_000 + batch * size;
         let bids: Vec<BidRow> = (first..first + size).map(|id| bid(id, codes::bid::PROPOSED)).collect();
         let settle =
-            |b: &BidRow| Settled { bidder: UserId(b.bidder_id), bid_ms: b.bid_ms, bid: b.id, state: 0 };
-        let settled: Vec<Settled> = bids.iter().map(settle).collect();
+            |b: &BidRow| SettledBid { bidder: UserId(b.bidder_id), bid_ms: b.bid_ms, bid: b.id, state: 0 };
+        let settled: Vec<SettledBid> = bids.iter().map(settle).collect();
         let begun = Instant::now();
         store.write(&bids, &[]).await?;
         store.write(&[], &settled).await?;

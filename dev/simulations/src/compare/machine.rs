@@ -37,7 +37,7 @@ const MEMORY: f64 = 0.55;
 
 /// A machine and the design of a comparison on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedMachine {
     /// Its noise.
     pub(crate) noise: Noise,
     /// Standard deviation of the logarithm of one run's figure (of the normal part, where tails are heavy).
@@ -48,7 +48,7 @@ pub(crate) struct Simulated {
     pub(crate) ratio: f64,
 }
 
-impl Simulated {
+impl SimulatedMachine {
     /// The pairs of one comparison. The same seed gives the same pairs.
     pub(crate) fn pairs(&self, count: usize, seed: u64) -> Vec<Pair> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -98,7 +98,7 @@ mod tests {
     const ROUNDS: u64 = 1_000;
     const ALL: [Noise; 3] = [Noise::Independent, Noise::Autocorrelated, Noise::HeavyTailed];
 
-    fn found(machine: Simulated, pairs: usize, margin: f64) -> Vec<Comparison> {
+    fn found(machine: SimulatedMachine, pairs: usize, margin: f64) -> Vec<Comparison> {
         (0..ROUNDS).map(|seed| compare(&machine.pairs(pairs, seed), Direction::Higher, margin)).collect()
     }
 
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn pairs_are_rarely_wrong_and_blocks_often() {
         for noise in ALL {
-            let machine = |design| Simulated { noise, deviation: 0.1, design, ratio: 1.0 };
+            let machine = |design| SimulatedMachine { noise, deviation: 0.1, design, ratio: 1.0 };
             let wrong = |design| share(&found(machine(design), 10, 0.0), |c| c.finding != Finding::Undecided);
             let (pairs, blocked) = (wrong(Design::RandomisedPairs), wrong(Design::Blocked));
             assert!(pairs <= 0.071, "{noise:?}: {pairs} in pairs");
@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn intervals_hold_the_truth_as_often_as_they_say() {
         for (noise, pairs) in ALL.into_iter().flat_map(|noise| [6, 10, 30].map(|pairs| (noise, pairs))) {
-            let machine = Simulated { noise, deviation: 0.1, design: Design::RandomisedPairs, ratio: 0.9 };
+            let machine =
+                SimulatedMachine { noise, deviation: 0.1, design: Design::RandomisedPairs, ratio: 0.9 };
             let held = share(&found(machine, pairs, 0.01), |c| c.low <= 0.9 && 0.9 <= c.high);
             assert!(held >= 0.929, "{noise:?}, {pairs} pairs: {held}");
         }
@@ -133,7 +134,7 @@ mod tests {
     /// pairs decides.
     #[test]
     fn a_planted_slow_down_is_found_by_as_many_pairs_as_were_said() {
-        let machine = |ratio| Simulated {
+        let machine = |ratio| SimulatedMachine {
             noise: Noise::Independent,
             deviation: 0.05 / 2f64.sqrt(),
             design: Design::RandomisedPairs,

@@ -7,7 +7,7 @@ use barograph_stats::binomial;
 
 /// Verdicts on windows of one kind.
 #[derive(Default)]
-pub(super) struct Counted {
+pub(super) struct WindowCounts {
     pub(super) windows: u64,
     /// Windows with at least one failed check.
     pub(super) disbelieved: u64,
@@ -24,7 +24,7 @@ pub(super) struct Counted {
     excused: BTreeMap<CheckId, u64>,
 }
 
-impl Counted {
+impl WindowCounts {
     pub(super) fn add(&mut self, verdict: &WindowVerdict) {
         self.windows += 1;
         self.disbelieved += u64::from(!verdict.valid());
@@ -52,7 +52,7 @@ impl Counted {
         self.wrongly_disbelieved() as f64 / self.windows.max(1) as f64
     }
 
-    pub(super) fn append(&mut self, other: &Counted) {
+    pub(super) fn append(&mut self, other: &WindowCounts) {
         self.windows += other.windows;
         self.disbelieved += other.disbelieved;
         self.unsettled += other.unsettled;

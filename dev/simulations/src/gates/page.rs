@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use barograph_model::CheckId;
 
-use super::counted::{Counted, at_most};
+use super::counted::{WindowCounts, at_most};
 use super::plants::SPAN;
 use super::{CleanRow, FaultRow, MOST_DISBELIEVED};
 
@@ -22,11 +22,11 @@ const NOT_SIMULATED: [CheckId; 8] = [
 ];
 
 /// All windows of each load, in order.
-pub(super) fn by_load(rows: &[CleanRow]) -> Vec<(&'static str, Counted)> {
-    let mut loads: Vec<(&'static str, Counted)> = Vec::new();
+pub(super) fn by_load(rows: &[CleanRow]) -> Vec<(&'static str, WindowCounts)> {
+    let mut loads: Vec<(&'static str, WindowCounts)> = Vec::new();
     for row in rows {
         let at = loads.iter().position(|(load, _)| *load == row.kind).unwrap_or_else(|| {
-            loads.push((row.kind, Counted::default()));
+            loads.push((row.kind, WindowCounts::default()));
             loads.len() - 1
         });
         loads[at].1.append(&row.counted);
@@ -69,7 +69,7 @@ pub(super) fn written(clean: &[CleanRow], faults: &[FaultRow]) -> String {
     for CleanRow { kind, span, counted } in clean {
         line(&mut page, kind, &format!("{span} s"), counted);
     }
-    let mut all = Counted::default();
+    let mut all = WindowCounts::default();
     for (load, counted) in &loads {
         line(&mut page, load, "all", counted);
         all.append(counted);
@@ -80,7 +80,7 @@ pub(super) fn written(clean: &[CleanRow], faults: &[FaultRow]) -> String {
     page
 }
 
-fn line(page: &mut String, load: &str, span: &str, counted: &Counted) {
+fn line(page: &mut String, load: &str, span: &str, counted: &WindowCounts) {
     let (some, all) = (counted.wrongly_disbelieved(), counted.windows);
     let (broken, unsettled) = (counted.broken, counted.unsettled);
     let line = format!(
@@ -92,7 +92,7 @@ fn line(page: &mut String, load: &str, span: &str, counted: &Counted) {
 }
 
 /// Number of clean windows in which each check failed, by load.
-fn by_check(loads: &[(&'static str, Counted)]) -> String {
+fn by_check(loads: &[(&'static str, WindowCounts)]) -> String {
     let heads: Vec<&str> = loads.iter().map(|(load, _)| *load).collect();
     let mut text = format!(
         "\n## Clean windows by check\n\n\
@@ -111,7 +111,7 @@ fn by_check(loads: &[(&'static str, Counted)]) -> String {
     text
 }
 
-fn cell(check: CheckId, counted: &Counted) -> String {
+fn cell(check: CheckId, counted: &WindowCounts) -> String {
     let (looked, failed) = counted.looked(check);
     match looked {
         0 => "–".to_owned(),

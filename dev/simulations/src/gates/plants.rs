@@ -9,7 +9,7 @@ use barograph_engine::sim::Simulation;
 use barograph_model::{CheckId, Nanos, OpId, Outcome, Share};
 use rand::RngExt;
 
-use super::shop::{CLEAN, Plant, Shop};
+use super::shop::{CLEAN, PlantedFault, Shop};
 use super::window::{LEVEL, Load, WARM_UP, Window, of_scenario};
 
 /// One kind of fault.
@@ -50,11 +50,11 @@ impl Unit {
 /// less.
 pub(super) const SPAN: u32 = super::SPANS[1];
 
-fn one(seed: u64, load: Load, plant: Plant) -> Window {
+fn one(seed: u64, load: Load, plant: PlantedFault) -> Window {
     changed(seed, load, plant, |_| {})
 }
 
-fn changed(seed: u64, load: Load, plant: Plant, change: impl Fn(&mut Simulation<Shop>)) -> Window {
+fn changed(seed: u64, load: Load, plant: PlantedFault, change: impl Fn(&mut Simulation<Shop>)) -> Window {
     of_scenario(seed, load, plant, (SPAN, 1), change).remove(0)
 }
 
@@ -158,7 +158,7 @@ pub(super) static ALL: [Fault; 21] = [
             one(
                 seed,
                 Load::Closed,
-                Plant {
+                PlantedFault {
                     script: |now, _, rng, _| {
                         // One in three thousand is about four in a window, and one at least by the clock.
                         let own = rng.random::<f64>() < 1.0 / 3_000.0 || (into(now) - 0.5).abs() < 0.001;
@@ -178,7 +178,7 @@ pub(super) static ALL: [Fault; 21] = [
             let script = |now: f64, _: OpId, _: &mut Stream, size: f64| {
                 (1.0 + (size - 1.0) * into(now).clamp(0.0, 1.0), Outcome::Good)
             };
-            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+            one(seed, Load::Closed, PlantedFault { script, size, ..CLEAN })
         },
     },
     Fault {
@@ -202,7 +202,7 @@ pub(super) static ALL: [Fault; 21] = [
             let script = |now: f64, _: OpId, _: &mut Stream, size: f64| {
                 (if (0.3..0.63).contains(&into(now)) { size } else { 1.0 }, Outcome::Good)
             };
-            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+            one(seed, Load::Closed, PlantedFault { script, size, ..CLEAN })
         },
     },
     Fault {
@@ -212,7 +212,7 @@ pub(super) static ALL: [Fault; 21] = [
         unit: Unit::Percent,
         window: |seed, size| {
             let buyers = |now: f64, size: f64| if into(now) < 0.667 { 0.2 } else { 0.2 + size };
-            one(seed, Load::Closed, Plant { buyers, size, ..CLEAN })
+            one(seed, Load::Closed, PlantedFault { buyers, size, ..CLEAN })
         },
     },
     Fault {
@@ -229,7 +229,7 @@ pub(super) static ALL: [Fault; 21] = [
                 };
                 (1.0, outcome)
             };
-            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+            one(seed, Load::Closed, PlantedFault { script, size, ..CLEAN })
         },
     },
     Fault {
@@ -237,7 +237,9 @@ pub(super) static ALL: [Fault; 21] = [
         check: CheckId::Pacing,
         sizes: &[1.03, 1.1, 1.25],
         unit: Unit::Times,
-        window: |seed, size| one(seed, Load::Closed, Plant { slower_pace: |size| size, size, ..CLEAN }),
+        window: |seed, size| {
+            one(seed, Load::Closed, PlantedFault { slower_pace: |size| size, size, ..CLEAN })
+        },
     },
     Fault {
         what: "{} of the operations that begin in the first tenth of the window never end",
@@ -249,7 +251,7 @@ pub(super) static ALL: [Fault; 21] = [
                 let hangs = (0.0..0.1).contains(&into(now)) && rng.random::<f64>() < size;
                 (if hangs { f64::INFINITY } else { 1.0 }, Outcome::Good)
             };
-            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+            one(seed, Load::Closed, PlantedFault { script, size, ..CLEAN })
         },
     },
     Fault {

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_engine::{Settings, Stream, Timer, Turn, User, UserFactory, stream};
+use barograph_engine::{OpContext, Settings, Stream, Timer, User, UserFactory, stream};
 use barograph_model::{
-    Behaviour, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, OpSpec, OpenLoop, Outcome, Pace,
+    Behaviour, Behaviours, ChooserId, Distribution, Nanos, NextOp, OpId, OpSpec, OpenLoop, Outcome, Pace,
     Profile, QosRule, Share, UserId, Vector,
 };
 use rand::RngExt;
@@ -39,7 +39,7 @@ pub(super) type Script = fn(seconds: f64, op: OpId, rng: &mut Stream, size: f64)
 
 /// A planted fault and its size.
 #[derive(Clone, Copy)]
-pub(super) struct Plant {
+pub(super) struct PlantedFault {
     pub(super) script: Script,
     /// Share of users that buy instead of browsing further, at an instant.
     pub(super) buyers: fn(seconds: f64, size: f64) -> f64,
@@ -49,8 +49,12 @@ pub(super) struct Plant {
 }
 
 /// Without faults.
-pub(super) const CLEAN: Plant =
-    Plant { script: |_, _, _, _| (1.0, Outcome::Good), buyers: |_, _| 0.2, slower_pace: |_| 1.0, size: 0.0 };
+pub(super) const CLEAN: PlantedFault = PlantedFault {
+    script: |_, _, _, _| (1.0, Outcome::Good),
+    buyers: |_, _| 0.2,
+    slower_pace: |_| 1.0,
+    size: 0.0,
+};
 
 /// The service, shared by all users.
 struct Service {
@@ -78,11 +82,11 @@ impl Service {
 pub(super) struct Shop {
     timer: Timer,
     service: Rc<RefCell<Service>>,
-    plant: Plant,
+    plant: PlantedFault,
 }
 
 impl Shop {
-    pub(super) fn new(timer: Timer, seed: u64, plant: Plant) -> Self {
+    pub(super) fn new(timer: Timer, seed: u64, plant: PlantedFault) -> Self {
         let service = Service { rng: stream(seed, u32::MAX, 1), swing: Vec::new(), free_at: [0.0; SERVERS] };
         Shop { timer, service: Rc::new(RefCell::new(service)), plant }
     }
@@ -98,14 +102,14 @@ impl UserFactory for Shop {
 pub(super) struct Customer {
     timer: Timer,
     service: Rc<RefCell<Service>>,
-    plant: Plant,
+    plant: PlantedFault,
 }
 
 impl User for Customer {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        turn.sent();
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
         let now = self.timer.now().as_secs_f64();
-        let (factor, outcome) = (self.plant.script)(now, op, &mut turn.rng, self.plant.size);
+        let (factor, outcome) = (self.plant.script)(now, op, &mut context.rng, self.plant.size);
         if factor.is_infinite() {
             return std::future::pending().await;
         }
@@ -114,9 +118,9 @@ impl User for Customer {
         outcome
     }
 
-    fn choose(&self, _: ChooserId, turn: &mut Turn) -> usize {
+    fn choose(&self, _: ChooserId, context: &mut OpContext) -> usize {
         let buys = (self.plant.buyers)(self.timer.now().as_secs_f64(), self.plant.size);
-        usize::from(turn.rng.random::<f64>() < buys)
+        usize::from(context.rng.random::<f64>() < buys)
     }
 
     fn end_session(&self) {}
@@ -135,12 +139,12 @@ pub(super) fn behaviours(pace: f64) -> Behaviours {
     let p = Share::percent;
     let lists = Vector::new(vec![(OpId(1), p(30.0)), (OpId(2), p(70.0))]).expect("they sum to 1");
     let after_item =
-        Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(OpId(1)), Next::Op(OpId(3))] };
+        NextOp::Choose { chooser: ChooserId(0), branches: vec![NextOp::Op(OpId(1)), NextOp::Op(OpId(3))] };
     let next = vec![
-        Some(Next::Op(OpId(1))),
-        Some(Next::Vector(lists)),
+        Some(NextOp::Op(OpId(1))),
+        Some(NextOp::Vector(lists)),
         Some(after_item),
-        Some(Next::EndSession { first: OpId(0) }),
+        Some(NextOp::EndSession { first: OpId(0) }),
     ];
     let main = Behaviour { name: "main", first: OpId(0), next, pace: Pace::Cycle(cycle) };
     Behaviours::new(vec![main]).expect("every operation has a successor")

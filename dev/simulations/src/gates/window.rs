@@ -3,15 +3,16 @@
 use barograph_engine::sim::Simulation;
 use barograph_engine::{Settings, UserFactory};
 use barograph_model::{
-    Arrivals, Behaviours, LoadUnit, Nanos, Offered, OpSpec, OpenLoop, Profile, Share, StartOf, WindowVerdict,
+    Arrivals, Behaviours, LoadUnit, Nanos, OfferedLoad, OpSpec, OpenLoop, Profile, Share, StartOf,
+    WindowVerdict,
 };
 use barograph_simulated_auction::{Application, InProcess};
 use barograph_stats::judge::host::HostUse;
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
-use barograph_stats::{Interval, Part};
+use barograph_stats::{Interval, IntervalSummary};
 use barograph_workload_auction::{Auction, ops, profile};
 
-use super::shop::{self, Plant, Shop};
+use super::shop::{self, PlantedFault, Shop};
 
 /// Users of the scenario, and operations per second of its open loop.
 pub(super) const LEVEL: u32 = 400;
@@ -32,14 +33,15 @@ pub(super) struct Window {
     profile: Profile,
     behaviours: Behaviours,
     ops: &'static [OpSpec],
-    offered: Offered,
+    offered: OfferedLoad,
     open: Option<OpenLoop>,
 }
 
 impl Window {
     pub(super) fn judge(&self) -> WindowVerdict {
         let joined = Interval::joined(&self.intervals).expect("a window has intervals");
-        let parts: Vec<Part> = self.intervals.iter().map(|i| Part::of(i, &self.profile)).collect();
+        let parts: Vec<IntervalSummary> =
+            self.intervals.iter().map(|i| IntervalSummary::of(i, &self.profile)).collect();
         judge_window(&WindowInput {
             joined: &joined,
             parts: &parts,
@@ -91,7 +93,7 @@ pub(super) const WARM_UP: u32 = 60;
 pub(super) fn of_scenario(
     seed: u64,
     load: Load,
-    plant: Plant,
+    plant: PlantedFault,
     (span, windows): (u32, u32),
     change: impl Fn(&mut Simulation<Shop>),
 ) -> Vec<Window> {
@@ -121,7 +123,7 @@ pub(super) fn of_scenario(
                 // The expected behaviours; the actual ones may differ.
                 behaviours: shop::behaviours(1.0),
                 ops: &shop::OPS,
-                offered: Offered {
+                offered: OfferedLoad {
                     unit: if open.is_some() { LoadUnit::PerSecond } else { LoadUnit::Users },
                     level: LEVEL.into(),
                 },
@@ -161,7 +163,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
             profile: profile.clone(),
             behaviours: profile::behaviours(),
             ops: &ops::ALL,
-            offered: Offered { unit: LoadUnit::Users, level: AUCTION_USERS.into() },
+            offered: OfferedLoad { unit: LoadUnit::Users, level: AUCTION_USERS.into() },
             open: None,
         })
         .collect()

@@ -23,32 +23,32 @@ pub(super) struct Aim {
 
 /// Comparison of a share with its limit.
 #[derive(Clone, Copy)]
-enum Held {
+enum AimBound {
     AtMost(f64),
     Below(f64),
     AtLeast(f64),
 }
 
-impl Held {
+impl AimBound {
     /// Whether a share meets the limit, with an allowance for chance.
     fn by(self, share: f64, chance: f64) -> bool {
         match self {
-            Held::AtMost(limit) => share <= limit + chance,
-            Held::Below(limit) => share < limit + chance,
-            Held::AtLeast(limit) => share >= limit - chance,
+            AimBound::AtMost(limit) => share <= limit + chance,
+            AimBound::Below(limit) => share < limit + chance,
+            AimBound::AtLeast(limit) => share >= limit - chance,
         }
     }
 
     fn limit(self) -> f64 {
-        let (Held::AtMost(limit) | Held::Below(limit) | Held::AtLeast(limit)) = self;
+        let (AimBound::AtMost(limit) | AimBound::Below(limit) | AimBound::AtLeast(limit)) = self;
         limit
     }
 
     fn words(self) -> String {
         let words = match self {
-            Held::AtMost(_) => "at most",
-            Held::Below(_) => "below",
-            Held::AtLeast(_) => "at least",
+            AimBound::AtMost(_) => "at most",
+            AimBound::Below(_) => "below",
+            AimBound::AtLeast(_) => "at least",
         };
         format!("{words} {:.0} %", self.limit() * 100.0)
     }
@@ -56,8 +56,8 @@ impl Held {
     /// The share that is farthest on the wrong side.
     fn worst(self, shares: impl Iterator<Item = f64>) -> f64 {
         match self {
-            Held::AtMost(_) | Held::Below(_) => shares.fold(0.0, f64::max),
-            Held::AtLeast(_) => shares.fold(1.0, f64::min),
+            AimBound::AtMost(_) | AimBound::Below(_) => shares.fold(0.0, f64::max),
+            AimBound::AtLeast(_) => shares.fold(1.0, f64::min),
         }
     }
 }
@@ -82,10 +82,10 @@ pub(super) fn of(lines: &[(Cell, Outcome)]) -> Vec<Aim> {
     let holds = |found: &Outcome| found.coverage.unwrap_or(0.0);
     let with = |what: &str| format!("{TRIALS} trials, {what}");
     [
-        aims(&with("no neighbours, off"), &calm, (off, Held::AtMost(MOST_OFF))),
-        aims(&with("no neighbours, coverage"), &calm, (holds, Held::AtLeast(LEAST_COVERAGE))),
-        aims(&with("neighbours that a gate notices, off"), &gated, (off, Held::Below(MOST_OFF))),
-        aims("ending as runs do, coverage", &ending, (holds, Held::AtLeast(LEAST_COVERAGE))),
+        aims(&with("no neighbours, off"), &calm, (off, AimBound::AtMost(MOST_OFF))),
+        aims(&with("no neighbours, coverage"), &calm, (holds, AimBound::AtLeast(LEAST_COVERAGE))),
+        aims(&with("neighbours that a gate notices, off"), &gated, (off, AimBound::Below(MOST_OFF))),
+        aims("ending as runs do, coverage", &ending, (holds, AimBound::AtLeast(LEAST_COVERAGE))),
     ]
     .into_iter()
     .flatten()
@@ -94,7 +94,7 @@ pub(super) fn of(lines: &[(Cell, Outcome)]) -> Vec<Aim> {
 
 /// One aim for all lines together, and the same for each of them with an allowance for chance. Without lines
 /// both are missed.
-fn aims(what: &str, lines: &[Outcome], (share, held): (fn(&Outcome) -> f64, Held)) -> [Aim; 2] {
+fn aims(what: &str, lines: &[Outcome], (share, held): (fn(&Outcome) -> f64, AimBound)) -> [Aim; 2] {
     let searches: f64 = lines.iter().map(|line| f64::from(line.searches)).sum();
     let together = lines.iter().map(|line| share(line) * f64::from(line.searches)).sum::<f64>() / searches;
     let error = |line: &Outcome| (held.limit() * (1.0 - held.limit()) / f64::from(line.searches)).sqrt();

@@ -106,7 +106,7 @@ pub(crate) struct Outcome {
 }
 
 /// Result of one search.
-struct Found {
+struct SearchResult {
     capacity: f64,
     interval: Option<(f64, f64)>,
     trials: u32,
@@ -156,7 +156,7 @@ fn ramped(
     prior: Prior,
     told: (f64, f64),
     (truth, draws): (f64, &mut Trials),
-) -> Found {
+) -> SearchResult {
     let ((min, max), method) = (BOUNDS, SearchMethod::Posterior);
     let mut search = Search::believing(SearchBounds { min, max, resolution, max_trials, method }, prior);
     let ended = draws.log_uniform(truth * told.0, truth * told.1);
@@ -164,7 +164,7 @@ fn ramped(
     ours(search, |level| draws.result(level, truth))
 }
 
-fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
+fn look(contender: Contender, truth: f64, draws: &mut Trials) -> SearchResult {
     let (min, max) = BOUNDS;
     let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
     match contender {
@@ -190,7 +190,7 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
                 again += made - 1;
                 if passed { TrialResult::Pass } else { TrialResult::Fail }
             });
-            Found { trials: found.trials + again, ..found }
+            SearchResult { trials: found.trials + again, ..found }
         }
         Contender::Bisection => rivals::bisection(BOUNDS, |level| draws.believed(level, truth)),
         Contender::TwoOfThree => rivals::bisection(BOUNDS, |level| {
@@ -205,7 +205,7 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     }
 }
 
-fn ours(mut search: Search, mut result: impl FnMut(f64) -> TrialResult) -> Found {
+fn ours(mut search: Search, mut result: impl FnMut(f64) -> TrialResult) -> SearchResult {
     let answer = loop {
         match search.next() {
             Step::Done(answer) => break answer,
@@ -213,7 +213,7 @@ fn ours(mut search: Search, mut result: impl FnMut(f64) -> TrialResult) -> Found
         }
     };
     let estimate = answer.estimate.as_ref();
-    Found {
+    SearchResult {
         capacity: answer.capacity.map_or(0.0, f64::from),
         interval: estimate.map(|estimate| (estimate.low, estimate.high)),
         trials: answer.trials,

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use barograph_test_services::{self as services, or_skip};
-use barograph_testkit::{Door, Site, Speaks};
+use barograph_testkit::{ListenOptions, Site, SiteProtocols};
 
 use crate::{drop_and_look, kill_and_restart};
 
@@ -33,7 +33,7 @@ fn nginx_serves_files_and_comes_back() {
 
 #[test]
 fn haproxy_leads_to_a_server_and_comes_back() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     let server = site.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
     let configuration = format!(
         "defaults\n mode http\n timeout connect 30s\n timeout client 30s\n timeout server 30s\n\

@@ -10,11 +10,11 @@ use hyper_util::server::conn::auto;
 use tokio::sync::Notify;
 
 use super::routes::{self, Call};
-use super::{Speaks, State};
-use crate::door::Arrived;
+use super::{SiteProtocols, State};
+use crate::listener::AcceptedConnection;
 
 /// Serves one connection to its end.
-pub(super) async fn serve(arrived: Arrived, speaks: Speaks, state: Arc<State>) {
+pub(super) async fn serve(arrived: AcceptedConnection, speaks: SiteProtocols, state: Arc<State>) {
     // A client that rejects the certificate sees that on its own side.
     let Ok(stream) = arrived.welcome().await else { return };
     let io = TokioIo::new(stream);
@@ -25,15 +25,15 @@ pub(super) async fn serve(arrived: Arrived, speaks: Speaks, state: Arc<State>) {
     // The builder for both protocols ignores a restriction to one where upgrades are served, so each has its
     // own.
     match speaks {
-        Speaks::Http1 => {
+        SiteProtocols::Http1 => {
             let connection = http1::Builder::new().serve_connection(io, service).with_upgrades();
             drive(connection, &goodbye, http1::UpgradeableConnection::graceful_shutdown).await;
         }
-        Speaks::Http2 => {
+        SiteProtocols::Http2 => {
             let connection = http2::Builder::new(TokioExecutor::new()).serve_connection(io, service);
             drive(connection, &goodbye, http2::Connection::graceful_shutdown).await;
         }
-        Speaks::Either => {
+        SiteProtocols::Either => {
             let builder = auto::Builder::new(TokioExecutor::new());
             let connection = builder.serve_connection_with_upgrades(io, service);
             drive(connection, &goodbye, auto::UpgradeableConnection::graceful_shutdown).await;

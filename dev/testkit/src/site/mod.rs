@@ -14,13 +14,13 @@ use std::thread::JoinHandle;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, LocalSet};
 
-use crate::door::{Address, Door, Listening};
-use crate::thread::{self, Started};
+use crate::listener::{Address, ListenOptions, TargetListener};
+use crate::thread::{self, TargetThread};
 use feed::Feed;
 
 /// Protocols of a site. It refuses the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaks {
+pub enum SiteProtocols {
     /// HTTP/1.1 only.
     Http1,
     /// HTTP/2 only; in the clear by prior knowledge.
@@ -73,7 +73,7 @@ struct State {
 
 impl Site {
     /// Listens at this door.
-    pub fn start(door: Door, speaks: Speaks) -> io::Result<Self> {
+    pub fn start(door: ListenOptions, speaks: SiteProtocols) -> io::Result<Self> {
         let state = Arc::new(State {
             feed: Arc::new(Feed::new()),
             sessions: AtomicU64::new(0),
@@ -84,7 +84,7 @@ impl Site {
             stop: Notify::new(),
         });
         let used = state.clone();
-        let Started { address, origin, thread } =
+        let TargetThread { address, origin, thread } =
             thread::start("testkit-site", door, async move |listening| {
                 // Tasks that stay in this thread: a connection's future need not be `Send`.
                 LocalSet::new().run_until(listen(listening, speaks, used)).await;
@@ -146,24 +146,24 @@ impl Drop for Site {
 
 impl State {
     /// Counts a request in progress, until the guard is dropped.
-    fn in_work(self: &Arc<Self>) -> InWork {
+    fn in_work(self: &Arc<Self>) -> RequestGuard {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(now, Ordering::SeqCst);
-        InWork(self.clone())
+        RequestGuard(self.clone())
     }
 }
 
-struct InWork(Arc<State>);
+struct RequestGuard(Arc<State>);
 
-impl Drop for InWork {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.at_once.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// Accepts connections until the site is to stop; then listener, connections and their tasks are dropped.
-async fn listen(listening: Listening, speaks: Speaks, state: Arc<State>) {
+async fn listen(listening: TargetListener, speaks: SiteProtocols, state: Arc<State>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

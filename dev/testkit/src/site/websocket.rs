@@ -21,7 +21,7 @@ use super::routes::{Call, after, plain, with};
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// Kind of exchange over a socket.
-enum Talk {
+enum SocketScript {
     Echo,
     Ticks { count: u64, pause: Duration },
     News { feed: Arc<Feed>, after: usize },
@@ -30,11 +30,13 @@ enum Talk {
 /// The answer to `/ws/...`; `None` if there is no such route.
 pub(super) fn route(mut call: Call, rest: &[&str]) -> Option<Response<Body>> {
     let talk = match rest {
-        [] => Talk::Echo,
+        [] => SocketScript::Echo,
         ["events", count, ms] => {
-            Talk::Ticks { count: count.parse().ok()?, pause: Duration::from_millis(ms.parse().ok()?) }
+            SocketScript::Ticks { count: count.parse().ok()?, pause: Duration::from_millis(ms.parse().ok()?) }
         }
-        ["feed"] => Talk::News { feed: call.state.feed.clone(), after: after(&call.request, &call.state) },
+        ["feed"] => {
+            SocketScript::News { feed: call.state.feed.clone(), after: after(&call.request, &call.state) }
+        }
         _ => return None,
     };
     let Some(accept) = accept_key(&call.request) else {
@@ -61,14 +63,14 @@ fn accept_key<B>(request: &Request<B>) -> Option<String> {
     Some(derive_accept_key(request.headers().get(header::SEC_WEBSOCKET_KEY)?.as_bytes()))
 }
 
-async fn hold(upgrade: OnUpgrade, talk: Talk) {
+async fn hold(upgrade: OnUpgrade, talk: SocketScript) {
     // A client that disconnects before or during the exchange ends it; the test sees its own side.
     let Ok(upgraded) = upgrade.await else { return };
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
     let close = match talk {
-        Talk::Echo => echo(&mut socket).await,
-        Talk::Ticks { count, pause } => ticks(&mut socket, count, pause).await,
-        Talk::News { feed, after } => news(&mut socket, &feed, after).await,
+        SocketScript::Echo => echo(&mut socket).await,
+        SocketScript::Ticks { count, pause } => ticks(&mut socket, count, pause).await,
+        SocketScript::News { feed, after } => news(&mut socket, &feed, after).await,
     };
     if let Some(frame) = close
         && socket.close(Some(frame)).await.is_ok()

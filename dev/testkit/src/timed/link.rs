@@ -8,7 +8,7 @@ const LARGEST_REQUEST: usize = 1 << 20;
 
 /// Properties of a request that the server needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestTraits {
     pub(super) without_body: bool,
     pub(super) then_close: bool,
 }
@@ -19,7 +19,7 @@ pub(super) struct Link {
     pub(super) stream: TcpStream,
     received: Vec<u8>,
     /// The waiting request with its number. One at a time: answers keep the order of requests.
-    pub(super) waiting: Option<(u64, Asked)>,
+    pub(super) waiting: Option<(u64, RequestTraits)>,
     /// Whether to close when the last byte is out.
     pub(super) closing: bool,
     /// Bytes of an answer that the kernel has not accepted yet.
@@ -54,7 +54,7 @@ impl Link {
     }
 
     /// Takes a whole request out of the received bytes, unless one waits or is being answered.
-    pub(super) fn next(&mut self) -> io::Result<Option<Asked>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<RequestTraits>> {
         if self.waiting.is_some() || !self.unsent.is_empty() {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ fn write_some(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// Parses the first request, with its length; `None` if it is incomplete. Bodies are skipped by their length.
-fn parse(bytes: &[u8]) -> io::Result<Option<(usize, Asked)>> {
+fn parse(bytes: &[u8]) -> io::Result<Option<(usize, RequestTraits)>> {
     let Some(head_length) = bytes.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);
     };
@@ -103,7 +103,7 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(usize, Asked)>> {
     if !first.ends_with(" HTTP/1.1") {
         return Err(ErrorKind::InvalidData.into());
     }
-    let mut asked = Asked { without_body: first.starts_with("HEAD "), then_close: false };
+    let mut asked = RequestTraits { without_body: first.starts_with("HEAD "), then_close: false };
     let mut body_length = 0;
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
@@ -129,10 +129,13 @@ mod tests {
         for end in 0..text.len() - 4 {
             assert_eq!(parse(&text[..end]).unwrap(), None, "{end}");
         }
-        let asked = Asked { without_body: false, then_close: true };
+        let asked = RequestTraits { without_body: false, then_close: true };
         assert_eq!(parse(text).unwrap(), Some((text.len() - 4, asked)));
         let head = b"HEAD / HTTP/1.1\r\n\r\n";
-        assert_eq!(parse(head).unwrap(), Some((head.len(), Asked { without_body: true, then_close: false })));
+        assert_eq!(
+            parse(head).unwrap(),
+            Some((head.len(), RequestTraits { without_body: true, then_close: false }))
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ const MOST_KEPT: usize = 1 << 20;
 
 /// One answer; all times are counted from the server's origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct AnswerTimes {
     /// The number of its request among all, from 0.
     pub n: u64,
     /// Time at which the request was read.
@@ -32,7 +32,7 @@ pub(super) struct Log {
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) answered: u64,
-    pub(super) first: Vec<Given>,
+    pub(super) first: Vec<AnswerTimes>,
 }
 
 impl Log {
@@ -45,7 +45,7 @@ impl Log {
 }
 
 impl List {
-    pub(super) fn add(&mut self, given: Given) {
+    pub(super) fn add(&mut self, given: AnswerTimes) {
         if self.first.len() < MOST_KEPT {
             self.first.push(given);
         }

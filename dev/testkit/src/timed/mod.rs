@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use delay::{Delay, Delays};
 pub use exact::exact;
-pub use log::Given;
+pub use log::AnswerTimes;
 pub use stall::Stalls;
 
 use log::Log;
@@ -157,7 +157,7 @@ impl TimedServer {
 
     /// The first 2^20 answers in the order they were given.
     #[must_use]
-    pub fn answers(&self) -> Vec<Given> {
+    pub fn answers(&self) -> Vec<AnswerTimes> {
         self.log.list().first.clone()
     }
 

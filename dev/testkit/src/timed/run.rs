@@ -18,8 +18,8 @@ use rustix::time::Timespec;
 use slab::Slab;
 
 use super::Timing;
-use super::link::{Asked, Link};
-use super::log::{Given, Log};
+use super::link::{Link, RequestTraits};
+use super::log::{AnswerTimes, Log};
 
 /// Number of the listener among the sources of events.
 const LISTENER: u64 = u64::MAX;
@@ -39,7 +39,7 @@ const AWAKE: Duration = Duration::from_micros(60);
 
 /// An answer due at a time, since the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct DueAnswer {
     at: Duration,
     n: u64,
     arrived: Duration,
@@ -56,11 +56,11 @@ pub(super) struct Loop {
 }
 
 /// A loop with its connections.
-struct Running {
+struct LoopState {
     setup: Loop,
     epoll: OwnedFd,
     links: Slab<Link>,
-    due: BinaryHeap<Reverse<Due>>,
+    due: BinaryHeap<Reverse<DueAnswer>>,
     head: Vec<u8>,
     whole: Vec<u8>,
 }
@@ -76,7 +76,7 @@ impl Loop {
         let body = &self.timing.body;
         let head = format!("HTTP/1.1 200 Known\r\ncontent-length: {}\r\n\r\n", body.len()).into_bytes();
         let whole = [&head[..], body].concat();
-        Running { setup: self, epoll, links: Slab::new(), due: BinaryHeap::new(), head, whole }.run()
+        LoopState { setup: self, epoll, links: Slab::new(), due: BinaryHeap::new(), head, whole }.run()
     }
 
     fn now(&self) -> Duration {
@@ -84,7 +84,7 @@ impl Loop {
     }
 }
 
-impl Running {
+impl LoopState {
     fn run(&mut self) -> io::Result<()> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; BATCH];
         loop {
@@ -158,7 +158,7 @@ impl Running {
                 let n = self.setup.log.arrived.fetch_add(1, Ordering::SeqCst);
                 link.waiting = Some((n, asked));
                 let at = self.setup.timing.due(n, arrived);
-                self.due.push(Reverse(Due { at, n, arrived, slot }));
+                self.due.push(Reverse(DueAnswer { at, n, arrived, slot }));
             }
             Ok(None) => {}
             Err(_) => {
@@ -179,15 +179,15 @@ impl Running {
         Ok(())
     }
 
-    fn answer(&mut self, due: Due) -> io::Result<()> {
+    fn answer(&mut self, due: DueAnswer) -> io::Result<()> {
         // The client may have gone and its slot been reused.
         let Some(link) = self.links.get_mut(due.slot) else { return Ok(()) };
         let Some((_, asked)) = link.waiting.take_if(|(n, _)| *n == due.n) else { return Ok(()) };
-        let Asked { without_body, then_close } = asked;
+        let RequestTraits { without_body, then_close } = asked;
         link.closing = then_close;
         let mut list = self.setup.log.list();
         let sent = link.answer(if without_body { &self.head } else { &self.whole });
-        let given = Given { n: due.n, arrived: due.arrived, due: due.at, sent: self.setup.now() };
+        let given = AnswerTimes { n: due.n, arrived: due.arrived, due: due.at, sent: self.setup.now() };
         if sent.is_ok() {
             list.add(given);
         }

@@ -97,15 +97,20 @@ impl Client {
     }
 
     /// Status, headers, whole body and trailers of a GET.
-    pub(crate) async fn get(&self, path: &str) -> hyper::Result<Got> {
+    pub(crate) async fn get(&self, path: &str) -> hyper::Result<TestResponse> {
         self.ask(self.request("GET", path)).await
     }
 
-    pub(crate) async fn ask(&self, request: Request<Full<Bytes>>) -> hyper::Result<Got> {
+    pub(crate) async fn ask(&self, request: Request<Full<Bytes>>) -> hyper::Result<TestResponse> {
         let (head, body) = self.send(request).await?.into_parts();
         let body = body.collect().await?;
         let trailers = body.trailers().cloned();
-        Ok(Got { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes(), trailers })
+        Ok(TestResponse {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: body.to_bytes(),
+            trailers,
+        })
     }
 
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<Full<Bytes>> {
@@ -119,14 +124,14 @@ impl Client {
 }
 
 #[derive(Debug)]
-pub(crate) struct Got {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) trailers: Option<HeaderMap>,
 }
 
-impl Got {
+impl TestResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use barograph_testkit::{
-    Act, Answer, Authority, Closed, Door, Server, Then, always, has_ipv6, one_of, pieces,
+    Act, AfterBytes, Answer, Authority, ClosedPort, ListenOptions, Server, always, has_ipv6, one_of, pieces,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -14,7 +14,7 @@ use crate::client::{Stream, block_on, plain, tls};
 const HELLO: &str = "HTTP/1.1 200 Known\r\ncontent-length: 5\r\n\r\nhello";
 const ASK_TO_CLOSE: &[u8] = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
 
-fn hello(door: Door) -> Server {
+fn hello(door: ListenOptions) -> Server {
     Server::start_at(door, always(Answer::new(200, "hello").into())).unwrap()
 }
 
@@ -28,9 +28,9 @@ async fn talk(mut stream: Stream) -> String {
 #[test]
 fn the_same_script_answers_at_every_door() {
     let authority = Authority::new().unwrap();
-    let mut doors = vec![Door::v4(), Door::unix()];
+    let mut doors = vec![ListenOptions::v4(), ListenOptions::unix()];
     if has_ipv6() {
-        doors.push(Door::v6());
+        doors.push(ListenOptions::v6());
     } else {
         let _ = writeln!(std::io::stderr(), "IPv6 left out: this machine has no ::1");
     }
@@ -47,7 +47,7 @@ fn the_same_script_answers_at_every_door() {
 
 #[test]
 fn a_socket_file_goes_with_its_server() {
-    let server = hello(Door::unix());
+    let server = hello(ListenOptions::unix());
     let path = server.address().path().to_owned();
     assert!(path.exists());
     drop(server);
@@ -62,7 +62,7 @@ fn certificates_are_good_or_bad_as_asked() {
         (authority.wrong_name(), &authority, "NotValidForName"),
         (authority.server(), &stranger, "UnknownIssuer"),
     ] {
-        let server = hello(Door::v4().tls(identity.unwrap()));
+        let server = hello(ListenOptions::v4().tls(identity.unwrap()));
         let refused = block_on(async { tls(server.address(), trusted, &[]).await.err() });
         let cause = refused.map(|error| format!("{error:?}")).unwrap_or_default();
         assert!(cause.contains(says), "{says}: {cause}");
@@ -88,7 +88,7 @@ fn alpn_chooses_among_what_is_offered() {
         (&["http/1.1"], &["h2", "http/1.1"], Some(b"http/1.1")),
         (&[], &["h2"], None),
     ] {
-        let server = hello(Door::v4().tls(authority.server().unwrap()).offering(door));
+        let server = hello(ListenOptions::v4().tls(authority.server().unwrap()).offering(door));
         let chosen = block_on(async { tls(server.address(), &authority, client).await.unwrap().1 });
         assert_eq!(chosen.as_deref(), wanted, "{door:?} and {client:?}");
     }
@@ -98,7 +98,7 @@ fn alpn_chooses_among_what_is_offered() {
 fn any_bytes_come_in_pieces_with_pauses_and_then_as_told() {
     let bytes: Vec<u8> = (0..=255).collect();
     let pause = Duration::from_millis(5);
-    for then in [Then::Stay, Then::Close, Then::Reset] {
+    for then in [AfterBytes::Stay, AfterBytes::Close, AfterBytes::Reset] {
         let pieces = pieces::at(&[1, 2, 100], &bytes);
         let server = Server::start(always(Act::Pieces { pieces, pause, then })).unwrap();
         let mut stream = TcpStream::connect(server.addr()).unwrap();
@@ -108,20 +108,20 @@ fn any_bytes_come_in_pieces_with_pauses_and_then_as_told() {
         // A reset may overtake unread bytes, so the bytes before it may be cut.
         match (stream.read_exact(&mut got), then) {
             (Ok(()), _) => assert!(got == bytes && begin.elapsed() >= pause * 3),
-            (Err(error), Then::Reset) => {
+            (Err(error), AfterBytes::Reset) => {
                 assert_eq!(error.kind(), ErrorKind::ConnectionReset);
                 continue;
             }
             (Err(error), _) => panic!("{then:?}: {error}"),
         }
         match then {
-            Then::Stay => {
+            AfterBytes::Stay => {
                 stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
                 stream.read_exact(&mut got).unwrap();
                 assert_eq!(got, bytes);
             }
-            Then::Close => assert_eq!(stream.read(&mut got).unwrap(), 0),
-            Then::Reset => {
+            AfterBytes::Close => assert_eq!(stream.read(&mut got).unwrap(), 0),
+            AfterBytes::Reset => {
                 let error = stream.read(&mut got).expect_err("a reset");
                 assert_eq!(error.kind(), ErrorKind::ConnectionReset);
             }
@@ -131,7 +131,7 @@ fn any_bytes_come_in_pieces_with_pauses_and_then_as_told() {
 
 #[test]
 fn a_held_port_refuses_and_is_nobody_elses() {
-    let closed = Closed::new().unwrap();
+    let closed = ClosedPort::new().unwrap();
     for _ in 0..2 {
         let refused = TcpStream::connect(closed.addr()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
@@ -159,8 +159,11 @@ fn reads(server: &Server, text: &[u8]) -> usize {
 #[test]
 fn a_byte_at_a_time_is_read_as_it_comes() {
     let text = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No\r\n\r\n";
-    let act =
-        Act::Pieces { pieces: pieces::each(1, text), pause: Duration::from_millis(2), then: Then::Close };
+    let act = Act::Pieces {
+        pieces: pieces::each(1, text),
+        pause: Duration::from_millis(2),
+        then: AfterBytes::Close,
+    };
     let server = Server::start(always(act)).unwrap();
     // A busy machine may join some of them, or all if the client gets no processor meanwhile; not every time.
     one_of(20, || {

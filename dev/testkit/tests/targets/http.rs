@@ -1,6 +1,6 @@
 //! The site over both protocols, in the clear, over TLS and over a Unix socket.
 
-use barograph_testkit::{Authority, Door, Site, Speaks};
+use barograph_testkit::{Authority, ListenOptions, Site, SiteProtocols};
 use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
@@ -11,18 +11,18 @@ use crate::client::{Client, block_on, plain, tls};
 /// Runs a check over every combination of protocol and door.
 fn everywhere(check: &impl AsyncFn(&Client, &Site)) {
     let authority = Authority::new().unwrap();
-    let covered = Door::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
-    for speaks in [Speaks::Http1, Speaks::Http2] {
-        for door in [Door::v4(), Door::unix()] {
+    let covered = ListenOptions::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
+    for speaks in [SiteProtocols::Http1, SiteProtocols::Http2] {
+        for door in [ListenOptions::v4(), ListenOptions::unix()] {
             let site = Site::start(door, speaks).unwrap();
             block_on(async {
                 let stream = plain(site.address()).await;
                 check(&client(stream, speaks).await, &site).await;
             });
         }
-        let site = Site::start(covered.clone(), Speaks::Either).unwrap();
+        let site = Site::start(covered.clone(), SiteProtocols::Either).unwrap();
         block_on(async {
-            let wanted = if speaks == Speaks::Http2 { "h2" } else { "http/1.1" };
+            let wanted = if speaks == SiteProtocols::Http2 { "h2" } else { "http/1.1" };
             let (stream, chosen) = tls(site.address(), &authority, &[wanted]).await.unwrap();
             assert_eq!(chosen.as_deref(), Some(wanted.as_bytes()));
             check(&client(stream, speaks).await, &site).await;
@@ -30,10 +30,10 @@ fn everywhere(check: &impl AsyncFn(&Client, &Site)) {
     }
 }
 
-async fn client(stream: crate::client::Stream, speaks: Speaks) -> Client {
+async fn client(stream: crate::client::Stream, speaks: SiteProtocols) -> Client {
     match speaks {
-        Speaks::Http2 => Client::http2(stream).await.unwrap(),
-        Speaks::Http1 | Speaks::Either => Client::http1(stream).await.unwrap(),
+        SiteProtocols::Http2 => Client::http2(stream).await.unwrap(),
+        SiteProtocols::Http1 | SiteProtocols::Either => Client::http1(stream).await.unwrap(),
     }
 }
 
@@ -125,9 +125,9 @@ fn breaks_are_seen_and_goodbyes_end_the_connection() {
 #[test]
 fn a_site_refuses_the_protocol_it_does_not_speak_and_either_takes_both() {
     block_on(async {
-        let one = Site::start(Door::v4(), Speaks::Http1).unwrap();
-        let two = Site::start(Door::v4(), Speaks::Http2).unwrap();
-        let either = Site::start(Door::v4(), Speaks::Either).unwrap();
+        let one = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
+        let two = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
+        let either = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
         let wrong = Client::http1(plain(two.address()).await).await.unwrap();
         assert!(wrong.get("/hello").await.is_err());
         let wrong = Client::http2(plain(one.address()).await).await.unwrap();
@@ -144,7 +144,7 @@ fn a_site_refuses_the_protocol_it_does_not_speak_and_either_takes_both() {
 
 #[test]
 fn streams_of_one_connection_are_in_work_at_once() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     block_on(async {
         let client = Client::http2(plain(site.address()).await).await.unwrap();
         let all = futures::future::join_all((0..20).map(|_| client.get("/poll/20000?after=0")));
@@ -162,7 +162,7 @@ fn streams_of_one_connection_are_in_work_at_once() {
 
 #[test]
 fn http1_on_the_wire() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     block_on(async {
         let mut stream = plain(site.address()).await;
         stream

@@ -1,6 +1,6 @@
 //! Server-Sent Events, long polls and WebSockets of the site.
 
-use barograph_testkit::{Authority, Door, Site, Speaks};
+use barograph_testkit::{Authority, ListenOptions, Site, SiteProtocols};
 use futures::{SinkExt, StreamExt};
 use http_body_util::BodyExt;
 use tokio_tungstenite::tungstenite::protocol::Message;
@@ -10,7 +10,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 use crate::client::{Client, Stream, block_on, plain, tls};
 
 fn site() -> Site {
-    Site::start(Door::v4(), Speaks::Either).unwrap()
+    Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap()
 }
 
 #[test]
@@ -72,7 +72,8 @@ async fn websocket(stream: Stream, path: &str) -> WebSocketStream<Stream> {
 #[test]
 fn a_websocket_echoes_pings_closes_and_breaks() {
     let authority = Authority::new().unwrap();
-    let covered = Site::start(Door::unix().tls(authority.server().unwrap()), Speaks::Http1).unwrap();
+    let covered =
+        Site::start(ListenOptions::unix().tls(authority.server().unwrap()), SiteProtocols::Http1).unwrap();
     let clear = site();
     block_on(async {
         let streams =

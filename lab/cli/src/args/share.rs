@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use barograph_share::Kind;
+use barograph_share::PatternKind;
 use clap::Args as ClapArgs;
 
 use super::RecordArgs;
@@ -20,10 +20,10 @@ pub(crate) struct ShareArgs {
     pub(crate) output: Option<PathBuf>,
     /// What may be in it all the same: path, host, user, password, token, key
     #[arg(long, value_name = "KIND,..", value_delimiter = ',', value_parser = kind)]
-    pub(crate) allow: Vec<Kind>,
+    pub(crate) allow: Vec<PatternKind>,
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    let all = Kind::ALL.map(Kind::name).join(", ");
-    Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| format!("allowed: {all}"))
+fn kind(text: &str) -> Result<PatternKind, String> {
+    let all = PatternKind::ALL.map(PatternKind::name).join(", ");
+    PatternKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| format!("allowed: {all}"))
 }

@@ -9,7 +9,7 @@ use barograph_platform_namespace::{NamespacePlatform, RelayProgram};
 use barograph_platform_nested::NestedPlatform;
 use barograph_platform_process::ProcessPlatform;
 use barograph_platform_vm::{Program, VmPlatform};
-use barograph_spec::{Plan, Refusal, Refused};
+use barograph_spec::{Plan, Refusal, Refusals};
 
 /// Hidden command that delays packets.
 const RELAY: &str = "relay";
@@ -26,7 +26,7 @@ pub(super) const KINDS: [PlatformKind; 5] = [
     barograph_platform_nested::KIND,
 ];
 
-struct All {
+struct Platforms {
     process: ProcessPlatform,
     namespace: NamespacePlatform,
     container: ContainerPlatform,
@@ -35,13 +35,13 @@ struct All {
 }
 
 /// Static, because platforms are used for the life of the program.
-static ALL: LazyLock<All> = LazyLock::new(|| {
+static ALL: LazyLock<Platforms> = LazyLock::new(|| {
     // If the path of the program is unknown, a preflight refuses this name.
     let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
     let relay = RelayProgram { program: path.clone(), args: vec![RELAY.to_owned()] };
     let container = ContainerPlatform::new(relay.clone());
     let vm = VmPlatform::new(Program { path, agent: vec![AGENT.to_owned()], relay: vec![RELAY.to_owned()] });
-    All {
+    Platforms {
         process: ProcessPlatform,
         namespace: NamespacePlatform::new(relay),
         nested: NestedPlatform::new(vm.clone(), container.clone()),
@@ -61,12 +61,12 @@ pub(crate) fn platforms() -> &'static [&'static dyn Platform] {
 }
 
 /// Returns the platform of a plan.
-pub(crate) fn platform(plan: &Plan) -> Result<&'static dyn Platform, Refused> {
+pub(crate) fn platform(plan: &Plan) -> Result<&'static dyn Platform, Refusals> {
     let name = plan.deploy.platform.as_str();
     let found = platforms().iter().find(|platform| platform.name() == name);
     found.copied().ok_or_else(|| {
         let names: Vec<&str> = platforms().iter().map(|platform| platform.name()).collect();
-        Refused(vec![Refusal {
+        Refusals(vec![Refusal {
             place: plan.place("platform").to_owned(),
             key: "platform".to_owned(),
             value: format!("{name:?}"),

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context;
-use barograph_harness::{CheckedLoad, HarnessError, Planned, outline, plan_of_all, planned};
-use barograph_platform::{Missing, Platform};
+use barograph_harness::{CheckedLoad, HarnessError, PlannedApplication, outline, plan_of_all, planned};
+use barograph_platform::{MissingRequirement, Platform};
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
 use barograph_workload::Application;
 
-use super::{Done, Failed, rootless, run};
+use super::{CommandFailure, CommandResult, rootless, run};
 use crate::args::RunArgs;
 use crate::{catalog, machine, terminal};
 
@@ -20,7 +20,7 @@ const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
 const DEFAULT_NAME: &str = "plans/auction.toml";
 
 /// Reads the named plan and checks it against its workload and this machine.
-pub(crate) fn load(args: &RunArgs) -> Result<Vec<CheckedLoad>, Failed> {
+pub(crate) fn load(args: &RunArgs) -> Result<Vec<CheckedLoad>, CommandFailure> {
     let (name, text) = match &args.plan {
         Some(path) => (path.display().to_string(), read(path)?),
         None => (DEFAULT_NAME.to_owned(), DEFAULT_PLAN.to_owned()),
@@ -29,19 +29,19 @@ pub(crate) fn load(args: &RunArgs) -> Result<Vec<CheckedLoad>, Failed> {
 }
 
 /// Checks the loads of a plan against their workloads and this machine.
-pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<CheckedLoad>, Failed> {
+pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<CheckedLoad>, CommandFailure> {
     let workloads: Result<Vec<_>, _> = plan.all().map(|plan| catalog::WORKLOADS.of_plan(plan)).collect();
     let machine = machine::facts(&plan.data.dir);
     let checked = workloads.and_then(|workloads| barograph_harness::check_all(plan, workloads, machine));
     Ok(checked.map_err(HarnessError::Refused)?)
 }
 
-pub(super) fn read(path: &Path) -> Result<String, Failed> {
+pub(super) fn read(path: &Path) -> Result<String, CommandFailure> {
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| {
         format!("read plan `{}`; `barograph list plans` shows those that exist", path.display())
     });
-    text.map_err(|why| Failed::new(ExitCode::Refused, why))
+    text.map_err(|why| CommandFailure::new(ExitCode::Refused, why))
 }
 
 /// Describes what a run of the loads will do.
@@ -64,8 +64,8 @@ pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
 }
 
 /// Describes the data of an application, and how its stores will be loaded.
-fn with_data(planned: &Planned<'_>, platform: Option<&dyn Platform>) -> String {
-    let Planned { plan, application, data, .. } = planned;
+fn with_data(planned: &PlannedApplication<'_>, platform: Option<&dyn Platform>) -> String {
+    let PlannedApplication { plan, application, data, .. } = planned;
     let of = plan.letter.map_or_else(String::new, |_| format!("{}: ", plan.load));
     let mut text = String::new();
     if let Some((sets, data)) = application.and_then(Application::data_sets).zip(*data) {
@@ -85,7 +85,7 @@ fn with_data(planned: &Planned<'_>, platform: Option<&dyn Platform>) -> String {
 }
 
 /// Checks a plan and explains it.
-pub(crate) fn check(args: &RunArgs) -> Done {
+pub(crate) fn check(args: &RunArgs) -> CommandResult {
     let mut loads = load(args)?;
     rootless::enter(&plan_of_all(&loads).checked)?;
     rootless::note(&mut loads);
@@ -95,7 +95,7 @@ pub(crate) fn check(args: &RunArgs) -> Done {
         text.push_str(&explained);
     }
     let missing = missing(&loads)?;
-    for Missing { what, hint } in &missing {
+    for MissingRequirement { what, hint } in &missing {
         text.push_str(&format!("\nmissing   {what}\n  to do:   {hint}"));
     }
     terminal::result(text.trim_end());
@@ -103,7 +103,7 @@ pub(crate) fn check(args: &RunArgs) -> Done {
 }
 
 /// Lists what this machine lacks for the deployment of a plan; empty if nothing is deployed.
-pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<Missing>, Failed> {
+pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<MissingRequirement>, CommandFailure> {
     let planned = planned(loads);
     if planned.iter().all(|planned| planned.application.is_none()) {
         return Ok(Vec::new());

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use super::run::runtime;
 use super::study::runs_of;
-use super::{Done, Failed};
+use super::{CommandFailure, CommandResult};
 use crate::args::CleanArgs;
 use crate::{catalog, terminal};
 
@@ -43,8 +43,8 @@ fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
 }
 
 /// Records of all runs, including those of studies, with the names of the runs.
-fn records(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
-    let of = |root: &Path| -> Result<Vec<(String, PathBuf)>, Failed> {
+fn records(runs: &Path) -> Result<Vec<(String, PathBuf)>, CommandFailure> {
+    let of = |root: &Path| -> Result<Vec<(String, PathBuf)>, CommandFailure> {
         let ids = barograph_record::list(root)?.into_iter();
         Ok(ids.map(|id| (id.to_string(), root.join(id.as_str()))).collect())
     };
@@ -56,10 +56,10 @@ fn records(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
 }
 
 /// Removes snapshots of loaded stores and returns their number.
-fn remove_snapshots(data: &Path) -> Result<usize, Failed> {
+fn remove_snapshots(data: &Path) -> Result<usize, CommandFailure> {
     let done = barograph_harness::remove_snapshots(data)
         .with_context(|| format!("remove the snapshots in `{}`", data.display()))
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+        .map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?;
     done.removed.iter().for_each(|path| terminal::result(&format!("removed snapshot {}", path.display())));
     let in_use = done.in_use.iter();
     in_use.for_each(|path| terminal::result(&format!("in use, left alone: snapshot {}", path.display())));
@@ -67,7 +67,7 @@ fn remove_snapshots(data: &Path) -> Result<usize, Failed> {
 }
 
 /// Sweeps every ledger in the folder of records. Safe to repeat.
-pub(crate) fn clean(args: &CleanArgs) -> Done {
+pub(crate) fn clean(args: &CleanArgs) -> CommandResult {
     let mut swept = sweep(records(&args.runs)?, terminal::result)?;
     for study in barograph_record::list_studies(&args.runs)? {
         swept.drafts((&study, &args.runs.join(&study)), ABANDONED_AFTER, terminal::result);
@@ -83,7 +83,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
 
 /// Results of sweeping all ledgers.
 #[derive(Default)]
-struct All {
+struct CleanTotals {
     /// Number of removed things.
     found: usize,
     /// Number of things that could not be removed, and of unreadable ledgers and folders.
@@ -92,7 +92,7 @@ struct All {
     running: usize,
 }
 
-impl All {
+impl CleanTotals {
     /// Removes drafts from a folder that were not touched for `untouched_for`.
     fn drafts(&mut self, (owner, folder): (&str, &Path), untouched_for: Duration, tell: fn(&str)) {
         if !folder.is_dir() {
@@ -117,7 +117,7 @@ impl All {
 /// # Errors
 /// If something cannot be removed, or a run of the study is still live: either would disturb the following
 /// runs.
-pub(super) fn of_study(study: &Path) -> Result<(), Failed> {
+pub(super) fn of_study(study: &Path) -> Result<(), CommandFailure> {
     let mut all = sweep(records(&runs_of(study))?, terminal::say)?;
     all.drafts(("the study", study), Duration::ZERO, terminal::say);
     if all.left + all.running == 0 {
@@ -130,13 +130,13 @@ pub(super) fn of_study(study: &Path) -> Result<(), Failed> {
         all.left,
         all.running
     );
-    Err(Failed::new(ExitCode::PlatformFault, why))
+    Err(CommandFailure::new(ExitCode::PlatformFault, why))
 }
 
 /// Sweeps the ledgers and drafts of these records, and reports each thing.
-fn sweep(records: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed> {
+fn sweep(records: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<CleanTotals, CommandFailure> {
     let runtime = runtime()?;
-    let mut all = All::default();
+    let mut all = CleanTotals::default();
     for (id, folder) in records {
         for tables in TABLES {
             all.drafts((&id, &folder.join(tables.name())), ABANDONED_AFTER, tell);

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
 use barograph_model::Level;
-use barograph_record::{ExitCode, KeptUnit};
+use barograph_record::{ExitCode, UnitRecord};
 use barograph_workload::typed::span;
 
-use super::{Done, Failed};
+use super::{CommandFailure, CommandResult};
 use crate::args::ControlArgs;
 use crate::terminal;
 use crate::words::{count, figure, time};
@@ -18,12 +18,12 @@ const USAGE: &str =
     "write users=500, rate=2000 or scale=150 (with over=10s if it should take time), status, or stop";
 
 /// Sends one command and prints the reply.
-pub(crate) fn control(args: &ControlArgs) -> Done {
+pub(crate) fn control(args: &ControlArgs) -> CommandResult {
     let (run, words) = match args.words.split_first() {
         Some((first, rest)) if !is_command(first) => (Some(first.as_str()), rest),
         _ => (None, args.words.as_slice()),
     };
-    let refused = |why: anyhow::Error| Failed::new(ExitCode::Refused, why);
+    let refused = |why: anyhow::Error| CommandFailure::new(ExitCode::Refused, why);
     let command = command(words).map_err(|why| refused(anyhow!("understand the command: {why}")))?;
     let dir = match run {
         Some(path) if Path::new(path).join("run.jsonl").exists() => PathBuf::from(path),
@@ -69,9 +69,9 @@ fn command(words: &[String]) -> Result<Command, String> {
             "users" | "rate" | "scale" if level.is_some() => {
                 return Err(format!("`{word}`: the load is given once"));
             }
-            "users" => level = Some((KeptUnit::Users, Level::from(number()?))),
-            "rate" => level = Some((KeptUnit::StartsPerSecond, rate()?)),
-            "scale" => level = Some((KeptUnit::Percent, Level::from(number()?))),
+            "users" => level = Some((UnitRecord::Users, Level::from(number()?))),
+            "rate" => level = Some((UnitRecord::StartsPerSecond, rate()?)),
+            "scale" => level = Some((UnitRecord::Percent, Level::from(number()?))),
             "over" => over_s = Some(span(value).map_err(|why| format!("`{word}`: {why}"))?.as_secs_f64()),
             _ => return Err(format!("`{word}`: {USAGE}")),
         }
@@ -122,9 +122,9 @@ mod tests {
         let level = |unit, level, over_s| {
             Ok(Command::Level { level: Level::new(level).unwrap(), unit: Some(unit), over_s })
         };
-        assert_eq!(read("users=500 over=10s"), level(KeptUnit::Users, 500.0, 10.0));
-        assert_eq!(read("over=500ms rate=2000"), level(KeptUnit::StartsPerSecond, 2_000.0, 0.5));
-        assert_eq!(read("rate=0.5"), level(KeptUnit::StartsPerSecond, 0.5, 0.0));
+        assert_eq!(read("users=500 over=10s"), level(UnitRecord::Users, 500.0, 10.0));
+        assert_eq!(read("over=500ms rate=2000"), level(UnitRecord::StartsPerSecond, 2_000.0, 0.5));
+        assert_eq!(read("rate=0.5"), level(UnitRecord::StartsPerSecond, 0.5, 0.0));
         assert_eq!((read("status"), read("stop")), (Ok(Command::Status), Ok(Command::Stop)));
         assert!(is_command("users=1") && is_command("stop") && !is_command("20261120-221800-beef"));
     }

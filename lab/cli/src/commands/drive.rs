@@ -8,7 +8,7 @@ use barograph_harness::fleet::{Clock, Token};
 use barograph_record::ExitCode;
 
 use super::program::when_input_ends;
-use super::{Done, Failed};
+use super::{CommandFailure, CommandResult};
 use crate::args::DriveArgs;
 use crate::{catalog, machine, terminal};
 
@@ -18,8 +18,8 @@ pub(crate) fn tool() -> String {
 }
 
 /// Drives until the load has ended or the harness is gone.
-pub(crate) fn drive(args: &DriveArgs) -> Done {
-    let refused = |why: anyhow::Error| Failed::new(ExitCode::Refused, why);
+pub(crate) fn drive(args: &DriveArgs) -> CommandResult {
+    let refused = |why: anyhow::Error| CommandFailure::new(ExitCode::Refused, why);
     let clock = Clock::start();
     let token = Token::read(&args.token_file)
         .with_context(|| format!("read the secret in `{}`", args.token_file.display()))
@@ -55,6 +55,6 @@ pub(crate) fn drive(args: &DriveArgs) -> Done {
     runtime.shutdown_background();
     match served {
         Ok(()) => Ok(ExitCode::Fine),
-        Err(why) => Err(Failed::new(why.exit_code(), why)),
+        Err(why) => Err(CommandFailure::new(why.exit_code(), why)),
     }
 }

@@ -3,19 +3,19 @@
 use anyhow::Context;
 use barograph_record::ExitCode;
 
-use super::{Done, Failed};
+use super::{CommandFailure, CommandResult};
 use crate::args::Words;
 
 /// Delays the packets of a link until its standard input ends.
-pub(crate) fn relay(args: Words) -> Done {
+pub(crate) fn relay(args: Words) -> CommandResult {
     let held = barograph_platform_namespace::relay_main(args.words).context("hold packets back");
-    held.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    held.map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?;
     Ok(ExitCode::Fine)
 }
 
 /// Runs units inside a virtual machine until it is told to end.
-pub(crate) fn agent(args: &Words) -> Done {
+pub(crate) fn agent(args: &Words) -> CommandResult {
     let served = barograph_platform_vm::agent_main(&args.words).context("serve as an agent");
-    served.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    served.map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?;
     Ok(ExitCode::Fine)
 }

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use barograph_record::{ExitCode, Run, StudyEntry};
 
-use super::{Done, Failed};
-use crate::args::{ListArgs, Listed};
+use super::{CommandFailure, CommandResult};
+use crate::args::{ListArgs, ListKind};
 use crate::{catalog, shipped, terminal};
 
 /// Lists all things of one kind, one per line.
-pub(crate) fn list(args: &ListArgs) -> Done {
+pub(crate) fn list(args: &ListArgs) -> CommandResult {
     match args.what {
-        Listed::Workloads => workloads(),
-        Listed::Platforms => platforms(),
-        Listed::Services => services(),
-        Listed::Sizes => sizes(),
-        Listed::Plans => plans(),
-        Listed::Scenarios => scenarios(),
-        Listed::Studies => studies(),
-        Listed::Runs => runs(args)?,
-        Listed::Keys => keys(),
+        ListKind::Workloads => workloads(),
+        ListKind::Platforms => platforms(),
+        ListKind::Services => services(),
+        ListKind::Sizes => sizes(),
+        ListKind::Plans => plans(),
+        ListKind::Scenarios => scenarios(),
+        ListKind::Studies => studies(),
+        ListKind::Runs => runs(args)?,
+        ListKind::Keys => keys(),
     }
     Ok(ExitCode::Fine)
 }
@@ -99,7 +99,7 @@ fn studies() {
     }
 }
 
-fn runs(args: &ListArgs) -> Result<(), Failed> {
+fn runs(args: &ListArgs) -> Result<(), CommandFailure> {
     for id in barograph_record::list(&args.runs)? {
         let line = match Run::open(&args.runs.join(id.as_str())) {
             Ok(run) => run

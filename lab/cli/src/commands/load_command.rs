@@ -12,24 +12,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
-use barograph_harness::{Checked, CheckedLoad, HarnessError, Progress, Screen, StopHandle};
+use barograph_harness::{CheckedLoad, CheckedPlan, HarnessError, Progress, Screen, StopHandle};
 use barograph_model::{Nanos, Phase};
 use barograph_record::{ExitCode, Run};
 use barograph_workload::{Noun, Workload};
 use tempfile::TempDir;
 
 use super::run::{Start, warn_of_debug_builds};
-use super::{Done, Failed};
+use super::{CommandFailure, CommandResult};
 use crate::args::{LoadCommandArgs, ResultFormat, TypedLoadCommand};
 use crate::catalog::WORKLOADS;
-use crate::live::{self, Display, Levers};
+use crate::live::{self, Display, KeyActions};
 use crate::terminal::{self, Terminal};
 use crate::watch::Watch;
 use crate::{machine, words};
 use summary::Summary;
 
 /// Loads a target.
-pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
+pub(crate) fn run(typed: &TypedLoadCommand) -> CommandResult {
     let args = &typed.args;
     let load = typed.command.load(&typed.own, &args.options())?;
     let (runs, _removed_at_the_end) = records(typed)?;
@@ -60,11 +60,11 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
     let record = args.keep_record.as_ref().map(|_| finished.dir.as_path());
     if let Some(why) = finished.error {
         watch.end(None, record);
-        return Err(Failed::new(finished.exit, why));
+        return Err(CommandFailure::new(finished.exit, why));
     }
     if finished.verdict.is_none() && finished.exit == ExitCode::Interrupted {
         watch.end(None, record);
-        return Err(Failed::new(finished.exit, anyhow!("stopped before anything was measured")));
+        return Err(CommandFailure::new(finished.exit, anyhow!("stopped before anything was measured")));
     }
     let interrupted = interrupt.came.load(Ordering::Relaxed);
     let report = conclude(typed, &finished.dir, (&title, workload.as_ref(), interrupted))?;
@@ -99,18 +99,18 @@ impl Interrupt {
 }
 
 /// Folder of records: the named one, or a temporary one that is removed at the end.
-fn records(typed: &TypedLoadCommand) -> Result<(PathBuf, Option<TempDir>), Failed> {
+fn records(typed: &TypedLoadCommand) -> Result<(PathBuf, Option<TempDir>), CommandFailure> {
     if let Some(folder) = &typed.args.keep_record {
         return Ok((folder.clone(), None));
     }
     let folder = tempfile::Builder::new().prefix(&format!("barograph-{}-", typed.name)).tempdir();
     let folder = folder
         .context("make a folder for the record")
-        .map_err(|why| Failed::new(ExitCode::CannotWrite, why))?;
+        .map_err(|why| CommandFailure::new(ExitCode::CannotWrite, why))?;
     Ok((folder.path().to_owned(), Some(folder)))
 }
 
-fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Checked) {
+fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &CheckedPlan) {
     warn_of_debug_builds();
     let window = words::span(checked.plan.durations.window.0);
     let load = |users: &str| match args.rate {
@@ -144,9 +144,9 @@ fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Check
 }
 
 /// A screen that shows nothing.
-struct Dark;
+struct SilentScreen;
 
-impl Screen for Dark {
+impl Screen for SilentScreen {
     fn phase(&mut self, _: Phase, _: &str) {}
     fn progress(&mut self, _: &Progress) {}
     fn say(&mut self, _: &str) {}
@@ -156,17 +156,17 @@ impl Screen for Dark {
 fn screen(
     args: &LoadCommandArgs,
     title: String,
-    checked: &Checked,
+    checked: &CheckedPlan,
     interrupt: &Interrupt,
 ) -> Box<dyn Screen> {
     if args.quiet {
-        return Box::new(Dark);
+        return Box::new(SilentScreen);
     }
     if !live::is_possible() {
         return Box::new(Terminal::new());
     }
     let (dir, interrupt) = (interrupt.dir.clone(), interrupt.clone());
-    let levers = Levers {
+    let levers = KeyActions {
         ask: Arc::new(move |command: &Command| {
             let reply = ask(&dir, command).map_err(|why| format!("{:#}", anyhow!(why)))?;
             if reply.ok { Ok(()) } else { Err(reply.error.unwrap_or_default()) }
@@ -185,12 +185,15 @@ fn conclude(
     typed: &TypedLoadCommand,
     dir: &Path,
     (title, workload, interrupted): (&str, &dyn Workload, bool),
-) -> Result<Option<PathBuf>, Failed> {
-    let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
+) -> Result<Option<PathBuf>, CommandFailure> {
+    let cannot = |why: anyhow::Error| CommandFailure::new(ExitCode::CannotWrite, why);
     let args = &typed.args;
     let run = Run::open(dir)?;
     let mut summary = Summary::of(&run, title, workload.failure_reasons()).ok_or_else(|| {
-        Failed::new(ExitCode::Bug, anyhow!("find a measured window in the record `{}`", dir.display()))
+        CommandFailure::new(
+            ExitCode::Bug,
+            anyhow!("find a measured window in the record `{}`", dir.display()),
+        )
     })?;
     summary.interrupted = interrupted;
     summary.ended_by_time &= !interrupted;
@@ -209,7 +212,8 @@ fn conclude(
         .as_ref()
         .map(|file| file.clone().unwrap_or_else(|| PathBuf::from(format!("barograph-{}.html", typed.name))));
     if let Some(file) = &report {
-        let page = barograph_report::render_html(&run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
+        let page =
+            barograph_report::render_html(&run).map_err(|why| CommandFailure::new(ExitCode::Bug, why))?;
         std::fs::write(file, page)
             .with_context(|| format!("write the report `{}`", file.display()))
             .map_err(cannot)?;

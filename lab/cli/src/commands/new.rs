@@ -7,14 +7,14 @@ use anyhow::{Context, anyhow};
 use barograph_record::ExitCode;
 use barograph_scenario_import::{Assets, from_har, from_openapi, from_url, text};
 
-use super::{Done, Failed};
-use crate::args::{New, NewArgs};
+use super::{CommandFailure, CommandResult};
+use crate::args::{NewArgs, NewKind};
 use crate::terminal;
 
 /// Writes a first scenario.
-pub(crate) fn new(args: &NewArgs) -> Done {
-    let New::Scenario = args.what;
-    let refused = |why: anyhow::Error| Failed::new(ExitCode::Refused, why);
+pub(crate) fn new(args: &NewArgs) -> CommandResult {
+    let NewKind::Scenario = args.what;
+    let refused = |why: anyhow::Error| CommandFailure::new(ExitCode::Refused, why);
     let text = made(args).map_err(refused)?;
     match &args.output {
         Some(path) => write_new(path, &text).map_err(refused)?,

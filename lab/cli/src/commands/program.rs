@@ -1,15 +1,15 @@
 //! `barograph serve`, `fill` and `load`: programs of workloads.
 
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::ExitCode;
 use barograph_workload::{Outside, Supervision};
 
-use super::Done;
+use super::CommandResult;
 use crate::args::TypedProgram;
 use crate::{machine, terminal};
 
 /// Runs a program to its end.
-pub(crate) fn run(typed: &TypedProgram) -> Done {
+pub(crate) fn run(typed: &TypedProgram) -> CommandResult {
     let outside = Outside {
         result: terminal::result,
         say: terminal::say,
@@ -32,7 +32,7 @@ pub(crate) fn when_input_ends(then: Box<dyn FnOnce() + Send>) {
 }
 
 /// Waits for Ctrl-C, SIGTERM or, if supervised, the end of standard input.
-fn told_to_end(by: Supervision) -> Later<'static, ()> {
+fn told_to_end(by: Supervision) -> BoxFuture<'static, ()> {
     let (told, tell) = tokio::sync::oneshot::channel::<()>();
     let supervised = by == Supervision::SignalsAndInput;
     if supervised {

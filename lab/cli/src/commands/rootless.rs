@@ -2,13 +2,13 @@
 
 use std::os::unix::process::CommandExt as _;
 
-use barograph_harness::{Checked, CheckedLoad, HarnessError, Target};
+use barograph_harness::{CheckedLoad, CheckedPlan, HarnessError, Target};
 use barograph_platform::in_user_namespace;
 use barograph_platform_namespace::rootless;
 use barograph_record::ExitCode;
-use barograph_spec::{Refusal, Refused};
+use barograph_spec::{Refusal, Refusals};
 
-use super::Failed;
+use super::CommandFailure;
 use crate::args::WatchArgs;
 
 /// Platform that works without root.
@@ -21,7 +21,7 @@ const NOTE: &str = "this user is not root, so everything runs inside a user name
 /// Replaces this program by itself inside a user namespace, if the plan needs one and this user may create
 /// one. The process id stays, so signals reach it and its exit code is the caller's. Returns if no namespace
 /// is needed, and if none may be created: then the platform reports what is missing.
-pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
+pub(crate) fn enter(checked: &CheckedPlan) -> Result<(), CommandFailure> {
     if !is_needed(checked) {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
     }
     let failed = |why: std::io::Error| {
         let why = anyhow::Error::from(why).context("start again inside a user namespace");
-        Failed::new(ExitCode::PlatformFault, why)
+        CommandFailure::new(ExitCode::PlatformFault, why)
     };
     let program = std::env::current_exe().map_err(failed)?;
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -41,13 +41,13 @@ pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
 }
 
 /// Whether this plan needs a user namespace here.
-fn is_needed(checked: &Checked) -> bool {
+fn is_needed(checked: &CheckedPlan) -> bool {
     checked.plan.deploy.platform == PLATFORM && rootless::needed()
 }
 
 /// Refuses a live page and receivers if the program is going to enter a namespace: the page could not be
 /// reached from outside, nor receivers from inside.
-pub(crate) fn refuse_watching(checked: &Checked, watch: &WatchArgs) -> Result<(), Failed> {
+pub(crate) fn refuse_watching(checked: &CheckedPlan, watch: &WatchArgs) -> Result<(), CommandFailure> {
     if !is_needed(checked) || checked.target != Target::Deployed {
         return Ok(());
     }
@@ -60,18 +60,18 @@ pub(crate) fn refuse_watching(checked: &Checked, watch: &WatchArgs) -> Result<()
         remedy: format!("leave {key} out, run as root, or set platform = \"process\""),
     };
     let refusals: Vec<Refusal> = asked.into_iter().filter(|(_, asked)| *asked).map(refused).collect();
-    if refusals.is_empty() { Ok(()) } else { Err(HarnessError::Refused(Refused(refusals)).into()) }
+    if refusals.is_empty() { Ok(()) } else { Err(HarnessError::Refused(Refusals(refusals)).into()) }
 }
 
 /// Refuses a target outside, which cannot be reached from inside. A driver that is this process stays
 /// outside.
-fn not_reachable(checked: &Checked) -> Result<(), Failed> {
+fn not_reachable(checked: &CheckedPlan) -> Result<(), CommandFailure> {
     let driver = &checked.plan.driver;
     if driver.count == 1 && driver.place != "unit" {
         return Ok(());
     }
     let place = checked.plan.place("platform").to_owned();
-    Err(HarnessError::Refused(Refused(vec![Refusal {
+    Err(HarnessError::Refused(Refusals(vec![Refusal {
         place,
         key: "platform".to_owned(),
         value: format!("{PLATFORM:?}"),

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use barograph_harness::{CheckedLoad, Finished, HarnessError, Screen, Stop, StopHandle, World, plan_of_all};
+use barograph_harness::{
+    CheckedLoad, HarnessError, RunContext, RunResult, Screen, Stop, StopHandle, plan_of_all,
+};
 use barograph_model::Nanos;
 use barograph_model::secret::{MASK, is_secret_header, masked};
 use barograph_record::{ExitCode, Follower, Run, RunId};
 
-use super::{Done, Failed, check, rootless};
+use super::{CommandFailure, CommandResult, check, rootless};
 use crate::args::WatchedRunArgs;
 use crate::catalog;
 use crate::disclosure;
@@ -17,7 +19,7 @@ use crate::terminal::{self, Terminal};
 use crate::watch::Watch;
 
 /// Runs a plan.
-pub(crate) fn run(args: &WatchedRunArgs) -> Done {
+pub(crate) fn run(args: &WatchedRunArgs) -> CommandResult {
     let WatchedRunArgs { run: args, watch } = args;
     let mut loads = check::load(args)?;
     let deployed = plan_of_all(&loads);
@@ -42,7 +44,7 @@ pub(crate) fn run(args: &WatchedRunArgs) -> Done {
         terminal::result(&format!("failed  {reason}"));
     }
     if let Some(why) = finished.error {
-        return Err(Failed::new(finished.exit, why));
+        return Err(CommandFailure::new(finished.exit, why));
     }
     Ok(finished.exit)
 }
@@ -95,7 +97,7 @@ impl Start {
         self,
         loads: Vec<CheckedLoad>,
         screen: &mut dyn Screen,
-    ) -> Result<Finished, Failed> {
+    ) -> Result<RunResult, CommandFailure> {
         let stop = self.stop.clone();
         self.carry_out_hearing(move || stop_by_signal(&stop), loads, screen)
     }
@@ -106,7 +108,7 @@ impl Start {
         signal: impl FnMut() + Send + 'static,
         loads: Vec<CheckedLoad>,
         screen: &mut dyn Screen,
-    ) -> Result<Finished, Failed> {
+    ) -> Result<RunResult, CommandFailure> {
         let runtime = runtime()?;
         let world = self.world(&loads);
         let finished = runtime.block_on(async {
@@ -117,13 +119,13 @@ impl Start {
     }
 
     /// Parameters of the run.
-    pub(crate) fn world(self, loads: &[CheckedLoad]) -> World<'static> {
+    pub(crate) fn world(self, loads: &[CheckedLoad]) -> RunContext<'static> {
         let command = command();
         let mut disclosure = disclosure::disclosure(loads, &command);
         if let Some(watch) = self.watch {
             disclosure["watched_by"] = watch;
         }
-        World {
+        RunContext {
             platforms: catalog::platforms(),
             stop: self.heard,
             id: self.id,
@@ -171,12 +173,12 @@ fn mask_headers(words: &mut [String]) {
 }
 
 /// Runtime of harness, driver and ledgers: one thread.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("start a runtime")
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
+        .map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))
 }
 
 /// Stops the run in order on Ctrl-C or SIGTERM.
@@ -208,13 +210,13 @@ fn on_signals(mut act: impl FnMut() + Send) -> impl Future<Output = ()> + Send {
 }
 
 /// Prints the result of the record and writes the report. Returns the path of the report.
-fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
+fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, CommandFailure> {
     let read = Run::open(dir);
     let run = match read {
         Ok(run) => run,
         // The run's own error is more important than a record that cannot be read.
         Err(_) if failed => return Ok(None),
-        Err(why) => return Err(Failed::new(ExitCode::CannotWrite, why)),
+        Err(why) => return Err(CommandFailure::new(ExitCode::CannotWrite, why)),
     };
     terminal::result(&barograph_report::terminal_summary(&run));
     match super::show::write_report(&run, dir) {

@@ -6,8 +6,8 @@ use anyhow::{anyhow, bail};
 use barograph_record::ExitCode;
 use barograph_share::{Finding, Inspection, Limits, ShareError, inspect, members, pack};
 
-use super::opened::Opened;
-use super::{Done, Failed};
+use super::record_folder::RecordFolder;
+use super::{CommandFailure, CommandResult};
 use crate::args::ShareArgs;
 use crate::{machine, terminal};
 
@@ -15,12 +15,12 @@ use crate::{machine, terminal};
 const MOST_TOLD: usize = 30;
 
 /// Checks a record and packs it.
-pub(crate) fn share(args: &ShareArgs) -> Done {
-    let opened = Opened::find(&args.record.runs, args.record.run.as_deref())?;
+pub(crate) fn share(args: &ShareArgs) -> CommandResult {
+    let opened = RecordFolder::find(&args.record.runs, args.record.run.as_deref())?;
     let files = members(&opened.folder).map_err(failed)?;
     let inspection = inspect(&files, &machine::names(&opened.folder), &args.allow).map_err(failed)?;
     tell(&inspection);
-    refuse(&inspection).map_err(|why| Failed::new(ExitCode::Refused, why))?;
+    refuse(&inspection).map_err(|why| CommandFailure::new(ExitCode::Refused, why))?;
     let name = name_of(&opened.folder);
     let file = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.zst")));
     pack(&name, &files, &file, &Limits::default()).map_err(failed)?;
@@ -57,10 +57,10 @@ fn refuse(inspection: &Inspection) -> anyhow::Result<()> {
     )
 }
 
-fn failed(why: ShareError) -> Failed {
+fn failed(why: ShareError) -> CommandFailure {
     let code = match why {
         ShareError::Write { .. } => ExitCode::CannotWrite,
         _ => ExitCode::Refused,
     };
-    Failed { code, why: anyhow!(why) }
+    CommandFailure { code, why: anyhow!(why) }
 }

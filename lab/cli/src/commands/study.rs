@@ -16,17 +16,17 @@ use barograph_live::Page;
 use barograph_model::Metric;
 use barograph_model::secret::masked;
 use barograph_record::{
-    Conclusions, ExitCode, Folders, KeptFinding, KeptRow, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION,
+    Conclusions, ExitCode, FindingRecord, Folders, RowRecord, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION,
     StudyEntry, StudyHeader, StudyRead, append_to_study, read_study, write_whole,
 };
 use barograph_spec::study::Study;
 use barograph_study::{About, Progress, carry_out, conclude};
 
-use self::begin::Begin;
-use self::prepare::{Asked, Prepared, counted, prepare};
-use self::runs::{Runs, Watched};
+use self::begin::StudyArguments;
+use self::prepare::{PreparedStudy, StudyOptions, counted, prepare};
+use self::runs::{Runs, StudyObservers};
 use super::run::{Start, command, warn_of_debug_builds};
-use super::{Done, Failed, clean};
+use super::{CommandFailure, CommandResult, clean};
 use crate::args::{Format, StudyArgs};
 use crate::catalog::WORKLOADS;
 use crate::terminal;
@@ -38,10 +38,10 @@ pub(super) fn runs_of(study: &Path) -> PathBuf {
 }
 
 /// Carries out a study, resumes one, or describes one.
-pub(crate) fn study(args: &StudyArgs) -> Done {
+pub(crate) fn study(args: &StudyArgs) -> CommandResult {
     let (asked, folder) = match &args.resume {
         Some(id) => of_folder(args, id)?,
-        None => (Asked::typed(args)?, None),
+        None => (StudyOptions::typed(args)?, None),
     };
     let prepared = prepare(&asked)?;
     let missing = prepared.missing()?;
@@ -53,7 +53,7 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
         let why = anyhow::Error::new(HarnessError::Missing(missing)).context(format!(
             "run configuration `{configuration}`; `--only` leaves levels out, `--dry-run` shows all that is missing"
         ));
-        return Err(Failed { code: ExitCode::Refused, why });
+        return Err(CommandFailure { code: ExitCode::Refused, why });
     }
     warn_of_debug_builds();
     if let Some(why) = barograph_study::too_few_blocks(&prepared.study) {
@@ -62,16 +62,16 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
     // First, as an address that cannot be served is refused; the study keeps it to its end.
     let live = watch::page(&args.watch, &prepared.study.name)?;
     let begun = match folder {
-        Some(folder) => Begun::again(folder, &prepared)?,
-        None => Begun::now(&args.runs, &asked, &prepared)?,
+        Some(folder) => StudyFolder::again(folder, &prepared)?,
+        None => StudyFolder::now(&args.runs, &asked, &prepared)?,
     };
     begun.finish(&prepared, args, live)
 }
 
 /// Settings with which a study was begun, from its folder.
-fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
+fn of_folder(args: &StudyArgs, id: &str) -> Result<(StudyOptions, Option<PathBuf>), CommandFailure> {
     let folder = named(&args.runs, id).unwrap_or_else(|| args.runs.join(id));
-    let begin = Begin::read(&folder)?;
+    let begin = StudyArguments::read(&folder)?;
     let here = std::env::current_dir().unwrap_or_default();
     if here != Path::new(&begin.folder) {
         let cd = &begin.folder;
@@ -87,7 +87,7 @@ pub(super) fn named(runs: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Settings with which the study in this folder was begun.
-fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, Failed> {
+fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, CommandFailure> {
     match read.entries.first() {
         Some(StudyEntry::Header(header)) => Ok(header),
         _ => Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display()))),
@@ -96,7 +96,7 @@ fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, Fai
 
 /// Conclusions from the runs of a study so far, from its folder alone: its file, its plan and this program
 /// may have changed since.
-pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
+pub(super) fn again(folder: &Path) -> Result<Conclusions, CommandFailure> {
     let read = read_study(folder)?;
     let header = header(folder, &read)?;
     let study = barograph_spec::study::read_with(&WORKLOADS.readers(), &header.file, &header.study);
@@ -134,24 +134,24 @@ fn concluded(
 
 /// Writes the page of a study and its conclusions as data into its folder, atomically. Returns the page's
 /// path.
-pub(super) fn write_page(folder: &Path, conclusions: &Conclusions) -> Result<PathBuf, Failed> {
+pub(super) fn write_page(folder: &Path, conclusions: &Conclusions) -> Result<PathBuf, CommandFailure> {
     let page = barograph_report::study::page(conclusions, folder.join("runs").is_dir());
-    let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
+    let page = page.map_err(|why| CommandFailure::new(ExitCode::Bug, why))?;
     write(folder, "study.html", &page)?;
     write(folder, "study.json", &json(conclusions)?)?;
     Ok(folder.join("study.html"))
 }
 
-fn refused(why: anyhow::Error) -> Failed {
-    Failed { code: ExitCode::Refused, why }
+fn refused(why: anyhow::Error) -> CommandFailure {
+    CommandFailure { code: ExitCode::Refused, why }
 }
 
-fn cannot_write(why: anyhow::Error) -> Failed {
-    Failed { code: ExitCode::CannotWrite, why }
+fn cannot_write(why: anyhow::Error) -> CommandFailure {
+    CommandFailure { code: ExitCode::CannotWrite, why }
 }
 
 /// A begun study with its folder.
-struct Begun {
+struct StudyFolder {
     folder: PathBuf,
     header: StudyHeader,
     entries: Vec<StudyEntry>,
@@ -159,16 +159,16 @@ struct Begun {
     _lock: File,
 }
 
-impl Begun {
+impl StudyFolder {
     /// Begins a new study.
-    fn now(runs: &Path, asked: &Asked, prepared: &Prepared) -> Result<Self, Failed> {
+    fn now(runs: &Path, asked: &StudyOptions, prepared: &PreparedStudy) -> Result<Self, CommandFailure> {
         let start = Start::now();
         let id = format!("{STUDY_PREFIX}{}", start.id);
         let folder = runs.join(&id);
         std::fs::create_dir_all(runs_of(&folder))
             .with_context(|| format!("create folder `{}`", folder.display()))
             .map_err(cannot_write)?;
-        Begin::of(asked).write(&folder)?;
+        StudyArguments::of(asked).write(&folder)?;
         let folders = folders(&folder, prepared, &command());
         let kept = |text: &str| folders.relative(&masked(text)).into_owned();
         write(&folder, "study.toml", &kept(&prepared.study.resolved()))?;
@@ -190,11 +190,11 @@ impl Begun {
         let mut entries = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
         let first = StudyEntry::Header(Box::new(header.clone()));
         entries.json(&first).map_err(|why| cannot_write(why.into()))?;
-        Ok(Begun { folder, header, entries: vec![first], _lock: lock })
+        Ok(StudyFolder { folder, header, entries: vec![first], _lock: lock })
     }
 
     /// Resumes a study that was stopped or killed.
-    fn again(folder: PathBuf, prepared: &Prepared) -> Result<Self, Failed> {
+    fn again(folder: PathBuf, prepared: &PreparedStudy) -> Result<Self, CommandFailure> {
         let lock = lock(&folder)?;
         let read = read_study(&folder)?;
         let header = header(&folder, &read)?.clone();
@@ -228,13 +228,13 @@ impl Begun {
         let at = Start::now().at().to_owned();
         let mut appender = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
         appender.json(&StudyEntry::Resumed { at }).map_err(|why| cannot_write(why.into()))?;
-        Ok(Begun { folder, header, entries, _lock: lock })
+        Ok(StudyFolder { folder, header, entries, _lock: lock })
     }
 
     /// Makes the remaining runs and concludes from all of them; shows this on the live page, too, if there is
     /// one.
-    fn finish(self, prepared: &Prepared, args: &StudyArgs, live: Option<Arc<Page>>) -> Done {
-        let Begun { folder, header, entries, .. } = &self;
+    fn finish(self, prepared: &PreparedStudy, args: &StudyArgs, live: Option<Arc<Page>>) -> CommandResult {
+        let StudyFolder { folder, header, entries, .. } = &self;
         let study = &prepared.study;
         let mut progress = Progress::new(study, entries);
         let resumed = progress.warmed_up().len() + progress.ended().len();
@@ -242,7 +242,7 @@ impl Begun {
             terminal::say(&format!("{} goes on after {resumed} runs", header.id));
         }
         let mut appender = append_to_study(folder).map_err(|why| cannot_write(why.into()))?;
-        let watched = Watched { page: live.clone(), export_to: args.watch.export_to.clone() };
+        let watched = StudyObservers { page: live.clone(), export_to: args.watch.export_to.clone() };
         let mut runner = Runs::new(prepared, &runs_of(folder), watched)?;
         let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| {
             // Viewers of the page do not see the terminal.
@@ -275,7 +275,7 @@ impl Begun {
 }
 
 /// Folders of this machine that the texts of a study name.
-fn folders(study: &Path, prepared: &Prepared, command: &str) -> Folders {
+fn folders(study: &Path, prepared: &PreparedStudy, command: &str) -> Folders {
     if prepared.has_absolute_paths() {
         return Folders::absolute();
     }
@@ -295,9 +295,9 @@ fn end(conclusions: &Conclusions, gate: bool, strict: bool) -> ExitCode {
     let breaks_rules = others.any(|configuration| configuration.breaks_rules);
     match () {
         () if !conclude::believable(conclusions) => ExitCode::NotValid,
-        () if gate && (any(KeptFinding::Worse) || breaks_rules) => ExitCode::Regression,
-        () if gate && compared().any(KeptRow::is_without_pairs) => ExitCode::NotValid,
-        () if strict && any(KeptFinding::Undecided) => ExitCode::Undecided,
+        () if gate && (any(FindingRecord::Worse) || breaks_rules) => ExitCode::Regression,
+        () if gate && compared().any(RowRecord::is_without_pairs) => ExitCode::NotValid,
+        () if strict && any(FindingRecord::Undecided) => ExitCode::Undecided,
         () => ExitCode::Fine,
     }
 }
@@ -313,7 +313,7 @@ fn name_the_load(conclusions: &mut Conclusions, unit: &str) {
 }
 
 /// Locks a study against other processes.
-fn lock(folder: &Path) -> Result<File, Failed> {
+fn lock(folder: &Path) -> Result<File, CommandFailure> {
     let path = folder.join("study.toml");
     let file = File::open(&path).with_context(|| format!("open `{}`", path.display())).map_err(refused)?;
     match file.try_lock() {
@@ -327,12 +327,12 @@ fn lock(folder: &Path) -> Result<File, Failed> {
     }
 }
 
-fn json(conclusions: &Conclusions) -> Result<String, Failed> {
+fn json(conclusions: &Conclusions) -> Result<String, CommandFailure> {
     let text = serde_json::to_string_pretty(conclusions).context("write the conclusions as JSON");
-    text.map(|text| text + "\n").map_err(|why| Failed { code: ExitCode::Bug, why })
+    text.map(|text| text + "\n").map_err(|why| CommandFailure { code: ExitCode::Bug, why })
 }
 
-fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
+fn print(conclusions: &Conclusions, format: Format) -> Result<(), CommandFailure> {
     let text = match format {
         Format::Text => barograph_report::study::text(conclusions),
         Format::Json => json(conclusions)?,
@@ -344,19 +344,19 @@ fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
 }
 
 /// Writes a file into the study's folder atomically.
-fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), CommandFailure> {
     write_whole(&folder.join(name), text.as_bytes()).map_err(|why| cannot_write(why.into()))
 }
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{KeptConfiguration, KeptMetric};
+    use barograph_record::{ConfigurationRecord, MetricRecord};
 
     use super::*;
 
     /// A study with one finding on the only configuration besides the baseline.
-    fn with(found: KeptFinding, control: bool) -> Conclusions {
-        let row = |finding, control| KeptRow {
+    fn with(found: FindingRecord, control: bool) -> Conclusions {
+        let row = |finding, control| RowRecord {
             configuration: "size 2".to_owned(),
             baseline: "size 1".to_owned(),
             control,
@@ -371,12 +371,12 @@ mod tests {
             p: 1.0,
             p_holm: 1.0,
             finding,
-            ..KeptRow::default()
+            ..RowRecord::default()
         };
-        let rows = vec![row(KeptFinding::Baseline, false), row(found, control)];
+        let rows = vec![row(FindingRecord::Baseline, false), row(found, control)];
         Conclusions {
-            configurations: vec![KeptConfiguration { valid: 7, ..KeptConfiguration::default() }],
-            metrics: vec![KeptMetric { rows, ..KeptMetric::default() }],
+            configurations: vec![ConfigurationRecord { valid: 7, ..ConfigurationRecord::default() }],
+            metrics: vec![MetricRecord { rows, ..MetricRecord::default() }],
             ..Conclusions::default()
         }
     }
@@ -385,21 +385,21 @@ mod tests {
     fn only_who_asks_gets_a_code_for_what_was_found() {
         use ExitCode::{Fine, Regression, Undecided};
         for (found, plain, gate, strict) in [
-            (KeptFinding::Worse, Fine, Regression, Regression),
-            (KeptFinding::Undecided, Fine, Fine, Undecided),
-            (KeptFinding::Better, Fine, Fine, Fine),
-            (KeptFinding::Equivalent, Fine, Fine, Fine),
+            (FindingRecord::Worse, Fine, Regression, Regression),
+            (FindingRecord::Undecided, Fine, Fine, Undecided),
+            (FindingRecord::Better, Fine, Fine, Fine),
+            (FindingRecord::Equivalent, Fine, Fine, Fine),
         ] {
             let study = with(found, false);
             let ends = [end(&study, false, false), end(&study, true, false), end(&study, true, true)];
             assert_eq!(ends, [plain, gate, strict], "{found:?}");
         }
-        assert_eq!(end(&with(KeptFinding::Undecided, true), true, true), Fine, "a control decides nothing");
+        assert_eq!(end(&with(FindingRecord::Undecided, true), true, true), Fine, "a control decides nothing");
     }
 
     #[test]
     fn a_gate_passes_nothing_that_broke_rules_or_was_not_measured() {
-        let mut broken = with(KeptFinding::Equivalent, false);
+        let mut broken = with(FindingRecord::Equivalent, false);
         broken.configurations[0].breaks_rules = true;
         assert_eq!(
             [end(&broken, false, false), end(&broken, true, false)],
@@ -407,19 +407,19 @@ mod tests {
         );
         broken.configurations[0].control = true;
         assert_eq!(end(&broken, true, true), ExitCode::Fine, "a control decides nothing");
-        let mut unknown = with(KeptFinding::Undecided, false);
+        let mut unknown = with(FindingRecord::Undecided, false);
         unknown.metrics[0].rows[1].pairs = 0;
         assert_eq!(
             [end(&unknown, false, false), end(&unknown, true, false)],
             [ExitCode::Fine, ExitCode::NotValid]
         );
-        unknown.metrics.extend(with(KeptFinding::Worse, false).metrics);
+        unknown.metrics.extend(with(FindingRecord::Worse, false).metrics);
         assert_eq!(end(&unknown, true, false), ExitCode::Regression, "what is known to be worse comes first");
     }
 
     #[test]
     fn what_cannot_be_believed_comes_before_what_is_worse() {
-        let mut study = with(KeptFinding::Worse, false);
+        let mut study = with(FindingRecord::Worse, false);
         study.configurations[0].valid = 0;
         assert_eq!(end(&study, true, true), ExitCode::NotValid);
     }

@@ -9,7 +9,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Paragraph, Sparkline};
 
-use super::moment::{Moment, bars};
+use super::moment::{ScreenContent, bars};
 use crate::words::{count, figure, percent, time};
 
 /// Colour of figures.
@@ -28,7 +28,7 @@ const TIMES_HEIGHT: u16 = 8;
 const LEFT: u16 = 40;
 
 /// Draws everything that fits.
-pub(crate) fn draw(frame: &mut Frame<'_>, moment: &Moment) {
+pub(crate) fn draw(frame: &mut Frame<'_>, moment: &ScreenContent) {
     let [head, curve, times, ends, lines, foot] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Min(4),
@@ -74,7 +74,7 @@ fn pair<'a>(name: &str, figure: String, style: Style) -> Line<'a> {
 }
 
 /// Name and phase of the run, and longest remaining time.
-fn headline(moment: &Moment, width: u16) -> Vec<Line<'static>> {
+fn headline(moment: &ScreenContent, width: u16) -> Vec<Line<'static>> {
     let level = match moment.unit {
         LoadUnit::Users => format!("{} users", moment.level),
         LoadUnit::PerSecond => format!("{} starts/s", moment.level),
@@ -109,7 +109,7 @@ fn minutes(nanos: u64) -> String {
 }
 
 /// Current operations per second, their mean, and their curve.
-fn throughput(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
+fn throughput(frame: &mut Frame<'_>, moment: &ScreenContent, area: Rect) {
     let now = moment.rates.back().copied().unwrap_or(0.0);
     let title = Line::from(vec![
         Span::styled(" throughput ", Style::new().add_modifier(Modifier::BOLD)),
@@ -132,7 +132,7 @@ fn throughput(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
 }
 
 /// Columns per interval of the curve: a short load fills the width, too, and a long one scrolls.
-fn columns(moment: &Moment, width: u16) -> usize {
+fn columns(moment: &ScreenContent, width: u16) -> usize {
     const MOST: usize = 8;
     let left = moment.remaining.map_or(0.0, |left| left.as_secs_f64());
     let elapsed = moment.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -141,7 +141,7 @@ fn columns(moment: &Moment, width: u16) -> usize {
 }
 
 /// Quantiles of response time, with those of service time beside them.
-fn quantiles(moment: &Moment) -> Vec<Line<'static>> {
+fn quantiles(moment: &ScreenContent) -> Vec<Line<'static>> {
     let sum = &moment.sum;
     let mut lines = vec![Line::styled(format!(" {:<8}{:>12}{:>12}", "", "response", "service"), dim())];
     for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)] {
@@ -159,7 +159,7 @@ fn quantiles(moment: &Moment) -> Vec<Line<'static>> {
 }
 
 /// Response times as bars, from the shortest to the longest.
-fn histogram(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
+fn histogram(frame: &mut Frame<'_>, moment: &ScreenContent, area: Rect) {
     let block = titled(" response times ");
     let inside = block.inner(area);
     frame.render_widget(block, area);
@@ -183,7 +183,7 @@ fn histogram(frame: &mut Frame<'_>, moment: &Moment, area: Rect) {
 
 /// Outcomes of operations: good ones first, then every kind of failure that occurred, the most frequent
 /// first.
-fn endings(moment: &Moment, rows: usize) -> Vec<Line<'static>> {
+fn endings(moment: &ScreenContent, rows: usize) -> Vec<Line<'static>> {
     let all = moment.sum.ended().max(1) as f64;
     let mut ends: Vec<(Outcome, u64)> = Outcome::ALL
         .iter()
@@ -203,7 +203,7 @@ fn endings(moment: &Moment, rows: usize) -> Vec<Line<'static>> {
 }
 
 /// Figures of the driver.
-fn driver(moment: &Moment) -> Vec<Line<'static>> {
+fn driver(moment: &ScreenContent) -> Vec<Line<'static>> {
     let now = &moment.now;
     let sum = &moment.sum;
     let busy = if now.busiest_worker > BUSY { Style::new().fg(BAD) } else { Style::new() };
@@ -224,7 +224,7 @@ fn driver(moment: &Moment) -> Vec<Line<'static>> {
 }
 
 /// Available keys.
-fn keys(moment: &Moment) -> Line<'static> {
+fn keys(moment: &ScreenContent) -> Line<'static> {
     let what = match moment.unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "starts/s",
@@ -250,8 +250,8 @@ mod tests {
     use super::super::moment::tests::second;
     use super::*;
 
-    fn moment() -> Moment {
-        let mut moment = Moment::new("GET http://127.0.0.1:8080/".to_owned(), LoadUnit::Users);
+    fn moment() -> ScreenContent {
+        let mut moment = ScreenContent::new("GET http://127.0.0.1:8080/".to_owned(), LoadUnit::Users);
         moment.begin(Phase::Hold, "50 users, measured");
         for (n, rate) in [2_000, 4_000, 6_000, 8_000].into_iter().enumerate() {
             moment.add(&second(n as u64, rate, &[1, 2, 2, 3, 40]), 50.into());
@@ -261,7 +261,7 @@ mod tests {
         moment
     }
 
-    fn text(moment: &Moment, width: u16, height: u16) -> String {
+    fn text(moment: &ScreenContent, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| draw(frame, moment)).unwrap();
         terminal
@@ -309,7 +309,7 @@ mod tests {
         for (width, height) in [(1, 1), (10, 3), (40, 10), (80, 24), (300, 100)] {
             text(&moment, width, height);
         }
-        text(&Moment::new(String::new(), LoadUnit::PerSecond), 80, 24);
+        text(&ScreenContent::new(String::new(), LoadUnit::PerSecond), 80, 24);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MOST_LINES: usize = 8;
 
 /// State of the screen.
 #[derive(Clone, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct ScreenContent {
     /// Title: a URL, or the name of a plan.
     pub(crate) title: String,
     /// Unit of the load.
@@ -32,7 +32,7 @@ pub(crate) struct Moment {
     /// Operations per second of each interval, the latest last.
     pub(crate) rates: VecDeque<f64>,
     /// Figures of the latest interval.
-    pub(crate) now: Latest,
+    pub(crate) now: IntervalFigures,
     /// Figures of the phase so far.
     pub(crate) sum: Sum,
     /// Latest lines, oldest first.
@@ -43,7 +43,7 @@ pub(crate) struct Moment {
 
 /// Figures of the latest interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Latest {
+pub(crate) struct IntervalFigures {
     /// Users active.
     pub(crate) users: u32,
     /// Mean number of operations in progress.
@@ -109,10 +109,10 @@ impl Sum {
     }
 }
 
-impl Moment {
+impl ScreenContent {
     /// State before the run.
     pub(crate) fn new(title: String, unit: LoadUnit) -> Self {
-        Moment {
+        ScreenContent {
             title,
             unit,
             level: Level::ZERO,
@@ -121,7 +121,7 @@ impl Moment {
             elapsed: Nanos::ZERO,
             remaining: None,
             rates: VecDeque::with_capacity(MOST_POINTS),
-            now: Latest::default(),
+            now: IntervalFigures::default(),
             sum: Sum::new(),
             lines: VecDeque::with_capacity(MOST_LINES),
             stopping: false,
@@ -148,7 +148,7 @@ impl Moment {
             self.rates.pop_front();
         }
         self.rates.push_back(ended as f64 / seconds);
-        self.now = Latest {
+        self.now = IntervalFigures {
             users: interval.users,
             in_flight: interval.in_flight_s / seconds,
             busiest_worker: interval.busiest_worker_cpu_s / seconds,
@@ -229,7 +229,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_measured_is_counted_from_the_start_of_its_phase() {
-        let mut moment = Moment::new("x".to_owned(), LoadUnit::Users);
+        let mut moment = ScreenContent::new("x".to_owned(), LoadUnit::Users);
         moment.begin(Phase::WarmUp, "warm");
         moment.add(&second(0, 400, &[900]), 50.into());
         moment.begin(Phase::Hold, "measured");
@@ -246,7 +246,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_grows_is_bounded() {
-        let mut moment = Moment::new("x".to_owned(), LoadUnit::Users);
+        let mut moment = ScreenContent::new("x".to_owned(), LoadUnit::Users);
         for n in 0..2_000 {
             moment.add(&second(n, 1, &[1]), 1.into());
             moment.say("line");

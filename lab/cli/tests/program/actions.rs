@@ -1,16 +1,16 @@
 //! Operations on running parts under load: resize, restart, stop, start, and scale of a tier.
 
-use barograph_record::{KeptAction, Run};
+use barograph_record::{ActionRecord, Run};
 use barograph_test_services::skip;
 
 use crate::deployments::{like, nothing_left, plan};
-use crate::going::{Going, PATIENCE_WITH_EMULATION};
-use crate::place::{Place, SIZE, fixed};
+use crate::going::{PATIENCE_WITH_EMULATION, RunningProgram};
+use crate::place::{SIZE, TestFolders, fixed};
 use crate::plans::{command, in_order, lacks};
 
 /// Loads a key-value store of this program with 200 commands per second during these actions; `None` if this
 /// machine lacks a requirement.
-pub(crate) fn acted(place: &Place, platform: &str, window_s: u32, actions: &str) -> Option<Run> {
+pub(crate) fn acted(place: &TestFolders, platform: &str, window_s: u32, actions: &str) -> Option<Run> {
     let small = ["load.rate=200", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1", "kv.keys=1000"];
     let store = ["deploy.store=embedded", "deploy.append_only=none", "driver.interval_ms=250"];
     let mut sets: Vec<String> = small.into_iter().chain(store).map(str::to_owned).collect();
@@ -22,7 +22,8 @@ pub(crate) fn acted(place: &Place, platform: &str, window_s: u32, actions: &str)
     if lacks(place, &plan, &sets) {
         return None;
     }
-    let ended = Going::start(command(place, "run", &plan, &sets)).end_within(PATIENCE_WITH_EMULATION);
+    let ended =
+        RunningProgram::start(command(place, "run", &plan, &sets)).end_within(PATIENCE_WITH_EMULATION);
     let run = place.record();
     in_order(&run, &ended);
     for action in run.actions() {
@@ -39,14 +40,14 @@ pub(crate) fn well_after(run: &Run, at_s: f64) -> u64 {
 
 #[test]
 fn a_part_is_resized_restarted_stopped_and_started_under_load() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let unit = "unit=\"store-1\"";
     let actions = format!(
         "{{at_s=3,{unit},act=\"resize\",cpus=0.5,memory_mib=256}},{{at_s=5,{unit},act=\"restart\"}},\
          {{at_s=7,{unit},act=\"stop\"}},{{at_s=7.5,{unit},act=\"start\"}}"
     );
     let run = acted(&place, "process", 9, &actions).expect("a process needs nothing");
-    let kept: Vec<&KeptAction> = run.actions().collect();
+    let kept: Vec<&ActionRecord> = run.actions().collect();
     let names: Vec<&str> = kept.iter().map(|action| action.name.as_str()).collect();
     assert_eq!(names, ["resize", "restart", "stop", "start"]);
     match kept[0].failed.as_deref() {
@@ -67,7 +68,7 @@ fn a_part_is_resized_restarted_stopped_and_started_under_load() {
 
 /// Two of three nodes behind this front are stopped, and started again, while 60 users go on.
 fn scaled(front: [&str; 2]) {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("minimal", "process");
     sets.extend(fixed(60, 12));
     sets.extend(SIZE.iter().chain(&front).map(|set| (*set).to_owned()));
@@ -80,10 +81,11 @@ fn scaled(front: [&str; 2]) {
     if lacks(&place, &plan, &sets) {
         return;
     }
-    let ended = Going::start(command(&place, "run", &plan, &sets)).end_within(PATIENCE_WITH_EMULATION);
+    let ended =
+        RunningProgram::start(command(&place, "run", &plan, &sets)).end_within(PATIENCE_WITH_EMULATION);
     let run = place.record();
     in_order(&run, &ended);
-    let kept: Vec<&KeptAction> = run.actions().collect();
+    let kept: Vec<&ActionRecord> = run.actions().collect();
     let told: Vec<_> = kept.iter().map(|a| (a.unit.as_str(), a.act.as_str(), a.failed.as_deref())).collect();
     assert_eq!(
         told,

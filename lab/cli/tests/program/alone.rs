@@ -17,7 +17,7 @@ use barograph_testkit::{Delay, Stalls, TimedServer, Timing, one_of};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::going::{Ended, Going};
+use crate::going::{ProgramOutput, RunningProgram};
 
 /// Number of measurements where other work on the machine can only make times longer.
 const TRIES: usize = 5;
@@ -31,11 +31,11 @@ fn server() -> TimedServer {
 
 /// Runs the program in a folder. A busy machine may make a measurement invalid, which is not a fault of the
 /// program.
-fn barograph(folder: &Path, words: &[&str]) -> Ended {
+fn barograph(folder: &Path, words: &[&str]) -> ProgramOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_barograph"));
     // Temporary records go here as well.
     command.args(words).current_dir(folder).env("TMPDIR", folder);
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     ended
 }
@@ -49,7 +49,7 @@ fn http(server: &TimedServer, words: &[&str]) -> Value {
 }
 
 /// A measured quantile, and the start lag that the driver reports.
-struct Found {
+struct QuantileResult {
     quantile: f64,
     ms: f64,
     lag_ms: f64,
@@ -57,7 +57,7 @@ struct Found {
 
 /// A deviation from the exact result.
 #[derive(Debug)]
-struct Off {
+struct Deviation {
     what: String,
     /// Whether other work on the machine may have caused it.
     may_be_noise: bool,
@@ -66,30 +66,30 @@ struct Off {
 /// Kind of a time. Response times become longer if driver or target wait for a processor, and never shorter.
 /// Service times may do either: a late request within a stall waits less.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum TimeKind {
     Response,
     Service,
 }
 
 /// Deviation beyond the tolerance: 1 % of the exact value, a millisecond for both programs on a busy machine,
 /// and the start lag that the driver itself reports.
-fn off(of: Of, found: &Found, exact: &[Duration]) -> Option<Off> {
+fn off(of: TimeKind, found: &QuantileResult, exact: &[Duration]) -> Option<Deviation> {
     let expected =
         barograph_testkit::exact(exact.iter().copied(), found.quantile).unwrap().as_secs_f64() * 1e3;
     let allowed = expected * 0.01 + 1.0 + found.lag_ms;
-    let name = if of == Of::Response { "response time" } else { "service time" };
+    let name = if of == TimeKind::Response { "response time" } else { "service time" };
     let what = format!(
         "{name} p{}: {} ms, exactly {expected} ms, allowed {allowed} ms",
         found.quantile * 100.0,
         found.ms
     );
-    let may_be_noise = of == Of::Service || found.ms > expected;
-    ((found.ms - expected).abs() > allowed).then_some(Off { what, may_be_noise })
+    let may_be_noise = of == TimeKind::Service || found.ms > expected;
+    ((found.ms - expected).abs() > allowed).then_some(Deviation { what, may_be_noise })
 }
 
 /// Measures until nothing deviates. Errors of the program are in every try; other work on the machine differs
 /// from try to try.
-fn agrees_in_a_try(measure: impl Fn() -> Vec<Off>) {
+fn agrees_in_a_try(measure: impl Fn() -> Vec<Deviation>) {
     one_of(TRIES, || {
         let off = measure();
         assert!(off.iter().all(|off| off.may_be_noise), "{off:#?}");
@@ -137,15 +137,15 @@ fn an_open_loop_tells_every_wait_of_a_stall() {
         let quantiles =
             [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)];
         for (key, quantile) in quantiles {
-            let response = Found { quantile, ms: number(&result[key]), lag_ms };
-            all.extend(off(Of::Response, &response, &exact));
+            let response = QuantileResult { quantile, ms: number(&result[key]), lag_ms };
+            all.extend(off(TimeKind::Response, &response, &exact));
             // With a user for every arrival none waits for a user: service time shows the stall, too.
-            let service = Found { quantile, ms: number(&result["service"][key]), lag_ms };
-            all.extend(off(Of::Service, &service, &exact));
+            let service = QuantileResult { quantile, ms: number(&result["service"][key]), lag_ms };
+            all.extend(off(TimeKind::Service, &service, &exact));
         }
         let rate = number(&result["achieved_rate"]);
         if !(199.0..=201.0).contains(&rate) {
-            all.push(Off { what: format!("{rate} starts/s"), may_be_noise: true });
+            all.push(Deviation { what: format!("{rate} starts/s"), may_be_noise: true });
         }
         all
     });
@@ -188,7 +188,7 @@ next.Get = "Get"
 "#;
 
 /// Deviations in one measurement of users on a beat.
-fn measured_on_a_beat() -> Vec<Off> {
+fn measured_on_a_beat() -> Vec<Deviation> {
     let (folder, server) = (TempDir::new().unwrap(), server());
     fs::write(folder.path().join("beat.toml"), SCENARIO).unwrap();
     // 41 users start within one second, so that their beats have different phases.
@@ -207,15 +207,19 @@ fn measured_on_a_beat() -> Vec<Off> {
     let (response, service) = on_a_beat();
     let mut all = Vec::new();
     for (quantile, ms) in [(0.5, op.p50_ms), (0.9, op.p90_ms), (0.99, op.p99_ms), (0.999, op.p999_ms)] {
-        all.extend(off(Of::Response, &Found { quantile, ms, lag_ms }, &response));
+        all.extend(off(TimeKind::Response, &QuantileResult { quantile, ms, lag_ms }, &response));
     }
-    all.extend(off(Of::Service, &Found { quantile: 0.9, ms: op.service_p90_ms, lag_ms }, &service));
+    all.extend(off(
+        TimeKind::Service,
+        &QuantileResult { quantile: 0.9, ms: op.service_p90_ms, lag_ms },
+        &service,
+    ));
     if op.p90_ms <= 5.0 * op.service_p90_ms {
         let what = format!(
             "p90 is {} ms and of service {} ms: a closed loop hides the stall from its service times",
             op.p90_ms, op.service_p90_ms
         );
-        all.push(Off { what, may_be_noise: true });
+        all.push(Deviation { what, may_be_noise: true });
     }
     all
 }

@@ -4,16 +4,16 @@
 use std::fs;
 use std::net::TcpListener;
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 /// Runs a plan with this text, which must be refused without a trace. Returns the refusal.
 fn refused(text: &str, sets: &[&str]) -> String {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     fs::write(place.root().join("p.toml"), text).unwrap();
     let sets = sets.iter().flat_map(|set| ["--set", set]);
     let args: Vec<&str> = ["run", "p.toml"].into_iter().chain(sets).collect();
-    let Ended { code, out, err } = Going::start(place.program(&args)).end();
+    let ProgramOutput { code, out, err } = RunningProgram::start(place.program(&args)).end();
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
     let left: Vec<_> = fs::read_dir(place.root()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["p.toml"], "a refused plan creates nothing");
@@ -103,8 +103,8 @@ fn a_port_in_use_is_refused_by_name() {
 
 #[test]
 fn a_plan_that_is_not_there_is_refused() {
-    let place = Place::without_data();
-    let Ended { code, out, err } = Going::start(place.program(&["run", "none.toml"])).end();
+    let place = TestFolders::without_data();
+    let ProgramOutput { code, out, err } = RunningProgram::start(place.program(&["run", "none.toml"])).end();
     let expected = "barograph: read plan `none.toml`; `barograph list plans` shows those that exist\n  \
         because: No such file or directory (os error 2)\n";
     assert_eq!((code, out.as_str(), err.as_str()), (Some(2), "", expected));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use barograph_harness::{Finished, HarnessError};
+use barograph_harness::{HarnessError, RunResult};
 use barograph_record::Run;
 use barograph_testkit::{Act, Answer, Request, Script, always, dying_after};
 
@@ -29,7 +29,7 @@ fn outcomes(run: &Run) -> Vec<(String, u64)> {
 /// A run that completes although the target never answers correctly: every operation ends in `outcome`.
 fn ends_with_only(outcome: &str, script: Script) {
     let root = tempfile::tempdir().unwrap();
-    let Finished { dir, exit, verdict, error } = fake::run(root.path(), &SHORT, |_| script);
+    let RunResult { dir, exit, verdict, error } = fake::run(root.path(), &SHORT, |_| script);
     assert!(error.is_none() && matches!(exit.code(), 4 | 9), "{exit:?} {error:?}");
     let run = Run::open(&dir).unwrap();
     assert!(run.complete && run.damage.is_empty(), "{:?}", run.damage);

@@ -9,12 +9,12 @@ use barograph_auction_api::{Auction, BidUpdate};
 use barograph_test_services as services;
 
 use crate::going::until;
-use crate::nodes::{Bidder, Node, Shared, until_owned};
+use crate::nodes::{Bidder, Node, SharedStores, until_owned};
 
 /// Greatest accepted bid seen so far, by item: it must not be lost.
-type Seen = Arc<Mutex<HashMap<i64, BidUpdate>>>;
+type HighestBids = Arc<Mutex<HashMap<i64, BidUpdate>>>;
 
-fn remember(seen: &Seen, update: BidUpdate) {
+fn remember(seen: &HighestBids, update: BidUpdate) {
     let mut seen = seen.lock().unwrap();
     let known = seen.entry(update.item_id.0).or_insert(update);
     if update.amount_cents > known.amount_cents {
@@ -26,7 +26,7 @@ fn remember(seen: &Seen, update: BidUpdate) {
 fn keep_bidding(
     nodes: &[std::net::SocketAddr],
     auctions: &[Auction],
-    seen: &Seen,
+    seen: &HighestBids,
     stop: &Arc<AtomicBool>,
 ) -> Vec<std::thread::JoinHandle<u32>> {
     (0..3u32)
@@ -52,7 +52,7 @@ fn keep_bidding(
 
 /// Checks that every accepted bid is still the greatest of its item, or was followed by a greater one, on
 /// every node.
-fn assert_nothing_lost(nodes: &[&Node], auctions: &[Auction], seen: &Seen) {
+fn assert_nothing_lost(nodes: &[&Node], auctions: &[Auction], seen: &HighestBids) {
     let bidder = Bidder::login(nodes[0].address, 20);
     let seen = seen.lock().unwrap();
     for auction in auctions {
@@ -78,7 +78,7 @@ fn a_killed_nodes_auctions_go_on_elsewhere_and_no_accepted_bid_is_lost() {
     else {
         return;
     };
-    let shared = Shared::load(store, bus);
+    let shared = SharedStores::load(store, bus);
     let [one, two, three] = ["one", "two", "three"].map(|name| shared.node(name, &[]));
     let auctions = Bidder::login(one.address, 1).auctions(one.address);
     let all = auctions.len() as u64;
@@ -89,7 +89,7 @@ fn a_killed_nodes_auctions_go_on_elsewhere_and_no_accepted_bid_is_lost() {
         (most == all.div_ceil(3)).then_some(())
     });
 
-    let (seen, stop): (Seen, _) = (Seen::default(), Arc::new(AtomicBool::new(false)));
+    let (seen, stop): (HighestBids, _) = (HighestBids::default(), Arc::new(AtomicBool::new(false)));
     let bidders = keep_bidding(&[two.address, three.address], &auctions, &seen, &stop);
     until("bids", || (seen.lock().unwrap().len() >= auctions.len()).then_some(()));
     one.kill();
@@ -123,12 +123,12 @@ fn the_bus_may_die_and_come_back() {
     else {
         return;
     };
-    let mut shared = Shared::load(store, bus);
+    let mut shared = SharedStores::load(store, bus);
     let (one, two) = (shared.node("one", &[]), shared.node("two", &["--role", "all"]));
     let auctions = Bidder::login(one.address, 1).auctions(one.address);
     until_owned(&[&one, &two], auctions.len() as u64);
     let bidder = Bidder::login(one.address, 2);
-    let seen = Seen::default();
+    let seen = HighestBids::default();
     for auction in &auctions {
         for node in [&one, &two] {
             remember(&seen, until("a bid", || bidder.bid(node.address, auction)));
@@ -158,7 +158,7 @@ fn bid_nodes_and_application_nodes_work_side_by_side() {
     else {
         return;
     };
-    let shared = Shared::load(store, bus);
+    let shared = SharedStores::load(store, bus);
     let bids = shared.node("bids", &["--role", "bids"]);
     let application = shared.node("application", &["--role", "application"]);
     let auctions = Bidder::login(application.address, 1).auctions(application.address);

@@ -5,17 +5,17 @@ use std::path::Path;
 use std::process::Command;
 
 use barograph_auction_api::routes;
-use barograph_http::{Client, Method, Policy, Request, Resolved};
+use barograph_http::{Client, Method, Policy, Request, ResolvedTarget};
 use rustix::process::Signal;
 
 use crate::data::shared_data;
-use crate::going::{Going, until};
-use crate::place::{Place, fixed};
+use crate::going::{RunningProgram, until};
+use crate::place::{TestFolders, fixed};
 
 /// Status and body of a GET.
 fn get(at: &str, path: &str) -> (u16, String) {
     let answer = barograph_reactor::block_on(async {
-        let connections = Client::new(&Resolved::at(at.parse().unwrap(), Policy::PerUser(1))).user(0);
+        let connections = Client::new(&ResolvedTarget::at(at.parse().unwrap(), Policy::PerUser(1))).user(0);
         let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
         let answer = connections.send(&request).await.unwrap();
         (answer.status, String::from_utf8(answer.body().to_vec()).unwrap())
@@ -30,7 +30,7 @@ pub(crate) fn filled() -> std::path::PathBuf {
     there.find(|path| path.join("marker.json").exists()).unwrap()
 }
 
-pub(crate) fn serve(place: &Place, data: &Path) -> Command {
+pub(crate) fn serve(place: &TestFolders, data: &Path) -> Command {
     let mut command = place.program(&["serve", "auction", "--listen", "127.0.0.1:0"]);
     command.arg("--data").arg(data).arg("--state").arg(place.root().join("state"));
     command
@@ -38,11 +38,11 @@ pub(crate) fn serve(place: &Place, data: &Path) -> Command {
 
 #[test]
 fn the_application_serves_on_its_own_until_it_is_asked_to_end() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let ready = place.root().join("ready");
     let mut command = serve(&place, &filled());
     command.stdout(fs::File::create(&ready).unwrap());
-    let going = Going::start_quiet(command);
+    let going = RunningProgram::start_quiet(command);
     let line = until("readiness", || fs::read_to_string(&ready).ok().filter(|l| l.ends_with('\n')));
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(line["ready"], true);
@@ -56,8 +56,8 @@ fn the_application_serves_on_its_own_until_it_is_asked_to_end() {
 
 #[test]
 fn serve_without_data_says_how_to_fill() {
-    let place = Place::new();
-    let ended = Going::start(serve(&place, place.root())).end();
+    let place = TestFolders::new();
+    let ended = RunningProgram::start(serve(&place, place.root())).end();
     let root = place.root().display();
     let expected = format!(
         "barograph: serve the data in `{root}`: it holds no whole data set; \
@@ -68,12 +68,12 @@ fn serve_without_data_says_how_to_fill() {
 
 #[test]
 fn serve_at_a_port_in_use_says_so() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap().to_string();
     let mut command = place.program(&["serve", "auction", "--state", "state", "--listen", &at]);
     command.arg("--data").arg(filled());
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     let expected = format!(
         "barograph: listen at {at}: choose a free port with --listen, or port 0\n  \
          because: Address already in use (os error 98)\n"
@@ -83,11 +83,11 @@ fn serve_at_a_port_in_use_says_so() {
 
 #[test]
 fn fill_makes_a_data_set_once_and_refuses_another_in_its_place() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let fill = |images: &str| {
         let args =
             ["fill", "auction", "--data", "mine", "--size", "nano", "--history", "0.1", "--images", images];
-        Going::start(place.program(&args)).end()
+        RunningProgram::start(place.program(&args)).end()
     };
     let first = fill("0.02");
     assert!(first.code == Some(0) && first.out.starts_with("filled in mine: "), "{first:?}");
@@ -95,7 +95,8 @@ fn fill_makes_a_data_set_once_and_refuses_another_in_its_place() {
     assert!(second.code == Some(0) && second.out.starts_with("found in mine: "), "{second:?}");
     let other = fill("0.03");
     assert!(other.code != Some(0) && other.err.contains("choose another folder or remove it"), "{other:?}");
-    let ended = Going::start(place.program(&["fill", "auction", "--data", "x", "--size", "huge"])).end();
+    let ended =
+        RunningProgram::start(place.program(&["fill", "auction", "--data", "x", "--size", "huge"])).end();
     let expected = "barograph: there is no size `huge`: `barograph list sizes` shows them\n";
     assert_eq!((ended.code, ended.err.as_str()), (Some(2), expected));
     assert!(!place.root().join("x").exists());
@@ -103,7 +104,7 @@ fn fill_makes_a_data_set_once_and_refuses_another_in_its_place() {
 
 #[test]
 fn the_lists_name_what_there_is() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let plans = place.root().join("plans");
     fs::create_dir(&plans).unwrap();
     fs::write(plans.join("mine.toml"), "# What mine is for.\nseed = 2\n").unwrap();
@@ -134,18 +135,18 @@ fn the_lists_name_what_there_is() {
         ),
     ];
     for (what, expected) in words {
-        let ended = Going::start(place.program(&["list", what])).end();
+        let ended = RunningProgram::start(place.program(&["list", what])).end();
         assert_eq!(ended.code, Some(0), "{ended:?}");
         for words in expected {
             assert!(ended.out.contains(words), "{what}: {words:?} is not in\n{}", ended.out);
         }
     }
-    let plans = Going::start(place.program(&["list", "plans"])).end();
+    let plans = RunningProgram::start(place.program(&["list", "plans"])).end();
     assert_eq!(plans.out.lines().count(), 1, "{}", plans.out);
     // The output of `list keys` is itself a plan.
-    let keys = Going::start(place.program(&["list", "keys"])).end().out;
+    let keys = RunningProgram::start(place.program(&["list", "keys"])).end().out;
     fs::write(place.root().join("keys.toml"), &keys).unwrap();
-    let checked = Going::start(place.program(&["check", "keys.toml"])).end();
+    let checked = RunningProgram::start(place.program(&["check", "keys.toml"])).end();
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert!(checked.out.contains("load      search for the most users that pass"), "{}", checked.out);
     assert!(!place.runs().exists(), "a check creates nothing");
@@ -153,10 +154,10 @@ fn the_lists_name_what_there_is() {
 
 #[test]
 fn a_search_keeps_its_trials_and_its_record_can_be_shown_again() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let load = "min_users=5 max_users=30 max_trials=3 ramp_s=5 warm_up_s=1 window_s=4 step_s=1 settle_s=1 confirm_s=4 drain_s=1";
     let sets: Vec<String> = load.split(' ').map(|s| format!("load.{s}")).collect();
-    let ran = Going::start(place.run(None, &sets)).end();
+    let ran = RunningProgram::start(place.run(None, &sets)).end();
     assert!(matches!(ran.code, Some(0 | 4 | 9)), "{ran:?}");
     let run = place.record();
     let verdict = run.verdict().unwrap();
@@ -168,7 +169,7 @@ fn a_search_keeps_its_trials_and_its_record_can_be_shown_again() {
     assert_eq!(ran.err.matches("so far: ").count(), trials.len(), "{}", ran.err);
     assert!(ran.err.contains(", trial 1 of at most 3\n"), "{}", ran.err);
     let says = |args: &[&str]| {
-        let ended = Going::start(place.program(args)).end();
+        let ended = RunningProgram::start(place.program(args)).end();
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
         ended.out
     };
@@ -188,37 +189,37 @@ fn a_search_keeps_its_trials_and_its_record_can_be_shown_again() {
 
 #[test]
 fn a_record_that_is_not_there_is_refused() {
-    let place = Place::new();
-    let ended = Going::start(place.program(&["show"])).end();
+    let place = TestFolders::new();
+    let ended = RunningProgram::start(place.program(&["show"])).end();
     let expected = "barograph: find a run in `runs`; `barograph run` makes one\n";
     assert_eq!((ended.code, ended.err.as_str()), (Some(2), expected));
-    let ended = Going::start(place.program(&["report", "nobody"])).end();
+    let ended = RunningProgram::start(place.program(&["report", "nobody"])).end();
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.starts_with("barograph: read `runs/nobody/run.jsonl`\n  because: "), "{}", ended.err);
 }
 
 #[test]
 fn a_record_cut_off_in_mid_line_can_be_shown() {
-    let place = Place::new();
-    let ran = Going::start(place.run(None, &fixed(10, 2))).end();
+    let place = TestFolders::new();
+    let ran = RunningProgram::start(place.run(None, &fixed(10, 2))).end();
     assert!(matches!(ran.code, Some(0 | 4 | 9)), "{ran:?}");
     let path = place.records()[0].join("run.jsonl");
     let whole = fs::read(&path).unwrap();
     let middle = whole.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(10).unwrap().0 + 5;
     fs::write(&path, &whole[..middle]).unwrap();
     assert_eq!(place.record().damage.len(), 1);
-    let ended = Going::start(place.program(&["show"])).end();
+    let ended = RunningProgram::start(place.program(&["show"])).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let ended = Going::start(place.program(&["list", "runs"])).end();
+    let ended = RunningProgram::start(place.program(&["list", "runs"])).end();
     assert!(ended.out.ends_with("  no verdict: it did not come to its end\n"), "{}", ended.out);
 }
 
 #[test]
 fn completions_and_manual_pages_have_every_command() {
-    let place = Place::without_data();
-    let said = Going::start(place.program(&["completions", "bash"])).end();
+    let place = TestFolders::without_data();
+    let said = RunningProgram::start(place.program(&["completions", "bash"])).end();
     assert!(said.code == Some(0) && said.out.contains("barograph__"), "{}", said.err);
-    assert_eq!(Going::start(place.program(&["manual", "man"])).end().code, Some(0));
+    assert_eq!(RunningProgram::start(place.program(&["manual", "man"])).end().code, Some(0));
     for name in ["run", "share", "serve-auction", "http"] {
         let page = fs::read_to_string(place.root().join(format!("man/barograph-{name}.1"))).unwrap();
         assert!(page.contains(".SH SYNOPSIS"), "{name}");

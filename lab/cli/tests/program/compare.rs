@@ -6,11 +6,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 /// A run to be written, with all that a comparison reads.
-struct Kept<'k> {
+struct RunFixture<'k> {
     id: &'k str,
     users: u32,
     /// p99 of the only operation, milliseconds.
@@ -22,10 +22,10 @@ struct Kept<'k> {
     cpu: &'k str,
 }
 
-const RUN: Kept<'static> =
-    Kept { id: "", users: 100, p99_ms: 100.0, valid: true, passed: true, failed: 0, cpu: "one" };
+const RUN: RunFixture<'static> =
+    RunFixture { id: "", users: 100, p99_ms: 100.0, valid: true, passed: true, failed: 0, cpu: "one" };
 
-fn write(place: &Place, kept: &Kept<'_>) {
+fn write(place: &TestFolders, kept: &RunFixture<'_>) {
     let dir = place.runs().join(kept.id);
     fs::create_dir_all(&dir).unwrap();
     let plan =
@@ -38,7 +38,7 @@ fn write(place: &Place, kept: &Kept<'_>) {
     fs::write(dir.join("run.jsonl"), lines.concat()).unwrap();
 }
 
-fn entries(kept: &Kept<'_>) -> [Value; 5] {
+fn entries(kept: &RunFixture<'_>) -> [Value; 5] {
     let (id, p99) = (kept.id, kept.p99_ms);
     let started_at =
         format!("{}-{}-{}T{}:{}:{}Z", &id[..4], &id[4..6], &id[6..8], &id[9..11], &id[11..13], &id[13..15]);
@@ -69,7 +69,7 @@ fn entries(kept: &Kept<'_>) -> [Value; 5] {
 }
 
 /// A run of two loads, each with the figures of `kept`, the second twice as slow.
-fn write_two(place: &Place, kept: &Kept<'_>) {
+fn write_two(place: &TestFolders, kept: &RunFixture<'_>) {
     write(place, kept);
     let dir = place.runs().join(kept.id);
     let of_run =
@@ -80,7 +80,7 @@ fn write_two(place: &Place, kept: &Kept<'_>) {
     let text = |entries: &[Value]| entries.iter().map(|entry| format!("{entry}\n")).collect::<String>();
     fs::write(dir.join("run.jsonl"), text(&of_run)).unwrap();
     for (name, times) in [("users", 1.0), ("guests", 2.0)] {
-        let of_load = entries(&Kept { p99_ms: kept.p99_ms * times, ..*kept });
+        let of_load = entries(&RunFixture { p99_ms: kept.p99_ms * times, ..*kept });
         fs::create_dir_all(dir.join("loads").join(name)).unwrap();
         fs::write(dir.join("loads").join(name).join("run.jsonl"), text(&of_load)).unwrap();
     }
@@ -97,9 +97,9 @@ fn kind(entry: &Value) -> &str {
 
 #[test]
 fn runs_of_several_loads_are_compared_load_by_load() {
-    let place = Place::without_data();
-    write_two(&place, &Kept { id: ONE, ..RUN });
-    write_two(&place, &Kept { id: OTHER, p99_ms: 130.0, ..RUN });
+    let place = TestFolders::without_data();
+    write_two(&place, &RunFixture { id: ONE, ..RUN });
+    write_two(&place, &RunFixture { id: OTHER, p99_ms: 130.0, ..RUN });
     let ended = compare(&place, ONE, OTHER, &["--format", "json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let told: Value = serde_json::from_str(&ended.out).unwrap();
@@ -115,7 +115,7 @@ fn runs_of_several_loads_are_compared_load_by_load() {
             ("guests/Look p99", 200.0)
         ]
     );
-    write_two(&place, &Kept { id: "20301120-204500-0003", users: 200, ..RUN });
+    write_two(&place, &RunFixture { id: "20301120-204500-0003", users: 200, ..RUN });
     let unlike = compare(&place, ONE, "20301120-204500-0003", &[]);
     assert!(unlike.code == Some(2) && unlike.err.contains("loads[0].load.users: 100"), "{unlike:?}");
     let allowed = compare(&place, ONE, "20301120-204500-0003", &["--allow", "loads[0].load"]);
@@ -123,12 +123,12 @@ fn runs_of_several_loads_are_compared_load_by_load() {
 }
 
 /// Writes eight runs of each side in turns; `change` alters the candidate's. Returns their names.
-fn turns(place: &Place, change: impl Fn(usize, Kept<'_>) -> Kept<'_>) -> [String; 2] {
+fn turns(place: &TestFolders, change: impl Fn(usize, RunFixture<'_>) -> RunFixture<'_>) -> [String; 2] {
     let side = |candidate: usize| -> String {
         let ids: Vec<String> =
             (0..8).map(|i| format!("20301120-18{:02}00-{candidate:04x}", 2 * i + candidate)).collect();
         for (i, id) in ids.iter().enumerate() {
-            let kept = Kept { id, p99_ms: 100.0 + i as f64, ..RUN };
+            let kept = RunFixture { id, p99_ms: 100.0 + i as f64, ..RUN };
             write(place, &if candidate == 1 { change(i, kept) } else { kept });
         }
         ids.join(",")
@@ -138,14 +138,14 @@ fn turns(place: &Place, change: impl Fn(usize, Kept<'_>) -> Kept<'_>) -> [String
 
 /// Writes eight runs of each side in turns, the candidate's p99 `ratio` times the baseline's. Returns their
 /// names.
-fn in_turns(place: &Place, ratio: f64) -> [String; 2] {
-    turns(place, |i, kept| Kept { p99_ms: 100.0 * ratio * (1.0 + 0.002 * (i * 3 % 8) as f64), ..kept })
+fn in_turns(place: &TestFolders, ratio: f64) -> [String; 2] {
+    turns(place, |i, kept| RunFixture { p99_ms: 100.0 * ratio * (1.0 + 0.002 * (i * 3 % 8) as f64), ..kept })
 }
 
-fn compare(place: &Place, baseline: &str, candidate: &str, more: &[&str]) -> Ended {
+fn compare(place: &TestFolders, baseline: &str, candidate: &str, more: &[&str]) -> ProgramOutput {
     let mut command: Command = place.program(&["compare", baseline, candidate]);
     command.args(more);
-    Going::start(command).end()
+    RunningProgram::start(command).end()
 }
 
 const ONE: &str = "20301120-184500-0001";
@@ -153,9 +153,9 @@ const OTHER: &str = "20301120-194500-0002";
 
 #[test]
 fn one_run_a_side_is_undecided_and_says_what_to_do() {
-    let place = Place::without_data();
-    write(&place, &Kept { id: ONE, ..RUN });
-    write(&place, &Kept { id: OTHER, p99_ms: 130.0, cpu: "two", ..RUN });
+    let place = TestFolders::without_data();
+    write(&place, &RunFixture { id: ONE, ..RUN });
+    write(&place, &RunFixture { id: OTHER, p99_ms: 130.0, cpu: "two", ..RUN });
     let ended = compare(&place, ONE, OTHER, &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     for words in [
@@ -177,7 +177,7 @@ fn one_run_a_side_is_undecided_and_says_what_to_do() {
 
 #[test]
 fn pairs_give_verdicts_and_codes() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let [baseline, candidate] = in_turns(&place, 1.3);
     let worse = compare(&place, &baseline, &candidate, &["--format", "json"]);
     assert_eq!(worse.code, Some(5), "{worse:?}");
@@ -204,8 +204,8 @@ fn pairs_give_verdicts_and_codes() {
 /// From 100 operations per second to none: the largest possible difference.
 #[test]
 fn a_candidate_that_fails_everything_is_worse() {
-    let place = Place::without_data();
-    let [baseline, candidate] = turns(&place, |_, kept| Kept { failed: 1_000, passed: false, ..kept });
+    let place = TestFolders::without_data();
+    let [baseline, candidate] = turns(&place, |_, kept| RunFixture { failed: 1_000, passed: false, ..kept });
     let ended = compare(&place, &baseline, &candidate, &["--format", "json"]);
     assert_eq!(ended.code, Some(5), "{ended:?}");
     let told: Value = serde_json::from_str(&ended.out).unwrap();
@@ -220,9 +220,9 @@ fn a_candidate_that_fails_everything_is_worse() {
 
 #[test]
 fn a_candidate_that_broke_rules_or_lacks_a_metric_does_not_pass() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let [baseline, candidate] =
-        turns(&place, |i, kept| Kept { passed: i != 3, failed: u32::from(i == 3), ..kept });
+        turns(&place, |i, kept| RunFixture { passed: i != 3, failed: u32::from(i == 3), ..kept });
     let broken = compare(&place, &baseline, &candidate, &[]);
     let said = "The candidate broke rules that the baseline kept.";
     assert!(broken.code == Some(5) && broken.out.contains(said), "{broken:?}");
@@ -230,10 +230,10 @@ fn a_candidate_that_broke_rules_or_lacks_a_metric_does_not_pass() {
     assert!(junit.out.contains("name=\"rules\"><failure message=\"broken, and the baseline kept all\"/>"));
     // In the other direction the baseline broke a rule.
     assert_eq!(compare(&place, &candidate, &baseline, &[]).code, Some(0));
-    write(&place, &Kept { id: ONE, ..RUN });
-    write(&place, &Kept { id: OTHER, passed: false, ..RUN });
+    write(&place, &RunFixture { id: ONE, ..RUN });
+    write(&place, &RunFixture { id: OTHER, passed: false, ..RUN });
     assert_eq!(compare(&place, ONE, OTHER, &[]).code, Some(5), "one run each");
-    write(&place, &Kept { id: OTHER, ..RUN });
+    write(&place, &RunFixture { id: OTHER, ..RUN });
     let file = place.runs().join(OTHER).join("run.jsonl");
     let without = fs::read_to_string(&file).unwrap().replace("\"app_cores\":0.5,", "");
     fs::write(&file, without).unwrap();
@@ -244,7 +244,7 @@ fn a_candidate_that_broke_rules_or_lacks_a_metric_does_not_pass() {
 
 #[test]
 fn other_forms_for_other_readers() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let [baseline, candidate] = in_turns(&place, 1.3);
     let junit = compare(&place, &baseline, &candidate, &["--format", "junit"]);
     assert!(
@@ -256,8 +256,8 @@ fn other_forms_for_other_readers() {
 }
 
 /// Writes a search by posterior with this capacity and interval.
-fn write_search(place: &Place, id: &str, (capacity, low, high): (u32, f64, f64), at_least: bool) {
-    write(place, &Kept { id, ..RUN });
+fn write_search(place: &TestFolders, id: &str, (capacity, low, high): (u32, f64, f64), at_least: bool) {
+    write(place, &RunFixture { id, ..RUN });
     let file = place.runs().join(id).join("run.jsonl");
     let estimate = json!({
         "capacity": capacity, "low": low, "high": high, "safe": low as u32, "beyond": if at_least { 0.6 } else { 0.0 },
@@ -281,7 +281,7 @@ fn write_search(place: &Place, id: &str, (capacity, low, high): (u32, f64, f64),
 
 #[test]
 fn two_searches_are_held_against_each_other_by_their_intervals() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     write_search(&place, ONE, (11_100, 10_800.0, 11_400.0), false);
     write_search(&place, OTHER, (10_200, 10_000.0, 10_400.0), false);
     let apart = compare(&place, ONE, OTHER, &[]);
@@ -311,8 +311,8 @@ fn two_searches_are_held_against_each_other_by_their_intervals() {
 
 #[test]
 fn runs_without_a_figure_in_common_are_no_success() {
-    let place = Place::without_data();
-    write(&place, &Kept { id: ONE, ..RUN });
+    let place = TestFolders::without_data();
+    write(&place, &RunFixture { id: ONE, ..RUN });
     write_search(&place, OTHER, (10_200, 10_000.0, 10_400.0), false);
     for more in [&[][..], &["--strict"]] {
         let ended = compare(&place, ONE, OTHER, more);
@@ -322,7 +322,7 @@ fn runs_without_a_figure_in_common_are_no_success() {
 
 #[test]
 fn several_searches_a_side_are_pairs_and_each_pair_says_what_it_knows() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let side = |candidate: u32| -> String {
         let ids: Vec<String> =
             (0..6).map(|i| format!("20301120-18{:02}00-{candidate:04x}", 2 * i + candidate)).collect();
@@ -341,7 +341,7 @@ fn several_searches_a_side_are_pairs_and_each_pair_says_what_it_knows() {
 /// All searches ended at the highest level allowed: equal figures say nothing about the capacities.
 #[test]
 fn capacities_that_are_only_bounds_are_neither_the_same_nor_less() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let side = |minute: u32, capacity: u32, is_bound: bool| -> String {
         let ids: Vec<String> =
             (0..6).map(|i| format!("20301120-18{:02}00-{minute:04x}", 2 * i + minute)).collect();
@@ -363,9 +363,9 @@ fn capacities_that_are_only_bounds_are_neither_the_same_nor_less() {
 
 #[test]
 fn unlike_runs_are_refused_key_by_key_unless_allowed() {
-    let place = Place::without_data();
-    write(&place, &Kept { id: ONE, ..RUN });
-    write(&place, &Kept { id: OTHER, users: 200, ..RUN });
+    let place = TestFolders::without_data();
+    write(&place, &RunFixture { id: ONE, ..RUN });
+    write(&place, &RunFixture { id: OTHER, users: 200, ..RUN });
     let refused = compare(&place, ONE, OTHER, &[]);
     let expected = format!(
         "barograph: compare `{ONE}` with `{OTHER}`: they differ in what was not allowed to differ\n  load.users: 100 in the \
@@ -378,10 +378,10 @@ fn unlike_runs_are_refused_key_by_key_unless_allowed() {
 
 #[test]
 fn what_cannot_be_believed_is_left_out_and_named() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let [baseline, candidate] = in_turns(&place, 1.3);
     let bad = candidate.split(',').next().unwrap();
-    write(&place, &Kept { id: bad, valid: false, ..RUN });
+    write(&place, &RunFixture { id: bad, valid: false, ..RUN });
     let rest = compare(&place, &baseline, &candidate, &[]);
     let said =
         format!("a pair is left out: {bad} is not valid, its figures say nothing: somebody stole the CPU");
@@ -392,9 +392,9 @@ fn what_cannot_be_believed_is_left_out_and_named() {
 
 #[test]
 fn runs_that_make_no_pairs_or_are_not_there() {
-    let place = Place::without_data();
-    write(&place, &Kept { id: ONE, ..RUN });
-    write(&place, &Kept { id: OTHER, ..RUN });
+    let place = TestFolders::without_data();
+    write(&place, &RunFixture { id: ONE, ..RUN });
+    write(&place, &RunFixture { id: OTHER, ..RUN });
     let odd = compare(&place, &format!("{ONE},{OTHER}"), ONE, &[]);
     assert!(
         odd.code == Some(2) && odd.err.contains("pair 2 runs of the baseline with 1 of the candidate"),

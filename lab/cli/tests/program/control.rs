@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use crate::going::{Ended, Going};
+use crate::going::{ProgramOutput, RunningProgram};
 use crate::http::site;
-use crate::place::Place;
+use crate::place::TestFolders;
 
-fn control(place: &Place, words: &[&str]) -> Ended {
+fn control(place: &TestFolders, words: &[&str]) -> ProgramOutput {
     let words: Vec<&str> = ["control", "--runs", "kept"].iter().chain(words).copied().collect();
-    Going::start(place.program(&words)).end()
+    RunningProgram::start(place.program(&words)).end()
 }
 
 #[test]
 fn a_load_is_asked_changed_and_ended_from_another_terminal() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let words = ["http", &site.url("/delay/5"), "-d", "120s", "-c", "4", "--json", "--keep-record", "kept"];
-    let going = Going::start(place.program(&words));
+    let going = RunningProgram::start(place.program(&words));
     going.enters("hold");
     let asked = control(&place, &["status"]);
     assert_eq!((asked.code, asked.err.as_str()), (Some(0), ""));
@@ -37,7 +37,7 @@ fn a_load_is_asked_changed_and_ended_from_another_terminal() {
 
 #[test]
 fn what_is_no_command_is_refused() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let wrong = control(&place, &["faster"]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     let wrong = control(&place, &["users=many"]);

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use barograph_record::{Conclusions, IntervalRow, KeptFinding, KeptResult, Run, Trial};
+use barograph_record::{Conclusions, FindingRecord, IntervalRow, ResultRecord, Run, Trial};
 use barograph_test_services::{self as services, Service};
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 /// Requests per second that nginx answers; it refuses all others.
 const CAPACITY: f64 = 300.0;
@@ -33,7 +33,7 @@ const LATE: [&str; 3] = ["driver start lag", "busiest driver worker", "stolen CP
 const PRESSED: (f64, f64) = (10.0, 0.01);
 
 /// Evidence of one search on the product.
-enum Judged {
+enum SearchJudgement {
     /// The result was compared with the capacity.
     Yes,
     /// A valid trial failed below the capacity, for a reason in the record.
@@ -44,7 +44,7 @@ enum Judged {
 
 /// Whether a valid trial failed although its rate was below the capacity: too slow, or refused after a stall.
 fn failed_below(trial: &Trial) -> bool {
-    trial.result == KeptResult::Fail && f64::from(trial.level) <= CAPACITY * (1.0 - BLUR)
+    trial.result == ResultRecord::Fail && f64::from(trial.level) <= CAPACITY * (1.0 - BLUR)
 }
 
 /// Evidence in the record for a stall during this trial.
@@ -71,8 +71,8 @@ fn held_up(run: &Run, trial: &Trial) -> Vec<String> {
 }
 
 /// Searches for the capacity of nginx with the plan, in short windows, and judges the result.
-fn searched(nginx: &Service, plan: &Path) -> Judged {
-    let place = Place::without_data();
+fn searched(nginx: &Service, plan: &Path) -> SearchJudgement {
+    let place = TestFolders::without_data();
     let mut command = place.program(&["run"]);
     command.arg(plan).arg("--set").arg(format!("runs={}", place.runs().display()));
     let url = format!("target.url=http://127.0.0.1:{}", nginx.port());
@@ -90,7 +90,7 @@ fn searched(nginx: &Service, plan: &Path) -> Judged {
     for set in short.iter().copied().chain([url.as_str()]) {
         command.args(["--set", set]);
     }
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let run = place.record();
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
@@ -102,15 +102,15 @@ fn searched(nginx: &Service, plan: &Path) -> Judged {
     judged
 }
 
-fn judged(run: &Run, ended: &Ended) -> Judged {
+fn judged(run: &Run, ended: &ProgramOutput) -> SearchJudgement {
     assert!(run.trials().count() >= 2, "{ended:?}");
     let mut excuses = Vec::new();
     // Every valid trial must be correct. Trials spoilt by a busy machine are not valid and do no harm.
     for trial in run.trials() {
         let level = f64::from(trial.level);
         match trial.result {
-            KeptResult::Pass => assert!(level < CAPACITY * (1.0 + BLUR), "{level} passed: {trial:?}"),
-            KeptResult::Fail if failed_below(trial) => {
+            ResultRecord::Pass => assert!(level < CAPACITY * (1.0 + BLUR), "{level} passed: {trial:?}"),
+            ResultRecord::Fail if failed_below(trial) => {
                 let refused: u64 = trial.window.ops.iter().map(|op| op.failed).sum();
                 // A machine too busy to answer in time fails by the limit, which is correct as well.
                 let was_slow = trial.window.ops.iter().any(|op| op.max_ms >= STOOD_STILL_MS);
@@ -119,16 +119,16 @@ fn judged(run: &Run, ended: &Ended) -> Judged {
                 assert!(!held_up.is_empty(), "{level} failed, and the record does not say why: {trial:?}");
                 excuses.push(format!("{level} failed: {}", held_up.join(", ")));
             }
-            KeptResult::Fail => {}
-            KeptResult::Invalid => assert!(trial.window.checks.iter().any(|check| !check.ok), "{trial:?}"),
+            ResultRecord::Fail => {}
+            ResultRecord::Invalid => assert!(trial.window.checks.iter().any(|check| !check.ok), "{trial:?}"),
         }
     }
     let verdict = run.verdict().unwrap();
     if ended.code != Some(0) {
-        return Judged::NotValid(verdict.sentence.clone());
+        return SearchJudgement::NotValid(verdict.sentence.clone());
     }
     if !excuses.is_empty() {
-        return Judged::Excused(excuses.join("; "));
+        return SearchJudgement::Excused(excuses.join("; "));
     }
     let found = verdict.search.as_ref().unwrap();
     let capacity = verdict.capacity.unwrap_or_else(|| panic!("fine, and without an answer: {ended:?}"));
@@ -139,11 +139,11 @@ fn judged(run: &Run, ended: &Ended) -> Judged {
     let estimate = found.estimate.as_ref().unwrap();
     assert!(estimate.low < most, "{estimate:?}: {ended:?}");
     assert!(estimate.high > least || found.at_least, "{estimate:?}: {ended:?}");
-    if run.trials().all(|trial| trial.result != KeptResult::Invalid) {
+    if run.trials().all(|trial| trial.result != ResultRecord::Invalid) {
         assert!((least..most).contains(&capacity), "{ended:?}");
     }
     assert!(found.lowest_fail.is_none_or(|fail| f64::from(fail) > least), "{ended:?}");
-    Judged::Yes
+    SearchJudgement::Yes
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
     let (mut excused, mut not_valid) = (Vec::new(), Vec::new());
     while excused.len() + not_valid.len() < TRIES {
         match searched(&nginx, &plan) {
-            Judged::Yes => return,
-            Judged::Excused(why) => excused.push(why),
-            Judged::NotValid(why) => not_valid.push(why),
+            SearchJudgement::Yes => return,
+            SearchJudgement::Excused(why) => excused.push(why),
+            SearchJudgement::NotValid(why) => not_valid.push(why),
         }
     }
     // Errors of the product are in every search; if some are not valid, the machine is too busy to tell.
@@ -194,7 +194,7 @@ fn a_new_version_that_refuses_half_of_the_load_is_found_to_be_worse() {
     let Some(nginx) = services::or_skip(services::nginx(configuration, &[("page", b"hello")])) else {
         return;
     };
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/scenario-custom.toml");
     let mut study = shown();
     for (from, to) in [
@@ -216,7 +216,7 @@ fn a_new_version_that_refuses_half_of_the_load_is_found_to_be_worse() {
     {
         command.args(["--set", set]);
     }
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     let json = fs::read_to_string(crate::studies::folder(&place).join("study.json")).unwrap();
     let conclusions: Conclusions = serde_json::from_str(&json).unwrap();
     place.assert_nothing_left();
@@ -226,5 +226,5 @@ fn a_new_version_that_refuses_half_of_the_load_is_found_to_be_worse() {
         return;
     }
     assert!((0.4..0.6).contains(&goodput.ratio), "half is refused: {goodput:?}");
-    assert_eq!((goodput.finding, ended.code), (KeptFinding::Worse, Some(5)), "{ended:?}");
+    assert_eq!((goodput.finding, ended.code), (FindingRecord::Worse, Some(5)), "{ended:?}");
 }

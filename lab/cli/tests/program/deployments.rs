@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use barograph_record::{ExitCode, KeptCheck, Run};
+use barograph_record::{CheckRecord, ExitCode, Run};
 use barograph_test_services::skip;
 use barograph_testkit::one_of;
 use rustix::process::Signal;
 
 use crate::engines;
 use crate::failed::{excused, silence};
-use crate::going::{Ended, Going, PATIENCE_WITH_EMULATION, until};
-use crate::place::{Place, fixed};
+use crate::going::{PATIENCE_WITH_EMULATION, ProgramOutput, RunningProgram, until};
+use crate::place::{TestFolders, fixed};
 
 /// Checks that a busy machine can break within seconds.
 const BUSY: [&str; 5] = [
@@ -42,12 +42,12 @@ pub(crate) fn like(topology: &str, platform: &str) -> Vec<String> {
 }
 
 /// Whether this machine can make such a deployment; prints what is missing if not.
-pub(crate) fn possible(place: &Place, sets: &[String]) -> bool {
+pub(crate) fn possible(place: &TestFolders, sets: &[String]) -> bool {
     let mut command = place.checks(&plan("auction.toml"));
     for set in sets {
         command.args(["--set", set]);
     }
-    let checked = Going::start(command).end();
+    let checked = RunningProgram::start(command).end();
     match checked.out.lines().find(|line| line.starts_with("missing ")) {
         None => {
             assert_eq!(checked.code, Some(0), "{checked:?}");
@@ -89,13 +89,13 @@ pub(crate) fn traces_of(run: &Path) -> Vec<String> {
     traces().into_iter().filter(|trace| trace.contains(id) || *trace == leg).collect()
 }
 
-fn mounts_of(place: &Place) -> Vec<String> {
+fn mounts_of(place: &TestFolders) -> Vec<String> {
     let root = place.root().to_str().unwrap().to_owned();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     mounts.lines().filter(|line| line.contains(&root)).map(str::to_owned).collect()
 }
 
-pub(crate) fn nothing_left(place: &Place) {
+pub(crate) fn nothing_left(place: &TestFolders) {
     place.assert_gone();
     for run in place.records() {
         assert_eq!(traces_of(&run), Vec::<String>::new());
@@ -106,7 +106,7 @@ pub(crate) fn nothing_left(place: &Place) {
 
 /// Checks that the run completed and was measured as it should be: only checks failed that a busy machine and
 /// a load of seconds can break.
-pub(crate) fn fine(place: &Place, going: Going) -> Run {
+pub(crate) fn fine(place: &TestFolders, going: RunningProgram) -> Run {
     let ended = going.end_within(PATIENCE_WITH_EMULATION);
     let run = place.record();
     sound(&run, &ended);
@@ -116,13 +116,13 @@ pub(crate) fn fine(place: &Place, going: Going) -> Run {
 }
 
 /// As [`fine`], for the record of one of several loads.
-pub(crate) fn sound(run: &Run, ended: &Ended) {
+pub(crate) fn sound(run: &Run, ended: &ProgramOutput) {
     let verdict = run.verdict().unwrap_or_else(|| panic!("{ended:?}"));
     let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
     assert_eq!(verdict.exit_code, code, "{ended:?}");
     assert!(run.complete && run.interrupted().is_none(), "{ended:?}");
     for checks in run.trials().map(|trial| &trial.window.checks) {
-        let wrong: Vec<&KeptCheck> = checks.iter().filter(|check| !check.ok).collect();
+        let wrong: Vec<&CheckRecord> = checks.iter().filter(|check| !check.ok).collect();
         // A driver that was held back, and reports it, starts less often than its users would.
         let was_held_back = wrong.iter().any(|check| check.name == "driver start lag");
         // One of several drivers that begins late has late users.
@@ -263,7 +263,7 @@ const TRIES: usize = 3;
 
 /// Runs an application that prints these words while it starts, until no operation fails. `None` if this
 /// machine lacks a requirement.
-fn runs_without_failures(sets: &[String], words: &[&str]) -> Option<(Place, Run)> {
+fn runs_without_failures(sets: &[String], words: &[&str]) -> Option<(TestFolders, Run)> {
     let mut excuses = Vec::new();
     while excuses.len() < TRIES {
         let (place, run, excuse) = runs(sets, words)?;
@@ -279,12 +279,12 @@ fn runs_without_failures(sets: &[String], words: &[&str]) -> Option<(Place, Run)
 /// Runs an application that prints these words while it starts. Failed operations must be explained by a busy
 /// machine, as an emulated one is: a node held for longer than its lease refuses bids until others have its
 /// auctions. Returns the explanation, too; `None` if this machine lacks a requirement.
-fn runs(sets: &[String], words: &[&str]) -> Option<(Place, Run, Option<String>)> {
-    let place = Place::new();
+fn runs(sets: &[String], words: &[&str]) -> Option<(TestFolders, Run, Option<String>)> {
+    let place = TestFolders::new();
     if !possible(&place, sets) {
         return None;
     }
-    let going = Going::start(place.run(None, sets));
+    let going = RunningProgram::start(place.run(None, sets));
     for words in words {
         going.says(words);
     }
@@ -325,7 +325,7 @@ fn mariadb_nats_and_httpd_take_the_places_of_others() {
 /// Runs the application through many faults and returns those that came too late. `None` if this machine
 /// lacks a requirement.
 fn through_faults() -> Option<Vec<String>> {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("full", "namespace");
     sets.extend(["load.window_s=12".to_owned(), "deploy.bus=nats".to_owned()]);
     // Reports a machine that cannot limit memory.
@@ -340,7 +340,7 @@ fn through_faults() -> Option<Vec<String>> {
     if !possible(&place, &sets) {
         return None;
     }
-    let run = fine(&place, Going::start(place.run(None, &sets)));
+    let run = fine(&place, RunningProgram::start(place.run(None, &sets)));
     let faults: Vec<(&str, bool)> = run.actions().map(|f| (f.act.as_str(), f.failed.is_none())).collect();
     let acts =
         ["kill", "pause", "resume", "start", "resize to 0.5 cores", "resize to 640 MiB", "partition", "heal"];
@@ -369,7 +369,7 @@ fn faults_happen_at_their_moments_and_the_application_goes_on() {
 
 #[test]
 fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("minimal", "namespace");
     sets.push("load.window_s=16".to_owned());
     sets.push(
@@ -380,7 +380,7 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     if !possible(&place, &sets) {
         return;
     }
-    let run = fine(&place, Going::start(place.run(None, &sets)));
+    let run = fine(&place, RunningProgram::start(place.run(None, &sets)));
     let faults: Vec<(f64, f64, bool)> =
         run.actions().map(|f| (f.at_s, f.took_s, f.failed.is_none())).collect();
     // The delay is in force when the fault is complete, and may be gone when its removal begins.
@@ -419,13 +419,13 @@ pub(crate) fn recorded_cores(run: &Run) -> Vec<&str> {
 
 #[test]
 fn a_part_runs_on_the_cores_that_its_plan_names() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("embedded", "process");
     sets.push("deploy.application_cores=0".to_owned());
     if !possible(&place, &sets) {
         return;
     }
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     assert_eq!(cores_of(going.application()), "0");
     let run = fine(&place, going);
     assert_eq!(recorded_cores(&run), ["0"]);
@@ -434,10 +434,10 @@ fn a_part_runs_on_the_cores_that_its_plan_names() {
 
 #[test]
 fn cores_that_this_machine_does_not_have_are_refused_with_their_key() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut command = place.checks(&plan("auction.toml"));
     command.args(["--set", "deploy.application_cores=0,1023"]);
-    let checked = Going::start(command).end();
+    let checked = RunningProgram::start(command).end();
     assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
     assert!(checked.err.contains("`deploy.application_cores` = \"0,1023\""), "{}", checked.err);
     assert!(checked.err.contains("cores of this machine, which has 0"), "{}", checked.err);
@@ -445,13 +445,13 @@ fn cores_that_this_machine_does_not_have_are_refused_with_their_key() {
 
 #[test]
 fn two_drivers_make_one_load() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("minimal", "process");
     sets.push("driver.count=2".to_owned());
     if !possible(&place, &sets) {
         return;
     }
-    let run = fine(&place, Going::start(place.run(None, &sets)));
+    let run = fine(&place, RunningProgram::start(place.run(None, &sets)));
     assert_eq!(failures(&run), 0);
     assert_eq!(run.intervals().map(|interval| interval.users).max(), Some(20));
     for driver in ["driver-1", "driver-2"] {
@@ -462,10 +462,10 @@ fn two_drivers_make_one_load() {
 
 #[test]
 fn a_driver_that_dies_ends_the_run_with_its_name() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("embedded", "process");
     sets.extend(["driver.count=2".to_owned(), "load.window_s=600".to_owned()]);
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("hold");
     let driver =
         until("the second driver", || place.process("driver-2").or_else(|| place.process("drive --listen")));
@@ -478,17 +478,17 @@ fn a_driver_that_dies_ends_the_run_with_its_name() {
 
 #[test]
 fn check_names_what_is_missing_with_the_command_that_installs_it() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut command = place.checks(&plan("auction-full.toml"));
     command.args(["--set", "load.users=20"]);
-    let checked = Going::start(hidden(&command, &place)).end();
+    let checked = RunningProgram::start(hidden(&command, &place)).end();
     assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
     assert!(checked.out.contains("missing   "), "{}", checked.out);
     assert!(checked.out.contains("  to do:   apt-get install"), "{}", checked.out);
 }
 
 /// The command in a file system without the programs of the administrator, if that is possible.
-fn hidden(command: &Command, place: &Place) -> Command {
+fn hidden(command: &Command, place: &TestFolders) -> Command {
     let mut inside = Command::new("unshare");
     let script = "mount -t tmpfs none /usr/sbin && exec \"$@\"";
     inside.args(["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", script, "sh"]);

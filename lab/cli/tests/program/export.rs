@@ -9,9 +9,9 @@ use barograph_record::Run;
 use barograph_test_services as services;
 use serde_json::Value;
 
-use crate::going::{Going, PATIENCE};
+use crate::going::{PATIENCE, RunningProgram};
 use crate::http::{http, site};
-use crate::place::{Place, fixed};
+use crate::place::{TestFolders, fixed};
 
 /// Sends a request to a server of this machine; the answer is left to be read.
 fn ask(base: &str, path: &str) -> BufReader<TcpStream> {
@@ -40,7 +40,7 @@ fn value(prometheus: &str, metric: &str) -> f64 {
     series.iter().map(|series| series["value"][1].as_str().unwrap().parse::<f64>().unwrap()).sum()
 }
 
-fn kept(place: &Place) -> Run {
+fn kept(place: &TestFolders) -> Run {
     let folder = place.root().join("kept");
     let ids = barograph_record::list(&folder).unwrap();
     Run::open(&folder.join(ids[0].as_str())).unwrap()
@@ -52,9 +52,9 @@ fn last_note(run: &Run) -> String {
 
 #[test]
 fn a_run_is_seen_while_it_goes_on() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/delay/2");
-    let going = Going::start(place.program(&[
+    let going = RunningProgram::start(place.program(&[
         "http",
         &url,
         "-c",
@@ -90,7 +90,7 @@ fn a_run_is_seen_while_it_goes_on() {
 #[test]
 fn figures_of_a_run_arrive_at_prometheus() {
     let Some(prometheus) = services::or_skip(services::prometheus()) else { return };
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let (url, receiver) = (site.url("/hello"), format!("prometheus={}", prometheus.url()));
     let words = [url.as_str(), "-c", "4", "-d", "2s", "--keep-record", "kept", "--export-to", &receiver];
     let ended = http(&place, &words);
@@ -120,10 +120,10 @@ fn figures_of_a_run_arrive_at_prometheus() {
 #[test]
 fn a_run_of_the_auction_is_seen_and_sent() {
     let Some(prometheus) = services::or_skip(services::prometheus()) else { return };
-    let (place, receiver) = (Place::new(), format!("prometheus={}", prometheus.url()));
+    let (place, receiver) = (TestFolders::new(), format!("prometheus={}", prometheus.url()));
     let mut command = place.run(None, &fixed(40, 6));
     command.args(["--live", "--export-to", &receiver]);
-    let going = Going::start(command);
+    let going = RunningProgram::start(command);
     let line = going.says("live      http://127.0.0.1:");
     let (mut phases, mut held, mut last) = (Vec::new(), Value::Null, Value::Null);
     for state in states(line.trim_start_matches("live").trim()) {
@@ -160,7 +160,7 @@ fn a_run_of_the_auction_is_seen_and_sent() {
 
 #[test]
 fn a_receiver_that_is_down_does_not_fail_the_run() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/hello");
     let words = [
         url.as_str(),
@@ -181,13 +181,13 @@ fn a_receiver_that_is_down_does_not_fail_the_run() {
 
 #[test]
 fn a_record_becomes_tables() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let ended = http(&place, &[&site.url("/hello"), "-c", "2", "-d", "1s", "--keep-record", "kept"]);
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let run = kept(&place);
     let exported = |words: &[&str]| {
         let words: Vec<&str> = ["export", "--runs", "kept"].iter().chain(words).copied().collect();
-        Going::start(place.program(&words)).end()
+        RunningProgram::start(place.program(&words)).end()
     };
     let csv = exported(&[]);
     assert_eq!((csv.code, csv.err.as_str()), (Some(0), ""), "{csv:?}");
@@ -200,7 +200,7 @@ fn a_record_becomes_tables() {
     // The unfinished table of a killed export is removed once it cannot be in use.
     let half = run.dir.join("csv/.rules.csv.part");
     fs::write(&half, "run,oper").unwrap();
-    let clean = || Going::start(place.program(&["clean", "--runs", "kept"])).end();
+    let clean = || RunningProgram::start(place.program(&["clean", "--runs", "kept"])).end();
     assert!(clean().code == Some(0) && half.exists());
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
     fs::File::options().write(true).open(&half).unwrap().set_modified(long_ago).unwrap();
@@ -220,7 +220,7 @@ fn a_record_becomes_tables() {
 
 #[test]
 fn what_cannot_be_watched_or_exported_says_what_to_write() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     for (words, says) in [
         (
             &["http", "http://127.0.0.1:1/", "--export-to", "http://127.0.0.1:9090"][..],
@@ -234,7 +234,7 @@ fn what_cannot_be_watched_or_exported_says_what_to_write() {
         (&["export", "--runs", "none"], "find a run in `none`"),
         (&["export", "--format", "xlsx"], "possible values: csv, parquet"),
     ] {
-        let ended = Going::start(place.program(words)).end();
+        let ended = RunningProgram::start(place.program(words)).end();
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.err.contains(says), "{says} is not in\n{}", ended.err);
     }

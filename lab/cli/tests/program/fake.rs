@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::{Runnable, runnable};
-use barograph_harness::{Finished, Machine, Progress, Screen, Stop, World};
+use barograph_harness::{Machine, Progress, RunContext, RunResult, Screen, Stop};
 use barograph_http::{Target, Tls};
 use barograph_model::{Behaviours, OpSpec, Phase, Profile};
 use barograph_platform::{
-    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Platform, PlatformKind,
-    Readiness, Running, Site, SiteSpec, Swept, Unit,
+    BoxFuture, Facts, Fault, Ledger, LedgerError, Limits, MissingRequirement, OnLine, Platform, PlatformKind,
+    Readiness, Site, SiteSpec, SweepResult, Unit, UnitExit, UnitHandle,
 };
 use barograph_record::{Fill, RunId};
 use barograph_services::Flavour;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 use barograph_testkit::{Script, Server};
-use barograph_workload::topology::{Part, Topology, Value, Work};
+use barograph_workload::topology::{Part, PartWork, Topology, Value};
 use barograph_workload::{
-    Application, DataSet, DataSets, FillLine, Job, LoadError, LoadJob, SizeInfo, Verified, Workload,
+    Application, DataSet, DataSets, FillLine, Job, LoadError, LoadJob, SizeInfo, VerifyResult, Workload,
 };
-use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
+use barograph_workload_auction::{Auction, ConnectionReuse, Http, ops, profile};
 use tokio::sync::watch;
 
 /// Sender that reports the end of the target's process.
-pub(crate) type Gone = watch::Sender<bool>;
+pub(crate) type ExitSender = watch::Sender<bool>;
 
 pub(crate) struct FakeWorkload;
 
@@ -65,7 +65,7 @@ impl Workload for FakeWorkload {
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let max_users = job.data.unwrap().max_users;
         let target = Target::parse(job.url, &Http::options(Tls::default())).unwrap().resolve().unwrap();
-        Ok(runnable(move || Auction::new(Http::new(&target, Keeping::BetweenOperations), max_users)))
+        Ok(runnable(move || Auction::new(Http::new(&target, ConnectionReuse::BetweenOperations), max_users)))
     }
 }
 
@@ -116,7 +116,7 @@ impl Application for FakeWorkload {
             tier: "application",
             node: true,
             host: "app-1".to_owned(),
-            work: Work::Service(barograph_services::find("auction").unwrap()),
+            work: PartWork::Service(barograph_services::find("auction").unwrap()),
             needs: vec![],
             uses: vec![],
             values: vec![("data", Value::Text("/nonexistent".to_owned()))],
@@ -133,39 +133,39 @@ impl Application for FakeWorkload {
             stored: None,
         }
     }
-    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
-    fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
-        Some(Box::pin(async { Ok(Verified { ok: true, findings: vec![] }) }))
+    fn verify<'a>(&'a self, _: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
+        Some(Box::pin(async { Ok(VerifyResult { ok: true, findings: vec![] }) }))
     }
 }
 
 /// A platform on which the target runs already.
-struct Here {
+struct FakePlatform {
     target: SocketAddr,
     gone: watch::Receiver<bool>,
 }
 
-struct There {
+struct FakeUnit {
     target: SocketAddr,
     gone: watch::Receiver<bool>,
 }
 
-impl Platform for Here {
+impl Platform for FakePlatform {
     fn kind(&self) -> PlatformKind {
         PlatformKind { name: "process", abilities: &[] }
     }
-    fn preflight<'a>(&'a self, _: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, _: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         Box::pin(async { Ok(vec![]) })
     }
-    fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
-        let site: Box<dyn Site> = Box::new(Here { target: self.target, gone: self.gone.clone() });
+    fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
+        let site: Box<dyn Site> = Box::new(FakePlatform { target: self.target, gone: self.gone.clone() });
         Box::pin(async { Ok(site) })
     }
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         Box::pin(async {
-            let mut swept = Swept::default();
+            let mut swept = SweepResult::default();
             for left in ledger.left() {
                 ledger.remove_directory(left.entry)?;
                 swept.removed.push(left.thing);
@@ -175,31 +175,36 @@ impl Platform for Here {
     }
 }
 
-impl Site for Here {
+impl Site for FakePlatform {
     fn address(&self, _: &str) -> Option<IpAddr> {
         Some(self.target.ip())
     }
     fn port(&self, _: &str, _: u16) -> Result<u16, Fault> {
         Ok(self.target.port())
     }
-    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, _: &'a Unit) -> BoxFuture<'a, Result<Facts, MissingRequirement>> {
         Box::pin(async { Ok(vec![]) })
     }
-    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        on_line: OnLine,
+    ) -> BoxFuture<'a, Result<Box<dyn UnitHandle>, Fault>> {
         Box::pin(async move {
             if unit.name == "fill" {
                 on_line("filled");
             }
-            let there: Box<dyn Running> = Box::new(There { target: self.target, gone: self.gone.clone() });
+            let there: Box<dyn UnitHandle> =
+                Box::new(FakeUnit { target: self.target, gone: self.gone.clone() });
             Ok(there)
         })
     }
-    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin(async { Ok(()) })
     }
 }
 
-impl Running for There {
+impl UnitHandle for FakeUnit {
     fn name(&self) -> &str {
         "the target"
     }
@@ -209,25 +214,25 @@ impl Running for There {
     fn address(&self) -> Option<SocketAddr> {
         Some(self.target)
     }
-    fn wait_exit(&self) -> Later<'_, Ended> {
+    fn wait_exit(&self) -> BoxFuture<'_, UnitExit> {
         let mut gone = self.gone.clone();
         Box::pin(async move {
             // The sender lives as long as the run.
             gone.wait_for(|gone| *gone).await.unwrap();
-            Ended::Code(101)
+            UnitExit::Code(101)
         })
     }
-    fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
-        Box::pin(async { Ok(Ended::Code(0)) })
+    fn stop(&self, _: Duration) -> BoxFuture<'_, Result<UnitExit, Fault>> {
+        Box::pin(async { Ok(UnitExit::Code(0)) })
     }
-    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
-        Box::pin(async { Ok(Ended::Code(0)) })
+    fn kill(&self) -> BoxFuture<'_, Result<UnitExit, Fault>> {
+        Box::pin(async { Ok(UnitExit::Code(0)) })
     }
 }
 
-struct Dark;
+struct SilentScreen;
 
-impl Screen for Dark {
+impl Screen for SilentScreen {
     fn phase(&mut self, _: Phase, _: &str) {}
     fn progress(&mut self, _: &Progress) {}
     fn say(&mut self, _: &str) {}
@@ -235,10 +240,10 @@ impl Screen for Dark {
 
 /// Runs a fixed load with these keys on a scripted target. The script gets the means to end the target's
 /// process.
-pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Script) -> Finished {
+pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(ExitSender) -> Script) -> RunResult {
     let (gone, is_gone) = watch::channel(false);
     let server = Server::start(script(gone.clone())).unwrap();
-    let platform = Here { target: server.addr(), gone: is_gone };
+    let platform = FakePlatform { target: server.addr(), gone: is_gone };
     let mut sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.join("runs").display()));
     sets.push("load.strategy=fixed".to_owned());
@@ -249,7 +254,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     let (_keep, stop) = Stop::new();
     let now = jiff::Timestamp::now();
     let platforms: [&dyn Platform; 1] = [&platform];
-    let world = World {
+    let world = RunContext {
         platforms: &platforms,
         stop,
         id: RunId::new(now, 1),
@@ -260,7 +265,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
         followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let finished = runtime.block_on(barograph_harness::run(loads, &world, &mut Dark)).unwrap();
+    let finished = runtime.block_on(barograph_harness::run(loads, &world, &mut SilentScreen)).unwrap();
     drop(gone);
     finished
 }

@@ -4,13 +4,13 @@ use std::fs;
 
 use barograph_record::Run;
 
-use crate::going::Going;
-use crate::place::{Place, SIZE, fixed};
+use crate::going::RunningProgram;
+use crate::place::{SIZE, TestFolders, fixed};
 
 #[test]
 fn two_runs_may_fill_the_same_data_at_the_same_moment() {
-    let place = Place::without_data();
-    let both = [0, 1].map(|_| Going::start(place.run(None, &fixed(5, 1))));
+    let place = TestFolders::without_data();
+    let both = [0, 1].map(|_| RunningProgram::start(place.run(None, &fixed(5, 1))));
     for going in both {
         let ended = going.end();
         assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
@@ -24,9 +24,9 @@ fn two_runs_may_fill_the_same_data_at_the_same_moment() {
 
 #[test]
 fn a_folder_that_no_fill_has_finished_is_refused_and_kept() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let sets = SIZE.map(|s| s.to_owned());
-    let checked = Going::start({
+    let checked = RunningProgram::start({
         let mut command = place.program(&["check"]);
         command
             .args(sets.iter().flat_map(|s| ["--set", s]))
@@ -39,7 +39,7 @@ fn a_folder_that_no_fill_has_finished_is_refused_and_kept() {
     let treasure = std::path::Path::new(&dir).join("thesis.txt");
     fs::create_dir_all(&dir).unwrap();
     fs::write(&treasure, "years of work").unwrap();
-    let ended = Going::start(place.run(None, &fixed(5, 1))).end();
+    let ended = RunningProgram::start(place.run(None, &fixed(5, 1))).end();
     let expected = format!(
         "barograph: the plan cannot be run\n--set: `data.dir` = {}\n  \
          allowed: a folder in which `{dir}` is a whole data set, or absent\n  \

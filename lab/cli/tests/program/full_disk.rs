@@ -5,20 +5,20 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::going::Going;
-use crate::place::{Place, fixed};
+use crate::going::RunningProgram;
+use crate::place::{TestFolders, fixed};
 
 /// A small file system; unmounted when dropped.
-struct Small(PathBuf);
+struct SmallDisk(PathBuf);
 
-impl Small {
+impl SmallDisk {
     /// Mounts one; `None`, with a message, if mounting is not allowed.
     #[expect(clippy::print_stdout, reason = "a skipped test says why")]
     fn mount(at: &Path, options: &str) -> Option<Self> {
         fs::create_dir(at).unwrap();
         let done = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).output();
         if done.is_ok_and(|d| d.status.success()) {
-            return Some(Small(at.to_owned()));
+            return Some(SmallDisk(at.to_owned()));
         }
         println!("skipped: mounting a small file system needs root");
         None
@@ -38,7 +38,7 @@ impl Small {
     }
 }
 
-impl Drop for Small {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
@@ -46,9 +46,9 @@ impl Drop for Small {
 
 #[test]
 fn a_record_that_cannot_be_written_ends_the_run_and_names_the_file() {
-    let place = Place::new();
-    let Some(small) = Small::mount(&place.runs(), "size=16m") else { return };
-    let going = Going::start(place.run(None, &fixed(30, 600)));
+    let place = TestFolders::new();
+    let Some(small) = SmallDisk::mount(&place.runs(), "size=16m") else { return };
+    let going = RunningProgram::start(place.run(None, &fixed(30, 600)));
     going.enters("hold");
     small.stuff();
     let ended = going.end();
@@ -64,10 +64,10 @@ fn a_record_that_cannot_be_written_ends_the_run_and_names_the_file() {
 
 #[test]
 fn no_room_for_records_at_all_is_said_before_anything_runs() {
-    let place = Place::new();
-    let Some(small) = Small::mount(&place.runs(), "size=16k") else { return };
+    let place = TestFolders::new();
+    let Some(small) = SmallDisk::mount(&place.runs(), "size=16k") else { return };
     small.stuff();
-    let ended = Going::start(place.run(None, &fixed(30, 5))).end();
+    let ended = RunningProgram::start(place.run(None, &fixed(30, 5))).end();
     assert_eq!(ended.code, Some(8), "{ended:?}");
     let runs = place.runs();
     assert!(ended.err.contains(&format!("`{}/", runs.display())), "{}", ended.err);
@@ -77,9 +77,9 @@ fn no_room_for_records_at_all_is_said_before_anything_runs() {
 
 #[test]
 fn too_little_room_for_the_data_is_refused_by_name() {
-    let place = Place::without_data();
-    let Some(_small) = Small::mount(place.data(), "size=64k") else { return };
-    let ended = Going::start(place.run(None, &fixed(30, 5))).end();
+    let place = TestFolders::without_data();
+    let Some(_small) = SmallDisk::mount(place.data(), "size=64k") else { return };
+    let ended = RunningProgram::start(place.run(None, &fixed(30, 5))).end();
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
     let head = format!(
         "barograph: the plan cannot be run\n--set: `data.dir` = {}\n  allowed: a folder with ",
@@ -91,10 +91,10 @@ fn too_little_room_for_the_data_is_refused_by_name() {
 
 #[test]
 fn a_disk_that_fills_up_in_the_fill_ends_it_and_names_the_file() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     // Enough space, but not for that many files, which free bytes do not show.
-    let Some(_small) = Small::mount(place.data(), "size=256m,nr_inodes=40") else { return };
-    let ended = Going::start(place.run(None, &fixed(30, 5))).end();
+    let Some(_small) = SmallDisk::mount(place.data(), "size=256m,nr_inodes=40") else { return };
+    let ended = RunningProgram::start(place.run(None, &fixed(30, 5))).end();
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.err.contains(": the disk is full"), "{}", ended.err);
     assert!(ended.err.contains(&format!("write {}/nano-", place.data().display())), "{}", ended.err);

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use barograph_record::{KeptAction, Run};
+use barograph_record::{ActionRecord, Run};
 use barograph_testkit::one_of;
 use rustix::process::Signal;
 
 use crate::deployments::{like, nothing_left, possible};
-use crate::going::{Going, until};
-use crate::place::Place;
+use crate::going::{RunningProgram, until};
+use crate::place::TestFolders;
 
 /// Times at which the disk is filled and freed, in seconds of the load.
 const FULL_FROM: f64 = 4.0;
@@ -39,7 +39,7 @@ fn ended(run: &Run, from: f64, to: f64) -> (u64, u64) {
 /// PostgreSQL cannot write for some seconds. It may end, depending on what it had to write, and is started
 /// again then. Returns what came too late, in words; `None` if this machine lacks a requirement.
 fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("minimal", platform);
     sets.extend(["load.users=60", "load.window_s=30"].map(str::to_owned));
     sets.push("deploy.relational_disk_mib=512".to_owned());
@@ -47,12 +47,12 @@ fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
     if !possible(&place, &sets) {
         return None;
     }
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.says("relational-1 has a file system of its own of 512 MiB");
     let ended_as = going.end();
     let run = place.record();
     assert!(run.complete && run.interrupted().is_none() && run.damage.is_empty(), "{ended_as:?}");
-    let kept: Vec<&KeptAction> = run.actions().collect();
+    let kept: Vec<&ActionRecord> = run.actions().collect();
     assert!(kept[0].act.starts_with("fill-disk: ") && kept[0].failed.is_none(), "{kept:?}");
     assert!(kept[1].act == "free-disk" && kept[1].failed.is_none(), "{kept:?}");
     let again = kept[2].failed.as_deref();
@@ -116,21 +116,21 @@ fn postgresql_fills_up_in_a_container() {
 
 #[test]
 fn a_full_disk_of_a_killed_program_is_cleaned() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("minimal", "process");
     sets.push("load.window_s=600".to_owned());
     sets.push("actions=[{at_s=1,unit=\"relational-1\",act=\"fill-disk\"}]".to_owned());
     if !possible(&place, &sets) {
         return;
     }
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.says("action: fill-disk: ");
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
     // Things that still end by themselves may keep `clean` from some others, which the next one finds.
     let mut removed = String::new();
     until("a broom that finds everything", || {
-        let cleaned = Going::start(place.program(&["clean"])).end();
+        let cleaned = RunningProgram::start(place.program(&["clean"])).end();
         removed.push_str(&cleaned.out);
         (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(())
     });
@@ -141,10 +141,10 @@ fn a_full_disk_of_a_killed_program_is_cleaned() {
 
 #[test]
 fn a_platform_without_such_disks_refuses_the_fault() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("minimal", "container-in-vm");
     sets.push(faults("relational-1"));
-    let ended = Going::start(place.run(None, &sets)).end();
+    let ended = RunningProgram::start(place.run(None, &sets)).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for wanted in ["`actions[0].act` = \"fill-disk\"", "whose parts can have file systems of their own"] {
         assert!(ended.err.contains(wanted), "{}", ended.err);

@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use barograph_record::{Conclusions, KeptFinding};
-use barograph_testkit::{Act, Answer, Closed, Script, Server, always};
+use barograph_record::{Conclusions, FindingRecord};
+use barograph_testkit::{Act, Answer, ClosedPort, Script, Server, always};
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 /// Tries of a study that one busy moment of the machine can spoil.
 const TRIES: usize = 3;
 
 /// Runs a study of one block: a version that answers, and the one at this address. Returns its conclusions.
-fn gated(place: &Place, new: std::net::SocketAddr) -> (Ended, Conclusions) {
+fn gated(place: &TestFolders, new: std::net::SocketAddr) -> (ProgramOutput, Conclusions) {
     let old = Server::start(always(Answer::new(200, "ok").into())).unwrap();
     let root = place.root();
     let scenario = "about = \"One page.\"\n[operations.Get]\nqos = { limit = \"p99 < 1 s\", failures = \"0.5 %\" }\n\
@@ -29,17 +29,17 @@ fn gated(place: &Place, new: std::net::SocketAddr) -> (Ended, Conclusions) {
         old.addr()
     );
     fs::write(root.join("study.toml"), study).unwrap();
-    let ended = Going::start(place.program(&["study", "study.toml", "--gate"])).end();
+    let ended = RunningProgram::start(place.program(&["study", "study.toml", "--gate"])).end();
     let json = fs::read_to_string(crate::studies::folder(place).join("study.json")).unwrap();
     place.assert_nothing_left();
     (ended, serde_json::from_str(&json).unwrap())
 }
 
 /// Conclusions on a version with this script, from valid runs.
-fn of_a_version(script: impl Fn() -> Script) -> (Ended, Conclusions) {
+fn of_a_version(script: impl Fn() -> Script) -> (ProgramOutput, Conclusions) {
     barograph_testkit::one_of(TRIES, || {
         let new = Server::start(script()).unwrap();
-        let (ended, said) = gated(&Place::without_data(), new.addr());
+        let (ended, said) = gated(&TestFolders::without_data(), new.addr());
         // A busy machine makes runs invalid, and then nothing is judged.
         let is_valid = said.configurations.iter().all(|configuration| configuration.valid > 0);
         if is_valid { Ok((ended, said)) } else { Err(format!("{ended:?}")) }
@@ -67,19 +67,19 @@ fn a_version_that_drops_every_second_request_does_not_pass() {
     assert!(said.configurations[1].breaks_rules && ended.code == Some(5), "{ended:?}");
     let goodput = &said.metrics[0].rows[1];
     assert!((0.4..0.6).contains(&goodput.ratio), "{goodput:?}");
-    assert_eq!(goodput.finding, KeptFinding::Undecided, "one pair has no interval");
+    assert_eq!(goodput.finding, FindingRecord::Undecided, "one pair has no interval");
 }
 
 #[test]
 fn a_version_that_never_answers_does_not_pass() {
     let new = Server::start(always(Act::Stall)).unwrap();
-    let (ended, _) = gated(&Place::without_data(), new.addr());
+    let (ended, _) = gated(&TestFolders::without_data(), new.addr());
     assert!(matches!(ended.code, Some(5 | 9)), "{ended:?}");
 }
 
 #[test]
 fn a_version_that_refuses_every_connection_does_not_pass() {
-    let closed = Closed::new().unwrap();
-    let (ended, said) = gated(&Place::without_data(), closed.addr());
+    let closed = ClosedPort::new().unwrap();
+    let (ended, said) = gated(&TestFolders::without_data(), closed.addr());
     assert_eq!((ended.code, said.configurations[1].valid), (Some(9), 0), "{ended:?}");
 }

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use barograph_record::{KeptCheck, Run};
-use barograph_testkit::{Answer, Door, Server, Site, Speaks, always};
+use barograph_record::{CheckRecord, Run};
+use barograph_testkit::{Answer, ListenOptions, Server, Site, SiteProtocols, always};
 
-use crate::going::Going;
+use crate::going::RunningProgram;
 use crate::http::{http, result};
-use crate::place::{Place, fixed};
+use crate::place::{TestFolders, fixed};
 
 /// The check of this name in every trial of a run.
-fn checks<'r>(run: &'r Run, name: &str) -> Vec<&'r KeptCheck> {
+fn checks<'r>(run: &'r Run, name: &str) -> Vec<&'r CheckRecord> {
     let of = |trial: &'r barograph_record::Trial| {
         trial.window.checks.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("{name} is not checked"))
     };
@@ -18,12 +18,12 @@ fn checks<'r>(run: &'r Run, name: &str) -> Vec<&'r KeptCheck> {
 }
 
 /// Keeps every core busy until dropped. This process is not part of a run.
-struct Burning {
+struct BusyCores {
     stop: &'static AtomicBool,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
-impl Burning {
+impl BusyCores {
     fn start() -> Self {
         let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
         let burn = move || {
@@ -32,11 +32,11 @@ impl Burning {
             }
         };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Burning { stop, threads: (0..cores).map(|_| std::thread::spawn(burn)).collect() }
+        BusyCores { stop, threads: (0..cores).map(|_| std::thread::spawn(burn)).collect() }
     }
 }
 
-impl Drop for Burning {
+impl Drop for BusyCores {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
@@ -48,9 +48,9 @@ impl Drop for Burning {
 
 #[test]
 fn processor_time_of_others_makes_a_window_unbelievable() {
-    let place = Place::new();
-    let burning = Burning::start();
-    let ended = Going::start(place.run(None, &fixed(10, 4))).end();
+    let place = TestFolders::new();
+    let burning = BusyCores::start();
+    let ended = RunningProgram::start(place.run(None, &fixed(10, 4))).end();
     drop(burning);
     assert_eq!(ended.code, Some(9), "{ended:?}");
     let run = place.record();
@@ -64,7 +64,7 @@ fn processor_time_of_others_makes_a_window_unbelievable() {
 
 #[test]
 fn of_a_target_on_this_host_nobody_says_what_others_used() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let server = Server::start(always(Answer::new(200, "{}").into())).unwrap();
     let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/scenario-get.toml");
     let target = format!("target.url=http://{}", server.addr());
@@ -73,7 +73,7 @@ fn of_a_target_on_this_host_nobody_says_what_others_used() {
     for set in ["load.users=2", "load.window_s=2", "load.warm_up_s=0", "driver.interval_ms=250"] {
         command.args(["--set", set]);
     }
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     let run = place.record();
     for check in checks(&run, "CPU used by others") {
         assert!(check.ok && check.found.starts_with("not judged: the target is on this host"), "{ended:?}");
@@ -87,8 +87,8 @@ fn of_a_target_on_this_host_nobody_says_what_others_used() {
 /// lack of local ports does.
 #[test]
 fn failures_of_the_driver_are_not_the_targets() {
-    let place = Place::without_data();
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let place = TestFolders::without_data();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     let words = ["-d", "5s", "-c", "4", "--source", "127.0.0.1", "--source", "192.0.2.7", "--json", "-q"];
     let kept = ["--errors", "100%", "--keep-record", "kept"];
     let ended = http(&place, &[&[site.url("/hello").as_str()], &words[..], &kept[..]].concat());

@@ -48,7 +48,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 
 /// Output and exit code of an ended program; no code if a signal ended it.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -62,14 +62,14 @@ struct Words {
 }
 
 /// A running program. Dropping it kills it.
-pub(crate) struct Going {
+pub(crate) struct RunningProgram {
     child: Child,
     out: Option<JoinHandle<String>>,
     err: Arc<Words>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Going {
+impl RunningProgram {
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdout(Stdio::piped());
         Self::start_quiet(command)
@@ -96,7 +96,7 @@ impl Going {
                 said.more.notify_all();
             }
         });
-        Going { child, out, err: words, reader: Some(reader) }
+        RunningProgram { child, out, err: words, reader: Some(reader) }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -135,26 +135,26 @@ impl Going {
     }
 
     /// Waits for its end.
-    pub(crate) fn end(self) -> Ended {
+    pub(crate) fn end(self) -> ProgramOutput {
         self.end_within(PATIENCE)
     }
 
     /// As [`Self::end`], with another time limit.
-    pub(crate) fn end_within(self, patience: Duration) -> Ended {
+    pub(crate) fn end_within(self, patience: Duration) -> ProgramOutput {
         self.end_of("the end of the program", patience)
     }
 
     /// As [`Self::end_within`], with words for a missing end.
-    pub(crate) fn end_of(mut self, what: &str, patience: Duration) -> Ended {
+    pub(crate) fn end_of(mut self, what: &str, patience: Duration) -> ProgramOutput {
         let status = until_within(patience, what, || self.child.try_wait().unwrap());
         let out = self.out.take().map_or_else(String::new, |out| out.join().unwrap());
         self.reader.take().unwrap().join().unwrap();
         let err = self.err.text.lock().unwrap().clone();
-        Ended { code: status.code(), out, err }
+        ProgramOutput { code: status.code(), out, err }
     }
 }
 
-impl Drop for Going {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         // It has ended already, unless the test failed.
         let _ = self.child.kill();

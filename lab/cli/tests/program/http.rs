@@ -3,32 +3,32 @@
 use std::fs;
 use std::process::Stdio;
 
-use barograph_testkit::{Closed, Door, Site, Speaks, one_of};
+use barograph_testkit::{ClosedPort, ListenOptions, Site, SiteProtocols, one_of};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 /// Largest number of searches where other work on the machine can only make answers later.
 const TRIES: usize = 3;
 
 /// A server with known answers, without TLS.
 pub(crate) fn site() -> Site {
-    Site::start(Door::v4(), Speaks::Http1).unwrap()
+    Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap()
 }
 
 /// Runs `barograph http` with these arguments.
-pub(crate) fn http(place: &Place, words: &[&str]) -> Ended {
+pub(crate) fn http(place: &TestFolders, words: &[&str]) -> ProgramOutput {
     let words: Vec<&str> = ["http"].iter().chain(words).copied().collect();
     let mut command = place.program(&words);
     // Its record goes here, so that leftovers are seen.
     command.env("TMPDIR", place.root());
-    Going::start(command).end()
+    RunningProgram::start(command).end()
 }
 
 /// Result of a completed run. A busy machine may make it invalid, which is not a fault of the program.
-pub(crate) fn result(ended: &Ended, code: i32) -> Value {
+pub(crate) fn result(ended: &ProgramOutput, code: i32) -> Value {
     assert!(ended.code == Some(code) || ended.code == Some(9), "{ended:?}");
     let result: Value = serde_json::from_str(&ended.out).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
     assert_eq!(result["valid"] == false, ended.code == Some(9), "{ended:?}");
@@ -37,7 +37,7 @@ pub(crate) fn result(ended: &Ended, code: i32) -> Value {
 
 #[test]
 fn a_url_alone_is_measured_and_told() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let ended = http(&place, &[&site.url("/hello"), "-d", "4s", "-c", "10"]);
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     for words in ["response time", "service time", "start lag p99", "µs CPU per request", "verdict   "] {
@@ -51,7 +51,7 @@ fn a_url_alone_is_measured_and_told() {
 
 #[test]
 fn the_json_is_alone_on_stdout_and_has_its_keys() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let ended = http(&place, &[&site.url("/hello"), "-d", "5s", "-c", "5", "--json", "-q"]);
     let result = result(&ended, 0);
     assert_eq!(ended.err.lines().filter(|line| !line.contains("debug build")).count(), 0, "{}", ended.err);
@@ -70,7 +70,7 @@ fn the_json_is_alone_on_stdout_and_has_its_keys() {
 
 #[test]
 fn a_rate_below_one_is_offered_and_told_as_it_was_typed() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let ended = http(&place, &[&site.url("/hello"), "--rate", "0.5", "-d", "6s", "--warm-up", "0", "--json"]);
     let result = result(&ended, 0);
     assert!(ended.err.contains("0.5 starts/s, measured for 6s"), "{}", ended.err);
@@ -82,7 +82,7 @@ fn a_rate_below_one_is_offered_and_told_as_it_was_typed() {
 
 #[test]
 fn a_limit_that_does_not_hold_and_failures_end_with_four() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let slow = http(&place, &[&site.url("/delay/30"), "-d", "4s", "--qos", "p99<5ms", "--json", "-q"]);
     let slow = result(&slow, 4);
     assert_eq!((&slow["passed"], &slow["errors"]), (&Value::from(false), &Value::from(0)));
@@ -101,7 +101,7 @@ fn a_limit_that_does_not_hold_and_failures_end_with_four() {
 
 #[test]
 fn an_expected_status_is_no_failure_and_the_pause_after_failures_is_told() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/status/404");
     let expected = http(&place, &[&url, "-d", "4s", "-c", "5", "--status", "2xx,404", "--json", "-q"]);
     let expected = result(&expected, 0);
@@ -122,7 +122,7 @@ fn an_expected_status_is_no_failure_and_the_pause_after_failures_is_told() {
 
 #[test]
 fn a_time_limit_below_a_second_is_not_rounded() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let words = ["-d", "4s", "-c", "2", "--timeout", "100ms", "--json", "-q"];
     let url = site.url("/delay/300");
     let ended = http(&place, &[&[url.as_str()], &words[..]].concat());
@@ -133,7 +133,7 @@ fn a_time_limit_below_a_second_is_not_rounded() {
 
 #[test]
 fn a_search_says_what_it_looks_for_and_what_it_found() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/delay/20");
     let words = [url.as_str(), "--search", "-c", "8", "-d", "1s", "--warm-up", "0s", "--json"];
     one_of(TRIES, || {
@@ -152,8 +152,8 @@ fn a_search_says_what_it_looks_for_and_what_it_found() {
 
 #[test]
 fn what_cannot_begin_says_what_to_do() {
-    let place = Place::without_data();
-    let closed = Closed::new().unwrap();
+    let place = TestFolders::without_data();
+    let closed = ClosedPort::new().unwrap();
     let nobody = closed.addr();
     let refused = http(&place, &[&format!("http://{nobody}/"), "-d", "1s"]);
     assert_eq!((refused.code, refused.out.as_str()), (Some(3), ""), "{refused:?}");
@@ -175,12 +175,12 @@ fn what_cannot_begin_says_what_to_do() {
 
 #[test]
 fn a_signal_ends_it_in_order_and_shows_what_was_measured() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/hello");
     for signal in [Signal::INT, Signal::TERM] {
         let mut command = place.program(&["http", &url, "-d", "60s", "--json", "--keep-record", "kept"]);
         command.env("TMPDIR", place.root());
-        let going = Going::start(command);
+        let going = RunningProgram::start(command);
         going.enters("hold");
         going.signal(signal);
         let ended = going.end();
@@ -197,10 +197,10 @@ fn a_signal_ends_it_in_order_and_shows_what_was_measured() {
 
 #[test]
 fn a_signal_before_anything_was_measured_says_so() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let mut command = place.program(&["http", &site.url("/hello"), "--warm-up", "60s", "--json"]);
     command.env("TMPDIR", place.root());
-    let going = Going::start(command);
+    let going = RunningProgram::start(command);
     going.enters("warm-up");
     going.signal(Signal::INT);
     let ended = going.end();
@@ -209,7 +209,7 @@ fn a_signal_before_anything_was_measured_says_so() {
 }
 
 /// Exit code and messages of a program that writes its results to `out`.
-fn writing_to(place: &Place, words: &[&str], out: Stdio) -> (Option<i32>, String) {
+fn writing_to(place: &TestFolders, words: &[&str], out: Stdio) -> (Option<i32>, String) {
     let mut command = place.program(words);
     command.env("TMPDIR", place.root()).stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
     let ended = command.output().unwrap();
@@ -218,7 +218,7 @@ fn writing_to(place: &Place, words: &[&str], out: Stdio) -> (Option<i32>, String
 
 #[test]
 fn results_that_cannot_be_written_end_with_eight() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/hello");
     for words in [
         &["http", &url, "-d", "2s", "-c", "2", "--json", "-q"][..],

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use barograph_test_services as services;
-use barograph_testkit::{Authority, Door, Site, Speaks};
+use barograph_testkit::{Authority, ListenOptions, Site, SiteProtocols};
 use serde_json::Value;
 
 use crate::http::{http, result, site};
-use crate::place::Place;
+use crate::place::TestFolders;
 
 /// A short measurement of `url` with further arguments. Its window is longer than a busy machine leaves a
 /// program without a processor.
-fn measured(place: &Place, url: &str, words: &[&str]) -> Value {
+fn measured(place: &TestFolders, url: &str, words: &[&str]) -> Value {
     let all: Vec<&str> = [url, "-d", "4s", "-c", "4", "--json", "-q"].iter().chain(words).copied().collect();
     let ended = http(place, &all);
     let result = result(&ended, 0);
@@ -22,9 +22,10 @@ fn measured(place: &Place, url: &str, words: &[&str]) -> Value {
 
 #[test]
 fn certificates_are_verified_unless_somebody_says_otherwise() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let authority = Authority::new().unwrap();
-    let site = Site::start(Door::v4().tls(authority.server().unwrap()), Speaks::Http1).unwrap();
+    let site =
+        Site::start(ListenOptions::v4().tls(authority.server().unwrap()), SiteProtocols::Http1).unwrap();
     let url = site.url("/hello");
     let refused = http(&place, &[&url, "-d", "1s"]);
     assert_eq!((refused.code, refused.out.as_str()), (Some(3), ""), "{refused:?}");
@@ -38,9 +39,10 @@ fn certificates_are_verified_unless_somebody_says_otherwise() {
 
 #[test]
 fn a_target_that_asks_for_a_certificate_is_shown_one() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let authority = Authority::new().unwrap();
-    let site = Site::start(Door::v4().tls(authority.asking().unwrap()), Speaks::Http1).unwrap();
+    let site =
+        Site::start(ListenOptions::v4().tls(authority.asking().unwrap()), SiteProtocols::Http1).unwrap();
     let client = authority.server().unwrap();
     for (name, text) in
         [("ca.pem", authority.ca_pem()), ("both.pem", &client.pem().concat()), ("key.pem", &client.pem()[1])]
@@ -59,10 +61,11 @@ fn a_target_that_asks_for_a_certificate_is_shown_one() {
 
 #[test]
 fn a_certificate_past_its_last_day_and_a_port_that_speaks_no_tls_say_so() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let authority = Authority::new().unwrap();
     fs::write(place.root().join("ca.pem"), authority.ca_pem()).unwrap();
-    let expired = Site::start(Door::v4().tls(authority.expired().unwrap()), Speaks::Http1).unwrap();
+    let expired =
+        Site::start(ListenOptions::v4().tls(authority.expired().unwrap()), SiteProtocols::Http1).unwrap();
     let ended = http(&place, &[&expired.url("/hello"), "--ca", "ca.pem"]);
     assert!(ended.code == Some(3) && ended.err.contains("its certificate has expired"), "{ended:?}");
     let plain = site();
@@ -72,10 +75,10 @@ fn a_certificate_past_its_last_day_and_a_port_that_speaks_no_tls_say_so() {
 
 #[test]
 fn http2_sockets_of_files_and_pools_work() {
-    let place = Place::without_data();
-    let two = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let place = TestFolders::without_data();
+    let two = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     measured(&place, &two.url("/hello"), &["--http2"]);
-    let unix = Site::start(Door::unix(), Speaks::Http1).unwrap();
+    let unix = Site::start(ListenOptions::unix(), SiteProtocols::Http1).unwrap();
     let path = unix.address().path().to_owned();
     measured(&place, "http://localhost/hello", &["--unix-socket", path.to_str().unwrap()]);
     let pooled = site();
@@ -89,7 +92,7 @@ fn http2_sockets_of_files_and_pools_work() {
 
 #[test]
 fn bodies_and_headers_are_sent() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     fs::write(place.root().join("body.json"), "{\"a\": [1, 2]}").unwrap();
     measured(&place, &site.url("/echo"), &["--json-body", "@body.json", "-H", "X-Any: thing"]);
     let wrong = http(&place, &[&site.url("/echo"), "--json-body", "{oops", "-d", "1s"]);
@@ -100,7 +103,7 @@ fn bodies_and_headers_are_sent() {
 
 #[test]
 fn several_urls_of_several_hosts_are_taken_in_turn() {
-    let (place, one, other) = (Place::without_data(), site(), site());
+    let (place, one, other) = (TestFolders::without_data(), site(), site());
     let few = measured(&place, &one.url("/hello"), &[&other.url("/bytes/5")]);
     let counts: Vec<u64> =
         few["operations"].as_array().unwrap().iter().map(|op| op["count"].as_u64().unwrap()).collect();
@@ -121,7 +124,7 @@ fn a_proxy_is_measured_through_and_its_password_is_not_told() {
                          server { listen 127.0.0.1:{port}; location / { proxy_pass http://$http_host$request_uri;\n\
                          proxy_http_version 1.1; proxy_set_header connection ''; } } }";
     let Some(nginx) = services::or_skip(services::nginx(configuration, &[])) else { return };
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let proxy = format!("http://me:s3cret@127.0.0.1:{}", nginx.port());
     let url = site.url("/hello").replace("127.0.0.1", "h.invalid");
     let unresolved = http(&place, &[&url, "-d", "1s"]);
@@ -148,7 +151,7 @@ fn nginx_is_measured_with_a_report_that_opens_in_a_browser() {
     let configuration = "worker_processes 1; events {} http { {temp_paths} access_log off;\n\
                          server { listen unix:{folder}/socket; listen 127.0.0.1:{port}; return 200 'hello'; } }";
     let Some(nginx) = services::or_skip(services::nginx(configuration, &[])) else { return };
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let socket = nginx.folder().join("socket").display().to_string();
     let words = ["--unix-socket", &socket, "--report", "page.html", "--qos", "p99<10s"];
     let result = measured(&place, "http://localhost/", &words);

@@ -7,12 +7,12 @@ use barograph_record::Run;
 use barograph_testkit::one_of;
 
 use crate::commands::{filled, serve};
-use crate::going::{Ended, Going, until};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram, until};
+use crate::place::TestFolders;
 
-fn new(place: &Place, words: &[&str]) -> Ended {
+fn new(place: &TestFolders, words: &[&str]) -> ProgramOutput {
     let words: Vec<&str> = ["new", "scenario"].iter().chain(words).copied().collect();
-    Going::start(place.program(&words)).end()
+    RunningProgram::start(place.program(&words)).end()
 }
 
 fn repository(path: &str) -> String {
@@ -27,7 +27,7 @@ fn repository(path: &str) -> String {
 
 #[test]
 fn every_source_gives_a_scenario_that_can_be_checked() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let sources = [
         ("--from-openapi", repository("docs/openapi/auction.json"), "PostLogin"),
         ("--from-har", repository("language/import/tests/har/shop.har"), "PostApiCartsLines"),
@@ -42,7 +42,7 @@ fn every_source_gives_a_scenario_that_can_be_checked() {
         // The command in the message: the built-in plan with these two settings.
         let words = ["check", "--set", "workload=scenario", "--set", &scenario];
         assert!(made.err.contains(&format!("--set workload=scenario --set {scenario}")), "{}", made.err);
-        let checked = Going::start(place.program(&words)).end();
+        let checked = RunningProgram::start(place.program(&words)).end();
         assert_eq!(checked.code, Some(0), "{checked:?}");
         assert!(checked.out.contains(&format!("operation {operation}")), "{}", checked.out);
         assert!(checked.out.contains("behaviour main             begins with "), "{}", checked.out);
@@ -58,7 +58,7 @@ fn every_source_gives_a_scenario_that_can_be_checked() {
 
 #[test]
 fn sources_that_are_none_are_refused() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let none = new(&place, &[]);
     assert!(none.code == Some(2) && none.err.contains("--from-openapi"), "{none:?}");
     let absent = new(&place, &["--from-har", "none.har"]);
@@ -73,7 +73,7 @@ fn sources_that_are_none_are_refused() {
 
 #[test]
 fn files_are_read_with_their_marks_and_those_beside_them() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let document = "\u{feff}openapi: 3.0.0\npaths: {/a: {$ref: 'more/a.yaml'}}\n";
     fs::write(place.root().join("api.yaml"), document).unwrap();
     fs::create_dir(place.root().join("more")).unwrap();
@@ -91,7 +91,7 @@ fn files_are_read_with_their_marks_and_those_beside_them() {
 /// Removes operations from the document that generated users must not do: stopping the node, removing their
 /// account, reading a stream as an answer, sending a picture as text; and those that need an id that no
 /// answer contains, or an item of another user.
-fn without_special(place: &Place, document: &str) -> String {
+fn without_special(place: &TestFolders, document: &str) -> String {
     let special = [
         ("/auction/live/auction/prepareForShutdown", "get"),
         ("/auction/live/auction/release", "get"),
@@ -121,9 +121,9 @@ fn without_special(place: &Place, document: &str) -> String {
 const TRIES: usize = 4;
 
 /// Runs the plan of this place without failures, and returns the operations that never occurred.
-fn never_done(place: &Place) -> Vec<String> {
+fn never_done(place: &TestFolders) -> Vec<String> {
     let before = place.records();
-    let ran = Going::start(place.program(&["run", "plan.toml"])).end();
+    let ran = RunningProgram::start(place.program(&["run", "plan.toml"])).end();
     assert!(matches!(ran.code, Some(0 | 9)), "{ran:?}");
     let record = place.records().into_iter().find(|record| !before.contains(record)).unwrap();
     let run = Run::open(&record).unwrap();
@@ -137,11 +137,11 @@ fn never_done(place: &Place) -> Vec<String> {
 /// succeeds, on ids from its own answers.
 #[test]
 fn the_auctions_document_runs_against_the_auction() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let ready = place.root().join("ready");
     let mut command = serve(&place, &filled());
     command.stdout(fs::File::create(&ready).unwrap());
-    let application = Going::start_quiet(command);
+    let application = RunningProgram::start_quiet(command);
     let line = until("readiness", || fs::read_to_string(&ready).ok().filter(|l| l.ends_with('\n')));
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     let target = format!("http://{}", line["address"].as_str().unwrap());

@@ -8,16 +8,16 @@
 use barograph_record::{ExitCode, PhaseOutcome, Run};
 use rustix::process::Signal;
 
-use crate::going::{Going, PATIENCE_WITH_EMULATION};
-use crate::phases::{Way, open_phase, unblock_collection};
-use crate::place::Place;
+use crate::going::{PATIENCE_WITH_EMULATION, RunningProgram};
+use crate::phases::{EndMethod, open_phase, unblock_collection};
+use crate::place::TestFolders;
 
-pub(crate) const INTERRUPTED: Way = Way { name: "interrupted", end: interrupted };
+pub(crate) const INTERRUPTED: EndMethod = EndMethod { name: "interrupted", end: interrupted };
 
 /// Phases without anything left to stop: the run has its answer and completes.
 const ANSWERED: [&str; 2] = ["collect", "remove"];
 
-fn interrupted(going: Going, place: &Place, phase: &str) -> bool {
+fn interrupted(going: RunningProgram, place: &TestFolders, phase: &str) -> bool {
     going.signal(Signal::INT);
     // A program that was stopped to be met in its phase continues, with the other signal pending.
     going.signal(Signal::CONT);
@@ -48,8 +48,8 @@ fn interrupted(going: Going, place: &Place, phase: &str) -> bool {
 }
 
 /// Output of `barograph show` for a run.
-fn shown(place: &Place, run: &Run) -> String {
-    let shown = Going::start(place.program(&["show", run.dir.to_str().unwrap()])).end();
+fn shown(place: &TestFolders, run: &Run) -> String {
+    let shown = RunningProgram::start(place.program(&["show", run.dir.to_str().unwrap()])).end();
     assert_eq!(shown.code, Some(0), "{shown:?}");
     shown.out
 }

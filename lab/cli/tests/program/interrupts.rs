@@ -5,11 +5,11 @@ use std::fs;
 use barograph_record::{PhaseOutcome, Run};
 use rustix::process::Signal;
 
-use crate::going::{Going, send, until};
-use crate::place::{Place, fixed};
+use crate::going::{RunningProgram, send, until};
+use crate::place::{TestFolders, fixed};
 
 /// Checks that the program ends, as a stopped one should, in one of these phases. Returns its record.
-fn ends_stopped(going: Going, place: &Place, phases: &[&str]) -> Run {
+fn ends_stopped(going: RunningProgram, place: &TestFolders, phases: &[&str]) -> Run {
     let ended = going.end();
     assert_eq!(ended.code, Some(7), "{ended:?}");
     assert!(ended.err.ends_with("barograph: stopped before its end\n"), "{}", ended.err);
@@ -31,11 +31,11 @@ fn ends_stopped(going: Going, place: &Place, phases: &[&str]) -> Run {
 
 #[test]
 fn in_the_fill() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let mut sets = fixed(30, 5);
     // Gigabytes of pictures in full: large enough to be interrupted in progress.
     sets.extend(["data.size=micro".to_owned(), "data.history=0.1".to_owned(), "data.images=0.3".to_owned()]);
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("fill");
     until("the first file of the fill", || {
         fs::read_dir(place.data()).ok()?.flatten().next()?.path().join("images").exists().then_some(())
@@ -47,11 +47,11 @@ fn in_the_fill() {
 
 #[test]
 fn in_the_deployment() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = fixed(30, 5);
     // The ramp is long enough for a late signal.
     sets.push("load.ramp_s=60".to_owned());
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("deploy");
     going.signal(Signal::INT);
     // The application starts within milliseconds, so the ramp may have begun.
@@ -60,10 +60,10 @@ fn in_the_deployment() {
 
 #[test]
 fn in_the_ramp() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = fixed(30, 5);
     sets.push("load.ramp_s=60".to_owned());
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("ramp");
     going.signal(Signal::INT);
     ends_stopped(going, &place, &["ramp"]);
@@ -71,10 +71,10 @@ fn in_the_ramp() {
 
 #[test]
 fn in_the_warm_up_by_a_polite_kill() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = fixed(30, 5);
     sets.push("load.warm_up_s=60".to_owned());
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("warm-up");
     going.signal(Signal::TERM);
     ends_stopped(going, &place, &["warm-up"]);
@@ -82,10 +82,10 @@ fn in_the_warm_up_by_a_polite_kill() {
 
 #[test]
 fn in_the_measured_windows_which_keeps_those_that_ended() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = fixed(30, 2);
     sets.push("load.windows=100".to_owned());
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.says("trial 1 ");
     going.signal(Signal::INT);
     let run = ends_stopped(going, &place, &["hold"]);
@@ -95,10 +95,10 @@ fn in_the_measured_windows_which_keeps_those_that_ended() {
 /// Starts a run, pauses its application in the window, and stops the run in `phase`. The window is long
 /// enough to pause the application within it on a busy machine, and too short for it to count as silent.
 fn with_a_held_application(phase: &str, drain_s: u32) {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = fixed(60, 12);
     sets.push(format!("load.drain_s={drain_s}"));
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("hold");
     send(going.application(), Signal::STOP);
     going.enters(phase);

@@ -9,13 +9,13 @@ use barograph_test_services::skip;
 use rustix::process::{Signal, geteuid};
 
 use crate::deployments::{like, possible, traces_of};
-use crate::going::{Going, send, until};
-use crate::place::{Place, fixed};
+use crate::going::{RunningProgram, send, until};
+use crate::place::{TestFolders, fixed};
 
 #[test]
 fn a_killed_application_ends_the_run_with_the_cause_named() {
-    let place = Place::new();
-    let going = Going::start(place.run(None, &fixed(30, 600)));
+    let place = TestFolders::new();
+    let going = RunningProgram::start(place.run(None, &fixed(30, 600)));
     going.enters("hold");
     send(going.application(), Signal::KILL);
     let killed = Instant::now();
@@ -34,11 +34,11 @@ fn a_killed_application_ends_the_run_with_the_cause_named() {
 
 #[test]
 fn an_application_killed_after_the_windows_leaves_them_and_is_named() {
-    let place = Place::new();
+    let place = TestFolders::new();
     // Long enough to pause the application within the window, and too short for it to count as silent.
     let mut sets = fixed(60, 12);
     sets.push("load.drain_s=60".to_owned());
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.enters("hold");
     // Paused, so that the drain lasts until it is killed.
     send(going.application(), Signal::STOP);
@@ -56,10 +56,10 @@ fn an_application_killed_after_the_windows_leaves_them_and_is_named() {
 
 #[test]
 fn a_killed_fill_ends_the_run_with_the_cause_named() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let mut sets = fixed(30, 5);
     sets.extend(["data.size=micro".to_owned(), "data.images=0.3".to_owned()]);
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     let job = until("the fill job", || place.process("fill auction --supervised"));
     send(job, Signal::KILL);
     let ended = going.end();
@@ -72,8 +72,8 @@ fn a_killed_fill_ends_the_run_with_the_cause_named() {
 }
 
 /// Runs `clean`, which removes everything, so that a second run finds nothing.
-fn cleaned(place: &Place) -> String {
-    let first = Going::start(place.program(&["clean"])).end();
+fn cleaned(place: &TestFolders) -> String {
+    let first = RunningProgram::start(place.program(&["clean"])).end();
     assert_eq!(first.code, Some(0), "{first:?}");
     place.assert_nothing_left();
     first.out
@@ -81,11 +81,11 @@ fn cleaned(place: &Place) -> String {
 
 #[test]
 fn a_killed_driver_takes_its_application_along_and_leaves_the_rest_to_clean() {
-    let place = Place::new();
-    let going = Going::start(place.run(None, &fixed(30, 600)));
+    let place = TestFolders::new();
+    let going = RunningProgram::start(place.run(None, &fixed(30, 600)));
     going.enters("hold");
     going.application();
-    let running = Going::start(place.program(&["clean"])).end();
+    let running = RunningProgram::start(place.program(&["clean"])).end();
     assert!(running.out.ends_with(": still running, left alone\n"), "{}", running.out);
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
@@ -99,10 +99,10 @@ fn a_killed_driver_takes_its_application_along_and_leaves_the_rest_to_clean() {
 
 #[test]
 fn a_driver_killed_in_the_fill_leaves_half_a_data_set_to_clean() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let mut sets = fixed(30, 5);
     sets.extend(["data.size=micro".to_owned(), "data.images=0.3".to_owned()]);
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     let images = || {
         std::fs::read_dir(place.data()).ok()?.flatten().next()?.path().join("images").exists().then_some(())
     };
@@ -117,8 +117,8 @@ fn a_driver_killed_in_the_fill_leaves_half_a_data_set_to_clean() {
 
 /// Fails in the middle of a run, as a test may; sends the record and the run's files at that time.
 fn fails(sets: &[String], tell: &SyncSender<(PathBuf, Vec<String>)>) {
-    let place = Place::new();
-    let going = Going::start(place.run(None, sets));
+    let place = TestFolders::new();
+    let going = RunningProgram::start(place.run(None, sets));
     going.enters("hold");
     let record = place.records().pop().unwrap();
     let traces = traces_of(&record);
@@ -134,7 +134,7 @@ fn a_test_that_panics_cleans_what_its_runs_left() {
     if !geteuid().is_root() {
         return skip("what other users make in namespaces of their own goes with them");
     }
-    if !possible(&Place::new(), &sets) {
+    if !possible(&TestFolders::new(), &sets) {
         return;
     }
     let (tell, told) = sync_channel(1);

@@ -7,13 +7,13 @@
 
 use rustix::process::Signal;
 
-use crate::going::{Going, until};
-use crate::phases::{Way, open_phase};
-use crate::place::Place;
+use crate::going::{RunningProgram, until};
+use crate::phases::{EndMethod, open_phase};
+use crate::place::TestFolders;
 
-pub(crate) const KILLED: Way = Way { name: "killed", end: killed };
+pub(crate) const KILLED: EndMethod = EndMethod { name: "killed", end: killed };
 
-fn killed(going: Going, place: &Place, phase: &str) -> bool {
+fn killed(going: RunningProgram, place: &TestFolders, phase: &str) -> bool {
     going.signal(Signal::KILL);
     let ended = going.end();
     // The removal is the last phase, and may be over before the signal comes.
@@ -22,7 +22,7 @@ fn killed(going: Going, place: &Place, phase: &str) -> bool {
     let met = ended.code.is_none() && open_phase(place).as_deref() == Some(phase);
     // Things that still end by themselves may do so first, or be removed by `clean`.
     until("a broom that finds everything", || {
-        let cleaned = Going::start(place.program(&["clean"])).end();
+        let cleaned = RunningProgram::start(place.program(&["clean"])).end();
         (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(())
     });
     until("the end of all processes", || place.processes().is_empty().then_some(()));

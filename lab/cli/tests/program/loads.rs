@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use barograph_record::Run;
 use barograph_test_services::{Service, or_skip, product};
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 /// An interval of the loads, in seconds.
 const INTERVAL_S: f64 = 0.25;
@@ -17,7 +17,7 @@ const OF_ALL: &str = "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 2\nwar
                       [driver]\ninterval_ms = 250\n";
 
 /// The plan, in a folder of this place.
-fn plan(place: &Place, store: &Service) -> PathBuf {
+fn plan(place: &TestFolders, store: &Service) -> PathBuf {
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/visit.toml");
     let text = format!(
         "{OF_ALL}[[loads]]\nname = \"users\"\nworkload = \"auction\"\nload.users = 20\ndata.size = \"nano\"\ndata.history = 0.1\n\
@@ -31,13 +31,13 @@ fn plan(place: &Place, store: &Service) -> PathBuf {
     written(place, &text)
 }
 
-fn written(place: &Place, text: &str) -> PathBuf {
+fn written(place: &TestFolders, text: &str) -> PathBuf {
     let path = place.root().join("loads.toml");
     fs::write(&path, text).unwrap();
     path
 }
 
-fn ran(place: &Place, plan: PathBuf, sets: &[&str]) -> (Ended, Run) {
+fn ran(place: &TestFolders, plan: PathBuf, sets: &[&str]) -> (ProgramOutput, Run) {
     let mut command = place.program(&["run"]);
     command.arg(plan);
     command.arg("--set").arg(format!("data.dir={}", place.data().display()));
@@ -45,7 +45,7 @@ fn ran(place: &Place, plan: PathBuf, sets: &[&str]) -> (Ended, Run) {
     for set in sets {
         command.args(["--set", set]);
     }
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
     (ended, run)
 }
@@ -62,7 +62,7 @@ fn windows(run: &Run) -> Vec<(String, u32, f64, f64)> {
 #[test]
 fn three_loads_have_the_same_window_and_a_verdict_each_and_scale_together() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
-    let place = Place::new();
+    let place = TestFolders::new();
     let (ended, run) = ran(&place, plan(&place, &store), &["load.scale=200"]);
     let windows = windows(&run);
     let levels: Vec<(&str, u32)> = windows.iter().map(|(name, level, ..)| (name.as_str(), *level)).collect();
@@ -86,7 +86,7 @@ fn three_loads_have_the_same_window_and_a_verdict_each_and_scale_together() {
 #[test]
 fn a_load_with_a_limit_that_cannot_be_kept_fails_the_run_and_is_named() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
-    let place = Place::new();
+    let place = TestFolders::new();
     let (ended, run) = ran(&place, plan(&place, &store), &["loads[2].kv.limit_ms=0.001"]);
     let verdict = run.verdict().unwrap();
     assert!(!verdict.passed && !run.loads[2].verdict().unwrap().passed, "{ended:?}");
@@ -101,10 +101,10 @@ const STORES: &str = "[[loads]]\nname = \"red\"\nload.users = 3\n\
 
 #[test]
 fn stores_of_several_loads_stand_side_by_side() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
     let path = written(&place, &format!("{all}{OF_ALL}{STORES}"));
-    let checked = Going::start({
+    let checked = RunningProgram::start({
         let mut command = place.program(&["check"]);
         command.arg(&path);
         command
@@ -132,7 +132,7 @@ fn stores_of_several_loads_stand_side_by_side() {
 
 #[test]
 fn two_drivers_have_their_share_of_each_load() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
     let path = written(&place, &format!("{all}{OF_ALL}{STORES}"));
     let (ended, run) = ran(&place, path, &["driver.count=2"]);
@@ -151,7 +151,7 @@ fn two_drivers_have_their_share_of_each_load() {
 }
 
 /// A study of two stores with this metric beside those of each load.
-fn study(place: &Place, metric: &str) -> PathBuf {
+fn study(place: &TestFolders, metric: &str) -> PathBuf {
     let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
     let short = OF_ALL.replace("ramp_s = 2", "ramp_s = 0").replace("warm_up_s = 1", "warm_up_s = 0");
     written(place, &format!("{all}{short}{}", STORES.replace("load.users = 3", "load.users = 1")));
@@ -168,11 +168,11 @@ fn study(place: &Place, metric: &str) -> PathBuf {
 
 #[test]
 fn a_study_has_figures_of_each_load_and_varies_one() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let file = study(&place, "[[metric]]\nof = \"response_p99\"\noperation = \"GET\"\nload = \"red\"\n");
     let mut command = place.program(&["study"]);
     command.arg(&file);
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     let conclusions = crate::studies::whole(&place, &ended);
     let labels: Vec<&str> = conclusions.metrics.iter().map(|metric| metric.label.as_str()).collect();
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_study_has_figures_of_each_load_and_varies_one() {
 
 #[test]
 fn a_metric_of_no_load_is_refused_with_the_list() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     for (metric, said) in [
         ("of = \"goodput\"\nload = \"green\"", "allowed: one of red, blue, guests"),
         ("of = \"host_cpu\"\nload = \"red\"", "allowed: left out: all loads have one together"),
@@ -208,7 +208,7 @@ fn a_metric_of_no_load_is_refused_with_the_list() {
         let file = study(&place, &format!("[[metric]]\n{metric}\n"));
         let mut command = place.program(&["study", "--dry-run"]);
         command.arg(&file);
-        let ended = Going::start(command).end();
+        let ended = RunningProgram::start(command).end();
         assert!(ended.code == Some(2) && ended.err.contains(said), "{ended:?}");
     }
 }
@@ -216,12 +216,12 @@ fn a_metric_of_no_load_is_refused_with_the_list() {
 #[test]
 fn a_store_is_loaded_in_one_line() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let words =
         ["kv", store.url(), "-c", "4", "-P", "8", "--mix", "GET=3,SET=1,INCR=1", "--keys", "100", "--verify"];
     let mut command = place.program(&words);
     command.args(["-d", "2s", "--json", "-q"]);
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     let json: serde_json::Value =
         serde_json::from_str(&ended.out).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
     let names: Vec<&str> =

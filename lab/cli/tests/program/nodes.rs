@@ -7,39 +7,39 @@ use std::time::{Duration, Instant};
 use barograph_auction_api::{
     Auction, BidState, BidUpdate, CheckReport, ClusterView, Item, LoginResponse, Page, TOKEN_HEADER, routes,
 };
-use barograph_http::{Answer, Client, Method, Policy, Request, Resolved};
+use barograph_http::{Answer, Client, Method, Policy, Request, ResolvedTarget};
 use barograph_test_services::Service;
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 
 use crate::commands::filled;
-use crate::going::{Going, until};
-use crate::place::Place;
+use crate::going::{RunningProgram, until};
+use crate::place::TestFolders;
 
 /// Stores and bus of a cluster, with the shared data.
-pub(crate) struct Shared {
+pub(crate) struct SharedStores {
     pub(crate) relational: Service,
     pub(crate) bus: Service,
-    pub(crate) place: Place,
+    pub(crate) place: TestFolders,
 }
 
 /// A node as a process.
 pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
-    going: Going,
+    going: RunningProgram,
 }
 
-impl Shared {
+impl SharedStores {
     /// Loads the shared data into the store.
     pub(crate) fn load(relational: Service, bus: Service) -> Self {
-        let place = Place::new();
+        let place = TestFolders::new();
         let mut command = place.program(&["load", "auction", "--relational", relational.url()]);
         command.arg("--data").arg(filled());
-        let ended = Going::start(command).end();
+        let ended = RunningProgram::start(command).end();
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         assert!(ended.out.starts_with("loaded size nano"), "{}", ended.out);
-        Shared { relational, bus, place }
+        SharedStores { relational, bus, place }
     }
 
     /// Starts a node and waits until it answers.
@@ -51,17 +51,17 @@ impl Shared {
 
 impl Node {
     /// Starts a node on stores of its own and waits until it answers.
-    pub(crate) fn alone(place: &Place) -> Node {
+    pub(crate) fn alone(place: &TestFolders) -> Node {
         Node::start(place, "alone", &[])
     }
 
-    fn start(place: &Place, name: &str, more: &[&str]) -> Node {
+    fn start(place: &TestFolders, name: &str, more: &[&str]) -> Node {
         let said = place.root().join(format!("{name}.ready"));
         let mut command = place.program(&["serve", "auction", "--listen", "127.0.0.1:0", "--node", name]);
         command.args(["--threads", "1", "--log-level", "info"]);
         command.arg("--data").arg(filled()).arg("--state").arg(place.root().join(name)).args(more);
         command.stdout(fs::File::create(&said).unwrap());
-        let going = Going::start_quiet(command);
+        let going = RunningProgram::start_quiet(command);
         let line = until("readiness", || fs::read_to_string(&said).ok().filter(|l| l.ends_with('\n')));
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
         Node { name: name.to_owned(), address: line["address"].as_str().unwrap().parse().unwrap(), going }
@@ -118,7 +118,7 @@ fn ask(
     let mut headers = vec![("content-type", "application/json")];
     headers.extend(token.map(|token| (TOKEN_HEADER, token)));
     barograph_reactor::block_on(async {
-        let connections = Client::new(&Resolved::at(at, Policy::PerUser(1))).user(0);
+        let connections = Client::new(&ResolvedTarget::at(at, Policy::PerUser(1))).user(0);
         let request = Request {
             method,
             path: format_args!("{path}"),

@@ -1,14 +1,14 @@
 //! Too few open files for the users: a search is bounded by what fits, a fixed number is refused.
 
-use barograph_harness::{Checked, Machine, check};
+use barograph_harness::{CheckedPlan, Machine, check};
 use barograph_model::Strategy;
-use barograph_spec::Refused;
+use barograph_spec::Refusals;
 
 use crate::fake::FakeWorkload;
 
 /// Checks a plan on a machine with this limit of open files. The fake's users need four connections each, and
 /// 500 files are reserved.
-fn checked(open_files: u64, sets: &[&str]) -> Result<Checked, Refused> {
+fn checked(open_files: u64, sets: &[&str]) -> Result<CheckedPlan, Refusals> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
     check(&plan, &FakeWorkload, Machine { open_files, free_bytes: None, memory_bytes: None, cores: 2 })

@@ -7,9 +7,9 @@ use barograph_test_services::{or_skip, product};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::going::{Ended, Going};
+use crate::going::{ProgramOutput, RunningProgram};
 use crate::http::{http, result, site};
-use crate::place::Place;
+use crate::place::TestFolders;
 
 /// Number of operations asked for, their time, and whether the time ended before they did.
 fn asked(result: &Value) -> (Option<u64>, Option<f64>, bool) {
@@ -19,7 +19,7 @@ fn asked(result: &Value) -> (Option<u64>, Option<f64>, bool) {
 
 #[test]
 fn http_ends_after_a_number_of_requests() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let ended = http(&place, &[&site.url("/hello"), "-n", "301", "-c", "7", "--workers", "2", "--json"]);
     let result = result(&ended, 0);
     assert!(ended.err.contains("7 users, 301 requests\n"), "{}", ended.err);
@@ -36,7 +36,7 @@ fn http_ends_after_a_number_of_requests() {
 
 #[test]
 fn the_time_or_a_signal_may_come_first() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let url = site.url("/delay/30");
     let late = http(&place, &[&url, "-n", "1000000", "-c", "2", "-d", "1s"]);
     assert!(matches!(late.code, Some(0 | 9)), "{late:?}");
@@ -44,10 +44,10 @@ fn the_time_or_a_signal_may_come_first() {
     assert!(late.err.contains("2 users, 1,000,000 requests or 1s\n"), "{}", late.err);
     let mut command = place.program(&["http", &url, "-n", "1000000", "-c", "2", "--json"]);
     command.env("TMPDIR", place.root());
-    let going = Going::start(command);
+    let going = RunningProgram::start(command);
     going.enters("hold");
     going.signal(Signal::INT);
-    let ended: Ended = going.end();
+    let ended: ProgramOutput = going.end();
     assert_eq!(ended.code, Some(7), "{ended:?}");
     let result: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!((asked(&result), &result["interrupted"]), ((Some(1_000_000), None, false), &true.into()));
@@ -56,9 +56,9 @@ fn the_time_or_a_signal_may_come_first() {
 #[test]
 fn a_store_gets_a_number_of_commands() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let words = ["kv", store.url(), "-n", "10007", "-c", "3", "-P", "16", "--keys", "100", "--json", "-q"];
-    let ended = Going::start(place.program(&words)).end();
+    let ended = RunningProgram::start(place.program(&words)).end();
     let result = result(&ended, 0);
     let counts = result["operations"].as_array().unwrap().iter().map(|op| op["count"].as_u64().unwrap());
     assert_eq!((counts.sum::<u64>(), &result["errors"]), (10_007, &0.into()), "{result}");
@@ -68,12 +68,12 @@ fn a_store_gets_a_number_of_commands() {
 
 #[test]
 fn a_plan_has_a_number_of_operations() {
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/scenario-get.toml");
     let url = format!("target.url={}", site.url(""));
     let sets =
         [&url, "load.operations=200", "load.window_s=0", "load.users=5", "load.ramp_s=0", "load.warm_up_s=0"];
-    let ended = Going::start(place.run(Some(&plan), &sets.map(str::to_owned))).end();
+    let ended = RunningProgram::start(place.run(Some(&plan), &sets.map(str::to_owned))).end();
     assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
     let run: Run = place.record();
     let trial = run.trials().next().unwrap();

@@ -15,8 +15,8 @@ use rustix::process::Signal;
 
 use crate::deployments::{like, nothing_left, possible, traces_of};
 use crate::engines;
-use crate::going::{Going, until};
-use crate::place::Place;
+use crate::going::{RunningProgram, until};
+use crate::place::TestFolders;
 
 /// All phases, in their order.
 const PHASES: [&str; 10] =
@@ -47,12 +47,12 @@ const RECORD: [&str; 10] = [
 
 /// A way to end the program.
 #[derive(Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct EndMethod {
     /// Name of the way in the matrix.
     pub(crate) name: &'static str,
     /// Ends the program in its phase, and waits until leftovers can be looked for. Returns false if the phase
     /// was over before.
-    pub(crate) end: fn(Going, &Place, &str) -> bool,
+    pub(crate) end: fn(RunningProgram, &TestFolders, &str) -> bool,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting of the program")]
@@ -99,7 +99,7 @@ fn sets(phase: &str, platform: &str) -> Vec<String> {
 }
 
 /// Phase of a run, or of a killed run: begun, and not ended.
-pub(crate) fn open_phase(place: &Place) -> Option<String> {
+pub(crate) fn open_phase(place: &TestFolders) -> Option<String> {
     let run = Run::open(place.records().last()?).ok()?;
     let last = run.phases().pop()?;
     last.outcome.is_none().then_some(last.phase)
@@ -107,7 +107,7 @@ pub(crate) fn open_phase(place: &Place) -> Option<String> {
 
 /// Stops the program as soon as its record shows that the check has begun. The check takes a millisecond, so
 /// looks follow each other without a pause.
-fn stop_in_check(place: &Place, going: &Going) {
+fn stop_in_check(place: &TestFolders, going: &RunningProgram) {
     let deadline = Instant::now() + crate::going::PATIENCE;
     let record =
         || fs::read_dir(place.runs()).ok()?.flatten().next().map(|entry| entry.path().join("run.jsonl"));
@@ -124,24 +124,24 @@ fn stop_in_check(place: &Place, going: &Going) {
 }
 
 /// Waits until the phase is in the record; its line on the screen comes slightly earlier.
-fn enters(phase: &str, place: &Place, going: &Going) {
+fn enters(phase: &str, place: &TestFolders, going: &RunningProgram) {
     going.enters(phase);
     until("the phase in the record", || open_phase(place).filter(|open| open == phase));
 }
 
 /// File of the record that the collection writes.
-fn collected(place: &Place) -> PathBuf {
+fn collected(place: &TestFolders) -> PathBuf {
     place.records().last().unwrap().join("services/marker.json")
 }
 
 /// Replaces the file by a pipe without a reader.
-fn block_collection(place: &Place) {
+fn block_collection(place: &TestFolders) {
     let made = std::process::Command::new("mkfifo").arg(collected(place)).status().unwrap();
     assert!(made.success());
 }
 
 /// Reads the pipe, so that the collection continues.
-pub(crate) fn unblock_collection(place: &Place) {
+pub(crate) fn unblock_collection(place: &TestFolders) {
     let path = collected(place);
     // Opening waits for the program, which may have died; the thread is not joined.
     std::thread::spawn(move || {
@@ -150,7 +150,7 @@ pub(crate) fn unblock_collection(place: &Place) {
 }
 
 /// Waits until the run is in the phase.
-fn meet(moment: &str, platform: &str, place: &Place, going: &Going) {
+fn meet(moment: &str, platform: &str, place: &TestFolders, going: &RunningProgram) {
     match moment {
         "check" => stop_in_check(place, going),
         "fill" => {
@@ -182,7 +182,7 @@ fn meet(moment: &str, platform: &str, place: &Place, going: &Going) {
 }
 
 /// Files in the folders of a place, apart from records.
-fn files(place: &Place) -> BTreeSet<PathBuf> {
+fn files(place: &TestFolders) -> BTreeSet<PathBuf> {
     let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     let mut all: BTreeSet<PathBuf> = list(place.root().to_owned()).collect();
     all.extend(list(place.data().join("snapshots")));
@@ -194,7 +194,7 @@ fn files(place: &Place) -> BTreeSet<PathBuf> {
 }
 
 /// Files outside of the place with the run's name.
-fn strays(place: &Place) -> Vec<PathBuf> {
+fn strays(place: &TestFolders) -> Vec<PathBuf> {
     let snapshots = place.data().join("snapshots");
     let folders = ["/tmp", "/run", "/dev/shm", "/var/tmp", "/var/run"].map(PathBuf::from);
     let all = folders.into_iter().chain([snapshots]).filter_map(|folder| fs::read_dir(folder).ok());
@@ -205,11 +205,11 @@ fn strays(place: &Place) -> Vec<PathBuf> {
 }
 
 /// Ends the program in one moment, and compares. Returns false if the phase was over before.
-fn ended(way: Way, moment: &str, platform: &str) -> bool {
+fn ended(way: EndMethod, moment: &str, platform: &str) -> bool {
     let phase = phase_of(moment);
-    let place = if phase == "fill" { Place::without_data() } else { Place::new() };
+    let place = if phase == "fill" { TestFolders::without_data() } else { TestFolders::new() };
     let before = engines::things();
-    let going = Going::start(place.run(None, &sets(phase, platform)));
+    let going = RunningProgram::start(place.run(None, &sets(phase, platform)));
     meet(moment, platform, &place, &going);
     let met = (way.end)(going, &place, phase);
     nothing_left(&place);
@@ -253,8 +253,8 @@ pub(crate) use moments;
 /// Ends the program in one of these moments on a platform. If the matrix wants every phase, the first moment
 /// includes phases without a test of their own; a failure does not prevent the others.
 #[expect(clippy::print_stdout, reason = "the matrix is read by people")]
-pub(crate) fn try_on(platform: &str, way: Way, moments: &[&str], moment: &str) {
-    let place = Place::new();
+pub(crate) fn try_on(platform: &str, way: EndMethod, moments: &[&str], moment: &str) {
+    let place = TestFolders::new();
     if !possible(&place, &like(topology(platform), platform)) {
         return;
     }

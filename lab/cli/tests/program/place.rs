@@ -10,7 +10,7 @@ use barograph_record::Run;
 use tempfile::TempDir;
 
 use crate::data::shared_data;
-use crate::going::{Going, seen_within};
+use crate::going::{RunningProgram, seen_within};
 
 /// Size of the data in all tests.
 pub(crate) const SIZE: [&str; 3] = ["data.size=nano", "data.history=0.1", "data.images=0.02"];
@@ -33,22 +33,22 @@ const RECORDS: [&str; 2] = ["runs", "kept"];
 const CLEANED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Folders of one test. If it panics, the leftovers of its runs are removed.
-pub(crate) struct Place {
+pub(crate) struct TestFolders {
     root: TempDir,
     data: PathBuf,
 }
 
-impl Place {
+impl TestFolders {
     /// Creates a place with the shared data.
     pub(crate) fn new() -> Self {
-        Place { root: TempDir::new().unwrap(), data: shared_data().to_owned() }
+        TestFolders { root: TempDir::new().unwrap(), data: shared_data().to_owned() }
     }
 
     /// Creates a place with an empty data folder.
     pub(crate) fn without_data() -> Self {
         let root = TempDir::new().unwrap();
         let data = root.path().join("data");
-        Place { root, data }
+        TestFolders { root, data }
     }
 
     /// Creates a place with a copy of the shared data, for a user who may not write to the original.
@@ -137,7 +137,7 @@ impl Place {
 
     /// Checks that `clean` finds nothing.
     pub(crate) fn assert_nothing_to_clean(&self) {
-        let cleaned = Going::start(self.program(&["clean"])).end();
+        let cleaned = RunningProgram::start(self.program(&["clean"])).end();
         assert_eq!((cleaned.code, cleaned.out.as_str()), (Some(0), "nothing was left behind\n"));
     }
 
@@ -182,7 +182,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolders {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             return;

@@ -10,8 +10,8 @@ use barograph_record::{ExitCode, Run, Trial};
 use barograph_testkit::{Answer, Server, always};
 
 use crate::failed::excused;
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 use crate::smoke::Smoke;
 
 /// Time after an action within which the application works again, on a busy machine.
@@ -73,7 +73,7 @@ fn failures(run: &Run) -> u64 {
 }
 
 /// Checks the record of a completed run without failures.
-fn whole(run: &Run, ended: &Ended) {
+fn whole(run: &Run, ended: &ProgramOutput) {
     in_order(run, ended);
     assert_eq!(failures(run), 0, "an operation failed");
 }
@@ -82,7 +82,7 @@ fn whole(run: &Run, ended: &Ended) {
 const TRIES: usize = 3;
 
 /// `barograph run` or `check` of a plan in the folders of this place, with these keys.
-pub(crate) fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -> Command {
+pub(crate) fn command(place: &TestFolders, what: &str, plan: &Path, sets: &[String]) -> Command {
     let mut command = place.program(&[what]);
     command.arg(plan).arg("--set").arg(format!("runs={}", place.runs().display()));
     for set in sets {
@@ -94,10 +94,10 @@ pub(crate) fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -
 /// Runs a plan with these keys on existing data, until only its actions cause failures: from the first action
 /// on, operations may be refused, late or broken. Other failures must be explained by a busy machine: a node
 /// held for longer than its lease refuses bids until others have its auctions.
-fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
+fn ran(place: &TestFolders, plan: &Path, sets: &[String]) -> Run {
     let mut excuses = Vec::new();
     while excuses.len() < TRIES {
-        let ended = Going::start(command(place, "run", plan, sets)).end();
+        let ended = RunningProgram::start(command(place, "run", plan, sets)).end();
         let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
         in_order(&run, &ended);
         let fill = run.fill().unwrap();
@@ -112,7 +112,7 @@ fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
 }
 
 /// Checks the record of a completed run.
-pub(crate) fn in_order(run: &Run, ended: &Ended) {
+pub(crate) fn in_order(run: &Run, ended: &ProgramOutput) {
     let verdict = run.verdict().unwrap();
     // Seconds are too short for the mix, so any verdict is accepted if exit code and record agree.
     let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
@@ -143,8 +143,8 @@ fn disk(run: &Run) -> &serde_json::Value {
 }
 
 /// Whether this machine lacks requirements of a plan; prints them if so.
-pub(crate) fn lacks(place: &Place, plan: &Path, sets: &[String]) -> bool {
-    let checked = Going::start(command(place, "check", plan, sets)).end();
+pub(crate) fn lacks(place: &TestFolders, plan: &Path, sets: &[String]) -> bool {
+    let checked = RunningProgram::start(command(place, "check", plan, sets)).end();
     let missing = checked.out.lines().find(|line| line.starts_with("missing "));
     if let Some(missing) = missing {
         barograph_test_services::skip(&format!("{}: {missing}", plan.display()));
@@ -171,7 +171,7 @@ fn runs_in_small(plan: &Path) {
 }
 
 fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
-    let place = Place::new();
+    let place = TestFolders::new();
     let actions = actions(plan, &smoke);
     let mut sets = smoke.sets;
     sets.push(format!("data.dir={}", place.data().display()));
@@ -196,10 +196,10 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
 
 /// Runs a plan on a server that answers everything.
 fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let server = Server::start(always(Answer::new(200, "{}").into())).unwrap();
     sets.push(format!("target.url=http://{}", server.addr()));
-    let ended = Going::start(command(&place, "run", plan, &sets)).end();
+    let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
     whole(&place.record(), &ended);
     assert!(disk(&place.record()).is_null(), "a target that is there has stores of its own");
     assert!(ended.out.contains("report  "), "{ended:?}");
@@ -208,14 +208,14 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
 
 /// Runs a plan whose application has no data set and is filled through its address.
 fn fills_through_the_address(plan: &Path, smoke: Smoke) {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let actions = actions(plan, &smoke);
     let mut sets = smoke.sets;
     sets.extend(actions.clone());
     if lacks(&place, plan, &sets) {
         return;
     }
-    let ended = Going::start(command(&place, "run", plan, &sets)).end();
+    let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
     let run = place.record();
     match actions {
         Some(_) => {

@@ -2,20 +2,20 @@
 
 use barograph_record::Run;
 
-use crate::going::Going;
-use crate::place::{Place, fixed};
+use crate::going::RunningProgram;
+use crate::place::{TestFolders, fixed};
 
 /// Counts of an operation over all intervals of a run.
 #[derive(Debug, Default)]
-struct Counted {
+struct OperationTotals {
     ended: u64,
     failed: u64,
     requests: u64,
 }
 
-fn counted(run: &Run, name: &str) -> Counted {
+fn counted(run: &Run, name: &str) -> OperationTotals {
     let rows = run.intervals().flat_map(|interval| &interval.ops).filter(|row| row.op == name);
-    rows.fold(Counted::default(), |sum, row| Counted {
+    rows.fold(OperationTotals::default(), |sum, row| OperationTotals {
         ended: sum.ended + row.count,
         failed: sum.failed + row.failed,
         requests: sum.requests + row.requests,
@@ -24,11 +24,11 @@ fn counted(run: &Run, name: &str) -> Counted {
 
 #[test]
 fn followers_hear_of_bids_from_one_stream_each() {
-    let place = Place::new();
+    let place = TestFolders::new();
     // Users join their first auction 20 s into their session and bid from then on.
     let mut sets = fixed(60, 15);
     sets.extend(["load.warm_up_s=25".to_owned(), "profile=official2-push".to_owned()]);
-    let ended = Going::start(place.run(None, &sets)).end();
+    let ended = RunningProgram::start(place.run(None, &sets)).end();
     let run = place.record();
     assert!(run.complete && run.damage.is_empty(), "{ended:?}");
     assert_eq!(run.expected().unwrap().profile, "official2-push");

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::going::Going;
-use crate::place::{Place, fixed};
+use crate::going::RunningProgram;
+use crate::place::{TestFolders, fixed};
 
 #[test]
 fn the_report_of_a_run_opens_in_a_browser() {
-    let place = Place::new();
-    let ran = Going::start(place.run(None, &fixed(30, 5))).end();
+    let place = TestFolders::new();
+    let ran = RunningProgram::start(place.run(None, &fixed(30, 5))).end();
     assert!(matches!(ran.code, Some(0 | 4 | 9)), "{ran:?}");
     let run = place.record();
     opens_in_a_browser(&place, &run.dir.join("report.html"), &as_shown(&run.verdict().unwrap().sentence));
@@ -28,7 +28,7 @@ pub(crate) fn as_shown(sentence: &str) -> Vec<&str> {
 
 /// Opens a page from the disk; it must show all `words` and at least two figures, without errors.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
-pub(crate) fn opens_in_a_browser(place: &Place, page: &Path, words: &[&str]) {
+pub(crate) fn opens_in_a_browser(place: &TestFolders, page: &Path, words: &[&str]) {
     let starts = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
     let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(starts) else {
         println!("skipped: no chromium on the PATH (apt-get install chromium)");
@@ -41,7 +41,7 @@ pub(crate) fn opens_in_a_browser(place: &Place, page: &Path, words: &[&str]) {
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"])
         .arg(format!("--user-data-dir={}", place.root().join("profile").display()))
         .arg(format!("file://{}", page.display()));
-    let shown = Going::start(command).end();
+    let shown = RunningProgram::start(command).end();
     let complaints: Vec<&str> = shown.err.lines().filter(|l| l.contains("CONSOLE")).collect();
     assert_eq!(complaints, Vec::<&str>::new());
     for words in words {

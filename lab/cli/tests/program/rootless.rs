@@ -10,19 +10,19 @@ use barograph_test_services::skip;
 use rustix::process::Signal;
 
 use crate::deployments::{like, nothing_left};
-use crate::going::{Going, until};
-use crate::place::Place;
+use crate::going::{RunningProgram, until};
+use crate::place::TestFolders;
 
 /// An unprivileged user.
 const USER: u32 = 65_534;
 
 /// A place that belongs to the user, with a copy of the shared data beside it.
-fn place() -> Option<Place> {
+fn place() -> Option<TestFolders> {
     if !rustix::process::geteuid().is_root() {
         skip("another user can only be taken by root");
         return None;
     }
-    let place = Place::with_data_of_its_own();
+    let place = TestFolders::with_data_of_its_own();
     // Users usually may reach their own folder and the program.
     for folder in
         [place.root(), Path::new(env!("CARGO_BIN_EXE_barograph"))].iter().flat_map(|p| p.ancestors())
@@ -52,13 +52,13 @@ fn as_user(command: &Command) -> Command {
 }
 
 /// Whether this user can make the deployment; prints what is missing if not.
-fn possible(place: &Place, sets: &[String]) -> bool {
+fn possible(place: &TestFolders, sets: &[String]) -> bool {
     let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/auction-minimal.toml");
     let mut command = place.checks(&plan.canonicalize().unwrap());
     for set in sets {
         command.args(["--set", set]);
     }
-    let checked = Going::start(as_user(&command)).end();
+    let checked = RunningProgram::start(as_user(&command)).end();
     if let Some(missing) = checked.out.lines().find(|line| line.starts_with("missing ")) {
         skip(missing);
         return false;
@@ -88,7 +88,7 @@ fn runs(topology: &str) {
     if !possible(&place, &sets) {
         return;
     }
-    let ended = Going::start(as_user(&place.run(None, &sets))).end();
+    let ended = RunningProgram::start(as_user(&place.run(None, &sets))).end();
     let run = place.record();
     let verdict = run.verdict().unwrap_or_else(|| panic!("{ended:?}"));
     assert_eq!(ended.code, Some(verdict.exit_code.into()), "{ended:?}");
@@ -122,7 +122,7 @@ fn a_signal_reaches_the_program_inside_and_its_code_comes_back() {
         return;
     }
     sets.push("load.window_s=600".to_owned());
-    let going = Going::start(as_user(&place.run(None, &sets)));
+    let going = RunningProgram::start(as_user(&place.run(None, &sets)));
     going.enters("hold");
     going.signal(Signal::INT);
     let ended = going.end();
@@ -139,12 +139,12 @@ fn what_a_killed_program_leaves_is_cleaned_by_its_user() {
         return;
     }
     sets.push("load.window_s=600".to_owned());
-    let going = Going::start(as_user(&place.run(None, &sets)));
+    let going = RunningProgram::start(as_user(&place.run(None, &sets)));
     going.enters("hold");
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
     until("a broom that finds everything", || {
-        let cleaned = Going::start(as_user(&place.program(&["clean"]))).end();
+        let cleaned = RunningProgram::start(as_user(&place.program(&["clean"]))).end();
         (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(())
     });
     until("the end of all processes", || place.processes().is_empty().then_some(()));
@@ -156,7 +156,7 @@ fn a_live_page_that_nobody_could_reach_is_refused() {
     let Some(place) = place() else { return };
     let mut command = place.run(None, &like("embedded", "namespace"));
     command.args(["--live", "--export-to", "prometheus=http://127.0.0.1:9090"]);
-    let ended = Going::start(as_user(&command)).end();
+    let ended = RunningProgram::start(as_user(&command)).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for said in ["`--live`", "`--export-to`", "runs that stay in the machine's network"] {
         assert!(ended.err.contains(said), "{}", ended.err);
@@ -172,7 +172,7 @@ fn limits_that_cannot_be_kept_are_missing_before_anything_runs() {
         return;
     }
     sets.push("deploy.application_cpus=0.5".to_owned());
-    let ended = Going::start(as_user(&place.run(None, &sets))).end();
+    let ended = RunningProgram::start(as_user(&place.run(None, &sets))).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.err.contains("cannot be limited without control groups"), "{}", ended.err);
     assert_eq!(place.records().len(), 0);

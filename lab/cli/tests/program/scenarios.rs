@@ -5,8 +5,8 @@ use std::fs;
 
 use barograph_testkit::{Answer, Server, always};
 
-use crate::going::{Ended, Going};
-use crate::place::Place;
+use crate::going::{ProgramOutput, RunningProgram};
+use crate::place::TestFolders;
 
 const PLAN: &str = "workload = \"scenario\"\nscenario = \"users.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 5\nramp_s = 0\n\
     warm_up_s = 0\nwindow_s = 5\ndrain_s = 1\n[driver]\ninterval_ms = 250\n";
@@ -17,16 +17,16 @@ const USERS: &str = "about = \"Reads and writes.\"\n[operations.Read]\nqos = \"p
     pace = { think = \"20 ms\" }\n";
 
 /// A folder `plans` with a plan and its scenario.
-fn place(plan: &str, users: &str) -> Place {
-    let place = Place::without_data();
+fn place(plan: &str, users: &str) -> TestFolders {
+    let place = TestFolders::without_data();
     fs::create_dir(place.root().join("plans")).unwrap();
     fs::write(place.root().join("plans/p.toml"), plan).unwrap();
     fs::write(place.root().join("plans/users.toml"), users).unwrap();
     place
 }
 
-fn said(place: &Place, words: &[&str]) -> Ended {
-    Going::start(place.program(words)).end()
+fn said(place: &TestFolders, words: &[&str]) -> ProgramOutput {
+    RunningProgram::start(place.program(words)).end()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_scenario_is_told_before_anything_happens() {
 
 #[test]
 fn a_scenario_that_cannot_be_is_refused_with_file_and_line() {
-    let refused = |place: &Place, words: &[&str]| {
+    let refused = |place: &TestFolders, words: &[&str]| {
         let ended = said(
             place,
             &[&["run", "plans/p.toml", "--set", "target.url=http://127.0.0.1:9"], words].concat(),

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::going::until;
 use crate::http::site;
-use crate::place::Place;
+use crate::place::TestFolders;
 
 /// A child that does not outlive its test.
 struct Terminal(Child);
@@ -26,7 +26,7 @@ fn keys_change_and_end_the_load_and_the_terminal_is_given_back() {
         println!("skipped: no `script` on the PATH to make a terminal with (apt-get install bsdutils)");
         return;
     }
-    let (place, site) = (Place::without_data(), site());
+    let (place, site) = (TestFolders::without_data(), site());
     let program = env!("CARGO_BIN_EXE_barograph");
     let url = site.url("/delay/5");
     let line = format!("stty cols 100 rows 30; exec {program} http {url} -c 20 -d 120s --keep-record kept");

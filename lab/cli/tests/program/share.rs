@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::going::{Ended, Going};
+use crate::going::{ProgramOutput, RunningProgram};
 use crate::http::{http, site};
-use crate::place::Place;
+use crate::place::TestFolders;
 
 /// The record of a short run, in the folder `kept`.
-fn record(place: &Place) -> PathBuf {
+fn record(place: &TestFolders) -> PathBuf {
     let site = site();
     let ended = http(place, &[&site.url("/hello"), "-c", "2", "-d", "2s", "--keep-record", "kept"]);
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
@@ -16,13 +16,13 @@ fn record(place: &Place) -> PathBuf {
     place.root().join("kept").join(ids[0].as_str())
 }
 
-fn says(place: &Place, words: &[&str]) -> Ended {
-    Going::start(place.program(words)).end()
+fn says(place: &TestFolders, words: &[&str]) -> ProgramOutput {
+    RunningProgram::start(place.program(words)).end()
 }
 
 #[test]
 fn a_shared_record_is_read_by_every_command() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let folder = record(&place);
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
     let in_folder = format!("kept/{id}");
@@ -56,7 +56,7 @@ fn a_shared_record_is_read_by_every_command() {
 
 #[test]
 fn what_should_stay_on_the_machine_is_told_and_refused() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let folder = record(&place);
     let name = format!("kept/{}", folder.file_name().unwrap().to_str().unwrap());
     let log = folder.join("services/a.log");
@@ -75,7 +75,7 @@ fn what_should_stay_on_the_machine_is_told_and_refused() {
 
 #[test]
 fn what_is_no_shared_record_is_refused() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     fs::write(place.root().join("x.tar.zst"), "no archive").unwrap();
     for words in
         [&["show", "x.tar.zst"][..], &["report", "x.tar.zst"], &["compare", "x.tar.zst", "x.tar.zst"]]

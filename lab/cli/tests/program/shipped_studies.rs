@@ -7,8 +7,8 @@ use std::process::Command;
 use barograph_record::{Run, StudyEntry, read_study};
 use toml::Table;
 
-use crate::going::Going;
-use crate::place::Place;
+use crate::going::RunningProgram;
+use crate::place::TestFolders;
 use crate::smoke::{Smoke, at};
 use crate::studies::{folder, whole};
 
@@ -27,7 +27,7 @@ mod as_it_is {
 }
 
 /// The shipped study, without keys that its levels set: a key that a factor varies cannot be set beside it.
-fn with_small_levels(place: &Place, file: &Path, small: Option<&Table>) -> PathBuf {
+fn with_small_levels(place: &TestFolders, file: &Path, small: Option<&Table>) -> PathBuf {
     let mut study: Table = fs::read_to_string(file).unwrap().parse().unwrap();
     let plan = file.parent().unwrap().join(study["plan"].as_str().unwrap());
     study["plan"] = plan.to_str().unwrap().into();
@@ -45,7 +45,7 @@ fn with_small_levels(place: &Place, file: &Path, small: Option<&Table>) -> PathB
 }
 
 /// `barograph study` of a file, one block, with the keys of its smoke file.
-fn command(place: &Place, file: &Path, smoke: &Smoke) -> Command {
+fn command(place: &TestFolders, file: &Path, smoke: &Smoke) -> Command {
     let mut command = place.program(&["study"]);
     command.arg(file).args(["--repeats", "1"]);
     if !smoke.has_no_data_set() {
@@ -62,7 +62,7 @@ fn command(place: &Place, file: &Path, smoke: &Smoke) -> Command {
 
 fn runs_in_small(file: &Path) {
     let smoke = Smoke::of(file);
-    let place = Place::new();
+    let place = TestFolders::new();
     let levels = smoke.more.get("levels").map(|levels| levels.as_table().unwrap());
     let file = match levels {
         Some(_) => with_small_levels(&place, file, levels),
@@ -70,14 +70,14 @@ fn runs_in_small(file: &Path) {
     };
     let mut command_dry = command(&place, &file, &smoke);
     command_dry.arg("--dry-run");
-    let dry = Going::start(command_dry).end();
+    let dry = RunningProgram::start(command_dry).end();
     if dry.code == Some(2) && dry.out.contains("missing   ") {
         return barograph_test_services::skip(&format!("{}: {}", file.display(), dry.out));
     }
     assert_eq!(dry.code, Some(0), "{dry:?}");
     assert!(dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"), "{}", dry.out);
     assert!(!place.runs().exists(), "a dry run creates nothing");
-    let ended = Going::start(command(&place, &file, &smoke)).end();
+    let ended = RunningProgram::start(command(&place, &file, &smoke)).end();
     let conclusions = whole(&place, &ended);
     assert_eq!(conclusions.blocks, 1, "{ended:?}");
     assert!(ended.out.contains(&conclusions.question), "{}", ended.out);
@@ -137,10 +137,10 @@ fn add(prefix: &str, table: &Table, sets: &mut Vec<(String, String)>) {
 
 /// Checks that the whole study, with every platform, can be read and checked here.
 fn is_possible(file: &Path) {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let mut command = place.program(&["study"]);
     command.arg(file).arg("--dry-run");
-    let dry = Going::start(command).end();
+    let dry = RunningProgram::start(command).end();
     let told = dry.code == Some(0) || (dry.code == Some(2) && dry.out.contains("missing   "));
     assert!(told && dry.out.contains("compared  "), "{}: {dry:?}", file.display());
 }

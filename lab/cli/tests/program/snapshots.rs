@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use barograph_record::{KeptSnapshot, Run};
+use barograph_record::{Run, SnapshotRecord};
 use barograph_testkit::one_of;
 use rustix::process::Signal;
 
 use crate::data::shared_data;
 use crate::deployments::{like, nothing_left, plan, possible, sound};
-use crate::going::{Going, until};
-use crate::place::Place;
+use crate::going::{RunningProgram, until};
+use crate::place::TestFolders;
 
 /// A place with the shared data and snapshots of its own.
-fn place() -> Place {
-    let place = Place::without_data();
+fn place() -> TestFolders {
+    let place = TestFolders::without_data();
     fs::create_dir(place.data()).unwrap();
     for entry in fs::read_dir(shared_data()).unwrap().flatten() {
         if entry.file_name() != "snapshots" {
@@ -26,7 +26,7 @@ fn place() -> Place {
     place
 }
 
-fn snapshots(place: &Place) -> Vec<PathBuf> {
+fn snapshots(place: &TestFolders) -> Vec<PathBuf> {
     let entries = fs::read_dir(place.data().join("snapshots")).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     all.sort();
@@ -47,7 +47,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-fn kept(run: &Run) -> &KeptSnapshot {
+fn kept(run: &Run) -> &SnapshotRecord {
     run.topology()
         .unwrap()
         .snapshot
@@ -60,7 +60,7 @@ fn has_load_job(run: &Run) -> bool {
 }
 
 /// The latest of all runs, once `going` has ended as it should.
-fn ended_well(place: &Place, going: Going) -> Run {
+fn ended_well(place: &TestFolders, going: RunningProgram) -> Run {
     let ended = going.end();
     let run = Run::open(place.records().last().unwrap()).unwrap();
     sound(&run, &ended);
@@ -68,12 +68,12 @@ fn ended_well(place: &Place, going: Going) -> Run {
 }
 
 /// Output of `check` on the stores.
-fn outlook(place: &Place, more: &[&str]) -> String {
+fn outlook(place: &TestFolders, more: &[&str]) -> String {
     let mut command = place.checks(&plan("auction.toml"));
     for set in like("minimal", "process").iter().map(String::as_str).chain(more.iter().copied()) {
         command.args(["--set", set]);
     }
-    let checked = Going::start(command).end();
+    let checked = RunningProgram::start(command).end();
     let line = checked.out.lines().find_map(|line| line.strip_prefix("stores    "));
     line.unwrap_or_else(|| panic!("{checked:?}")).to_owned()
 }
@@ -87,8 +87,8 @@ fn runs_begin_with_the_same_stores_whoever_loaded_them() {
     }
     assert!(outlook(&place, &[]).starts_with("loaded, and kept for later runs in "));
     // Two at the same time: both load, and one of them is done first.
-    let both = [0, 1].map(|_| Going::start(place.run(None, &sets)));
-    let ended = both.map(Going::end);
+    let both = [0, 1].map(|_| RunningProgram::start(place.run(None, &sets)));
+    let ended = both.map(RunningProgram::end);
     let first: Vec<Run> = place.records().iter().map(|dir| Run::open(dir).unwrap()).collect();
     first.iter().for_each(|run| sound(run, &ended[0]));
     let [whole] = &snapshots(&place)[..] else { panic!("{:?}", snapshots(&place)) };
@@ -99,7 +99,7 @@ fn runs_begin_with_the_same_stores_whoever_loaded_them() {
     let maker = makers.iter().find(|run| !kept(run).reused).unwrap();
     assert!(has_load_job(maker) && kept(maker).load_s > 0.0 && kept(maker).bytes > 1_000_000);
     for _ in 0..2 {
-        let run = ended_well(&place, Going::start(place.run(None, &sets)));
+        let run = ended_well(&place, RunningProgram::start(place.run(None, &sets)));
         let snapshot = kept(&run);
         assert!(snapshot.reused && !has_load_job(&run));
         assert_eq!((&snapshot.key, &snapshot.made_by), (&kept(maker).key, &maker.header.id));
@@ -121,7 +121,7 @@ fn runs_begin_with_the_same_stores_whoever_loaded_them() {
         outlook(&place, &["platform=vm"]).contains("on platform vm their folders are not on this machine")
     );
     let clean = ["clean", "--snapshots", "--data", place.data().to_str().unwrap()];
-    let cleaned = Going::start(place.program(&clean)).end();
+    let cleaned = RunningProgram::start(place.program(&clean)).end();
     assert_eq!(cleaned.out, format!("removed snapshot {}\n", whole.display()));
     assert!(snapshots(&place).is_empty());
     nothing_left(&place);
@@ -136,7 +136,7 @@ fn half_a_snapshot_is_removed_and_the_next_run_makes_a_whole_one() {
     }
     // Meeting it in progress takes luck within milliseconds, so it is tried repeatedly.
     one_of(40, || {
-        let going = Going::start(place.run(None, &sets));
+        let going = RunningProgram::start(place.run(None, &sets));
         until("a snapshot that is being written", || (!snapshots(&place).is_empty()).then_some(()));
         going.signal(Signal::KILL);
         assert_eq!(going.end().code, None);
@@ -151,11 +151,11 @@ fn half_a_snapshot_is_removed_and_the_next_run_makes_a_whole_one() {
         Err(format!("it was not met while it wrote, and left {found:?}"))
     });
     assert!(outlook(&place, &[]).starts_with("loaded, and kept for later runs"), "half a one is none");
-    let run = ended_well(&place, Going::start(place.run(None, &sets)));
+    let run = ended_well(&place, RunningProgram::start(place.run(None, &sets)));
     assert!(!kept(&run).reused);
     let [whole] = &snapshots(&place)[..] else { panic!("{:?}", snapshots(&place)) };
     assert!(whole.join("snapshot.json").is_file());
-    let cleaned = Going::start(place.program(&["clean"])).end();
+    let cleaned = RunningProgram::start(place.program(&["clean"])).end();
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     nothing_left(&place);
 }
@@ -170,7 +170,7 @@ fn a_standby_and_shared_pictures_come_back_with_the_stores() {
         return;
     }
     for reused in [false, true] {
-        let run = ended_well(&place, Going::start(place.run(None, &sets)));
+        let run = ended_well(&place, RunningProgram::start(place.run(None, &sets)));
         let snapshot = kept(&run);
         assert_eq!(snapshot.reused, reused);
         assert_eq!(snapshot.parts, ["events-1", "relational-1"]);

@@ -4,14 +4,14 @@ use std::fs;
 
 use barograph_test_services::{or_skip, postgres};
 
-use crate::going::Going;
+use crate::going::RunningProgram;
 use crate::http::result;
-use crate::place::Place;
+use crate::place::TestFolders;
 
 #[test]
 fn a_server_is_filled_loaded_and_checked_in_one_line() {
     let Some(server) = or_skip(postgres()) else { return };
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     // The server takes any password.
     let url = format!("postgres://postgres:s3cret@127.0.0.1:{}/orders", server.port());
     let kept = place.root().join("kept");
@@ -19,7 +19,7 @@ fn a_server_is_filled_loaded_and_checked_in_one_line() {
         let words = ["sql", &url, "-n", "300", "-c", "3", "--form", form, "--json", "-q"];
         let mut command = place.program(&words);
         command.args(["--set", "order_entry.scale=0.01"]).arg("--keep-record").arg(&kept);
-        let ended = Going::start(command).end();
+        let ended = RunningProgram::start(command).end();
         let result = result(&ended, 0);
         let names = result["operations"].as_array().unwrap().iter().map(|op| op["operation"].as_str());
         let all = ["NewOrder", "Payment", "OrderStatus", "Delivery", "StockLevel"].map(Some);
@@ -33,7 +33,7 @@ fn a_server_is_filled_loaded_and_checked_in_one_line() {
         assert!(told.contains("postgres:***@127.0.0.1") && !told.contains("s3cret"), "{told}");
     }
     let other = ["sql", &url, "--seed", "2", "-q", "--set", "order_entry.scale=0.01"];
-    let ended = Going::start(place.program(&other)).end();
+    let ended = RunningProgram::start(place.program(&other)).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(
         ended.err.contains("was filled otherwise: warehouses = 1, scale = 0.01, seed = 1"),

@@ -8,11 +8,11 @@ use barograph_record::{Conclusions, Run, RunEnded, StudyEntry, read_study};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::going::{Ended, Going, until};
-use crate::place::{Place, SIZE, fixed};
+use crate::going::{ProgramOutput, RunningProgram, until};
+use crate::place::{SIZE, TestFolders, fixed};
 
 /// `barograph study` on the data and records of this place, at small scale.
-fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
+fn study(place: &TestFolders, file: &Path, args: &[&str]) -> Command {
     let mut command = place.program(&["study"]);
     command.arg(file).args(args);
     command.arg("--set").arg(format!("data.dir={}", place.data().display()));
@@ -23,7 +23,7 @@ fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
 }
 
 /// A study of three short runs per block: two levels of load and the control.
-fn short(place: &Place, repeats: u32) -> PathBuf {
+fn short(place: &TestFolders, repeats: u32) -> PathBuf {
     let plan = place.root().join("p.toml");
     fs::write(&plan, "workload = \"auction\"\n").unwrap();
     let settings: Vec<String> = fixed(10, 2)
@@ -47,14 +47,14 @@ fn short(place: &Place, repeats: u32) -> PathBuf {
 }
 
 /// Folder of the only study.
-pub(crate) fn folder(place: &Place) -> PathBuf {
+pub(crate) fn folder(place: &TestFolders) -> PathBuf {
     let names = barograph_record::list_studies(&place.runs()).unwrap();
     assert_eq!(names.len(), 1, "{names:?}");
     place.runs().join(&names[0])
 }
 
 /// Checks that a study completed: seconds are too short for many valid runs, so exit code 9 is as good as 0.
-pub(crate) fn whole(place: &Place, ended: &Ended) -> Conclusions {
+pub(crate) fn whole(place: &TestFolders, ended: &ProgramOutput) -> Conclusions {
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let folder = folder(place);
     let entries = read_study(&folder).unwrap().entries;
@@ -105,9 +105,9 @@ fn ended_runs(folder: &Path) -> usize {
 
 #[test]
 fn a_study_answers_in_every_form() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 1);
-    let ended = Going::start(study(&place, &file, &[])).end();
+    let ended = RunningProgram::start(study(&place, &file, &[])).end();
     let conclusions = whole(&place, &ended);
     assert!(ended.out.starts_with("Does the load matter?\n"), "{}", ended.out);
     assert!(ended.err.contains("run 1: block 1 of 1, "), "{}", ended.err);
@@ -121,14 +121,15 @@ fn a_study_answers_in_every_form() {
         ("markdown", "## Does the load matter?"),
         ("junit", "<?xml version=\"1.0\""),
     ] {
-        let again = Going::start(place.program(&["study", "--resume", &id, "--format", format])).end();
+        let again =
+            RunningProgram::start(place.program(&["study", "--resume", &id, "--format", format])).end();
         assert!(again.code == ended.code && again.out.starts_with(begin), "{again:?}");
     }
-    let gated = Going::start(place.program(&["study", "--resume", &id, "--gate", "--strict"])).end();
+    let gated = RunningProgram::start(place.program(&["study", "--resume", &id, "--gate", "--strict"])).end();
     let expected = if ended.code == Some(0) { Some(10) } else { ended.code };
     assert_eq!(gated.code, expected, "one block decides nothing: {gated:?}");
     assert_eq!(ended_runs(&folder(&place)) as u32, made);
-    let listed = Going::start(place.program(&["list", "runs"])).end();
+    let listed = RunningProgram::start(place.program(&["list", "runs"])).end();
     assert!(listed.out.ends_with(&format!("{id}  complete\n")), "{}", listed.out);
     told_from_its_folder_alone(&place, &id, &file, &ended);
     place.assert_nothing_left();
@@ -136,13 +137,13 @@ fn a_study_answers_in_every_form() {
 
 #[test]
 fn a_warm_up_and_a_divided_metric_are_told_before_and_after() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 1);
     let text =
         fs::read_to_string(&file).unwrap().replace("repeats = 1\n", "repeats = 1\nwarm_up_blocks = 1\n");
     let per = "[[metric]]\nof = \"throughput\"\nper = \"load.users\"\n";
     fs::write(&file, format!("{text}{per}")).unwrap();
-    let dry = Going::start(study(&place, &file, &["--dry-run"])).end();
+    let dry = RunningProgram::start(study(&place, &file, &["--dry-run"])).end();
     for words in [
         "\nwarm-up   1 of 3 runs: 3 runs, recorded and not judged\nblocks    1 of 3 runs: 3 runs, ",
         "\norder     warm-up block 1: ",
@@ -152,7 +153,7 @@ fn a_warm_up_and_a_divided_metric_are_told_before_and_after() {
     ] {
         assert!(dry.code == Some(0) && dry.out.contains(words), "{words:?}: {dry:?}");
     }
-    let ended = Going::start(study(&place, &file, &[])).end();
+    let ended = RunningProgram::start(study(&place, &file, &[])).end();
     let conclusions = whole(&place, &ended);
     assert!(ended.err.contains("run 1: warm-up block 1 of 1, not judged, "), "{}", ended.err);
     assert!(ended.err.contains("run 4: block 1 of 1, "), "{}", ended.err);
@@ -169,9 +170,9 @@ fn a_warm_up_and_a_divided_metric_are_told_before_and_after() {
 
 #[test]
 fn every_run_of_a_study_is_seen_at_one_address() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 1);
-    let going = Going::start(study(&place, &file, &["--live"]));
+    let going = RunningProgram::start(study(&place, &file, &["--live"]));
     let line = going.says("live      http://127.0.0.1:");
     // One stream, from before the first run to the end of the study.
     let mut seen: Vec<(String, String)> = Vec::new();
@@ -214,44 +215,44 @@ fn every_run_of_a_study_is_seen_at_one_address() {
 /// The study keeps its port: another study with the same address is refused, and creates nothing.
 #[test]
 fn an_address_that_a_study_serves_is_refused_to_another() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 1);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    let ended = Going::start(study(&place, &file, &[&format!("--live={address}")])).end();
+    let ended = RunningProgram::start(study(&place, &file, &[&format!("--live={address}")])).end();
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
     assert!(ended.err.contains(&format!("serve the live page on {address}")), "{ended:?}");
     assert!(!place.runs().exists(), "nothing is begun");
 }
 
 /// Checks that the conclusions are printed and drawn again after file and plan are gone.
-fn told_from_its_folder_alone(place: &Place, id: &str, file: &Path, ended: &Ended) {
+fn told_from_its_folder_alone(place: &TestFolders, id: &str, file: &Path, ended: &ProgramOutput) {
     fs::remove_file(file).unwrap();
     fs::remove_file(place.root().join("p.toml")).unwrap();
-    let shown = Going::start(place.program(&["show", id])).end();
+    let shown = RunningProgram::start(place.program(&["show", id])).end();
     assert!(shown.code == Some(0) && shown.out == ended.out, "{shown:?}");
     let of_study = ["study.html", "study.json"].map(|name| folder(place).join(name));
     let before = of_study.each_ref().map(|path| fs::read_to_string(path).unwrap());
     for path in &of_study {
         fs::remove_file(path).unwrap();
     }
-    let exported = Going::start(place.program(&["export", id])).end();
+    let exported = RunningProgram::start(place.program(&["export", id])).end();
     assert!(exported.code == Some(0) && exported.out.contains("csv/comparisons.csv\n"), "{exported:?}");
     let runs = fs::read_to_string(folder(place).join("csv/study_runs.csv")).unwrap();
     assert_eq!(runs.lines().count(), ended_runs(&folder(place)) + 1, "{runs}");
-    let refused = Going::start(place.program(&["export", id, "--histograms"])).end();
+    let refused = RunningProgram::start(place.program(&["export", id, "--histograms"])).end();
     assert!(refused.code == Some(2) && refused.err.contains("leave --histograms out"), "{refused:?}");
-    let reported = Going::start(place.program(&["report", id])).end();
+    let reported = RunningProgram::start(place.program(&["report", id])).end();
     let page = format!("report  {}\n", of_study[0].display());
     assert!(reported.code == Some(0) && page.ends_with(&reported.out["report  ".len()..]), "{reported:?}");
     assert_eq!(of_study.each_ref().map(|path| fs::read_to_string(path).unwrap()), before);
 }
 
 /// Resumes the study of this place, which ends with the missing runs.
-fn goes_on(place: &Place, before: usize) {
+fn goes_on(place: &TestFolders, before: usize) {
     let folder = folder(place);
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
-    let ended = Going::start(place.program(&["study", "--resume", &id])).end();
+    let ended = RunningProgram::start(place.program(&["study", "--resume", &id])).end();
     let conclusions = whole(place, &ended);
     assert_eq!(conclusions.blocks, 2);
     assert!(ended.err.contains(&format!("{id} goes on after {before} runs")), "{}", ended.err);
@@ -270,9 +271,9 @@ fn goes_on(place: &Place, before: usize) {
 
 #[test]
 fn an_interrupted_study_goes_on_where_it_was() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 2);
-    let going = Going::start(study(&place, &file, &[]));
+    let going = RunningProgram::start(study(&place, &file, &[]));
     going.says("run 2: ");
     until("the second run", || (ended_runs(&folder(&place)) >= 1).then_some(()));
     going.signal(Signal::INT);
@@ -286,41 +287,41 @@ fn an_interrupted_study_goes_on_where_it_was() {
 
 #[test]
 fn a_killed_study_goes_on_where_it_was() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 2);
-    let going = Going::start(study(&place, &file, &[]));
+    let going = RunningProgram::start(study(&place, &file, &[]));
     going.says("run 2: ");
     going.application();
     let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
-    let twice = Going::start(place.program(&["study", "--resume", &id])).end();
+    let twice = RunningProgram::start(place.program(&["study", "--resume", &id])).end();
     assert!(twice.code == Some(2) && twice.err.contains("it is still going on"), "{twice:?}");
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
     until("the end of the application", || place.processes().is_empty().then_some(()));
-    let cleaned = Going::start(place.program(&["clean"])).end();
+    let cleaned = RunningProgram::start(place.program(&["clean"])).end();
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     goes_on(&place, ended_runs(&folder(&place)));
 }
 
 #[test]
 fn what_changed_since_a_study_was_begun_is_refused() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = short(&place, 1);
-    let ended = Going::start(study(&place, &file, &[])).end();
+    let ended = RunningProgram::start(study(&place, &file, &[])).end();
     whole(&place, &ended);
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("load.users = 20", "load.users = 21")).unwrap();
     let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
-    let again = Going::start(place.program(&["study", "--resume", &id])).end();
+    let again = RunningProgram::start(place.program(&["study", "--resume", &id])).end();
     assert_eq!(again.code, Some(2), "{again:?}");
     assert!(again.err.contains("changed what is run since it was begun"), "{}", again.err);
 }
 
 /// Checks that it is refused and creates nothing. Returns the refusal.
-fn refused(place: &Place, file: &Path, args: &[&str]) -> String {
+fn refused(place: &TestFolders, file: &Path, args: &[&str]) -> String {
     let mut command = place.program(&["study"]);
     command.arg(file).args(args);
-    let ended = Going::start(command).end();
+    let ended = RunningProgram::start(command).end();
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
     assert!(!place.runs().exists());
     ended.err
@@ -329,7 +330,7 @@ fn refused(place: &Place, file: &Path, args: &[&str]) -> String {
 /// Drivers that keep connections and drivers that close them are not comparable.
 #[test]
 fn a_driver_that_would_differ_by_itself_is_refused() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let file = short(&place, 1);
     let text = fs::read_to_string(&file).unwrap();
     fs::write(
@@ -349,7 +350,7 @@ fn a_driver_that_would_differ_by_itself_is_refused() {
             "--dry-run",
         ]);
         command.arg(&file).args(args).current_dir(place.root());
-        Going::start(command).end()
+        RunningProgram::start(command).end()
     };
     let ended = with_few_files(&[]);
     let expected = "s.toml: `driver.workers` = 1 for users 10; 2 for users 200\n  allowed: the same in all \
@@ -361,7 +362,7 @@ fn a_driver_that_would_differ_by_itself_is_refused() {
 
 #[test]
 fn studies_that_cannot_be_are_refused_before_anything_is_created() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let file = short(&place, 1);
     let err = refused(&place, &file, &["--set", "load.users=5"]);
     let expected = "barograph: the study cannot be carried out\n--set: `load.users` = 5\n  allowed: keys that no factor \

@@ -6,9 +6,9 @@ use std::fs;
 use barograph_test_services::{self as services, Service};
 use barograph_testkit::Authority;
 
-use crate::going::{Ended, Going};
+use crate::going::{ProgramOutput, RunningProgram};
 use crate::nodes::Node;
-use crate::place::{Place, fixed};
+use crate::place::{TestFolders, fixed};
 
 /// nginx in front of a node: first as it is without TLS, then with the file that adds it.
 fn nginx(node: &Node, authority: &Authority) -> Option<Service> {
@@ -31,15 +31,15 @@ fn nginx(node: &Node, authority: &Authority) -> Option<Service> {
 }
 
 /// A short load at `url` with these settings of trust.
-fn measured(place: &Place, url: &str, trust: &str) -> Ended {
+fn measured(place: &TestFolders, url: &str, trust: &str) -> ProgramOutput {
     let mut sets = fixed(20, 4);
     sets.extend([format!("target.url={url}"), trust.to_owned()]);
-    Going::start(place.run(None, &sets)).end()
+    RunningProgram::start(place.run(None, &sets)).end()
 }
 
 #[test]
 fn the_auction_is_measured_through_the_tls_of_the_web_tier() {
-    let (place, authority) = (Place::new(), Authority::new().unwrap());
+    let (place, authority) = (TestFolders::new(), Authority::new().unwrap());
     let node = Node::alone(&place);
     let Some(nginx) = nginx(&node, &authority) else { return };
     fs::write(place.root().join("ca.pem"), authority.ca_pem()).unwrap();
@@ -63,7 +63,7 @@ fn the_auction_is_measured_through_the_tls_of_the_web_tier() {
 
 #[test]
 fn a_certificate_of_a_stranger_is_refused_before_the_load() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let node = Node::alone(&place);
     let Some(nginx) = nginx(&node, &Authority::new().unwrap()) else { return };
     fs::write(place.root().join("other.pem"), Authority::new().unwrap().ca_pem()).unwrap();

@@ -7,7 +7,7 @@ use barograph_model::Outcome;
 use rusqlite::{ErrorCode, OpenFlags, OptionalExtension, Params, Row, ffi};
 
 use super::SqliteError;
-use crate::{Conflict, Reply, Trouble};
+use crate::{Conflict, Reply, TransactionError};
 
 /// Capacity for prepared statements: more than a workload has.
 const STATEMENTS: usize = 64;
@@ -63,7 +63,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::change`]; `what` is missing.
     pub fn change_one(&self, sql: &str, values: impl Params, what: &str) -> Reply<()> {
-        if self.change(sql, values)? == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
+        if self.change(sql, values)? == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 
     /// The first row, if any.
@@ -85,7 +85,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::change_one`].
     pub fn number(&self, sql: &str, values: impl Params, what: &str) -> Reply<i64> {
-        self.row(sql, values, |row| row.get(0))?.ok_or_else(|| Trouble::missing(what))
+        self.row(sql, values, |row| row.get(0))?.ok_or_else(|| TransactionError::missing(what))
     }
 
     /// Calls `read` for each row.
@@ -118,12 +118,14 @@ impl Connection {
 }
 
 /// The error of a transaction for one of SQLite.
-fn trouble(why: &rusqlite::Error) -> Trouble {
+fn trouble(why: &rusqlite::Error) -> TransactionError {
     let code = why.sqlite_error().map(|error| (error.code, error.extended_code));
     match code {
-        Some((_, ffi::SQLITE_BUSY_SNAPSHOT)) => Trouble::Conflict(Conflict::Snapshot),
-        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Trouble::Conflict(Conflict::Busy),
-        _ => Trouble::Failed { outcome: Outcome::Refused, why: why.to_string() },
+        Some((_, ffi::SQLITE_BUSY_SNAPSHOT)) => TransactionError::Conflict(Conflict::Snapshot),
+        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => {
+            TransactionError::Conflict(Conflict::Busy)
+        }
+        _ => TransactionError::Failed { outcome: Outcome::Refused, why: why.to_string() },
     }
 }
 
@@ -134,11 +136,11 @@ mod tests {
     #[test]
     fn conflicts_are_told_from_failures() {
         let of = |code| trouble(&rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
-        assert_eq!(of(ffi::SQLITE_BUSY), Trouble::Conflict(Conflict::Busy));
-        assert_eq!(of(ffi::SQLITE_LOCKED), Trouble::Conflict(Conflict::Busy));
-        assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT), Trouble::Conflict(Conflict::Snapshot));
+        assert_eq!(of(ffi::SQLITE_BUSY), TransactionError::Conflict(Conflict::Busy));
+        assert_eq!(of(ffi::SQLITE_LOCKED), TransactionError::Conflict(Conflict::Busy));
+        assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT), TransactionError::Conflict(Conflict::Snapshot));
         for code in [ffi::SQLITE_FULL, ffi::SQLITE_CONSTRAINT_PRIMARYKEY, ffi::SQLITE_CORRUPT] {
-            assert!(matches!(of(code), Trouble::Failed { outcome: Outcome::Refused, .. }), "{code}");
+            assert!(matches!(of(code), TransactionError::Failed { outcome: Outcome::Refused, .. }), "{code}");
         }
     }
 }

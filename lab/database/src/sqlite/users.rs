@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_engine::{BlockingFactory, BlockingUser, Turn};
+use barograph_engine::{BlockingFactory, BlockingUser, OpContext};
 use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
 use parking_lot::FairMutex;
@@ -25,13 +25,13 @@ pub trait Terminal: 'static {
     fn access(&self, op: OpId) -> Access;
 
     /// Does an operation.
-    fn act(&mut self, session: &mut Connection, op: OpId, turn: &mut Turn) -> Outcome;
+    fn act(&mut self, session: &mut Connection, op: OpId, turn: &mut OpContext) -> Outcome;
 
     /// Notes an operation that failed because the connection could not be opened.
     fn broken(&self, op: OpId, why: String) -> Outcome;
 
     /// The index of the next branch.
-    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize;
+    fn choose(&mut self, chooser: ChooserId, turn: &mut OpContext) -> usize;
 }
 
 /// Makes the users of a file.
@@ -67,7 +67,7 @@ pub struct User<T: Terminal> {
 }
 
 impl<T: Terminal> BlockingUser for User<T> {
-    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome {
+    fn act(&mut self, op: OpId, turn: &mut OpContext) -> Outcome {
         let session = match &mut self.session {
             Some(session) => session,
             empty => match Connection::open(&self.users.connecting) {
@@ -80,7 +80,7 @@ impl<T: Terminal> BlockingUser for User<T> {
         self.terminal.act(session, op, turn)
     }
 
-    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
+    fn choose(&mut self, chooser: ChooserId, turn: &mut OpContext) -> usize {
         self.terminal.choose(chooser, turn)
     }
 }

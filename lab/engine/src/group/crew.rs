@@ -6,11 +6,11 @@ use std::task::{Context, Poll};
 
 use barograph_model::{BehaviourId, Behaviours, ChooserId, Nanos, OpId, Outcome, StartOf};
 
-use super::{Door, Group, GroupFactory, Groups, Members};
-use crate::Turn;
-use crate::activity::{Memory, Pacing, Seat, due, follow};
-use crate::core::{Core, Signal, Slot};
-use crate::recorder::Ended;
+use super::{EntryQueue, Group, GroupFactory, Groups, Members};
+use crate::OpContext;
+use crate::activity::{ActiveUser, Memory, Pacing, due, follow};
+use crate::core::{Signal, Slot, WaitSlots};
+use crate::recorder::Completion;
 use crate::worker::Worker;
 
 /// Rounds of a group, each for one read, before other tasks get a turn.
@@ -21,10 +21,10 @@ const THE_GROUP: u32 = u32::MAX;
 
 /// A user of a group.
 pub(crate) struct Member {
-    seat: Rc<Seat<()>>,
+    seat: Rc<ActiveUser<()>>,
     slot: Slot,
     place: u32,
-    pub(crate) turn: Turn,
+    pub(crate) context: OpContext,
     state: State,
     /// Operation in flight, or the next one.
     op: OpId,
@@ -50,12 +50,18 @@ enum State {
 }
 
 impl Member {
-    pub(crate) fn new(seat: Rc<Seat<()>>, slot: Slot, place: u32, turn: Turn, intended: Nanos) -> Self {
+    pub(crate) fn new(
+        seat: Rc<ActiveUser<()>>,
+        slot: Slot,
+        place: u32,
+        context: OpContext,
+        intended: Nanos,
+    ) -> Self {
         Member {
             seat,
             slot,
             place,
-            turn,
+            context,
             state: State::Waiting,
             op: OpId(0),
             intended,
@@ -70,7 +76,7 @@ impl Member {
 /// A group with its members and their worker.
 pub(crate) struct Crew<F: GroupFactory> {
     worker: Rc<Worker<Groups<F>>>,
-    door: Rc<Door>,
+    door: Rc<EntryQueue>,
     group: F::Group,
     members: Members,
     /// Members whose operations begin next.
@@ -83,7 +89,7 @@ pub(crate) struct Crew<F: GroupFactory> {
 }
 
 impl<F: GroupFactory> Crew<F> {
-    pub(crate) fn new(worker: &Rc<Worker<Groups<F>>>, door: &Rc<Door>, group: F::Group) -> Self {
+    pub(crate) fn new(worker: &Rc<Worker<Groups<F>>>, door: &Rc<EntryQueue>, group: F::Group) -> Self {
         let mut members = Members::default();
         members.places.resize_with(door.size, || None);
         members.ends.reserve(door.size);
@@ -93,7 +99,7 @@ impl<F: GroupFactory> Crew<F> {
             group,
             members,
             ready: Vec::with_capacity(door.size),
-            slot: Core::slot_of_member(&worker.core, &door.inbox, THE_GROUP),
+            slot: WaitSlots::slot_of_member(&worker.core, &door.inbox, THE_GROUP),
             has_deadline: false,
             behaviours: Arc::clone(&worker.settings.behaviours),
         }
@@ -207,7 +213,7 @@ impl<F: GroupFactory> Crew<F> {
             member.state = State::InFlight;
             member.started = started;
             recorder.started(started, member.waits.then_some(member.intended));
-            self.group.begin(place, member.op, &mut member.turn);
+            self.group.begin(place, member.op, &mut member.context);
         }
     }
 
@@ -227,13 +233,14 @@ impl<F: GroupFactory> Crew<F> {
             return;
         }
         member.state = State::Waiting;
-        let turn = &mut member.turn;
-        let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
+        let context = &mut member.context;
+        let (requests, counters) =
+            (std::mem::take(&mut context.requests), std::mem::take(&mut context.counters));
         let (op, intended, started) = (member.op, member.intended, member.started);
         // An answer beyond the time limit is late even if the check for expired operations has not run yet.
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
-        let done = Ended { op, intended, started, ended, outcome, requests, counters };
+        let done = Completion { op, intended, started, ended, outcome, requests, counters };
         self.worker.recorder.borrow_mut().ended(&done);
         if member.leaves {
             self.leave(place);
@@ -246,13 +253,13 @@ impl<F: GroupFactory> Crew<F> {
     fn go_on(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
         let behaviour = self.behaviours.get(BehaviourId(0));
         let member = self.members.places[place].as_mut().expect("it has just ended an operation");
-        let wishes = std::mem::take(&mut member.turn.wishes);
-        let mut memory = OfMember { group: &mut self.group, place };
+        let wishes = std::mem::take(&mut member.context.wishes);
+        let mut memory = MemberContext { group: &mut self.group, place };
         if wishes.reset {
             memory.end_session();
             member.restarts = true;
         }
-        let then = follow(behaviour, member.op, &mut memory, &mut member.turn);
+        let then = follow(behaviour, member.op, &mut memory, &mut member.context);
         let before = std::mem::replace(&mut member.op, then.op);
         let gate = self.worker.gate.as_ref();
         let over = then.session_over || wishes.reset;
@@ -262,7 +269,7 @@ impl<F: GroupFactory> Crew<F> {
         }
         let after_failure = self.worker.settings.pause_after_failure;
         let pacing = Pacing { pace: &behaviour.pace, after_failure, ended: before, next: then.op };
-        let (next, skipped) = due(pacing, (member.intended, ended), outcome, &mut member.turn);
+        let (next, skipped) = due(pacing, (member.intended, ended), outcome, &mut member.context);
         member.intended = next;
         if skipped > 0 {
             self.worker.recorder.borrow_mut().skipped(skipped);
@@ -311,14 +318,14 @@ impl<F: GroupFactory> Crew<F> {
 }
 
 /// State of one member, kept by the group.
-struct OfMember<'g, G> {
+struct MemberContext<'g, G> {
     group: &'g mut G,
     place: usize,
 }
 
-impl<G: Group> Memory for OfMember<'_, G> {
-    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
-        self.group.choose(self.place, chooser, turn)
+impl<G: Group> Memory for MemberContext<'_, G> {
+    fn choose(&mut self, chooser: ChooserId, context: &mut OpContext) -> usize {
+        self.group.choose(self.place, chooser, context)
     }
 
     fn end_session(&mut self) {

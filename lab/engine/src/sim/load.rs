@@ -11,7 +11,7 @@ use crate::handle::CONTROL_LOOK;
 use crate::population::Population;
 use crate::quota::Quota;
 use crate::worker::Ramp;
-use crate::{Beginning, EngineError, EngineHandle, Runnable, Settings, Timer};
+use crate::{EngineError, EngineHandle, LoadStart, Runnable, Settings, Timer};
 
 /// Erases a workload's type for a simulated load. `make` is called once for each worker with a timer for its
 /// simulated target.
@@ -20,15 +20,15 @@ where
     W: Population,
     F: FnMut(Timer) -> W + Send + 'static,
 {
-    Box::new(Make { time: time.clone(), make })
+    Box::new(SimulatedLoad { time: time.clone(), make })
 }
 
-struct Make<F> {
+struct SimulatedLoad<F> {
     time: Time,
     make: F,
 }
 
-impl<W, F> Runnable for Make<F>
+impl<W, F> Runnable for SimulatedLoad<F>
 where
     W: Population,
     F: FnMut(Timer) -> W + Send + 'static,
@@ -36,7 +36,7 @@ where
     fn begin(
         self: Box<Self>,
         settings: &Settings,
-        beginning: Beginning,
+        beginning: LoadStart,
     ) -> Result<EngineHandle, EngineError> {
         let simulation = Simulation::of_driver(settings, beginning.place, self.make);
         Ok(EngineHandle::simulated(Load {
@@ -53,7 +53,7 @@ where
 
 /// A simulated load in progress.
 pub(crate) struct Load {
-    simulation: Box<dyn Simulated>,
+    simulation: Box<dyn AnySimulation>,
     time: Time,
     /// Start of the load.
     origin: Nanos,
@@ -94,7 +94,7 @@ impl Load {
     pub(crate) async fn next(&mut self) -> Option<Interval> {
         let closes = Nanos((self.now().0 / self.interval.0 + 1) * self.interval.0);
         // Other waits for an instant register first.
-        crate::core::breathe().await;
+        crate::core::yield_now().await;
         while !self.ended {
             self.time.goes_on().await;
             if self.ends.is_none() && self.simulation.is_spent() {
@@ -114,7 +114,7 @@ impl Load {
                 return Some(self.simulation.close());
             }
             if woken {
-                crate::core::breathe().await;
+                crate::core::yield_now().await;
             }
         }
         None
@@ -122,7 +122,7 @@ impl Load {
 }
 
 /// A simulation of any workload.
-trait Simulated {
+trait AnySimulation {
     /// Follows a ramp from now on.
     fn ramp(&self, ramp: Ramp);
     /// Tells every user to stop.
@@ -143,7 +143,7 @@ trait Simulated {
     fn close(&self) -> Interval;
 }
 
-impl<W: Population> Simulated for Simulation<W> {
+impl<W: Population> AnySimulation for Simulation<W> {
     fn ramp(&self, ramp: Ramp) {
         self.workers.iter().for_each(|worker| worker.follow_ramp(ramp));
     }

@@ -10,12 +10,12 @@ use futures::task::AtomicWaker;
 
 /// Simulated time. Clones share it; it advances when the next interval of a load is awaited.
 #[derive(Clone, Default)]
-pub struct Time(Arc<Shared>);
+pub struct Time(Arc<TimeState>);
 
 #[derive(Default)]
-struct Shared {
+struct TimeState {
     now: AtomicU64,
-    /// Number of [`Still`] values that stop it.
+    /// Number of [`TimeHold`] values that stop it.
     held: AtomicUsize,
     /// Wakes the load when time may advance.
     goes_on: AtomicWaker,
@@ -24,9 +24,9 @@ struct Shared {
 }
 
 /// Stops time until dropped.
-pub struct Still(Time);
+pub struct TimeHold(Time);
 
-impl Drop for Still {
+impl Drop for TimeHold {
     fn drop(&mut self) {
         self.0.0.held.fetch_sub(1, Ordering::SeqCst);
         self.0.0.goes_on.wake();
@@ -42,9 +42,9 @@ impl Time {
 
     /// Stops time.
     #[must_use]
-    pub fn hold(&self) -> Still {
+    pub fn hold(&self) -> TimeHold {
         self.0.held.fetch_add(1, Ordering::SeqCst);
-        Still(self.clone())
+        TimeHold(self.clone())
     }
 
     /// Waits until `at`.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use barograph_engine::Settings;
 use barograph_model::{
-    Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, Outcome, Pace, Share, TimeLimits, Vector,
-    Waits,
+    Behaviour, ChooserId, Distribution, MissedBeats, Nanos, NextOp, OpId, Outcome, Pace, Share, TimeLimits,
+    Vector, Waits,
 };
 use barograph_stats::Interval;
 
@@ -121,7 +121,7 @@ fn think_time_counts_from_the_answer() {
 fn waits_are_those_after_one_operation_and_before_the_next() {
     let waits = |before, after| Waits { before: ms(before), after: Distribution::Constant(ms(after)) };
     let pace = Pace::ByOperation(vec![waits(100, 20), waits(0, 0), waits(3, 50)]);
-    let next = vec![Some(Next::Op(WATCH)), None, Some(Next::Op(WORK))];
+    let next = vec![Some(NextOp::Op(WATCH)), None, Some(NextOp::Op(WORK))];
     let main = Behaviour { name: "main", first: WORK, next, pace };
     let starts = Rc::<RefCell<Vec<u64>>>::default();
     let begun = Rc::clone(&starts);
@@ -183,9 +183,9 @@ fn the_pause_after_a_failure_is_a_setting() {
 
 /// A main behaviour that starts a follower, which watches repeatedly without pause.
 fn with_follower() -> Vec<Behaviour> {
-    let mut next = vec![Some(Next::Op(OTHER)), Some(Next::EndSession { first: WORK }), None];
+    let mut next = vec![Some(NextOp::Op(OTHER)), Some(NextOp::EndSession { first: WORK }), None];
     let main = Behaviour { name: "main", first: WORK, next: next.clone(), pace: cycle(1_000) };
-    next[2] = Some(Next::Op(WATCH));
+    next[2] = Some(NextOp::Op(WATCH));
     vec![main, Behaviour { name: "follow", first: WATCH, next, pace: Pace::AtOnce }]
 }
 
@@ -210,9 +210,9 @@ fn an_expired_wait_starts_the_user_over_at_once() {
     // Work, Other (starts the follower), Third, Work, ...; the follower's wait expires while the main
     // behaviour waits for Third.
     let third = OpId(3);
-    let mut next = vec![Some(Next::Op(OTHER)), Some(Next::Op(third)), None, Some(Next::Op(WORK))];
+    let mut next = vec![Some(NextOp::Op(OTHER)), Some(NextOp::Op(third)), None, Some(NextOp::Op(WORK))];
     let main = Behaviour { name: "main", first: WORK, next: next.clone(), pace: cycle(1_000) };
-    next[2] = Some(Next::Op(WATCH));
+    next[2] = Some(NextOp::Op(WATCH));
     let follow = Behaviour { name: "follow", first: WATCH, next, pace: Pace::AtOnce };
     let mut settings = settings(vec![main, follow], 1);
     settings.limits.push(TimeLimits::default());
@@ -235,8 +235,8 @@ fn an_expired_wait_starts_the_user_over_at_once() {
 /// Vectors and choosers together.
 pub(crate) fn branching() -> Vec<Behaviour> {
     let half = Share::percent(50.0);
-    let vector = Next::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
-    let choose = Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(WORK), vector.clone()] };
+    let vector = NextOp::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
+    let choose = NextOp::Choose { chooser: ChooserId(0), branches: vec![NextOp::Op(WORK), vector.clone()] };
     let pace =
         Pace::Cycle(Distribution::TruncatedNormal { mean: ms(500), sd: ms(100), min: ms(250), max: ms(750) });
     vec![Behaviour { name: "main", first: WORK, next: vec![Some(choose), None, Some(vector)], pace }]
@@ -323,7 +323,7 @@ fn one_long_answer(now: Nanos, _: OpId) -> (Nanos, Outcome) {
 
 #[test]
 fn beats_missed_are_made_up_for_and_counted_from_their_own_instant() {
-    let pace = Pace::Beat { every: ms(100), missed: Missed::CatchUp };
+    let pace = Pace::Beat { every: ms(100), missed: MissedBeats::CatchUp };
     let (mut sim, _) = simulate(&settings(plain(pace), 1), one_long_answer);
     sim.ramp(1, Nanos::ZERO);
     let got = sim.run(ms(1_999));
@@ -343,7 +343,7 @@ fn beats_missed_are_made_up_for_and_counted_from_their_own_instant() {
 
 #[test]
 fn beats_missed_are_left_out_and_counted() {
-    let pace = Pace::Beat { every: ms(100), missed: Missed::Skip };
+    let pace = Pace::Beat { every: ms(100), missed: MissedBeats::Skip };
     let (mut sim, _) = simulate(&settings(plain(pace), 1), one_long_answer);
     sim.ramp(1, Nanos::ZERO);
     let got = sim.run(ms(1_999));

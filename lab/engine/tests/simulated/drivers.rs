@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use barograph_engine::sim::Simulation;
-use barograph_engine::{Place, Settings};
+use barograph_engine::{Settings, WorkerShare};
 use barograph_model::{
-    Arrivals, Behaviour, Distribution, Nanos, Next, OpId, OpenLoop, Outcome, Pace, Share, StartOf, Vector,
+    Arrivals, Behaviour, Distribution, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace, Share, StartOf, Vector,
 };
 use barograph_stats::Interval;
 
@@ -16,7 +16,7 @@ use crate::target::*;
 type Changes<'c> = &'c [(u64, u32, Nanos)];
 
 /// Operations of each user, in order, and the interval of every second.
-type Did = (BTreeMap<u32, Vec<u8>>, Vec<Interval>);
+type DriverLog = (BTreeMap<u32, Vec<u8>>, Vec<Interval>);
 
 /// Answers of 0 to 40 ms, depending on the start time, some of them bad.
 fn answer(now: Nanos, op: OpId) -> (Nanos, Outcome) {
@@ -27,7 +27,7 @@ fn answer(now: Nanos, op: OpId) -> (Nanos, Outcome) {
 }
 
 /// A driver with a share of the workers. Every driver has a clock of its own that shows the same time.
-fn driver(settings: &Settings, place: Option<Place>, changes: Changes<'_>, seconds: u64) -> Did {
+fn driver(settings: &Settings, place: Option<WorkerShare>, changes: Changes<'_>, seconds: u64) -> DriverLog {
     let log: Log = Log::default();
     let mut sim = Simulation::of_driver(settings, place, target(answer, &log));
     let mut intervals = Vec::new();
@@ -45,11 +45,11 @@ fn driver(settings: &Settings, place: Option<Place>, changes: Changes<'_>, secon
 }
 
 /// Four workers as `count` drivers, merged.
-fn drivers(count: usize, settings: &Settings, changes: Changes<'_>, seconds: u64) -> Did {
+fn drivers(count: usize, settings: &Settings, changes: Changes<'_>, seconds: u64) -> DriverLog {
     let each = Settings { workers: settings.workers / count, ..settings.clone() };
     let (mut did, mut sums): (BTreeMap<u32, Vec<u8>>, Vec<Interval>) = (BTreeMap::new(), Vec::new());
     for nth in 0..count {
-        let place = Place { first: nth * each.workers, total: settings.workers };
+        let place = WorkerShare { first: nth * each.workers, total: settings.workers };
         let (users, intervals) = driver(&each, Some(place), changes, seconds);
         for (user, ops) in users {
             assert!(did.insert(user, ops).is_none(), "user {user} belongs to two drivers");
@@ -118,8 +118,8 @@ fn drivers_share_the_arrivals_of_an_open_loop() {
 fn drivers_share_sessions_that_arrive() {
     let pace = Pace::Think(Distribution::Exponential { mean: ms(20), max: ms(200) });
     let half = Share::percent(50.0);
-    let vector = Next::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
-    let next = vec![Some(vector), None, Some(Next::EndSession { first: WORK })];
+    let vector = NextOp::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
+    let next = vec![Some(vector), None, Some(NextOp::EndSession { first: WORK })];
     let main = Behaviour { name: "main", first: WORK, next, pace };
     let open =
         OpenLoop { arrivals: Arrivals::Poisson, start_of: StartOf::Session, most_users: 12, most_waiting: 5 };

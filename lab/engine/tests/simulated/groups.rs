@@ -6,24 +6,24 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use barograph_engine::sim::Simulation;
-use barograph_engine::{Group, GroupFactory, Groups, Members, Settings, Timer, Turn};
+use barograph_engine::{Group, GroupFactory, Groups, Members, OpContext, Settings, Timer};
 use barograph_model::{
-    Arrivals, Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, OpenLoop, Outcome, Pace, Share,
-    StartOf, UserId, Vector, Waits,
+    Arrivals, Behaviour, ChooserId, Distribution, MissedBeats, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace,
+    Share, StartOf, UserId, Vector, Waits,
 };
 use barograph_stats::Interval;
 
 use crate::target::*;
 
 /// Groups of users of the target.
-pub(crate) struct Grouped {
+pub(crate) struct TargetGroups {
     pub(crate) timer: Timer,
     pub(crate) script: Script,
     pub(crate) log: Log,
     pub(crate) size: usize,
 }
 
-pub(crate) struct Asking {
+pub(crate) struct TargetGroup {
     timer: Timer,
     script: Script,
     log: Log,
@@ -37,15 +37,15 @@ struct Answer {
     delay: Nanos,
 }
 
-impl GroupFactory for Grouped {
-    type Group = Asking;
+impl GroupFactory for TargetGroups {
+    type Group = TargetGroup;
 
     fn size(&self) -> usize {
         self.size
     }
 
-    fn group(&self) -> Asking {
-        Asking {
+    fn group(&self) -> TargetGroup {
+        TargetGroup {
             timer: self.timer.clone(),
             script: Rc::clone(&self.script),
             log: Rc::clone(&self.log),
@@ -55,15 +55,15 @@ impl GroupFactory for Grouped {
     }
 }
 
-impl Group for Asking {
+impl Group for TargetGroup {
     fn join(&mut self, place: usize, user: UserId) {
         self.users[place] = user.0;
     }
 
-    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn) {
-        self.log.borrow_mut().push((turn.user.0, op.0));
-        turn.sent();
-        turn.add(ASKED, 1);
+    fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
+        self.log.borrow_mut().push((context.user.0, op.0));
+        context.sent();
+        context.add(ASKED, 1);
         let (delay, outcome) = (self.script)(self.timer.now(), op);
         let (timer, at) = (self.timer.clone(), self.timer.now() + delay);
         let comes = Box::pin(async move { timer.until(at).await });
@@ -79,9 +79,9 @@ impl Group for Asking {
             let Some(Answer { comes, outcome, delay }) = answer else { continue };
             let (outcome, delay) = (*outcome, *delay);
             if comes.as_mut().poll(cx) == Poll::Ready(()) {
-                members.turn(place).add(WAITED_MS, delay.as_micros() / 1_000);
+                members.context(place).add(WAITED_MS, delay.as_micros() / 1_000);
                 if outcome == Outcome::Expired {
-                    members.turn(place).reset();
+                    members.context(place).reset();
                 }
                 members.end(place, outcome);
                 *answer = None;
@@ -89,16 +89,16 @@ impl Group for Asking {
         }
     }
 
-    fn choose(&mut self, place: usize, _: ChooserId, turn: &mut Turn) -> usize {
-        assert_eq!(self.users[place], turn.user.0);
-        turn.user.0 as usize % 2
+    fn choose(&mut self, place: usize, _: ChooserId, context: &mut OpContext) -> usize {
+        assert_eq!(self.users[place], context.user.0);
+        context.user.0 as usize % 2
     }
 }
 
 type Answers = fn(Nanos, OpId) -> (Nanos, Outcome);
 
 /// Results of both kinds of users under the same settings: the log of operations started, and the intervals.
-struct Both {
+struct BothKinds {
     tasks: (Vec<(u32, u8)>, Vec<Interval>),
     groups: (Vec<(u32, u8)>, Vec<Interval>),
 }
@@ -106,7 +106,7 @@ struct Both {
 /// Steps of a load: level, duration of the change, and duration of the hold.
 type Steps = [(u32, Nanos, Nanos)];
 
-fn both(settings: &Settings, size: usize, answers: Answers, steps: &Steps) -> Both {
+fn both(settings: &Settings, size: usize, answers: Answers, steps: &Steps) -> BothKinds {
     let (mut alone, log) = simulate(settings, answers);
     let mut tasks = Vec::new();
     for (level, over, stay) in steps {
@@ -117,14 +117,14 @@ fn both(settings: &Settings, size: usize, answers: Answers, steps: &Steps) -> Bo
     let log = Log::default();
     let script: Script = Rc::new(answers);
     let grouped =
-        |timer| Groups::new(Grouped { timer, script: Rc::clone(&script), log: Rc::clone(&log), size });
+        |timer| Groups::new(TargetGroups { timer, script: Rc::clone(&script), log: Rc::clone(&log), size });
     let mut together = Simulation::new(settings, grouped);
     let mut groups = Vec::new();
     for (level, over, stay) in steps {
         together.ramp(*level, *over);
         groups.push(together.run(*stay));
     }
-    Both { tasks, groups: (log.take(), groups) }
+    BothKinds { tasks, groups: (log.take(), groups) }
 }
 
 /// Checks that both kinds give the same results. Operations of one instant may begin in another order.
@@ -133,7 +133,7 @@ fn same(settings: &Settings, answers: Answers, steps: &Steps) -> Vec<Interval> {
     // Users of a group start together, those that are tasks one after another.
     let at_once: Vec<_> = steps.iter().map(|(level, _, stay)| (*level, Nanos::ZERO, *stay)).collect();
     for (size, steps) in [(1, steps), (3, &at_once[..]), (64, &at_once[..])] {
-        let Both { tasks, groups } = both(settings, size, answers, steps);
+        let BothKinds { tasks, groups } = both(settings, size, answers, steps);
         let sorted = |mut log: Vec<(u32, u8)>| {
             log.sort_unstable();
             log
@@ -188,8 +188,8 @@ fn every_pace() -> [Pace; 6] {
         Pace::Think(uniform.clone()),
         Pace::ByOperation(vec![Waits { before: ms(3), after: uniform.clone() }]),
         Pace::Cycle(uniform),
-        beat(Missed::CatchUp),
-        beat(Missed::Skip),
+        beat(MissedBeats::CatchUp),
+        beat(MissedBeats::Skip),
     ]
 }
 
@@ -206,10 +206,10 @@ fn a_closed_loop_is_the_same_at_every_pace() {
 /// A choice by the user's number, a vector, and the end of a session.
 fn sessions(pace: Pace) -> Vec<Behaviour> {
     let half = Share::percent(50.0);
-    let vector = || Next::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
-    let chosen = Next::Choose { chooser: ChooserId(0), branches: vec![vector(), Next::Op(WATCH)] };
-    let over = Next::EndSession { first: WORK };
-    let ended = Next::Choose { chooser: ChooserId(0), branches: vec![over, vector()] };
+    let vector = || NextOp::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
+    let chosen = NextOp::Choose { chooser: ChooserId(0), branches: vec![vector(), NextOp::Op(WATCH)] };
+    let over = NextOp::EndSession { first: WORK };
+    let ended = NextOp::Choose { chooser: ChooserId(0), branches: vec![over, vector()] };
     let next = vec![Some(chosen), None, Some(ended)];
     vec![Behaviour { name: "main", first: WORK, next, pace }]
 }
@@ -244,7 +244,7 @@ fn an_open_loop_is_the_same_with_users_to_spare_and_without() {
 fn users_of_a_group_begin_together() {
     let script: Script = Rc::new(good);
     let grouped =
-        |timer| Groups::new(Grouped { timer, script: Rc::clone(&script), log: Log::default(), size: 3 });
+        |timer| Groups::new(TargetGroups { timer, script: Rc::clone(&script), log: Log::default(), size: 3 });
     let mut load = Simulation::new(&settings(plain(cycle(10_000)), 2), grouped);
     load.ramp(18, ms(1_800));
     // Blocks of three users on each of the two workers, at 0, 0.6 and 1.2 s.

@@ -1,7 +1,7 @@
 //! Open loops: starts come from outside, independent of answers.
 
 use barograph_model::{
-    Arrivals, Behaviour, Distribution, Nanos, Next, OpenLoop, Outcome, Pace, Share, StartOf, Vector,
+    Arrivals, Behaviour, Distribution, Nanos, NextOp, OpenLoop, Outcome, Pace, Share, StartOf, Vector,
 };
 use barograph_stats::Interval;
 
@@ -123,10 +123,10 @@ fn beyond_its_bounds_an_open_loop_drops_and_counts() {
 fn a_session_is_begun_by_an_arrival_and_goes_on_at_its_own_pace() {
     // A session of two operations, 100 ms apart; three sessions a second.
     let mut next = vec![None; 3];
-    next[WORK.index()] = Some(Next::Op(OTHER));
-    next[OTHER.index()] = Some(Next::EndSession { first: WORK });
+    next[WORK.index()] = Some(NextOp::Op(OTHER));
+    next[OTHER.index()] = Some(NextOp::EndSession { first: WORK });
     let pace = Pace::Think(Distribution::Constant(ms(100)));
-    let follow = vec![None, None, Some(Next::Vector(Vector::new(vec![(WATCH, Share::ONE)]).unwrap()))];
+    let follow = vec![None, None, Some(NextOp::Vector(Vector::new(vec![(WATCH, Share::ONE)]).unwrap()))];
     let slow = Pace::Think(Distribution::Constant(ms(60_000)));
     let main = Behaviour { name: "main", first: WORK, next, pace };
     let other = Behaviour { name: "follow", first: WATCH, next: follow, pace: slow };

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use barograph_engine::sim::{Time, runnable};
 use barograph_engine::{EngineHandle, Groups, Runnable, Settings};
-use barograph_model::{Arrivals, Distribution, Missed, Nanos, OpenLoop, Outcome, Pace, StartOf};
+use barograph_model::{Arrivals, Distribution, MissedBeats, Nanos, OpenLoop, Outcome, Pace, StartOf};
 use barograph_stats::Interval;
 use proptest::prelude::*;
 
-use crate::groups::Grouped;
+use crate::groups::TargetGroups;
 use crate::handle::block_on;
 use crate::target::*;
 
@@ -21,28 +21,28 @@ fn users(delay: Nanos, size: Size) -> Box<dyn Runnable> {
     match size {
         None => runnable(&Time::default(), move |timer| target(answers, &Log::default())(timer)),
         Some(size) => runnable(&Time::default(), move |timer| {
-            Groups::new(Grouped { timer, script: Rc::new(answers), log: Log::default(), size })
+            Groups::new(TargetGroups { timer, script: Rc::new(answers), log: Log::default(), size })
         }),
     }
 }
 
 /// A load that has ended, with the first start and the last end.
-struct Whole {
+struct CompletedLoad {
     all: Interval,
     first: Nanos,
     last: Nanos,
 }
 
-async fn rest(load: &mut EngineHandle) -> Whole {
+async fn rest(load: &mut EngineHandle) -> CompletedLoad {
     let mut all = Interval::new(3);
     while let Some(next) = load.next().await.unwrap() {
         all.append(&next);
     }
-    Whole { all, first: load.first_start().unwrap(), last: load.last_end().unwrap() }
+    CompletedLoad { all, first: load.first_start().unwrap(), last: load.last_end().unwrap() }
 }
 
 /// Begins `operations` at a level, and runs to their end.
-fn whole(settings: &Settings, (level, operations): (u32, u64), users: Box<dyn Runnable>) -> Whole {
+fn whole(settings: &Settings, (level, operations): (u32, u64), users: Box<dyn Runnable>) -> CompletedLoad {
     let mut found = None;
     block_on(async {
         let mut load = users.start(settings).unwrap();
@@ -54,7 +54,7 @@ fn whole(settings: &Settings, (level, operations): (u32, u64), users: Box<dyn Ru
     found.unwrap()
 }
 
-fn ended(whole: &Whole) -> (u64, u64) {
+fn ended(whole: &CompletedLoad) -> (u64, u64) {
     (whole.all.starts, whole.all.ops.iter().map(barograph_stats::OpStats::count).sum())
 }
 
@@ -158,7 +158,7 @@ proptest! {
             0 => Pace::AtOnce,
             1 => Pace::Think(uniform),
             2 => Pace::Cycle(uniform),
-            _ => Pace::Beat { every: ms(20), missed: Missed::Skip },
+            _ => Pace::Beat { every: ms(20), missed: MissedBeats::Skip },
         };
         // Without any delay a simulated user would never let time advance.
         let delay = ms(delay + u64::from(matches!(pace, Pace::AtOnce)));

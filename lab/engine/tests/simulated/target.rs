@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use barograph_engine::sim::Simulation;
-use barograph_engine::{Settings, Timer, Turn, User, UserFactory};
+use barograph_engine::{OpContext, Settings, Timer, User, UserFactory};
 use barograph_model::{
-    Behaviour, BehaviourId, Behaviours, ChooserId, CounterId, Distribution, Nanos, Next, OpId, Outcome, Pace,
-    UserId,
+    Behaviour, BehaviourId, Behaviours, ChooserId, CounterId, Distribution, Nanos, NextOp, OpId, Outcome,
+    Pace, UserId,
 };
 use barograph_stats::Histogram;
 
@@ -49,23 +49,23 @@ impl UserFactory for Target {
 }
 
 impl User for TestUser {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        self.log.borrow_mut().push((turn.user.0, op.0));
-        turn.sent();
-        turn.add(ASKED, 1);
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
+        self.log.borrow_mut().push((context.user.0, op.0));
+        context.sent();
+        context.add(ASKED, 1);
         let (delay, outcome) = (self.script)(self.timer.now(), op);
         self.timer.until(self.timer.now() + delay).await;
-        turn.add(WAITED_MS, delay.as_micros() / 1_000);
+        context.add(WAITED_MS, delay.as_micros() / 1_000);
         if op == OTHER {
-            turn.start(BehaviourId(1), 7);
+            context.start(BehaviourId(1), 7);
         }
         if outcome == Outcome::Expired {
-            turn.reset();
+            context.reset();
         }
         outcome
     }
-    fn choose(&self, _: ChooserId, turn: &mut Turn) -> usize {
-        turn.user.0 as usize % 2
+    fn choose(&self, _: ChooserId, context: &mut OpContext) -> usize {
+        context.user.0 as usize % 2
     }
     fn end_session(&self) {
         self.sessions.set(self.sessions.get() + 1);
@@ -78,7 +78,7 @@ pub(crate) fn ms(n: u64) -> Nanos {
 
 /// One operation, repeated.
 pub(crate) fn plain(pace: Pace) -> Vec<Behaviour> {
-    vec![Behaviour { name: "main", first: WORK, next: vec![Some(Next::Op(WORK))], pace }]
+    vec![Behaviour { name: "main", first: WORK, next: vec![Some(NextOp::Op(WORK))], pace }]
 }
 
 pub(crate) fn settings(behaviours: Vec<Behaviour>, workers: usize) -> Settings {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Kind of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     /// Whole numbers, 64 bits with sign.
     Whole,
     /// Numbers.

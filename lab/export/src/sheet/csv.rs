@@ -5,12 +5,12 @@ use std::io::Write as _;
 
 use csv::Writer;
 
-use super::{Cell, Head, Sheet, Wrong};
+use super::{Cell, Head, Sheet, SheetError};
 
 pub(super) struct CsvSheet(Writer<File>);
 
 impl CsvSheet {
-    pub(super) fn begin(file: File, heads: &[Head]) -> Result<Self, Wrong> {
+    pub(super) fn begin(file: File, heads: &[Head]) -> Result<Self, SheetError> {
         let mut writer = Writer::from_writer(file);
         writer.write_record(heads.iter().map(|head| head.name.as_str()))?;
         Ok(CsvSheet(writer))
@@ -18,7 +18,7 @@ impl CsvSheet {
 }
 
 impl Sheet for CsvSheet {
-    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), Wrong> {
+    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), SheetError> {
         for cell in cells {
             match cell {
                 Cell::Nothing => self.0.write_field("")?,
@@ -32,7 +32,7 @@ impl Sheet for CsvSheet {
         Ok(self.0.write_record(None::<&[u8]>)?)
     }
 
-    fn finish(self: Box<Self>) -> Result<(), Wrong> {
+    fn finish(self: Box<Self>) -> Result<(), SheetError> {
         let mut file = self.0.into_inner().map_err(|why| why.into_error())?;
         Ok(file.flush()?)
     }

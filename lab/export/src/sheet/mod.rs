@@ -7,7 +7,7 @@ mod parquet;
 use std::fs;
 use std::path::Path;
 
-pub(crate) use cell::{Cell, Kind};
+pub(crate) use cell::{Cell, ColumnKind};
 
 use crate::ExportError;
 
@@ -35,32 +35,32 @@ impl Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnKind,
 }
 
-type Wrong = Box<dyn std::error::Error + Send + Sync>;
+type SheetError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A table being written.
 trait Sheet {
     /// Writes a row; as many cells as heads, each of its kind or empty.
-    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), Wrong>;
+    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), SheetError>;
 
     /// Completes the file after the last row.
-    fn finish(self: Box<Self>) -> Result<(), Wrong>;
+    fn finish(self: Box<Self>) -> Result<(), SheetError>;
 }
 
 /// A table being written, under a temporary name, so that a file is either whole or absent.
-pub(crate) struct Open<'p> {
+pub(crate) struct OpenTable<'p> {
     path: &'p Path,
     passing: std::path::PathBuf,
     sheet: Box<dyn Sheet>,
     rows: u64,
 }
 
-impl<'p> Open<'p> {
+impl<'p> OpenTable<'p> {
     pub(crate) fn create(format: Format, path: &'p Path, heads: &[Head]) -> Result<Self, ExportError> {
         let passing = barograph_record::draft_of(path);
-        let begin = || -> Result<Box<dyn Sheet>, Wrong> {
+        let begin = || -> Result<Box<dyn Sheet>, SheetError> {
             let file = fs::File::create(&passing)?;
             Ok(match format {
                 Format::Csv => Box::new(csv::CsvSheet::begin(file, heads)?),
@@ -68,7 +68,7 @@ impl<'p> Open<'p> {
             })
         };
         let sheet = begin().map_err(|why| ExportError::write(path, why))?;
-        Ok(Open { path, passing, sheet, rows: 0 })
+        Ok(OpenTable { path, passing, sheet, rows: 0 })
     }
 
     pub(crate) fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), ExportError> {
@@ -78,7 +78,7 @@ impl<'p> Open<'p> {
 
     /// Completes the table; returns the number of rows.
     pub(crate) fn finish(self) -> Result<u64, ExportError> {
-        let Open { path, passing, sheet, rows } = self;
+        let OpenTable { path, passing, sheet, rows } = self;
         sheet.finish().map_err(|why| ExportError::write(path, why))?;
         fs::rename(&passing, path).map_err(|why| ExportError::write(path, why))?;
         Ok(rows)

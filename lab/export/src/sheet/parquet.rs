@@ -9,7 +9,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use super::{Cell, Head, Kind, Sheet, Wrong};
+use super::{Cell, ColumnKind, Head, Sheet, SheetError};
 
 /// Rows buffered in memory and written together.
 const GROUP_ROWS: usize = 65_536;
@@ -34,7 +34,7 @@ enum Values {
 }
 
 impl ParquetSheet {
-    pub(super) fn begin(file: File, heads: &[Head]) -> Result<Self, Wrong> {
+    pub(super) fn begin(file: File, heads: &[Head]) -> Result<Self, SheetError> {
         let fields = heads.iter().map(|head| field(head).map(Arc::new)).collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder("barograph").with_fields(fields).build()?;
         let properties = WriterProperties::builder()
@@ -47,7 +47,7 @@ impl ParquetSheet {
     }
 
     /// Writes the buffered rows.
-    fn group(&mut self) -> Result<(), Wrong> {
+    fn group(&mut self) -> Result<(), SheetError> {
         if self.rows == 0 {
             return Ok(());
         }
@@ -70,29 +70,29 @@ impl ParquetSheet {
     }
 }
 
-fn field(head: &Head) -> Result<Type, Wrong> {
+fn field(head: &Head) -> Result<Type, SheetError> {
     let (physical, logical) = match head.kind {
-        Kind::Whole => (Physical::INT64, None),
-        Kind::Float => (Physical::DOUBLE, None),
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Truth => (Physical::BOOLEAN, None),
+        ColumnKind::Whole => (Physical::INT64, None),
+        ColumnKind::Float => (Physical::DOUBLE, None),
+        ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Truth => (Physical::BOOLEAN, None),
     };
     let builder = Type::primitive_type_builder(&head.name, physical);
     Ok(builder.with_repetition(Repetition::OPTIONAL).with_logical_type(logical).build()?)
 }
 
 impl Column {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ColumnKind) -> Self {
         let values = match kind {
-            Kind::Whole => Values::Whole(Vec::new()),
-            Kind::Float => Values::Float(Vec::new()),
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Truth => Values::Truth(Vec::new()),
+            ColumnKind::Whole => Values::Whole(Vec::new()),
+            ColumnKind::Float => Values::Float(Vec::new()),
+            ColumnKind::Text => Values::Text(Vec::new()),
+            ColumnKind::Truth => Values::Truth(Vec::new()),
         };
         Column { values, levels: Vec::new() }
     }
 
-    fn push(&mut self, cell: &Cell<'_>) -> Result<(), Wrong> {
+    fn push(&mut self, cell: &Cell<'_>) -> Result<(), SheetError> {
         match (&mut self.values, cell) {
             (_, Cell::Nothing) => {
                 self.levels.push(0);
@@ -120,7 +120,7 @@ impl Column {
 }
 
 impl Sheet for ParquetSheet {
-    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), Wrong> {
+    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), SheetError> {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             column.push(cell)?;
         }
@@ -128,7 +128,7 @@ impl Sheet for ParquetSheet {
         if self.rows == GROUP_ROWS { self.group() } else { Ok(()) }
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), Wrong> {
+    fn finish(mut self: Box<Self>) -> Result<(), SheetError> {
         self.group()?;
         self.writer.close()?;
         Ok(())

@@ -10,7 +10,7 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::sync::{mpsc, watch};
 
 use super::point::Batch;
-use super::prometheus::Begun;
+use super::prometheus::OpenSeries;
 use super::receiver::{Protocol, Receiver};
 use super::{otlp, prometheus};
 
@@ -27,7 +27,7 @@ const MOST_WORDS: usize = 200;
 
 /// Fate of the figures so far.
 #[derive(Debug, Default)]
-pub(super) struct Fate {
+pub(super) struct DeliveryCounts {
     /// Accepted by the receiver.
     pub(super) arrived: AtomicU64,
     /// Refused by the receiver.
@@ -36,7 +36,7 @@ pub(super) struct Fate {
     failure: Mutex<Option<String>>,
 }
 
-impl Fate {
+impl DeliveryCounts {
     pub(super) fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -47,7 +47,7 @@ impl Fate {
 }
 
 /// Result of a try.
-enum Tried {
+enum AttemptResult {
     /// The receiver accepted the figures.
     Taken,
     /// The receiver refused them for good.
@@ -69,7 +69,7 @@ fn may_be_taken_later(protocol: Protocol, status: StatusCode) -> bool {
 pub(super) struct Carrier {
     pub(super) client: Client,
     pub(super) receiver: Receiver,
-    pub(super) fate: Arc<Fate>,
+    pub(super) fate: Arc<DeliveryCounts>,
 }
 
 impl Carrier {
@@ -78,12 +78,14 @@ impl Carrier {
     pub(super) async fn work(self, mut queue: mpsc::Receiver<Batch>, mut leaving: watch::Receiver<bool>) {
         let mut left = leaving.clone();
         let all = async {
-            let mut begun = Begun::default();
+            let mut begun = OpenSeries::default();
             while let Some(batch) = queue.recv().await {
                 match self.bring(&batch, &mut leaving).await {
-                    Tried::Taken if self.receiver.protocol == Protocol::Prometheus => begun.took(&batch),
-                    Tried::Taken | Tried::Refused => {}
-                    Tried::Again => return,
+                    AttemptResult::Taken if self.receiver.protocol == Protocol::Prometheus => {
+                        begun.took(&batch)
+                    }
+                    AttemptResult::Taken | AttemptResult::Refused => {}
+                    AttemptResult::Again => return,
                 }
             }
             if let Some(body) = begun.end() {
@@ -103,7 +105,7 @@ impl Carrier {
     }
 
     /// Tries until the receiver has decided; undecided if it is down and the sender leaves.
-    async fn bring(&self, batch: &Batch, leaving: &mut watch::Receiver<bool>) -> Tried {
+    async fn bring(&self, batch: &Batch, leaving: &mut watch::Receiver<bool>) -> AttemptResult {
         let body = match self.receiver.protocol {
             Protocol::Prometheus => prometheus::body(batch),
             Protocol::Otlp => otlp::body(batch),
@@ -112,7 +114,7 @@ impl Carrier {
         loop {
             let was_leaving = *leaving.borrow();
             let tried = self.try_once(body.clone(), batch.points.len() as u64).await;
-            if was_leaving || !matches!(tried, Tried::Again) {
+            if was_leaving || !matches!(tried, AttemptResult::Again) {
                 return tried;
             }
             // Leaving ends the pause: one last try follows.
@@ -133,27 +135,27 @@ impl Carrier {
         request.send().await
     }
 
-    async fn try_once(&self, body: Vec<u8>, points: u64) -> Tried {
+    async fn try_once(&self, body: Vec<u8>, points: u64) -> AttemptResult {
         let answer = match self.post(body).await {
             Ok(answer) => answer,
             Err(why) => {
                 self.fate.fail(in_one_line(&why));
-                return Tried::Again;
+                return AttemptResult::Again;
             }
         };
         let status = answer.status();
         let words = answer.bytes().await.unwrap_or_default();
         if status.is_success() {
             self.taken(points, &words);
-            return Tried::Taken;
+            return AttemptResult::Taken;
         }
         let text: String = String::from_utf8_lossy(&words).trim().chars().take(MOST_WORDS).collect();
         self.fate.fail(format!("the receiver answered {status}: {text}"));
         if may_be_taken_later(self.receiver.protocol, status) {
-            return Tried::Again;
+            return AttemptResult::Again;
         }
         self.fate.refused.fetch_add(points, Ordering::Relaxed);
-        Tried::Refused
+        AttemptResult::Refused
     }
 
     /// Records an accepted batch. An OpenTelemetry receiver may accept only a part and report that.

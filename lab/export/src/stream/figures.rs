@@ -158,7 +158,7 @@ impl Figures {
             ("result", trial.result.name().to_owned()),
         ];
         self.wait(TRIAL_LEVEL, labels.clone(), at_ns, trial.level.into());
-        self.wait(TRIAL_PASSED, labels, at_ns, truth(trial.result == barograph_record::KeptResult::Pass));
+        self.wait(TRIAL_PASSED, labels, at_ns, truth(trial.result == barograph_record::ResultRecord::Pass));
     }
 
     fn verdict(&mut self, verdict: &Verdict) {

@@ -15,5 +15,5 @@ mod receiver;
 mod sender;
 mod tls;
 
-pub use receiver::{NotAReceiver, Protocol, Receiver};
+pub use receiver::{InvalidReceiver, Protocol, Receiver};
 pub use sender::Sender;

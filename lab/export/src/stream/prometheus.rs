@@ -84,19 +84,19 @@ fn compressed(request: &WriteRequest) -> Vec<u8> {
 }
 
 /// A metric and its labels.
-type Which = (Cow<'static, str>, Vec<(&'static str, String)>);
+type SeriesKey = (Cow<'static, str>, Vec<(&'static str, String)>);
 
 /// Series known to a receiver that end with the run. Otherwise it would show their last values for minutes,
 /// and add up those of successive runs.
 #[derive(Debug, Default)]
-pub(super) struct Begun {
+pub(super) struct OpenSeries {
     run: String,
-    points: BTreeMap<Which, Point>,
+    points: BTreeMap<SeriesKey, Point>,
     /// The time of their latest point, in nanoseconds since 1970.
     latest_ns: u64,
 }
 
-impl Begun {
+impl OpenSeries {
     /// Records figures accepted by a receiver. Answers stay valid after the run.
     pub(super) fn took(&mut self, batch: &Batch) {
         self.run.clone_from(&batch.run);
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn series_end_once_after_their_last_samples_and_answers_do_not() {
-        let mut begun = Begun::default();
+        let mut begun = OpenSeries::default();
         assert_eq!(begun.end(), None);
         for at_ns in [2_500_000_000, 1_500_000_000] {
             let points = vec![

@@ -43,7 +43,7 @@ pub struct Receiver {
 
 /// An invalid receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAReceiver {
+pub enum InvalidReceiver {
     /// Neither protocol is named.
     #[error("a receiver is written prometheus=URL or otlp=URL, as in prometheus=http://127.0.0.1:9090")]
     NoProtocol,
@@ -76,18 +76,18 @@ impl fmt::Display for Receiver {
 }
 
 impl FromStr for Receiver {
-    type Err = NotAReceiver;
+    type Err = InvalidReceiver;
 
-    fn from_str(text: &str) -> Result<Self, NotAReceiver> {
-        let (name, rest) = text.split_once('=').ok_or(NotAReceiver::NoProtocol)?;
+    fn from_str(text: &str) -> Result<Self, InvalidReceiver> {
+        let (name, rest) = text.split_once('=').ok_or(InvalidReceiver::NoProtocol)?;
         let protocol = [Protocol::Prometheus, Protocol::Otlp].into_iter().find(|p| p.name() == name);
-        let protocol = protocol.ok_or(NotAReceiver::NoProtocol)?;
-        let mut url = Url::parse(rest).map_err(|_| NotAReceiver::NotAUrl { url: rest.to_owned() })?;
+        let protocol = protocol.ok_or(InvalidReceiver::NoProtocol)?;
+        let mut url = Url::parse(rest).map_err(|_| InvalidReceiver::NotAUrl { url: rest.to_owned() })?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(NotAReceiver::Secret);
+            return Err(InvalidReceiver::Secret);
         }
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(NotAReceiver::NotAUrl { url: rest.to_owned() });
+            return Err(InvalidReceiver::NotAUrl { url: rest.to_owned() });
         }
         if url.path() == "/" {
             url.set_path(protocol.usual_path());
@@ -100,7 +100,7 @@ impl FromStr for Receiver {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<String, NotAReceiver> {
+    fn read(text: &str) -> Result<String, InvalidReceiver> {
         text.parse().map(|receiver: Receiver| receiver.to_string())
     }
 
@@ -119,13 +119,13 @@ mod tests {
     #[test]
     fn what_is_no_receiver_says_why_without_its_secret() {
         for text in ["http://127.0.0.1:9090", "statsd=http://h", ""] {
-            assert_eq!(read(text), Err(NotAReceiver::NoProtocol), "{text}");
+            assert_eq!(read(text), Err(InvalidReceiver::NoProtocol), "{text}");
         }
         for text in ["otlp=127.0.0.1:4318", "otlp=ftp://h", "prometheus=", "otlp=unix:/x"] {
-            assert!(matches!(read(text), Err(NotAReceiver::NotAUrl { .. })), "{text}");
+            assert!(matches!(read(text), Err(InvalidReceiver::NotAUrl { .. })), "{text}");
         }
         let secret = read("prometheus=ftp://me:hunter2@h").unwrap_err();
-        assert_eq!(secret, NotAReceiver::Secret);
+        assert_eq!(secret, InvalidReceiver::Secret);
         assert!(!secret.to_string().contains("hunter2"));
     }
 }

@@ -9,7 +9,7 @@ use barograph_record::{Entry, Follower, ProbeRow};
 use barograph_stats::Interval;
 use tokio::sync::{mpsc, watch};
 
-use super::carry::{Carrier, Fate};
+use super::carry::{Carrier, DeliveryCounts};
 use super::figures::Figures;
 use super::point::Batch;
 use super::receiver::Receiver;
@@ -28,14 +28,14 @@ pub struct Sender {
     /// Figures put into the queue, and those it had no room for.
     asked: AtomicU64,
     overflowed: AtomicU64,
-    fate: Arc<Fate>,
+    fate: Arc<DeliveryCounts>,
     leaving: watch::Sender<bool>,
-    way: Mutex<Way>,
+    way: Mutex<SenderThread>,
 }
 
 /// Handle of the sending thread; closed when the sender leaves.
 #[derive(Debug)]
-struct Way {
+struct SenderThread {
     queue: Option<mpsc::Sender<Batch>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -57,7 +57,7 @@ impl Sender {
         let runtime = runtime.map_err(|why| wrong(why.into()))?;
         let (queue, batches) = mpsc::channel(QUEUE);
         let (leaving, heard) = watch::channel(false);
-        let fate = Arc::new(Fate::default());
+        let fate = Arc::new(DeliveryCounts::default());
         let carrier = Carrier { client, receiver: receiver.clone(), fate: Arc::clone(&fate) };
         let thread = std::thread::Builder::new()
             .name("export".to_owned())
@@ -70,7 +70,7 @@ impl Sender {
             overflowed: AtomicU64::new(0),
             fate,
             leaving,
-            way: Mutex::new(Way { queue: Some(queue), thread: Some(thread) }),
+            way: Mutex::new(SenderThread { queue: Some(queue), thread: Some(thread) }),
         })
     }
 

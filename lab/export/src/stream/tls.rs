@@ -8,7 +8,7 @@ use reqwest::redirect::Policy;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-type Wrong = Box<dyn std::error::Error + Send + Sync>;
+type TlsError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Time limit of an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -16,7 +16,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// A client with the system's trusted authorities. No proxy is taken from the environment: settings come from
 /// the plan and the arguments. No redirect is followed: most of them turn a request with a body into one for
 /// a page, whose answer would count as accepted.
-pub(super) fn client(is_encrypted: bool) -> Result<Client, Wrong> {
+pub(super) fn client(is_encrypted: bool) -> Result<Client, TlsError> {
     let mut roots = RootCertStore::empty();
     if is_encrypted {
         // An unreadable certificate shows when a peer cannot be verified.

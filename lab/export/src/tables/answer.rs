@@ -1,12 +1,12 @@
 //! The run and its answer: one row each, reasons, and the rules.
 
-use barograph_record::{KeptReason, KeptRule, Rule, Run};
+use barograph_record::{ReasonRecord, Rule, RuleRecord, Run};
 
 use super::estimate::of as estimate;
-use super::{Book, Columns, some};
+use super::{Columns, TableSet, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     runs(book, run)?;
     verdict(book, run)?;
     let verdict = run.verdict();
@@ -18,18 +18,18 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 
 /// Reasons in words, numbered, each with the rule or the check that did not hold.
 fn reasons(
-    book: &mut Book<'_>,
+    book: &mut TableSet<'_>,
     (table, column): (&'static str, &str),
-    reasons: Option<(&[String], &[KeptReason])>,
+    reasons: Option<(&[String], &[ReasonRecord])>,
 ) -> Result<(), ExportError> {
-    type Row<'a> = (u32, &'a String, Option<&'a KeptReason>);
+    type Row<'a> = (u32, &'a String, Option<&'a ReasonRecord>);
     let columns = Columns::<Row<'_>>::new()
         .whole("n", |r| r.0.into())
         .text(column, |r| r.1.into())
         .text("kind", |r| r.2.map(|why| why.cause.kind()).into())
         .text("load", |r| r.2.and_then(|why| why.load.as_ref()).into())
         .text("check", |r| r.2.and_then(|why| Some(&why.check()?.id)).into())
-        .text("operation", |r| r.2.and_then(KeptReason::op).into())
+        .text("operation", |r| r.2.and_then(ReasonRecord::op).into())
         .text("subject", |r| rule(r.2, |rule| rule.subject.name()).into())
         .float("quantile", |r| rule(r.2, |rule| rule.quantile).flatten().into())
         .text("measure", |r| r.2.and_then(|why| why.rule()?.measure.as_ref()).into())
@@ -44,12 +44,12 @@ fn reasons(
     book.table(table, &columns, rows)
 }
 
-fn rule<T>(why: Option<&KeptReason>, pick: fn(&KeptRule) -> T) -> Option<T> {
+fn rule<T>(why: Option<&ReasonRecord>, pick: fn(&RuleRecord) -> T) -> Option<T> {
     why?.rule().map(pick)
 }
 
 /// The run, and the state of its record.
-fn runs(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn runs(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Run>::new()
         .whole("record_version", |r| r.header.v.into())
         .text("tool", |r| (&r.header.tool).into())
@@ -72,12 +72,12 @@ fn runs(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("runs", &columns, [run])
 }
 
-fn derived(run: &Run, pick: fn(&barograph_record::KeptDerived) -> f64) -> Option<f64> {
+fn derived(run: &Run, pick: fn(&barograph_record::DerivedRecord) -> f64) -> Option<f64> {
     run.expected()?.derived.as_ref().map(pick)
 }
 
 /// The verdict; no row if the run has none.
-fn verdict(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn verdict(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = &'a barograph_record::Verdict;
     let columns = Columns::<Row<'_>>::new()
         .text("unit", |r| r.unit.name().into())
@@ -104,7 +104,7 @@ fn verdict(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("verdict", &columns, run.verdict())
 }
 
-fn rules(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn rules(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Rule>::new()
         .text("operation", |r| (&r.op).into())
         .text("about", |r| some(&r.about).into())

@@ -1,11 +1,13 @@
 //! Events of the run: phases, notes, changes of the load from outside, actions.
 
-use barograph_record::{Control, Impact, KeptAction, PhaseOutcome, PhaseSpan, Run, Stretch, StretchOp};
+use barograph_record::{
+    ActionRecord, Control, Impact, PhaseOutcome, PhaseSpan, Run, WindowSpan, WindowSpanOp,
+};
 
-use super::{Book, Columns, some};
+use super::{Columns, TableSet, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let phases = run.phases();
     let columns = Columns::<&PhaseSpan>::new()
         .text("phase", |r| (&r.phase).into())
@@ -22,7 +24,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .float("level", |r| f64::from(r.level).into())
         .float("over_s", |r| r.over_s.into());
     book.table("controls", &columns, run.controls())?;
-    let columns = Columns::<&KeptAction>::new()
+    let columns = Columns::<&ActionRecord>::new()
         .float("at_s", |r| r.at_s.into())
         .text("part", |r| some(&r.unit).into())
         .text("action", |r| some(&r.name).into())
@@ -33,7 +35,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .text("error", |r| r.failed.as_ref().into());
     book.table("actions", &columns, run.actions())?;
     let impacts = run.impacts();
-    let columns = Columns::<Seen<'_>>::new()
+    let columns = Columns::<ImpactOp<'_>>::new()
         .float("at_s", |r| r.impact.action.at_s.into())
         .text("part", |r| some(&r.impact.action.unit).into())
         .text("action", |r| some(&r.impact.action.name).into())
@@ -51,18 +53,19 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// One operation in a stretch around an action.
-struct Seen<'i> {
+struct ImpactOp<'i> {
     impact: &'i Impact<'i>,
     name: &'static str,
-    stretch: &'i Stretch,
-    op: &'i StretchOp,
+    stretch: &'i WindowSpan,
+    op: &'i WindowSpanOp,
 }
 
-fn seen<'i>(impact: &'i Impact<'i>) -> impl Iterator<Item = Seen<'i>> {
+fn seen<'i>(impact: &'i Impact<'i>) -> impl Iterator<Item = ImpactOp<'i>> {
     let stretches = [("before", &impact.before), ("during", &impact.during), ("after", &impact.after)];
     let there = stretches.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)));
-    there
-        .flat_map(move |(name, stretch)| stretch.ops.iter().map(move |op| Seen { impact, name, stretch, op }))
+    there.flat_map(move |(name, stretch)| {
+        stretch.ops.iter().map(move |op| ImpactOp { impact, name, stretch, op })
+    })
 }
 
 fn outcome(outcome: PhaseOutcome) -> &'static str {

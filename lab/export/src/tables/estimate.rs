@@ -1,12 +1,12 @@
 //! Certainty of a search by posterior: its estimate besides the capacity, and the curve.
 
-use barograph_record::{KeptEstimate, KeptPassPoint, Run, Verdict};
+use barograph_record::{EstimateRecord, PassPointRecord, Run, Verdict};
 
-use super::{Book, Columns};
+use super::{Columns, TableSet};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    let columns = Columns::<&KeptEstimate>::new()
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    let columns = Columns::<&EstimateRecord>::new()
         .float("beyond_share", |r| r.beyond.into())
         .float("softness_share", |r| r.softness.into())
         .float("spurious_share", |r| r.spurious.into())
@@ -34,7 +34,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .truth("repeats_drifted", |r| r.repeats.map(|again| again.drifted).into());
     let found = run.verdict().and_then(of);
     book.table("estimate", &columns, found)?;
-    let columns = Columns::<&KeptPassPoint>::new()
+    let columns = Columns::<&PassPointRecord>::new()
         .whole("level", |r| r.level.into())
         .float("pass_share", |r| r.pass.into())
         .float("pass_low_share", |r| r.low.into())
@@ -43,6 +43,6 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// The estimate of a verdict, if it has one.
-pub(super) fn of(verdict: &Verdict) -> Option<&KeptEstimate> {
+pub(super) fn of(verdict: &Verdict) -> Option<&EstimateRecord> {
     verdict.search.as_ref()?.estimate.as_deref()
 }

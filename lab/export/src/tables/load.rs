@@ -2,17 +2,17 @@
 
 use barograph_record::{Count, IntervalRow, OpRow, Run};
 
-use super::{Book, Columns};
+use super::{Columns, TableSet};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     intervals(book, run)?;
     operations(book, run)?;
     outcomes(book, run)?;
     counters(book, run)
 }
 
-fn intervals(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn intervals(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&IntervalRow>::new()
         .float("from_s", |r| r.from_s.into())
         .float("to_s", |r| r.to_s.into())
@@ -29,7 +29,7 @@ fn intervals(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("intervals", &columns, run.intervals())
 }
 
-fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn operations(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a IntervalRow, &'a OpRow);
     let columns = Columns::<Row<'_>>::new()
         .float("from_s", |r| r.0.from_s.into())
@@ -47,7 +47,7 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// Additions of operations to the workload's counters; no rows without counters.
-fn counters(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn counters(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a IntervalRow, &'a String, u64);
     let columns = Columns::<Row<'_>>::new()
         .float("from_s", |r| r.0.from_s.into())
@@ -62,7 +62,7 @@ fn counters(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("interval_counters", &columns, rows)
 }
 
-fn outcomes(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn outcomes(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a IntervalRow, &'a OpRow, &'a Count);
     let columns = Columns::<Row<'_>>::new()
         .float("from_s", |r| r.0.from_s.into())

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use barograph_record::Run;
 
 use crate::ExportError;
-use crate::sheet::{Cell, Format, Head, Kind, Open};
+use crate::sheet::{Cell, ColumnKind, Format, Head, OpenTable};
 
 /// Whether the histograms of every interval are written too. Quantiles can be computed from them, and they
 /// are by far the largest tables.
@@ -38,7 +38,7 @@ pub enum Histograms {
 
 /// A table that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct TableFile {
     /// Its name.
     pub table: &'static str,
     /// Its file.
@@ -54,8 +54,8 @@ pub fn export(
     format: Format,
     folder: &Path,
     histograms: Histograms,
-) -> Result<Vec<Written>, ExportError> {
-    let mut book = Book::open(("run", run.header.id.as_str()), format, folder)?;
+) -> Result<Vec<TableFile>, ExportError> {
+    let mut book = TableSet::open(("run", run.header.id.as_str()), format, folder)?;
     answer::write(&mut book, run)?;
     estimate::write(&mut book, run)?;
     trials::write(&mut book, run)?;
@@ -72,19 +72,19 @@ pub fn export(
 }
 
 /// The tables of one run, or of one study.
-struct Book<'r> {
+struct TableSet<'r> {
     /// The first column of every table, and its constant value: `run` or `study`, and its name.
     of: (&'static str, &'r str),
     format: Format,
     folder: &'r Path,
-    written: Vec<Written>,
+    written: Vec<TableFile>,
 }
 
-impl<'r> Book<'r> {
+impl<'r> TableSet<'r> {
     /// Begins an export; makes its folder if missing.
     fn open(of: (&'static str, &'r str), format: Format, folder: &'r Path) -> Result<Self, ExportError> {
         fs::create_dir_all(folder).map_err(|why| ExportError::Folder { path: folder.to_owned(), why })?;
-        Ok(Book { of, format, folder, written: Vec::new() })
+        Ok(TableSet { of, format, folder, written: Vec::new() })
     }
 
     /// Writes a table.
@@ -95,16 +95,16 @@ impl<'r> Book<'r> {
         rows: impl IntoIterator<Item = R>,
     ) -> Result<(), ExportError> {
         let path = self.folder.join(format!("{table}.{}", self.format.name()));
-        let mut heads = vec![Head { name: self.of.0.to_owned(), kind: Kind::Text }];
+        let mut heads = vec![Head { name: self.of.0.to_owned(), kind: ColumnKind::Text }];
         heads.extend(columns.0.iter().map(|(head, _)| head.clone()));
-        let mut open = Open::create(self.format, &path, &heads)?;
+        let mut open = OpenTable::create(self.format, &path, &heads)?;
         for row in rows {
             let mut cells = vec![Cell::from(self.of.1)];
             cells.extend(columns.0.iter().map(|(_, get)| get(&row)));
             open.row(&cells)?;
         }
         let rows = open.finish()?;
-        self.written.push(Written { table, path, rows });
+        self.written.push(TableFile { table, path, rows });
         Ok(())
     }
 }
@@ -115,36 +115,36 @@ fn some(text: &str) -> Option<&str> {
 }
 
 /// Function from a row to a cell.
-type Get<'c, R> = Box<dyn for<'a> Fn(&'a R) -> Cell<'a> + 'c>;
+type CellFn<'c, R> = Box<dyn for<'a> Fn(&'a R) -> Cell<'a> + 'c>;
 
 /// The columns of a table of `R`, from left to right.
-struct Columns<'c, R>(Vec<(Head, Get<'c, R>)>);
+struct Columns<'c, R>(Vec<(Head, CellFn<'c, R>)>);
 
 impl<'c, R> Columns<'c, R> {
     fn new() -> Self {
         Columns(Vec::new())
     }
 
-    fn with(mut self, name: &str, kind: Kind, get: Get<'c, R>) -> Self {
+    fn with(mut self, name: &str, kind: ColumnKind, get: CellFn<'c, R>) -> Self {
         self.0.push((Head { name: name.to_owned(), kind }, get));
         self
     }
 
     /// A column of whole numbers.
     fn whole(self, name: &str, get: impl for<'a> Fn(&'a R) -> Cell<'a> + 'c) -> Self {
-        self.with(name, Kind::Whole, Box::new(get))
+        self.with(name, ColumnKind::Whole, Box::new(get))
     }
 
     /// A column of numbers.
     fn float(self, name: &str, get: impl for<'a> Fn(&'a R) -> Cell<'a> + 'c) -> Self {
-        self.with(name, Kind::Float, Box::new(get))
+        self.with(name, ColumnKind::Float, Box::new(get))
     }
 
     fn text(self, name: &str, get: impl for<'a> Fn(&'a R) -> Cell<'a> + 'c) -> Self {
-        self.with(name, Kind::Text, Box::new(get))
+        self.with(name, ColumnKind::Text, Box::new(get))
     }
 
     fn truth(self, name: &str, get: impl for<'a> Fn(&'a R) -> Cell<'a> + 'c) -> Self {
-        self.with(name, Kind::Truth, Box::new(get))
+        self.with(name, ColumnKind::Truth, Box::new(get))
     }
 }

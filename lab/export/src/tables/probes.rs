@@ -2,10 +2,10 @@
 
 use barograph_record::{ProbeRow, Run};
 
-use super::{Book, Columns};
+use super::{Columns, TableSet};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let named =
         Columns::<&ProbeRow>::new().float("at_s", |r| r.at_s.into()).text("subject", |r| (&r.subject).into());
     let columns = ProbeRow::figure_names().enumerate().fold(named, |columns, (i, name)| {

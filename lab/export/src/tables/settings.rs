@@ -3,13 +3,13 @@
 use barograph_record::{Decisions, Entry, Run};
 use serde_json::Value;
 
-use super::{Book, Columns};
+use super::{Columns, TableSet};
 use crate::ExportError;
 
 /// A path such as `load.users`, and the value as text.
 type Row = (String, String);
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<Row>::new().text("key", |r| (&r.0).into()).text("value", |r| (&r.1).into());
     // Without a readable plan the rest is still exported.
     let plan = run.plan.as_deref().and_then(|plan| toml::from_str::<Value>(plan).ok());

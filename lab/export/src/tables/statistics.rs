@@ -2,10 +2,10 @@
 
 use barograph_record::{Run, StatisticRow};
 
-use super::{Book, Columns};
+use super::{Columns, TableSet};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&StatisticRow>::new()
         .float("at_s", |r| r.at_s.into())
         .text("part", |r| (&r.part).into())

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use barograph_record::{
-    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptLine, KeptMetric, KeptPercentiles,
-    KeptPoint, KeptQuantile, KeptRow, KeptScaling, MissingFigure, RunEnded, StudyEntry,
+    BandRecord, Conclusions, ConfigurationRecord, CrossingRecord, Figure, LineRecord, MetricRecord,
+    MissingFigure, PercentilesRecord, PointRecord, QuantileRecord, RowRecord, RunEnded, ScalingRecord,
+    StudyEntry,
 };
 
-use super::{Book, Columns, Written, some};
+use super::{Columns, TableFile, TableSet, some};
 use crate::ExportError;
 use crate::sheet::Format;
 
@@ -18,8 +19,8 @@ pub fn export_study(
     entries: &[StudyEntry],
     format: Format,
     folder: &Path,
-) -> Result<Vec<Written>, ExportError> {
-    let mut book = Book::open(("study", conclusions.id.as_str()), format, folder)?;
+) -> Result<Vec<TableFile>, ExportError> {
+    let mut book = TableSet::open(("study", conclusions.id.as_str()), format, folder)?;
     answers(&mut book, conclusions)?;
     runs(&mut book, entries)?;
     comparisons(&mut book, conclusions)?;
@@ -28,7 +29,7 @@ pub fn export_study(
     Ok(book.written)
 }
 
-fn answers(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {
+fn answers(book: &mut TableSet<'_>, found: &Conclusions) -> Result<(), ExportError> {
     let columns = Columns::<&Conclusions>::new()
         .text("question", |r| (&r.question).into())
         .text("file", |r| (&r.file).into())
@@ -46,7 +47,7 @@ fn answers(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
     let answers = (1..).zip(&found.sentences).map(|(n, sentence)| (n, "answer", sentence));
     let warnings = (1..).zip(&found.warnings).map(|(n, sentence)| (n, "warning", sentence));
     book.table("sentences", &columns, answers.chain(warnings))?;
-    let columns = Columns::<&KeptConfiguration>::new()
+    let columns = Columns::<&ConfigurationRecord>::new()
         .text("configuration", |r| (&r.name).into())
         .text("baseline", |r| (&r.baseline).into())
         .truth("control", |r| r.control.into())
@@ -57,7 +58,7 @@ fn answers(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .float("stolen_median_share", |r| r.stolen.map(|stolen| stolen.0).into())
         .float("stolen_most_share", |r| r.stolen.map(|stolen| stolen.1).into());
     book.table("configurations", &columns, &found.configurations)?;
-    let columns = Columns::<(&KeptConfiguration, &(String, String))>::new()
+    let columns = Columns::<(&ConfigurationRecord, &(String, String))>::new()
         .text("configuration", |r| (&r.0.name).into())
         .text("factor", |r| (&r.1.0).into())
         .text("level", |r| (&r.1.1).into());
@@ -78,7 +79,7 @@ fn of_run<'c, R>(
         .truth("warm_up", move |r| run(r).started.warm_up.into())
 }
 
-fn runs(book: &mut Book<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> {
+fn runs(book: &mut TableSet<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> {
     let runs = || {
         entries.iter().filter_map(|entry| match entry {
             StudyEntry::RunEnded(run) => Some(run.as_ref()),
@@ -114,8 +115,8 @@ fn runs(book: &mut Book<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> 
     book.table("run_reasons", &columns, reasons)
 }
 
-fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {
-    let columns = Columns::<(&KeptMetric, &KeptRow)>::new()
+fn comparisons(book: &mut TableSet<'_>, found: &Conclusions) -> Result<(), ExportError> {
+    let columns = Columns::<(&MetricRecord, &RowRecord)>::new()
         .text("metric", |r| (&r.0.label).into())
         .text("unit", |r| (&r.0.unit).into())
         .truth("more_is_better", |r| r.0.more_is_better.into())
@@ -138,7 +139,7 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
         .float("noise_floor_share", |r| r.0.noise_floor.into());
     let rows = found.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row)));
     book.table("comparisons", &columns, rows)?;
-    let columns = Columns::<&KeptCrossing>::new()
+    let columns = Columns::<&CrossingRecord>::new()
         .text("factor", |r| (&r.factor).into())
         .text("among", |r| some(&r.among).into())
         .text("metric", |r| (&r.metric).into())
@@ -151,8 +152,8 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
     book.table("crossings", &columns, &found.crossings)
 }
 
-fn percentiles(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {
-    let columns = Columns::<(&KeptPercentiles, &KeptLine, &KeptQuantile)>::new()
+fn percentiles(book: &mut TableSet<'_>, found: &Conclusions) -> Result<(), ExportError> {
+    let columns = Columns::<(&PercentilesRecord, &LineRecord, &QuantileRecord)>::new()
         .text("operation", |r| (&r.0.op).into())
         .text("configuration", |r| (&r.1.configuration).into())
         .whole("runs", |r| r.1.runs.into())
@@ -166,7 +167,7 @@ fn percentiles(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
 }
 
 /// The columns that identify a growth.
-fn of_growth<'c, R>(run: impl for<'a> Fn(&'a R) -> &'a KeptScaling + Copy + 'c) -> Columns<'c, R> {
+fn of_growth<'c, R>(run: impl for<'a> Fn(&'a R) -> &'a ScalingRecord + Copy + 'c) -> Columns<'c, R> {
     Columns::new()
         .text("factor", move |r| (&run(r).factor).into())
         .text("among", move |r| some(&run(r).among).into())
@@ -174,8 +175,8 @@ fn of_growth<'c, R>(run: impl for<'a> Fn(&'a R) -> &'a KeptScaling + Copy + 'c) 
         .text("unit", move |r| (&run(r).unit).into())
 }
 
-fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {
-    let columns = of_growth::<(&KeptScaling, &KeptPoint)>(|r| r.0)
+fn scaling(book: &mut TableSet<'_>, found: &Conclusions) -> Result<(), ExportError> {
+    let columns = of_growth::<(&ScalingRecord, &PointRecord)>(|r| r.0)
         .float("size", |r| r.1.n.into())
         .float("median", |r| r.1.x.into())
         .float("low", |r| r.1.low.into())
@@ -189,7 +190,7 @@ fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
     let points =
         found.scaling.iter().flat_map(|growth| growth.points.iter().map(move |point| (growth, point)));
     book.table("scaling", &columns, points)?;
-    let columns = of_growth::<&KeptScaling>(|r| r)
+    let columns = of_growth::<&ScalingRecord>(|r| r)
         .float("contention", |r| r.fit.map(|fit| fit.contention).into())
         .float("contention_low", |r| r.fit.map(|fit| fit.contention_within.low).into())
         .float("contention_high", |r| r.fit.map(|fit| fit.contention_within.high).into())
@@ -212,7 +213,7 @@ fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .float("amdahl_limit", |r| r.amdahl.and_then(|law| law.limit()).into())
         .float("amdahl_gamma", |r| r.amdahl.map(|law| law.gamma).into());
     book.table("scaling_fits", &columns, &found.scaling)?;
-    let columns = of_growth::<(&KeptScaling, &KeptBand)>(|r| r.0)
+    let columns = of_growth::<(&ScalingRecord, &BandRecord)>(|r| r.0)
         .float("size", |r| r.1.n.into())
         .float("low", |r| r.1.low.into())
         .float("high", |r| r.1.high.into());

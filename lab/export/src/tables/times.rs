@@ -3,7 +3,7 @@
 
 use barograph_record::{LogHistogram, Run};
 
-use super::{Book, Columns};
+use super::{Columns, TableSet};
 use crate::ExportError;
 
 /// One value of a histogram: all times between the two bounds count as equal.
@@ -17,7 +17,7 @@ struct Row {
     count: u64,
 }
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<Row>::new()
         .text("time", |r| r.time.into())
         .float("from_s", |r| r.from_s.into())

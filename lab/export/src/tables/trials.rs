@@ -1,11 +1,11 @@
 //! Trials: level, operations, checks, and resources.
 
-use barograph_record::{Figure, KeptCheck, KeptMeasure, KeptOp, KeptRule, Resources, Run, Trial};
+use barograph_record::{CheckRecord, Figure, MeasureRecord, OpRecord, Resources, RuleRecord, Run, Trial};
 
-use super::{Book, Columns, some};
+use super::{Columns, TableSet, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     windows(book, run)?;
     operations(book, run)?;
     rules(book, run)?;
@@ -13,7 +13,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     checks(book, run)
 }
 
-fn windows(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn windows(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Trial>::new()
         .whole("trial", |r| r.n.into())
         .text("purpose", |r| r.purpose.name().into())
@@ -57,8 +57,8 @@ pub(super) fn resources<'c, R: 'c>(columns: Columns<'c, R>, of: fn(&R) -> &Resou
         .whole("driver_connections", move |r| of(r).driver_connections.into())
 }
 
-fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    type Row<'a> = (&'a Trial, &'a KeptOp);
+fn operations(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a Trial, &'a OpRecord);
     let columns = Columns::<Row<'_>>::new()
         .whole("trial", |r| r.0.n.into())
         .text("operation", |r| (&r.1.op).into())
@@ -97,8 +97,8 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// Every rule in each window; for older records, those implied by the figures of operations.
-fn rules(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    type Row<'a> = (&'a Trial, KeptRule);
+fn rules(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a Trial, RuleRecord);
     let columns = Columns::<Row<'_>>::new()
         .whole("trial", |r| r.0.n.into())
         .text("subject", |r| r.1.subject.name().into())
@@ -117,8 +117,8 @@ fn rules(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("trial_rules", &columns, rows)
 }
 
-fn measures(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    type Row<'a> = (&'a Trial, &'a KeptMeasure);
+fn measures(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a Trial, &'a MeasureRecord);
     let columns = Columns::<Row<'_>>::new()
         .whole("trial", |r| r.0.n.into())
         .text("measure", |r| (&r.1.id).into())
@@ -131,8 +131,8 @@ fn measures(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     book.table("measures", &columns, rows)
 }
 
-fn checks(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    type Row<'a> = (&'a Trial, &'a KeptCheck);
+fn checks(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a Trial, &'a CheckRecord);
     let columns = Columns::<Row<'_>>::new()
         .whole("trial", |r| r.0.n.into())
         .text("check", |r| (&r.1.name).into())
@@ -145,7 +145,7 @@ fn checks(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .text("driver", |r| r.1.driver.as_ref().into());
     let rows = || run.trials().flat_map(|trial| trial.window.checks.iter().map(move |check| (trial, check)));
     book.table("checks", &columns, rows())?;
-    type Numbered<'a> = (u32, &'a KeptCheck, &'a Figure);
+    type Numbered<'a> = (u32, &'a CheckRecord, &'a Figure);
     let columns = Columns::<Numbered<'_>>::new()
         .whole("trial", |r| r.0.into())
         .text("id", |r| some(&r.1.id).into())

@@ -1,11 +1,11 @@
 //! Surroundings of the load: deployed parts, stores of the application, data.
 
-use barograph_record::{KeptPart, KeptSnapshot, KeptTopology, Run, Tier};
+use barograph_record::{PartRecord, Run, SnapshotRecord, Tier, TopologyRecord};
 
-use super::{Book, Columns, some};
+use super::{Columns, TableSet, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     parts(book, run)?;
     platform(book, run)?;
     snapshot(book, run)?;
@@ -17,8 +17,8 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     fill(book, run)
 }
 
-fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    type Row<'a> = (&'a KeptTopology, &'a KeptPart);
+fn parts(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a TopologyRecord, &'a PartRecord);
     let columns = Columns::<Row<'_>>::new()
         .text("part", |r| (&r.1.name).into())
         .text("load", |r| some(&r.1.load).into())
@@ -40,7 +40,7 @@ fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// The platform's own description, the destination of the load, and the time to set up its site.
-fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn platform(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     type Row = (String, String);
     let said = run.topology().map_or_else(Vec::new, |t| {
         let mut facts = t.facts.clone();
@@ -55,8 +55,8 @@ fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// Treatment of snapshots of loaded stores; no row without snapshots.
-fn snapshot(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
-    let columns = Columns::<&KeptSnapshot>::new()
+fn snapshot(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    let columns = Columns::<&SnapshotRecord>::new()
         .text("key", |r| (&r.key).into())
         .truth("reused", |r| r.reused.into())
         .text("made_by", |r| (&r.made_by).into())
@@ -68,7 +68,7 @@ fn snapshot(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
 }
 
 /// The data, a row per count; no row if they are not the run's.
-fn fill(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+fn fill(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     struct Row<'a> {
         fill: &'a barograph_record::Fill,
         of: &'static str,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use barograph_export::Sender;
 use barograph_record::{Follower, Run};
-use barograph_testkit::Closed;
+use barograph_testkit::ClosedPort;
 
 use crate::record::{NAMES, beginning, second, written};
 
@@ -99,7 +99,7 @@ fn note(sender: Arc<Sender>) -> String {
 
 #[test]
 fn a_receiver_that_is_down_is_a_note() {
-    let closed = Closed::new().unwrap();
+    let closed = ClosedPort::new().unwrap();
     let address = closed.addr();
     let began = Instant::now();
     let note = note(sender(&format!("prometheus=http://{address}")));

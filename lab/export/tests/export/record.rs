@@ -4,15 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use barograph_model::{
-    Amount, Better, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec, Measured,
-    Nanos, Offered, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
+    Amount, BetterWhen, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec,
+    MeasureValue, Nanos, OfferedLoad, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
-    Control, Count, Decisions, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
-    KeptAction, KeptBound, KeptCause, KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart,
-    KeptPassPoint, KeptReason, KeptRepeats, KeptRule, KeptSnapshot, KeptSubject, KeptTopology, KeptUnit,
-    LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchBound, SearchSummary,
-    StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+    ActionRecord, BoundRecord, CauseRecord, ConfirmationRecord, Control, Count, CrossCheckRecord, Decisions,
+    DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill, Follower,
+    Header, LoadStarted, Note, PartRecord, PassPointRecord, ProbeRow, Purpose, ReasonRecord, RepeatsRecord,
+    Resources, Rule, RuleRecord, RunId, RunInterrupted, RunWriter, SearchBound, SearchSummary,
+    SnapshotRecord, StatisticRow, SubjectRecord, Tier, Tiers, TopologyRecord, Trial, UnitRecord,
+    UnknownEntry, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -84,7 +85,7 @@ const RECEIVED: MeasureSpec = MeasureSpec {
     id: "received",
     title: "data received",
     unit: "MB/s",
-    better: Better::Higher,
+    better: BetterWhen::Higher,
     formula: Formula::per_second(Amount::Counter(CounterId(0))).times(1e-6),
 };
 
@@ -132,7 +133,7 @@ fn window() -> WindowVerdict {
     let lag = CheckFacts::StartLag { p99_ms: 6.25, most_ms: 102.5, is_limited: true };
     let check = Check::new(CheckId::StartLag, lag, true);
     WindowVerdict {
-        offered: Offered { unit: LoadUnit::PerSecond, level: 1000.into() },
+        offered: OfferedLoad { unit: LoadUnit::PerSecond, level: 1000.into() },
         users: 60,
         from_s: 0.0,
         to_s: 3.0,
@@ -148,7 +149,7 @@ fn window() -> WindowVerdict {
         ops: vec![op],
         checks: vec![check],
         rules: vec![rule],
-        measures: vec![Measured { spec: RECEIVED, value: Some(1.5) }],
+        measures: vec![MeasureValue { spec: RECEIVED, value: Some(1.5) }],
     }
 }
 
@@ -175,9 +176,9 @@ fn resources(connections: u64) -> Resources {
     }
 }
 
-fn estimate() -> KeptEstimate {
-    let point = |level, pass, low, high| KeptPassPoint { level, pass, low, high };
-    KeptEstimate {
+fn estimate() -> EstimateRecord {
+    let point = |level, pass, low, high| PassPointRecord { level, pass, low, high };
+    EstimateRecord {
         capacity: 1_000.4,
         low: 975.25,
         high: 1_021.75,
@@ -188,26 +189,32 @@ fn estimate() -> KeptEstimate {
         curve: vec![point(950, 0.96, 0.81, 0.99), point(1_050, 0.12, 0.03, 0.33)],
         valid: 29,
         invalid: 6,
-        confirmation: Some(KeptConfirmation {
+        confirmation: Some(ConfirmationRecord {
             level: 971,
             passed: 7,
             trials: 8,
             at_least: 0.61,
             complete: true,
         }),
-        above: Some(KeptAbove { level: 1_030, failed: 9, trials: 10, below: 0.78, complete: false }),
-        cross_check: Some(KeptCrossCheck {
+        above: Some(EvidenceAboveRecord {
+            level: 1_030,
+            failed: 9,
+            trials: 10,
+            below: 0.78,
+            complete: false,
+        }),
+        cross_check: Some(CrossCheckRecord {
             capacity: 1_400.5,
             low: 1_350.5,
             high: 1_450.5,
             trials: 11,
             disagrees: true,
         }),
-        repeats: Some(KeptRepeats { trials: 13, passed: 12, expected: 12.5, p: 0.25, drifted: false }),
+        repeats: Some(RepeatsRecord { trials: 13, passed: 12, expected: 12.5, p: 0.25, drifted: false }),
     }
 }
 
-fn expected() -> Expected {
+fn expected() -> ExpectedFigures {
     let rule = Rule {
         op: "Login".to_owned(),
         about: "sign in, and keep the token".to_owned(),
@@ -218,27 +225,27 @@ fn expected() -> Expected {
         mix_tolerance: 0.2,
         failures: 0.005,
     };
-    Expected {
+    ExpectedFigures {
         workload: "auction".to_owned(),
         profile: "official2".to_owned(),
-        unit: KeptUnit::StartsPerSecond,
+        unit: UnitRecord::StartsPerSecond,
         target: Some("http://127.0.0.1:1".to_owned()),
-        derived: Some(KeptDerived { ops_per_user_s: 0.45, requests_per_op: 1.8, session_s: 103.0 }),
+        derived: Some(DerivedRecord { ops_per_user_s: 0.45, requests_per_op: 1.8, session_s: 103.0 }),
         session_op: Some("Login".to_owned()),
         rules: vec![rule],
         counters: vec!["bytes".to_owned()],
     }
 }
 
-fn broken() -> KeptRule {
-    KeptRule {
-        subject: KeptSubject::Response,
+fn broken() -> RuleRecord {
+    RuleRecord {
+        subject: SubjectRecord::Response,
         op: Some("Login".to_owned()),
         quantile: Some(0.965),
         measure: None,
         unit: "ms".to_owned(),
         value: Some(412.5),
-        bound: KeptBound::AtMost,
+        bound: BoundRecord::AtMost,
         limit: 401.0,
         tolerance: Some(0.0325),
         chance: 0.0075,
@@ -248,7 +255,7 @@ fn broken() -> KeptRule {
 
 pub(crate) fn verdict() -> Verdict {
     Verdict {
-        unit: KeptUnit::StartsPerSecond,
+        unit: UnitRecord::StartsPerSecond,
         capacity: Some(1000),
         trial: Some(1),
         passed: false,
@@ -270,7 +277,10 @@ pub(crate) fn verdict() -> Verdict {
             aborted: 3,
             estimate: Some(Box::new(estimate())),
         }),
-        why: vec![KeptReason { load: Some("shop".to_owned()), cause: KeptCause::Rule { rule: broken() } }],
+        why: vec![ReasonRecord {
+            load: Some("shop".to_owned()),
+            cause: CauseRecord::Rule { rule: broken() },
+        }],
         ..Verdict::default()
     }
 }
@@ -279,7 +289,7 @@ fn decisions() -> Decisions {
     Decisions {
         size: Some("run30k".into()),
         profile: Some("bidding".to_owned()),
-        unit: KeptUnit::StartsPerSecond,
+        unit: UnitRecord::StartsPerSecond,
         lowest: Some(11),
         highest: Some(1_001),
         most_users: Some(2_375),
@@ -290,7 +300,7 @@ fn decisions() -> Decisions {
 
 /// Deployed parts, and events during the run.
 fn world() -> [Entry; 7] {
-    let part = KeptPart {
+    let part = PartRecord {
         name: "application-1".to_owned(),
         load: String::new(),
         tier: "application".to_owned(),
@@ -305,7 +315,7 @@ fn world() -> [Entry; 7] {
         cores: "0-1".to_owned(),
         memory_bytes: Some(1_073_741_824),
     };
-    let topology = KeptTopology {
+    let topology = TopologyRecord {
         abilities: Some(vec!["disks".to_owned()]),
         platform: "process".to_owned(),
         facts: vec![("cgroup".to_owned(), "v2".to_owned())],
@@ -314,7 +324,7 @@ fn world() -> [Entry; 7] {
         parts: vec![part],
         open_s: 0.25,
         ready_s: 1.75,
-        snapshot: Some(KeptSnapshot {
+        snapshot: Some(SnapshotRecord {
             key: "0123abcd".to_owned(),
             reused: true,
             made_by: "20300316-080000-0001".to_owned(),
@@ -324,7 +334,7 @@ fn world() -> [Entry; 7] {
             copy_s: 0.375,
         }),
     };
-    let action = KeptAction {
+    let action = ActionRecord {
         at_s: 1.5,
         unit: "application-1".into(),
         name: "restart".into(),
@@ -352,11 +362,11 @@ fn world() -> [Entry; 7] {
         Entry::Fill(fill),
         Entry::Control(Control {
             at_s: 2.0,
-            unit: KeptUnit::StartsPerSecond,
+            unit: UnitRecord::StartsPerSecond,
             level: 900.into(),
             over_s: 0.5,
         }),
-        Entry::Unknown(Unknown {
+        Entry::Unknown(UnknownEntry {
             kind: "weather".to_owned(),
             value: serde_json::json!({ "kind": "weather", "is": "fine, mostly" }),
         }),
@@ -397,7 +407,7 @@ pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>)
         .unwrap();
     writer.append(&Entry::phase_failed(Phase::Hold, 8.5, "it broke".to_owned())).unwrap();
     writer.append(&Entry::Verdict(Box::new(verdict()))).unwrap();
-    let interrupted = Interrupted { at_s: 8.5, phase: "hold".to_owned(), cause: "it broke".to_owned() };
+    let interrupted = RunInterrupted { at_s: 8.5, phase: "hold".to_owned(), cause: "it broke".to_owned() };
     writer.append(&Entry::Interrupted(interrupted)).unwrap();
     writer.disclosure(&serde_json::json!({ "kernel": "7.0", "cores": [2, null] })).unwrap();
     for text in writer.dismiss() {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use barograph_export::{Format, export_study};
 use barograph_record::{
-    Conclusions, Figure, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFit, KeptInterval,
-    KeptKnee, KeptPoint, KeptScaling, MissingFigure, RunEnded, RunStarted, StudyEntry, read_study,
+    AmdahlRecord, BandRecord, Conclusions, ConfigurationRecord, CrossingRecord, Figure, FitRecord,
+    IntervalRecord, KneeRecord, MissingFigure, PointRecord, RunEnded, RunStarted, ScalingRecord, StudyEntry,
+    read_study,
 };
 
 use crate::tables::{Row, Tables, are_told, read_csv, read_parquet};
@@ -98,7 +99,7 @@ fn ended(warm_up: bool, throughput: f64) -> StudyEntry {
 #[test]
 fn runs_of_warm_up_and_figures_that_are_missing_are_told_as_such() {
     let (name, baseline) = ("nodes 1".to_owned(), "nodes 1".to_owned());
-    let configuration = KeptConfiguration { name, baseline, warm_up: 1, ..Default::default() };
+    let configuration = ConfigurationRecord { name, baseline, warm_up: 1, ..Default::default() };
     let conclusions = Conclusions { configurations: vec![configuration], ..shipped().0 };
     let tables = exported(&conclusions, &[ended(true, 90.0), ended(false, 100.0)]);
     let all = |table: &str, columns: &[&str]| -> Vec<String> {
@@ -122,8 +123,8 @@ fn runs_of_warm_up_and_figures_that_are_missing_are_told_as_such() {
 }
 
 /// A limit not reached at any level.
-fn not_reached() -> KeptCrossing {
-    KeptCrossing {
+fn not_reached() -> CrossingRecord {
+    CrossingRecord {
         factor: "delay".to_owned(),
         among: String::new(),
         metric: "response_p99".to_owned(),
@@ -137,9 +138,9 @@ fn not_reached() -> KeptCrossing {
 }
 
 /// Growth with a law, and growth with too few sizes for one.
-fn growths() -> Vec<KeptScaling> {
-    let within = |low, high| KeptInterval { low, high };
-    let point = |n: f64, x: f64, serial| KeptPoint {
+fn growths() -> Vec<ScalingRecord> {
+    let within = |low, high| IntervalRecord { low, high };
+    let point = |n: f64, x: f64, serial| PointRecord {
         n,
         x,
         low: x - 1.0,
@@ -149,8 +150,8 @@ fn growths() -> Vec<KeptScaling> {
         efficiency: x / 10.0 / n,
         serial,
     };
-    let amdahl = KeptAmdahl { serial: 0.125, within: within(0.0625, 0.25), gamma: 10.0 };
-    let growth = |fit, no_fit: &str| KeptScaling {
+    let amdahl = AmdahlRecord { serial: 0.125, within: within(0.0625, 0.25), gamma: 10.0 };
+    let growth = |fit, no_fit: &str| ScalingRecord {
         factor: "nodes".to_owned(),
         metric: "capacity".to_owned(),
         unit: "users".to_owned(),
@@ -159,18 +160,18 @@ fn growths() -> Vec<KeptScaling> {
         fit,
         amdahl: (!no_fit.is_empty()).then_some(amdahl),
         no_fit: no_fit.to_owned(),
-        band: vec![KeptBand { n: 1.0, low: 9.0, high: 11.0 }],
-        knee: Some(KeptKnee { n: 1.5, within: within(1.25, 1.75), before: 10.0, after: 8.0 }),
-        ..KeptScaling::default()
+        band: vec![BandRecord { n: 1.0, low: 9.0, high: 11.0 }],
+        knee: Some(KneeRecord { n: 1.5, within: within(1.25, 1.75), before: 10.0, after: 8.0 }),
+        ..ScalingRecord::default()
     };
-    let law = KeptFit {
+    let law = FitRecord {
         contention: 0.05,
         coherency: 0.0,
         gamma: 10.0,
         peak_n: None,
         contention_within: within(0.01, 0.09),
-        coherency_within: KeptInterval::default(),
-        peak_within: KeptInterval::default(),
+        coherency_within: IntervalRecord::default(),
+        peak_within: IntervalRecord::default(),
     };
     vec![growth(Some(law), ""), growth(None, "Two sizes are too few.")]
 }

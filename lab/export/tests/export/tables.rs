@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use barograph_export::{Format, Histograms, Written, export};
-use barograph_record::{Entry, KeptAction, KeptPart, KeptTopology, ProbeRow, Run, RunWriter};
+use barograph_export::{Format, Histograms, TableFile, export};
+use barograph_record::{ActionRecord, Entry, PartRecord, ProbeRow, Run, RunWriter, TopologyRecord};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(crate) fn read_parquet(path: &Path) -> (Vec<String>, Vec<Row>) {
     (heads, rows)
 }
 
-fn exported(root: &Path, format: Format) -> (Run, Vec<Written>) {
+fn exported(root: &Path, format: Format) -> (Run, Vec<TableFile>) {
     let run = Run::open(&root.join("runs").join(record::id().as_str())).unwrap();
     let tables = export(&run, format, &root.join(format.name()), Histograms::Written).unwrap();
     (run, tables)
@@ -68,7 +68,7 @@ fn all_csv(root: &Path) -> Tables {
 fn both_formats_hold_the_same_and_every_row_names_its_run() {
     let root = made();
     let csv = all_csv(root.path());
-    for Written { table, path, rows } in exported(root.path(), Format::Parquet).1 {
+    for TableFile { table, path, rows } in exported(root.path(), Format::Parquet).1 {
         let (heads, found) = read_parquet(&path);
         assert_eq!((&heads, &found), (&csv[table].0, &csv[table].1), "{table}");
         assert_eq!(found.len() as u64, rows, "{table}");
@@ -89,11 +89,11 @@ fn a_text_that_says_nothing_is_absent_in_both_formats() {
     }
     // A job: it has no address, uses nothing, and has no version.
     let (name, tier, service) = ("load-1".to_owned(), "relational".to_owned(), "job".to_owned());
-    let part = KeptPart { name, tier, service, ..KeptPart::default() };
+    let part = PartRecord { name, tier, service, ..PartRecord::default() };
     let platform = "process".to_owned();
-    let topology = KeptTopology { platform, parts: vec![part], ..KeptTopology::default() };
+    let topology = TopologyRecord { platform, parts: vec![part], ..TopologyRecord::default() };
     writer.append(&Entry::Topology(Box::new(topology))).unwrap();
-    let everything = KeptAction { at_s: 1.5, act: "cut".into(), took_s: 0.5, ..KeptAction::default() };
+    let everything = ActionRecord { at_s: 1.5, act: "cut".into(), took_s: 0.5, ..ActionRecord::default() };
     writer.append(&Entry::Action(everything)).unwrap();
     writer.finish().unwrap();
     let run = Run::open(writer.dir()).unwrap();
@@ -101,7 +101,8 @@ fn a_text_that_says_nothing_is_absent_in_both_formats() {
         |format: Format| export(&run, format, &root.path().join(format.name()), Histograms::Left).unwrap();
     let (csv, parquet) = (to(Format::Csv), to(Format::Parquet));
     for (table, column) in [("parts", "url"), ("parts", "uses"), ("parts", "version"), ("actions", "part")] {
-        let path = |written: &[Written]| written.iter().find(|one| one.table == table).unwrap().path.clone();
+        let path =
+            |written: &[TableFile]| written.iter().find(|one| one.table == table).unwrap().path.clone();
         let (found, same) = (read_csv(&path(&csv)), read_parquet(&path(&parquet)));
         assert_eq!(found, same, "{table}");
         assert!(found.1.len() == 1 && !found.1[0].contains_key(column), "{table} {column}");

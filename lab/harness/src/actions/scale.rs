@@ -9,8 +9,8 @@ use std::time::Duration;
 use barograph_workload::topology::Part;
 use futures::future::join_all;
 
-use super::{Done, NotDone};
-use crate::deploy::{DRIVERS, Deployed, Started};
+use super::{ActionFailure, ActionResult};
+use crate::deploy::{DRIVERS, Deployment, StartedPart};
 use crate::statistics::asker;
 
 /// How often a balancer is asked whether it gives load to the nodes that run.
@@ -39,10 +39,14 @@ pub(crate) fn scalable<'p>(parts: &[&'p Part]) -> BTreeMap<&'p str, u32> {
 
 /// Stops nodes of a tier, those with the highest numbers, or starts nodes that do not run, until `count` run. Nodes stop and
 /// start side by side. Started ones are waited for until balancers have found them.
-pub(super) async fn scale(deployed: &Deployed, tier: &str, count: u32) -> Result<Done, NotDone> {
+pub(super) async fn scale(
+    deployed: &Deployment,
+    tier: &str,
+    count: u32,
+) -> Result<ActionResult, ActionFailure> {
     let count = count as usize;
     let nodes = deployed.services().filter(|part| part.node && tier_of(&part.name) == tier);
-    let (down, running): (Vec<&Started>, Vec<&Started>) = nodes.partition(|part| part.has_ended());
+    let (down, running): (Vec<&StartedPart>, Vec<&StartedPart>) = nodes.partition(|part| part.has_ended());
     let surplus = running.get(count..).unwrap_or_default();
     join_all(surplus.iter().map(|part| part.stop())).await.into_iter().collect::<Result<Vec<_>, _>>()?;
     let missing = &down[..count.saturating_sub(running.len()).min(down.len())];
@@ -51,7 +55,7 @@ pub(super) async fn scale(deployed: &Deployed, tier: &str, count: u32) -> Result
     started.into_iter().collect::<Result<Vec<_>, _>>()?;
     let found = tokio::time::timeout(FOUND_WITHIN, until_found(deployed, tier));
     let is_found = missing.is_empty() || found.await.is_ok();
-    let names = |parts: &[&Started]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+    let names = |parts: &[&StartedPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
     let words = match (surplus, missing) {
         ([], []) => "no node stopped or started".to_owned(),
         ([], started) if is_found => format!("{} started", names(started).join(", ")),
@@ -62,12 +66,12 @@ pub(super) async fn scale(deployed: &Deployed, tier: &str, count: u32) -> Result
         ),
         (stopped, _) => format!("{} stopped", names(stopped).join(", ")),
     };
-    Ok(Done { started: names(missing), ..Done::in_words(words) })
+    Ok(ActionResult { started: names(missing), ..ActionResult::in_words(words) })
 }
 
 /// Waits until balancers in front of a tier, those that tell, leave out only parts that do not run.
-async fn until_found(deployed: &Deployed, tier: &str) {
-    let before = |part: &&Started| !part.node && part.uses.iter().any(|used| tier_of(used) == tier);
+async fn until_found(deployed: &Deployment, tier: &str) {
+    let before = |part: &&StartedPart| !part.node && part.uses.iter().any(|used| tier_of(used) == tier);
     join_all(deployed.services().filter(before).map(async |balancer| {
         let Some((mut asker, asked)) = asker(balancer) else { return };
         let Some(left_out) = asked.left_out_at() else { return };

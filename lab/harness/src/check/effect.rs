@@ -1,10 +1,10 @@
 //! Notes on keys and actions that depend on the platform. A study may change `platform` alone, so a key that
 //! matters only on another platform is not refused; the note says that it has no effect here.
 
-use barograph_spec::{Ability, Act, DataPlan, Plan};
-use barograph_workload::topology::{Part, Work};
+use barograph_spec::{Ability, ActionKind, DataPlan, Plan};
+use barograph_workload::topology::{Part, PartWork};
 
-use super::{Checking, Wrong};
+use super::{PlanCheck, WrongValue};
 use crate::deploy;
 
 /// Whether the application's port is a port of this machine.
@@ -12,7 +12,7 @@ pub(super) fn shares_ports(plan: &Plan) -> bool {
     !plan.deploy.has(Ability::Hosts)
 }
 
-impl Checking<'_> {
+impl PlanCheck<'_> {
     /// Notes keys that have no effect on this platform.
     pub(super) fn without_effect(&mut self) {
         let plan = &self.plan;
@@ -61,7 +61,7 @@ impl Checking<'_> {
         for (key, asks, value) in keys {
             // Another of several loads may have data sets; only the size belongs to one load.
             if asks && (self.plan.load.is_empty() || key == "data.size") {
-                self.refuse(Wrong {
+                self.refuse(WrongValue {
                     key,
                     value,
                     allowed: format!(
@@ -77,7 +77,7 @@ impl Checking<'_> {
     /// Checks parts with file systems of their own.
     pub(super) fn disks(&mut self) {
         let Some(topology) = self.topology() else { return };
-        let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
+        let parts = topology.parts.iter().filter(|part| matches!(part.work, PartWork::Service(_)));
         let notes: Vec<String> = parts
             .filter_map(|part| Some((part, disk_mib(&self.plan, part)?)))
             .map(|(part, mib)| format!("{} has a file system of its own of {mib} MiB", part.name))
@@ -88,7 +88,7 @@ impl Checking<'_> {
 
 /// Size of the part's own file system in MiB; `None` if it has none.
 pub(crate) fn disk_mib(plan: &Plan, part: &Part) -> Option<u64> {
-    let of_disk = |act: &Act| matches!(act, Act::FillDisk | Act::FreeDisk);
+    let of_disk = |act: &ActionKind| matches!(act, ActionKind::FillDisk | ActionKind::FreeDisk);
     let filled = plan.actions.iter().any(|action| of_disk(&action.act) && action.unit == part.name);
     plan.deploy.disk_mib(part.tier, filled)
 }

@@ -7,7 +7,7 @@ use barograph_model::words::{count, users};
 use barograph_model::{LoadUnit, Strategy};
 use barograph_spec::Connections;
 
-use super::{Checking, Most, Target, Wrong};
+use super::{LoadLimit, PlanCheck, Target, WrongValue};
 
 /// Files in a table besides the users' connections.
 const OTHER_FILES: u64 = 500;
@@ -15,7 +15,7 @@ const OTHER_FILES: u64 = 500;
 /// Largest number of workers, as for the key `driver.workers`.
 const MOST_WORKERS: usize = 256;
 
-impl Checking<'_> {
+impl PlanCheck<'_> {
     /// Connections that fit in one table of open files.
     fn table(&self) -> u64 {
         self.machine.open_files.saturating_sub(OTHER_FILES).max(1)
@@ -128,7 +128,7 @@ impl Checking<'_> {
                 // Rounded down, so that the search does not spend trials on the last few users.
                 let fits = if fits >= 1_000 { fits / 100 * 100 } else { fits }.max(bounds.min);
                 bounds.max = fits;
-                self.most = Most::OpenFiles { limit: self.machine.open_files };
+                self.most = LoadLimit::OpenFiles { limit: self.machine.open_files };
                 self.notes.push(format!(
                     "the connections of {} fit into the {open_files} files {holder} may open, so the search looks no further; \
                      to look further: {remedy}",
@@ -141,7 +141,7 @@ impl Checking<'_> {
             Strategy::Path(_) => ("load.path", most),
         };
         let allowed = format!("at most {fits}: {holder} may open {open_files} files");
-        self.refuse(Wrong { key, value: wanted.to_string(), allowed, remedy });
+        self.refuse(WrongValue { key, value: wanted.to_string(), allowed, remedy });
     }
 
     /// Sets the number of workers if the plan leaves it open: half of the cores, as the other half belongs to
@@ -179,7 +179,7 @@ impl Checking<'_> {
             Strategy::Fixed { level, .. } => level.whole(),
             Strategy::Path(path) => path.most().whole(),
             Strategy::Search(bounds) => {
-                if self.most == Most::LeftOpen {
+                if self.most == LoadLimit::LeftOpen {
                     bounds.max = bounds.max.min(MOST_WORKERS as u32);
                 }
                 bounds.max
@@ -192,21 +192,21 @@ impl Checking<'_> {
         };
         let threads = most as usize;
         if self.plan.unit == LoadUnit::PerSecond {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "load.unit",
                 value: "\"rate\"".to_owned(),
                 allowed: "users: operations of this workload block, and each user is a thread".to_owned(),
                 remedy: "ask for users; a pace of theirs limits the rate".to_owned(),
             });
         } else if threads > MOST_WORKERS {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key,
                 value: most.to_string(),
                 allowed: format!("at most {MOST_WORKERS}: each user of this workload is a thread"),
                 remedy: "lower it".to_owned(),
             });
         } else if ![0, threads].contains(&self.plan.driver.workers) {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "driver.workers",
                 value: self.plan.driver.workers.to_string(),
                 allowed: format!("{threads}, one for each user: operations of this workload block"),
@@ -224,7 +224,7 @@ impl Checking<'_> {
             None => return,
         };
         if given > users as usize {
-            self.refuse(Wrong {
+            self.refuse(WrongValue {
                 key: "driver.workers",
                 value: given.to_string(),
                 allowed: format!(

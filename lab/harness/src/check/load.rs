@@ -8,7 +8,7 @@ use barograph_model::words::count;
 use barograph_model::{Arrivals, Behaviours, Level, LoadUnit, Nanos, OpenLoop, Refusal, Strategy};
 use barograph_spec::{ArrivalsPlan, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, FEWEST_INTERVALS};
 
-use super::{Checking, Most, Wrong};
+use super::{LoadLimit, PlanCheck, WrongValue};
 use crate::deploy;
 
 /// Highest number of users in a search, if neither plan nor data set a bound.
@@ -33,7 +33,7 @@ const UNLIMITED: Nanos = Nanos::from_secs(1);
 /// Longest trace file, in bytes.
 const LONGEST_TRACE: u64 = 256 << 20;
 
-impl Checking<'_> {
+impl PlanCheck<'_> {
     /// Builds the open loop of the plan and reads its trace. A window of length zero becomes as long as the
     /// trace.
     pub(super) fn open_loop(&mut self) {
@@ -115,7 +115,7 @@ impl Checking<'_> {
         } else {
             return;
         };
-        self.refuse(Wrong {
+        self.refuse(WrongValue {
             key: "load.operations",
             value: operations.to_string(),
             allowed: allowed.to_owned(),
@@ -128,7 +128,7 @@ impl Checking<'_> {
     fn refuse_users(&mut self, key: &'static str, users: u32) {
         let Some(data) = &self.data else { return };
         let allowed = format!("at most {}, which is what data of size {} admit", data.max_users, data.size);
-        self.refuse(Wrong {
+        self.refuse(WrongValue {
             key,
             value: users.to_string(),
             allowed,
@@ -141,9 +141,9 @@ impl Checking<'_> {
         let unit = self.plan.unit;
         let admitted = self.data.as_ref().map(|data| data.max_users);
         let left_open = match (unit, admitted) {
-            (LoadUnit::Users, Some(admitted)) => (admitted, Most::Data),
-            (LoadUnit::Users, None) => (MOST_USERS_LEFT_OPEN, Most::LeftOpen),
-            (LoadUnit::PerSecond | LoadUnit::Scale, _) => (MOST_RATE_LEFT_OPEN, Most::LeftOpen),
+            (LoadUnit::Users, Some(admitted)) => (admitted, LoadLimit::Data),
+            (LoadUnit::Users, None) => (MOST_USERS_LEFT_OPEN, LoadLimit::LeftOpen),
+            (LoadUnit::PerSecond | LoadUnit::Scale, _) => (MOST_RATE_LEFT_OPEN, LoadLimit::LeftOpen),
         };
         let (key, level) = match &mut self.plan.strategy {
             Strategy::Fixed { level, .. } => ("load.users", level.whole()),
@@ -166,7 +166,7 @@ impl Checking<'_> {
                 self.refuse_users(key, users);
             }
             if unit == LoadUnit::Users && users >= admitted {
-                self.most = Most::Data;
+                self.most = LoadLimit::Data;
             }
         }
         users

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use barograph_model::{Level, LoadUnit, SearchBounds, Strategy};
-use barograph_record::{Decisions, KeptUnit};
-use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refused};
+use barograph_record::{Decisions, UnitRecord};
+use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refusals};
 use barograph_workload::Workload;
 
 use super::effect::shares_ports;
-use super::{Checked, Machine, Target, Wrong, check, search_of, unknown_units};
+use super::{CheckedPlan, Machine, Target, WrongValue, check, search_of, unknown_units};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -26,7 +26,7 @@ pub fn check_all(
     plan: &Plan,
     workloads: Vec<Arc<dyn Workload>>,
     machine: Machine,
-) -> Result<Vec<CheckedLoad>, Refused> {
+) -> Result<Vec<CheckedLoad>, Refusals> {
     let several = !plan.beside.is_empty();
     let share = Machine { open_files: machine.open_files / (plan.beside.len() as u64 + 1), ..machine };
     let (mut loads, mut refusals) = (Vec::new(), Vec::new());
@@ -41,7 +41,7 @@ pub fn check_all(
         }
     }
     if !refusals.is_empty() {
-        return Err(Refused(refusals));
+        return Err(Refusals(refusals));
     }
     if several {
         together(&mut loads)?;
@@ -50,12 +50,12 @@ pub fn check_all(
 }
 
 /// Checks that concern several loads only.
-fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
+fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     distinct_notes(loads);
     let first = &loads[0].checked.plan;
     let refused = |key: &str, value: String, allowed: String, remedy: &str| {
         let (place, key) = (first.place(key).to_owned(), key.to_owned());
-        Refused(vec![Refusal { place, key, value, allowed, remedy: remedy.to_owned() }])
+        Refusals(vec![Refusal { place, key, value, allowed, remedy: remedy.to_owned() }])
     };
     let deployed = loads.iter().filter(|load| load.checked.target == Target::Deployed);
     let names: Vec<&str> = deployed.map(|load| load.checked.plan.load.as_str()).collect();
@@ -102,22 +102,22 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
 }
 
 /// Refuses two deploying loads with the same ports, if ports are those of this machine.
-fn ports(loads: &[CheckedLoad]) -> Result<(), Refused> {
+fn ports(loads: &[CheckedLoad]) -> Result<(), Refusals> {
     let mut seen = Vec::new();
-    for (at, CheckedLoad { checked: Checked { plan, target, .. }, .. }) in loads.iter().enumerate() {
+    for (at, CheckedLoad { checked: CheckedPlan { plan, target, .. }, .. }) in loads.iter().enumerate() {
         let port = plan.target.port;
         if port == 0 || *target != Target::Deployed || !shares_ports(plan) {
             continue;
         }
         if seen.contains(&port) {
-            let wrong = Wrong {
+            let wrong = WrongValue {
                 key: "target.port",
                 value: port.to_string(),
                 allowed: "a port that no other load has, or 0 for any".to_owned(),
                 remedy: "choose another".to_owned(),
             };
             let key = barograph_spec::key_of_load(at, wrong.key);
-            return Err(Refused(vec![Refusal { key, ..wrong.at(plan) }]));
+            return Err(Refusals(vec![Refusal { key, ..wrong.at(plan) }]));
         }
         seen.push(port);
     }
@@ -125,7 +125,7 @@ fn ports(loads: &[CheckedLoad]) -> Result<(), Refused> {
 }
 
 /// Refuses actions on parts that no load deploys, if several loads deploy.
-fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
+fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refusals> {
     let plan = &deploy::plan_of_all(loads).checked.plan;
     if plan.letter.is_none() {
         return Ok(());
@@ -135,7 +135,7 @@ fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
     if wrong.is_empty() {
         Ok(())
     } else {
-        Err(Refused(wrong.into_iter().map(|wrong| wrong.at(plan)).collect()))
+        Err(Refusals(wrong.into_iter().map(|wrong| wrong.at(plan)).collect()))
     }
 }
 
@@ -172,5 +172,5 @@ fn closed(bounds: SearchBounds, most: u32) -> SearchBounds {
 pub(crate) fn decisions_of_run(plan: &Plan) -> Option<Decisions> {
     let bounds = plan.scale.as_ref().and_then(search_of)?;
     let (lowest, highest) = (Some(bounds.min), Some(bounds.max));
-    Some(Decisions { unit: KeptUnit::Percent, lowest, highest, ..Decisions::default() })
+    Some(Decisions { unit: UnitRecord::Percent, lowest, highest, ..Decisions::default() })
 }

@@ -8,14 +8,14 @@ use barograph_workload::UsualSize;
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
 
-fn checked(machine: Machine, sets: &[&str]) -> Result<Checked, Refused> {
+fn checked(machine: Machine, sets: &[&str]) -> Result<CheckedPlan, Refusals> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
     check(&plan, &TestWorkload::default(), machine)
 }
 
 /// Fewest and most users of the search, and the reason for the upper bound.
-fn bounds(machine: Machine, sets: &[&str]) -> (u32, u32, Most) {
+fn bounds(machine: Machine, sets: &[&str]) -> (u32, u32, LoadLimit) {
     let checked = checked(machine, sets).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
     (bounds.min, bounds.max, checked.most)
@@ -23,12 +23,12 @@ fn bounds(machine: Machine, sets: &[&str]) -> (u32, u32, Most) {
 
 #[test]
 fn bounds_left_open_follow_the_data_the_plan_or_the_open_files() {
-    assert_eq!(bounds(ROOMY, &[]), (60, 60, Most::Data));
-    assert_eq!(bounds(ROOMY, &["load.max_users=40"]), (40, 40, Most::Plan));
-    assert_eq!(bounds(ROOMY, &["load.min_users=7", "load.max_users=60"]), (7, 60, Most::Data));
+    assert_eq!(bounds(ROOMY, &[]), (60, 60, LoadLimit::Data));
+    assert_eq!(bounds(ROOMY, &["load.max_users=40"]), (40, 40, LoadLimit::Plan));
+    assert_eq!(bounds(ROOMY, &["load.min_users=7", "load.max_users=60"]), (7, 60, LoadLimit::Data));
     let few = Machine { open_files: 700, ..ROOMY };
-    assert_eq!(bounds(few, &[]), (50, 50, Most::OpenFiles { limit: 700 }));
-    assert_eq!(bounds(few, &["load.min_users=7"]), (7, 50, Most::OpenFiles { limit: 700 }));
+    assert_eq!(bounds(few, &[]), (50, 50, LoadLimit::OpenFiles { limit: 700 }));
+    assert_eq!(bounds(few, &["load.min_users=7"]), (7, 50, LoadLimit::OpenFiles { limit: 700 }));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_search_without_a_bound_has_one_of_its_own() {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let checked = check(&plan, &workload, ROOMY).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
-    assert_eq!((bounds.min, bounds.max, checked.most), (10, 1_000_000, Most::LeftOpen));
+    assert_eq!((bounds.min, bounds.max, checked.most), (10, 1_000_000, LoadLimit::LeftOpen));
     assert!(checked.text().contains("# load.max_rate = 1000000\n# load.most_users = 2375\n"));
 }
 

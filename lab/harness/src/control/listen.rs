@@ -8,7 +8,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{Command, Folder, LONGEST_LINE, Reply};
+use super::{Command, LONGEST_LINE, Reply, SocketFolder};
 
 /// Bound of the queue of commands.
 const WAITING: usize = 8;
@@ -20,12 +20,12 @@ const CONNECTIONS: usize = 16;
 const IDLE: Duration = Duration::from_secs(60);
 
 /// A command and the channel for its reply.
-pub(crate) struct Asked {
+pub(crate) struct ReceivedCommand {
     pub(crate) command: Command,
     reply: oneshot::Sender<Reply>,
 }
 
-impl Asked {
+impl ReceivedCommand {
     pub(crate) fn answer(self, reply: Reply) {
         // The client may have left.
         let _ = self.reply.send(reply);
@@ -33,22 +33,22 @@ impl Asked {
 }
 
 /// Listens until dropped.
-pub(crate) struct Listening {
-    commands: mpsc::Receiver<Asked>,
+pub(crate) struct ControlListener {
+    commands: mpsc::Receiver<ReceivedCommand>,
     task: JoinHandle<()>,
 }
 
-impl Listening {
+impl ControlListener {
     /// Listens on the socket in the existing folder `folder`.
     pub(crate) fn start(folder: &Path) -> std::io::Result<Self> {
-        let folder = Folder::open(folder)?;
+        let folder = SocketFolder::open(folder)?;
         let listener = UnixListener::bind(folder.socket())?;
         let (send, commands) = mpsc::channel(WAITING);
-        Ok(Listening { commands, task: tokio::spawn(accept(listener, send)) })
+        Ok(ControlListener { commands, task: tokio::spawn(accept(listener, send)) })
     }
 
     /// Waits for the next command.
-    pub(crate) async fn next(&mut self) -> Asked {
+    pub(crate) async fn next(&mut self) -> ReceivedCommand {
         match self.commands.recv().await {
             Some(asked) => asked,
             // The task has ended, so no command can come.
@@ -57,13 +57,13 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ControlListener {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn accept(listener: UnixListener, commands: mpsc::Sender<Asked>) {
+async fn accept(listener: UnixListener, commands: mpsc::Sender<ReceivedCommand>) {
     // Dropped with this task, which closes every connection.
     let mut open = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -75,7 +75,7 @@ async fn accept(listener: UnixListener, commands: mpsc::Sender<Asked>) {
 }
 
 /// Reads a line and writes a line, until the client closes the connection.
-async fn converse(stream: UnixStream, commands: mpsc::Sender<Asked>) {
+async fn converse(stream: UnixStream, commands: mpsc::Sender<ReceivedCommand>) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
@@ -101,9 +101,9 @@ async fn converse(stream: UnixStream, commands: mpsc::Sender<Asked>) {
     }
 }
 
-async fn hand_over(command: Command, commands: &mpsc::Sender<Asked>) -> Reply {
+async fn hand_over(command: Command, commands: &mpsc::Sender<ReceivedCommand>) -> Reply {
     let (reply, answer) = oneshot::channel();
-    if commands.try_send(Asked { command, reply }).is_err() {
+    if commands.try_send(ReceivedCommand { command, reply }).is_err() {
         return Reply::refused("too many commands wait for the load");
     }
     answer.await.unwrap_or_else(|_| Reply::refused("the load has ended"))

@@ -6,7 +6,7 @@ use super::*;
 fn commands_read_back_and_others_are_refused() {
     let level = |unit, over_s| Command::Level { level: 500.into(), unit, over_s };
     for command in
-        [level(None, 0.5), level(Some(KeptUnit::StartsPerSecond), 10.0), Command::Status, Command::Stop]
+        [level(None, 0.5), level(Some(UnitRecord::StartsPerSecond), 10.0), Command::Status, Command::Stop]
     {
         assert_eq!(Command::read(&command.line()), Ok(command));
     }
@@ -37,10 +37,10 @@ fn conversation(lines: &[u8]) -> Vec<String> {
     std::fs::create_dir(&folder).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut listening = Listening::start(&folder).unwrap();
+        let mut listening = ControlListener::start(&folder).unwrap();
         let lines = lines.to_vec();
         let other_side = tokio::task::spawn_blocking(move || {
-            let opened = Folder::open(&folder).unwrap();
+            let opened = SocketFolder::open(&folder).unwrap();
             let mut stream = UnixStream::connect(opened.socket()).unwrap();
             // The listener may close the connection before all of an overlong line is written.
             let _ = stream.write_all(&lines);

@@ -2,11 +2,11 @@
 //! has hosts.
 
 use barograph_spec::{Ability, Plan};
-use barograph_workload::topology::{Part, Value, Work, limits_of};
+use barograph_workload::topology::{Part, PartWork, Value, limits_of};
 
-use crate::fleet::{DriverAt, Token};
+use crate::fleet::{DriverAddress, Token};
 
-use super::Deployed;
+use super::Deployment;
 
 /// Tier of drivers.
 pub(crate) const TIER: &str = "driver";
@@ -35,7 +35,7 @@ pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
         node: false,
         name: format!("{TIER}-{number}"),
         tier: TIER,
-        work: Work::Service(service),
+        work: PartWork::Service(service),
         needs: vec![],
         uses: fronts.to_vec(),
         values: vec![("token_file", Value::SiteFile(TOKEN))],
@@ -45,10 +45,10 @@ pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
 }
 
 /// Addresses at which drivers wait for the harness.
-pub(crate) fn waiting(deployed: &Deployed) -> Vec<DriverAt> {
+pub(crate) fn waiting(deployed: &Deployment) -> Vec<DriverAddress> {
     let Some(token) = deployed.token() else { return Vec::new() };
     let drivers = deployed.services().filter(|part| part.tier == TIER);
-    let at = |token: &Token, name: &str, address| DriverAt {
+    let at = |token: &Token, name: &str, address| DriverAddress {
         name: name.to_owned(),
         address,
         token: token.clone(),

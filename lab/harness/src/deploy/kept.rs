@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use barograph_model::Nanos;
 use barograph_platform::Platform;
-use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
+use barograph_record::{Entry, PartRecord, SnapshotRecord, TopologyRecord};
 use barograph_services::Service;
-use barograph_workload::topology::Work;
+use barograph_workload::topology::PartWork;
 
-use super::deployed::{Deployed, Started};
-use super::planned::{Planned, application_of};
+use super::deployment::{Deployment, StartedPart};
+use super::planned::{PlannedApplication, application_of};
 use crate::HarnessError;
 use crate::run::Run;
 
@@ -18,7 +18,7 @@ use crate::run::Run;
 pub(super) async fn keep(
     run: &mut Run<'_>,
     (platform, facts): (&dyn Platform, Vec<(String, String)>),
-    (deployed, planned, snapshots): (&Deployed, &[Planned<'_>], Vec<Option<KeptSnapshot>>),
+    (deployed, planned, snapshots): (&Deployment, &[PlannedApplication<'_>], Vec<Option<SnapshotRecord>>),
     (opened, took): (Nanos, Nanos),
 ) -> Result<(), HarnessError> {
     let stop = run.world.stop.clone();
@@ -26,21 +26,21 @@ pub(super) async fn keep(
     let mut facts = facts;
     facts.extend(deployed.site().facts());
     facts.extend(deployed.site().network().map_or_else(Vec::new, |network| network.facts()));
-    let empty = KeptTopology {
+    let empty = TopologyRecord {
         platform: platform.name().to_owned(),
         abilities: Some(platform.kind().abilities.iter().map(|ability| ability.name().to_owned()).collect()),
         facts,
         open_s: opened.as_secs_f64(),
         ready_s: took.as_secs_f64(),
-        ..KeptTopology::default()
+        ..TopologyRecord::default()
     };
-    let of = |planned: &[&Planned<'_>], snapshot: Option<KeptSnapshot>| {
+    let of = |planned: &[&PlannedApplication<'_>], snapshot: Option<SnapshotRecord>| {
         let fronts = planned.iter().flat_map(|planned| planned.topology.fronts.iter().cloned());
         let mut fronts = fronts.collect::<Vec<_>>().into_iter();
         let of_load =
-            |started: &Started| planned.iter().find(|planned| planned.load == started.load).copied();
+            |started: &StartedPart| planned.iter().find(|planned| planned.load == started.load).copied();
         let parts = deployed.parts().iter().filter_map(|part| Some(kept(part, of_load(part)?, &versions)));
-        KeptTopology {
+        TopologyRecord {
             front: fronts.next().unwrap_or_default(),
             beside: fronts.collect(),
             parts: parts.collect(),
@@ -69,12 +69,16 @@ pub(super) async fn keep(
 }
 
 /// Returns a part in the form of the record.
-fn kept(started: &Started, planned: &Planned<'_>, versions: &BTreeMap<&str, String>) -> KeptPart {
+fn kept(
+    started: &StartedPart,
+    planned: &PlannedApplication<'_>,
+    versions: &BTreeMap<&str, String>,
+) -> PartRecord {
     let version = match started.work {
-        Work::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
-        Work::Job => String::new(),
+        PartWork::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
+        PartWork::Job => String::new(),
     };
-    KeptPart {
+    PartRecord {
         name: started.name.clone(),
         load: planned.name().to_owned(),
         tier: started.tier.to_owned(),
@@ -93,10 +97,10 @@ fn kept(started: &Started, planned: &Planned<'_>, versions: &BTreeMap<&str, Stri
 }
 
 /// Asks each service for its version; services that report none are left out.
-async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
+async fn versions(deployed: &Deployment) -> BTreeMap<&'static str, String> {
     let services = deployed.services().filter_map(|part| match part.work {
-        Work::Service(service) => Some((service.name(), service)),
-        Work::Job => None,
+        PartWork::Service(service) => Some((service.name(), service)),
+        PartWork::Job => None,
     });
     let once: BTreeMap<&str, &'static Service> = services.collect();
     let asked = once.into_iter().map(|(name, service)| async move {
@@ -107,7 +111,7 @@ async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
 }
 
 /// Records the configuration files of a service.
-fn keep_files(run: &Run<'_>, started: &Started) -> Result<(), HarnessError> {
+fn keep_files(run: &Run<'_>, started: &StartedPart) -> Result<(), HarnessError> {
     for file in &started.unit.files {
         // Private keys are not configuration and are left out.
         if file.mode & 0o077 == 0 {

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_record::KeptTopology;
+use barograph_record::TopologyRecord;
 use barograph_spec::Plan;
 use barograph_workload::topology::{Part, Topology};
 use barograph_workload::{Application, DataSet};
 
 use super::drivers;
-use crate::check::{Checked, OF_LOAD, Target};
+use crate::check::{CheckedPlan, OF_LOAD, Target};
 use crate::run::CheckedLoad;
 
 /// Parts that are deployed together.
-pub struct Planned<'l> {
+pub struct PlannedApplication<'l> {
     /// Index of the load that deploys them; `None` for drivers.
     pub load: Option<usize>,
     /// Plan of that load; for drivers, the plan with the keys shared by all loads.
@@ -25,14 +25,14 @@ pub struct Planned<'l> {
     pub topology: Topology,
 }
 
-impl<'l> Planned<'l> {
+impl<'l> PlannedApplication<'l> {
     /// The application of the load at this index; `None` if it deploys none.
     fn of((at, load): (usize, &'l CheckedLoad)) -> Option<Self> {
-        let Checked { plan, data, target, .. } = &load.checked;
+        let CheckedPlan { plan, data, target, .. } = &load.checked;
         let application = load.workload.application().filter(|_| *target == Target::Deployed)?;
         let data = data.as_ref();
         let topology = topology_of(application, plan, data);
-        Some(Planned { load: Some(at), plan, application: Some(application), data, topology })
+        Some(PlannedApplication { load: Some(at), plan, application: Some(application), data, topology })
     }
 
     /// Name of the load if several loads deploy, else empty.
@@ -63,14 +63,15 @@ pub(crate) fn topology_of(application: &dyn Application, plan: &Plan, data: Opti
 
 /// Deployments of all loads, drivers last.
 #[must_use]
-pub fn planned(loads: &[CheckedLoad]) -> Vec<Planned<'_>> {
-    let mut all: Vec<Planned<'_>> = loads.iter().enumerate().filter_map(Planned::of).collect();
+pub fn planned(loads: &[CheckedLoad]) -> Vec<PlannedApplication<'_>> {
+    let mut all: Vec<PlannedApplication<'_>> =
+        loads.iter().enumerate().filter_map(PlannedApplication::of).collect();
     let plan = &plan_of_all(loads).checked.plan;
     let fronts: Vec<String> =
         all.iter().flat_map(|planned| planned.topology.fronts.iter().cloned()).collect();
     let topology = Topology { parts: drivers::parts(plan, &fronts), ..Topology::empty() };
     if !topology.parts.is_empty() {
-        all.push(Planned { load: None, plan, application: None, data: None, topology });
+        all.push(PlannedApplication { load: None, plan, application: None, data: None, topology });
     }
     all
 }
@@ -97,14 +98,14 @@ pub(crate) fn application_of(loads: &[CheckedLoad], at: usize) -> Option<usize> 
 }
 
 /// All parts.
-pub(super) fn parts<'p>(planned: &'p [Planned<'_>]) -> impl Iterator<Item = &'p Part> + Clone {
+pub(super) fn parts<'p>(planned: &'p [PlannedApplication<'_>]) -> impl Iterator<Item = &'p Part> + Clone {
     planned.iter().flat_map(|planned| &planned.topology.parts)
 }
 
 /// Topology in the form of the record, before deploying; addresses and start times are not known yet.
 #[must_use]
-pub fn outline(planned: &[Planned<'_>], platform: &str) -> KeptTopology {
-    let mut whole = KeptTopology { platform: platform.to_owned(), ..KeptTopology::default() };
+pub fn outline(planned: &[PlannedApplication<'_>], platform: &str) -> TopologyRecord {
+    let mut whole = TopologyRecord { platform: platform.to_owned(), ..TopologyRecord::default() };
     let mut fronts = Vec::new();
     for each in planned {
         let mut outline = each.topology.outline(platform);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-use barograph_services::{Place, Service, ServiceError};
+use barograph_services::{Placement, Service, ServiceError};
 use barograph_workload::DataSet;
-use barograph_workload::topology::{self, Endpoint, Part, Stored, Topology, Work};
+use barograph_workload::topology::{self, Endpoint, Part, PartWork, StoredData, Topology};
 
-use super::place::machine;
+use super::placement::machine;
 use crate::snapshots::digest;
 
 /// Version of the format; raised when snapshots are made or used differently.
@@ -21,7 +21,7 @@ const NOWHERE: &str = "/barograph";
 /// machine.
 pub(super) fn recipe(
     topology: &Topology,
-    stored: &Stored,
+    stored: &StoredData,
     folders: &str,
     data: &DataSet,
 ) -> Result<Vec<String>, ServiceError> {
@@ -32,8 +32,10 @@ pub(super) fn recipe(
     let places = usual_places(topology);
     for part in &topology.parts {
         match part.work {
-            Work::Job if part.name == stored.job => lines.push(format!("{}: {:?}", part.name, part.values)),
-            Work::Service(service) if stored.services.contains(&part.name) => {
+            PartWork::Job if part.name == stored.job => {
+                lines.push(format!("{}: {:?}", part.name, part.values))
+            }
+            PartWork::Service(service) if stored.services.contains(&part.name) => {
                 let unit = unit(topology, part, service, &places)?;
                 lines.push(format!("{}: {} {}, {unit}", part.name, service.title(), service.version()?));
             }
@@ -54,7 +56,7 @@ fn unit(
     let (folder, nowhere) = (Path::new(NOWHERE).join(&part.name), Path::new(NOWHERE));
     let words = topology::words(part, places, nowhere, &folder);
     let endpoint = &places[&part.name];
-    let place = Place {
+    let place = Placement {
         name: &part.name,
         host: &part.host,
         address: endpoint.address,
@@ -74,7 +76,7 @@ fn unit(
 fn usual_places(topology: &Topology) -> BTreeMap<String, Endpoint> {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let place = |part: &Part| {
-        let Work::Service(service) = part.work else { return None };
+        let PartWork::Service(service) = part.work else { return None };
         let ports: BTreeMap<String, u16> = service.ports().iter().cloned().collect();
         let port = service.ports().first().map_or(0, |(_, port)| *port);
         Some((part.name.clone(), Endpoint { address, url: service.url(address, &ports), ports, port }))

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use barograph_model::Nanos;
-use barograph_platform::{Fault, Running, Site, ignore_lines};
+use barograph_platform::{Fault, Site, UnitHandle, ignore_lines};
 use barograph_workload::Application;
 use futures::stream::{FuturesUnordered, StreamExt};
 
-use super::deployed::{Deployed, Started};
-use super::place::Placed;
+use super::deployment::{Deployment, StartedPart};
+use super::placement::PlacedPart;
 use crate::HarnessError;
 use crate::clock::RunClock;
 
@@ -22,19 +22,19 @@ const FRONT_WAIT: Duration = Duration::from_secs(30);
 
 /// Starts parts in addition to those that are ready already. On failure, `deployed` keeps the started ones.
 pub(super) async fn start(
-    deployed: &mut Deployed,
-    parts: Vec<Placed>,
+    deployed: &mut Deployment,
+    parts: Vec<PlacedPart>,
     clock: RunClock,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), HarnessError> {
     let mut waiting = parts;
     let mut ready: BTreeSet<String> = deployed.parts().iter().map(|part| part.name.clone()).collect();
-    let mut made: Vec<Started> = Vec::new();
+    let mut made: Vec<StartedPart> = Vec::new();
     let result = {
         let site = deployed.site();
         let mut starting = FuturesUnordered::new();
         loop {
-            let (now, later): (Vec<Placed>, Vec<Placed>) = waiting
+            let (now, later): (Vec<PlacedPart>, Vec<PlacedPart>) = waiting
                 .into_iter()
                 .partition(|placed| placed.part.needs.iter().all(|name| ready.contains(name)));
             waiting = later;
@@ -55,14 +55,14 @@ pub(super) async fn start(
     result
 }
 
-fn names(parts: &[Placed]) -> String {
+fn names(parts: &[PlacedPart]) -> String {
     parts.iter().map(|placed| placed.part.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-async fn one(site: &dyn Site, placed: Placed, clock: RunClock) -> Result<Started, Fault> {
+async fn one(site: &dyn Site, placed: PlacedPart, clock: RunClock) -> Result<StartedPart, Fault> {
     let begun = clock.now();
-    let running: Box<dyn Running> = site.create(&placed.unit, ignore_lines()).await?;
-    Ok(Started::new(placed, running, (clock.now() - begun).into()))
+    let running: Box<dyn UnitHandle> = site.create(&placed.unit, ignore_lines()).await?;
+    Ok(StartedPart::new(placed, running, (clock.now() - begun).into()))
 }
 
 /// Waits until the front answers, as a balancer needs a moment to find its nodes. Requests are sent from this

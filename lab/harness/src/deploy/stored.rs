@@ -8,24 +8,26 @@
 use std::path::{Path, PathBuf};
 
 use barograph_model::words::in_one_line;
-use barograph_platform::{Ended, Platform, StopSignal};
-use barograph_record::KeptSnapshot;
+use barograph_platform::{Platform, StopSignal, UnitExit};
+use barograph_record::SnapshotRecord;
 use barograph_spec::Plan;
-use barograph_workload::topology::{Part, Stored, Topology, Work};
+use barograph_workload::topology::{Part, PartWork, StoredData, Topology};
 
-use super::deployed::{Deployed, Started};
-use super::place::Placed;
-use super::planned::Planned;
+use super::deployment::{Deployment, StartedPart};
+use super::placement::PlacedPart;
+use super::planned::PlannedApplication;
 use super::{recipe, start};
 use crate::HarnessError;
 use crate::run::Run;
-use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
+use crate::snapshots::{
+    CompleteSnapshot, CopyMethod, Marker, SnapshotDraft, SnapshotStore, apart, bytes_of, copy, key,
+};
 
 /// Describes in a sentence how the stores will be loaded, before anything happens. `None` if nothing is
 /// loaded.
 #[must_use]
-pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String> {
-    let Planned { plan, topology, .. } = planned;
+pub fn outlook(planned: &PlannedApplication<'_>, platform: &dyn Platform) -> Option<String> {
+    let PlannedApplication { plan, topology, .. } = planned;
     let (stored, data) = topology.stored.as_ref().zip(planned.data)?;
     let Some(folders) = platform.folders() else {
         let name = platform.name();
@@ -33,7 +35,7 @@ pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String>
             "loaded in every run: on platform {name} their folders are not on this machine"
         ));
     };
-    let Some(shelf) = Shelf::of(&plan.data) else {
+    let Some(shelf) = SnapshotStore::of(&plan.data) else {
         return Some("loaded in every run, as data.snapshots and data.snapshots_gb ask for".to_owned());
     };
     if let Some(part) = with_own_disk(topology, stored, plan) {
@@ -41,7 +43,7 @@ pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String>
     }
     let recipe = recipe::recipe(topology, stored, folders, data).ok()?;
     Some(match shelf.find(&key(&data.size, &recipe)) {
-        Some(Whole { dir, marker, .. }) => format!(
+        Some(CompleteSnapshot { dir, marker, .. }) => format!(
             "as run {} loaded them, which leaves out {:.1} s: {}",
             marker.run,
             marker.load_s,
@@ -56,9 +58,9 @@ pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String>
 pub(super) async fn start_all(
     run: &mut Run<'_>,
     platform: &dyn Platform,
-    (planned, common): (&Planned<'_>, &Path),
-    (deployed, mut parts): (&mut Deployed, Vec<Placed>),
-) -> Result<Option<KeptSnapshot>, HarnessError> {
+    (planned, common): (&PlannedApplication<'_>, &Path),
+    (deployed, mut parts): (&mut Deployment, Vec<PlacedPart>),
+) -> Result<Option<SnapshotRecord>, HarnessError> {
     let stop = run.world.stop.clone();
     let clock = run.clock.clone();
     let Some(stores) = stop.or(Stores::of(run, platform, planned, common)).await?? else {
@@ -78,15 +80,15 @@ pub(super) async fn start_all(
 }
 
 /// A store with its own file system, which is empty at its start, so no copy can be placed there before.
-fn with_own_disk<'t>(topology: &'t Topology, stored: &Stored, plan: &Plan) -> Option<&'t str> {
+fn with_own_disk<'t>(topology: &'t Topology, stored: &StoredData, plan: &Plan) -> Option<&'t str> {
     let mut kept = topology.parts.iter().filter(|part| stored.services.contains(&part.name));
     kept.find(|part| crate::check::disk_mib(plan, part).is_some()).map(|part| part.name.as_str())
 }
 
 /// Stores of a deployment that can be saved.
 struct Stores {
-    stored: Stored,
-    shelf: Shelf,
+    stored: StoredData,
+    shelf: SnapshotStore,
     recipe: Vec<String>,
     key: String,
     /// Folder of the whole site.
@@ -94,19 +96,22 @@ struct Stores {
 }
 
 /// A folder in a snapshot, its place in the site, and the way to copy it.
-type Way = (PathBuf, PathBuf, How);
+type FolderCopy = (PathBuf, PathBuf, CopyMethod);
 
 impl Stores {
     async fn of(
         run: &mut Run<'_>,
         platform: &dyn Platform,
-        planned: &Planned<'_>,
+        planned: &PlannedApplication<'_>,
         common: &Path,
     ) -> Result<Option<Self>, HarnessError> {
-        let Planned { plan, topology, .. } = planned;
-        let (Some(stored), Some(data), Some(folders), Some(shelf)) =
-            (topology.stored.clone(), planned.data.cloned(), platform.folders(), Shelf::of(&plan.data))
-        else {
+        let PlannedApplication { plan, topology, .. } = planned;
+        let (Some(stored), Some(data), Some(folders), Some(shelf)) = (
+            topology.stored.clone(),
+            planned.data.cloned(),
+            platform.folders(),
+            SnapshotStore::of(&plan.data),
+        ) else {
             return Ok(None);
         };
         if with_own_disk(topology, &stored, plan).is_some() {
@@ -130,16 +135,16 @@ impl Stores {
     }
 
     /// Every folder of a snapshot, with its place in the site.
-    fn ways<'p>(&self, parts: impl Iterator<Item = (&'p str, Work, &'p Path)>) -> Vec<Way> {
-        let of_unit = |(name, work, folder): (&str, Work, &Path)| match work {
-            Work::Service(service) if self.has(name) => {
-                Some((Path::new("units").join(name), folder.join(service.keeps()?), How::Copy))
+    fn ways<'p>(&self, parts: impl Iterator<Item = (&'p str, PartWork, &'p Path)>) -> Vec<FolderCopy> {
+        let of_unit = |(name, work, folder): (&str, PartWork, &Path)| match work {
+            PartWork::Service(service) if self.has(name) => {
+                Some((Path::new("units").join(name), folder.join(service.keeps()?), CopyMethod::Copy))
             }
             _ => None,
         };
         let folders = self.stored.folders.iter();
         let folders =
-            folders.map(|name| (Path::new("folders").join(name), self.common.join(name), How::Link));
+            folders.map(|name| (Path::new("folders").join(name), self.common.join(name), CopyMethod::Link));
         parts.filter_map(of_unit).chain(folders).collect()
     }
 
@@ -152,8 +157,8 @@ impl Stores {
     async fn restore(
         &self,
         run: &mut Run<'_>,
-        parts: &[Placed],
-    ) -> Result<Option<KeptSnapshot>, HarnessError> {
+        parts: &[PlacedPart],
+    ) -> Result<Option<SnapshotRecord>, HarnessError> {
         let Some(whole) = self.shelf.find(&self.key) else { return Ok(None) };
         whole.used();
         let begun = run.clock.now();
@@ -190,12 +195,12 @@ impl Stores {
             bytes as f64 / 1e9
         ))?;
         let key = self.key.clone();
-        Ok(Some(KeptSnapshot { key, reused: true, made_by, parts, bytes, load_s, copy_s }))
+        Ok(Some(SnapshotRecord { key, reused: true, made_by, parts, bytes, load_s, copy_s }))
     }
 
     /// Removes the load job. Parts that need the job then need its own needs; the preparing steps of the
     /// stores were done when they were loaded.
-    fn leave_job_out(&self, parts: &mut Vec<Placed>) {
+    fn leave_job_out(&self, parts: &mut Vec<PlacedPart>) {
         let job = &self.stored.job;
         let Some(at) = parts.iter().position(|placed| placed.part.name == *job) else { return };
         let needs = parts.remove(at).part.needs;
@@ -211,7 +216,7 @@ impl Stores {
     }
 
     /// Parts that may start before the stores are saved, and parts that need them loaded.
-    fn split(&self, parts: Vec<Placed>) -> (Vec<Placed>, Vec<Placed>) {
+    fn split(&self, parts: Vec<PlacedPart>) -> (Vec<PlacedPart>, Vec<PlacedPart>) {
         let later = behind(&self.stored.job, &parts.iter().map(|placed| &placed.part).collect::<Vec<_>>());
         parts.into_iter().partition(|placed| !later.contains(&placed.part.name))
     }
@@ -221,15 +226,15 @@ impl Stores {
     async fn keep(
         &self,
         run: &mut Run<'_>,
-        deployed: &Deployed,
-    ) -> Result<Option<KeptSnapshot>, HarnessError> {
+        deployed: &Deployment,
+    ) -> Result<Option<SnapshotRecord>, HarnessError> {
         let begun = run.clock.now();
         let named = |name: &String| deployed.parts().iter().find(|part| part.name == *name);
         let load_s = named(&self.stored.job).map_or(f64::NAN, |job| job.took.as_secs_f64());
-        let stores: Vec<&Started> = self.stored.services.iter().filter_map(named).collect();
+        let stores: Vec<&StartedPart> = self.stored.services.iter().filter_map(named).collect();
         // A standby is created from its primary.
         let others = deployed.services().filter(|part| !self.has(&part.name));
-        let followers: Vec<&Started> =
+        let followers: Vec<&StartedPart> =
             others.filter(|part| self.stored.services.iter().any(|name| part.needs.contains(name))).collect();
         let mut orderly = Ok(());
         for part in &followers {
@@ -267,7 +272,7 @@ impl Stores {
                     bytes as f64 / 1e9
                 ))?;
                 let (key, made_by) = (self.key.clone(), run.world.id.to_string());
-                Ok(Some(KeptSnapshot { key, reused: false, made_by, parts, bytes, load_s, copy_s }))
+                Ok(Some(SnapshotRecord { key, reused: false, made_by, parts, bytes, load_s, copy_s }))
             }
             Err(why) => {
                 run.note(format!("the loaded stores are not kept for later runs: {why}"))?;
@@ -278,7 +283,7 @@ impl Stores {
 
     /// Copies the folders of ended stores. Returns the draft and its size in bytes; an error is the reason in
     /// words.
-    async fn draft(&self, run: &Run<'_>, stores: &[&Started]) -> Result<(Draft, u64), String> {
+    async fn draft(&self, run: &Run<'_>, stores: &[&StartedPart]) -> Result<(SnapshotDraft, u64), String> {
         let ways = stores.iter().map(|p| (p.name.as_str(), p.work, p.unit.workdir.as_path()));
         let ways = self.ways(ways);
         let (shelf, key) = (self.shelf.clone(), self.key.clone());
@@ -306,7 +311,7 @@ impl Stores {
     }
 
     /// Turns a draft into a snapshot. Returns its size in bytes.
-    async fn name(&self, draft: Draft, marker: Marker) -> Result<u64, String> {
+    async fn name(&self, draft: SnapshotDraft, marker: Marker) -> Result<u64, String> {
         let (shelf, bytes) = (self.shelf.clone(), marker.bytes);
         let named = apart(move |_| shelf.finish(draft, &marker)).await;
         match named {
@@ -318,13 +323,13 @@ impl Stores {
 }
 
 /// Whether a store ended as asked: by itself with success, or by the signal sent.
-fn is_orderly(ended: &Ended, asked: StopSignal) -> bool {
+fn is_orderly(ended: &UnitExit, asked: StopSignal) -> bool {
     let signal = match asked {
         StopSignal::Int => 2,
         StopSignal::Quit => 3,
         StopSignal::Term => 15,
     };
-    ended.is_success() || *ended == Ended::Signal(signal)
+    ended.is_success() || *ended == UnitExit::Signal(signal)
 }
 
 /// Names of all parts that need this one, directly or through others.
@@ -346,13 +351,14 @@ mod tests {
 
     #[test]
     fn a_store_ends_in_order_by_itself_or_by_what_it_was_asked_with() {
-        assert!(is_orderly(&Ended::Code(0), StopSignal::Int));
-        assert!(is_orderly(&Ended::Signal(15), StopSignal::Term));
-        let others = [Ended::Code(1), Ended::Signal(9), Ended::Signal(11), Ended::Unknown(String::new())];
+        assert!(is_orderly(&UnitExit::Code(0), StopSignal::Int));
+        assert!(is_orderly(&UnitExit::Signal(15), StopSignal::Term));
+        let others =
+            [UnitExit::Code(1), UnitExit::Signal(9), UnitExit::Signal(11), UnitExit::Unknown(String::new())];
         for ended in others {
             assert!(!is_orderly(&ended, StopSignal::Term), "{ended}");
         }
-        assert!(!is_orderly(&Ended::Signal(15), StopSignal::Int));
+        assert!(!is_orderly(&UnitExit::Signal(15), StopSignal::Int));
     }
 
     fn part(name: &str, needs: &[&str]) -> Part {
@@ -361,7 +367,7 @@ mod tests {
             tier: "application",
             node: true,
             host: name.to_owned(),
-            work: Work::Job,
+            work: PartWork::Job,
             needs: needs.iter().map(|name| (*name).to_owned()).collect(),
             uses: vec![],
             values: vec![],

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 
 use super::clock::Clock;
 use super::error::out_of_place;
-use super::frame::{self, Kind};
-use super::message::{self, Command, PROTOCOL, Said};
-use super::wire::{Trouble, Wire};
+use super::frame::{self, FrameKind};
+use super::message::{self, DriverCommand, DriverMessage, PROTOCOL};
+use super::wire::{Wire, WireError};
 use super::{FleetError, Token};
 use barograph_record::ExitCode;
 use barograph_workload::Workloads;
@@ -35,7 +35,7 @@ const HARNESS_SILENCE: Duration = Duration::from_secs(60);
 const MOST_LOADS: usize = 64;
 
 /// Serves one control connection until its load ends.
-type Leading = Pin<Box<dyn Future<Output = Result<(), FleetError>>>>;
+type SessionFuture = Pin<Box<dyn Future<Output = Result<(), FleetError>>>>;
 
 /// Parameters of a driver, set by its program.
 pub struct Driver {
@@ -65,7 +65,7 @@ impl Driver {
         listener.set_nonblocking(true).map_err(FleetError::Listen)?;
         let listener = TcpListener::from_std(listener).map_err(FleetError::Listen)?;
         let mut greetings = JoinSet::new();
-        let mut sessions: FuturesUnordered<Leading> = FuturesUnordered::new();
+        let mut sessions: FuturesUnordered<SessionFuture> = FuturesUnordered::new();
         // Number of connections still expected, known from the first one.
         let mut to_come: Option<usize> = None;
         loop {
@@ -93,7 +93,7 @@ impl Driver {
                         continue;
                     };
                     to_come = Some(left);
-                    let welcome = Said::Welcome { protocol: PROTOCOL, tool: tool.clone(), cores, open_files };
+                    let welcome = DriverMessage::Welcome { protocol: PROTOCOL, tool: tool.clone(), cores, open_files };
                     sessions.push(Box::pin(async move {
                         wire.say(&welcome).await.map_err(FleetError::Harness)?;
                         session::Session::new(wire, clock, workloads)?.run().await
@@ -129,12 +129,13 @@ async fn greet(stream: TcpStream, token: Token, tool: String) -> Option<(Wire, u
 }
 
 /// Reads the greeting, the number of loads. The inner error is the reason for a refusal.
-async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Result<usize, String>, Trouble> {
+async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Result<usize, String>, WireError> {
     let frame = wire.next().await?;
-    if frame.kind != Kind::Message {
+    if frame.kind != FrameKind::Message {
         return Err(out_of_place("a greeting that is none"));
     }
-    let Command::Hello { protocol, tool: theirs, token: word, loads } = message::read(&frame.body)? else {
+    let DriverCommand::Hello { protocol, tool: theirs, token: word, loads } = message::read(&frame.body)?
+    else {
         return Err(out_of_place("a command before the greeting"));
     };
     if !token.is(&word) {
@@ -147,7 +148,7 @@ async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Result<usiz
 }
 
 async fn refuse(wire: &mut Wire, why: &str) {
-    let refused = Said::Refused { why: why.to_owned(), exit: ExitCode::Refused.code() };
+    let refused = DriverMessage::Refused { why: why.to_owned(), exit: ExitCode::Refused.code() };
     // Delivery of the refusal is not required.
     let _ = wire.say(&refused).await;
 }

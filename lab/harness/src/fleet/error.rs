@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use barograph_record::ExitCode;
 
 use super::frame::FrameError;
-use super::wire::Trouble;
+use super::wire::WireError;
 
 /// An error of a remote driver. Every message names the driver.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum FleetError {
         driver: String,
         /// The cause.
         #[source]
-        why: Trouble,
+        why: WireError,
     },
     /// The driver ended before it was stopped.
     #[error("{driver} ended its load by itself")]
@@ -89,7 +89,7 @@ pub enum FleetError {
     Listen(#[source] std::io::Error),
     /// The harness is gone; the load ends, as its results would be lost.
     #[error("hear the harness")]
-    Harness(#[source] Trouble),
+    Harness(#[source] WireError),
     /// The driver could not sample its own resources.
     #[error("read the driver's own figures")]
     Probe(#[source] barograph_probe::ProbeError),
@@ -124,11 +124,11 @@ pub(super) fn exit_code(number: u8) -> ExitCode {
 }
 
 /// Adds the driver's name to a connection error.
-pub(super) fn of(driver: &str) -> impl Fn(Trouble) -> FleetError + '_ {
+pub(super) fn of(driver: &str) -> impl Fn(WireError) -> FleetError + '_ {
     move |why| FleetError::Gone { driver: driver.to_owned(), why }
 }
 
 /// Error for a message that is not allowed in this state.
-pub(super) fn out_of_place(what: &'static str) -> Trouble {
-    Trouble::Nonsense(FrameError::OutOfPlace(what))
+pub(super) fn out_of_place(what: &'static str) -> WireError {
+    WireError::Nonsense(FrameError::OutOfPlace(what))
 }

@@ -3,7 +3,7 @@
 //! The length has four bytes, little-endian, the kind one byte. The input comes from another machine, so
 //! every defect is an error, and no memory is reserved for bytes that have not arrived.
 
-use barograph_stats::Damaged;
+use barograph_stats::DecodeError;
 
 /// Longest frame after the greeting, in bytes: an interval of two hundred operations with no two counts in
 /// one bin.
@@ -20,7 +20,7 @@ const HEAD: usize = 5;
 
 /// Kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// A command or reply in JSON.
     Message,
     /// An interval with figures of the driver's process.
@@ -29,14 +29,14 @@ pub(super) enum Kind {
     Piece,
 }
 
-impl Kind {
-    const ALL: [Kind; 3] = [Kind::Message, Kind::Interval, Kind::Piece];
+impl FrameKind {
+    const ALL: [FrameKind; 3] = [FrameKind::Message, FrameKind::Interval, FrameKind::Piece];
 
     fn byte(self) -> u8 {
         match self {
-            Kind::Message => b'm',
-            Kind::Interval => b'i',
-            Kind::Piece => b'p',
+            FrameKind::Message => b'm',
+            FrameKind::Interval => b'i',
+            FrameKind::Piece => b'p',
         }
     }
 }
@@ -44,7 +44,7 @@ impl Kind {
 /// A complete frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
-    pub(super) kind: Kind,
+    pub(super) kind: FrameKind,
     pub(super) body: Vec<u8>,
 }
 
@@ -67,7 +67,7 @@ pub enum FrameError {
     Message(#[source] serde_json::Error),
     /// Invalid interval.
     #[error("an interval that cannot be read")]
-    Interval(#[source] Damaged),
+    Interval(#[source] DecodeError),
     /// A frame that is not allowed in this state.
     #[error("{0}")]
     OutOfPlace(&'static str),
@@ -95,7 +95,8 @@ impl Frames {
         if length > self.most {
             return Err(FrameError::TooLong { length, most: self.most });
         }
-        let kind = Kind::ALL.into_iter().find(|known| known.byte() == kind).ok_or(FrameError::Kind(kind))?;
+        let kind =
+            FrameKind::ALL.into_iter().find(|known| known.byte() == kind).ok_or(FrameError::Kind(kind))?;
         let Some(body) = rest.get(..length) else { return Ok(None) };
         let body = body.to_vec();
         self.bytes.drain(..HEAD + length);
@@ -104,7 +105,7 @@ impl Frames {
 }
 
 /// Encodes a frame.
-pub(super) fn framed(kind: Kind, body: &[u8]) -> Vec<u8> {
+pub(super) fn framed(kind: FrameKind, body: &[u8]) -> Vec<u8> {
     // Bodies come from this program and stay below four gigabytes; the receiver's limit is far lower.
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(HEAD + body.len());
@@ -133,14 +134,14 @@ mod tests {
 
     fn frames() -> impl Strategy<Value = Vec<Frame>> {
         let body = prop::collection::vec(any::<u8>(), 0..40);
-        let frame =
-            (prop::sample::select(Kind::ALL.to_vec()), body).prop_map(|(kind, body)| Frame { kind, body });
+        let frame = (prop::sample::select(FrameKind::ALL.to_vec()), body)
+            .prop_map(|(kind, body)| Frame { kind, body });
         prop::collection::vec(frame, 0..6)
     }
 
     #[test]
     fn what_cannot_be_a_frame_is_refused_before_it_is_there() {
-        let long = framed(Kind::Message, &[7; 100]);
+        let long = framed(FrameKind::Message, &[7; 100]);
         assert!(matches!(all(&long[..5], 5, 99), Err(FrameError::TooLong { length: 100, most: 99 })));
         assert_eq!(all(&long, 1, 100).unwrap().len(), 1);
         assert!(matches!(all(&[0, 0, 0, 0, b'?'], 5, 99), Err(FrameError::Kind(b'?'))));
@@ -161,7 +162,7 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
         ) {
             let mut bytes: Vec<u8> = frames.iter().flat_map(|f| framed(f.kind, &f.body)).collect();
-            bytes.extend_from_slice(&framed(Kind::Piece, b"last"));
+            bytes.extend_from_slice(&framed(FrameKind::Piece, b"last"));
             for (at, to) in changes {
                 let at = at.index(bytes.len());
                 bytes[at] = to;

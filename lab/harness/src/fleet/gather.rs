@@ -14,7 +14,7 @@ use super::several::DriverSample;
 const PATIENCE: usize = 60;
 
 /// An interval merged over all drivers, with the figures of each.
-pub(super) struct Whole {
+pub(super) struct FleetInterval {
     pub(super) interval: Interval,
     pub(super) samples: Vec<DriverSample>,
 }
@@ -23,10 +23,10 @@ pub(super) struct Whole {
 pub(super) struct Gather {
     interval: Nanos,
     drivers: Vec<Progress>,
-    pending: BTreeMap<u64, BTreeMap<usize, Part>>,
+    pending: BTreeMap<u64, BTreeMap<usize, DriverInterval>>,
 }
 
-struct Part {
+struct DriverInterval {
     interval: Interval,
     sample: DriverSample,
 }
@@ -59,7 +59,7 @@ impl Gather {
                 part.sample.follow(&sample);
             }
             None => {
-                parts.insert(driver, Part { interval, sample });
+                parts.insert(driver, DriverInterval { interval, sample });
             }
         }
     }
@@ -75,7 +75,7 @@ impl Gather {
     }
 
     /// Takes the oldest interval once it is complete.
-    pub(super) fn take(&mut self) -> Option<Whole> {
+    pub(super) fn take(&mut self) -> Option<FleetInterval> {
         let (place, _) = self.pending.first_key_value()?;
         let passed = self.drivers.iter().all(|driver| driver.ended || driver.next > *place);
         if !passed && self.pending.len() <= PATIENCE {
@@ -84,7 +84,7 @@ impl Gather {
         let (_, parts) = self.pending.pop_first()?;
         let mut parts = parts.into_values();
         let first = parts.next()?;
-        let mut whole = Whole { interval: first.interval, samples: vec![first.sample] };
+        let mut whole = FleetInterval { interval: first.interval, samples: vec![first.sample] };
         for part in parts {
             whole.interval.add_worker(&part.interval);
             whole.samples.push(part.sample);
@@ -96,7 +96,7 @@ impl Gather {
 #[cfg(test)]
 mod tests {
     use barograph_engine::sim::Simulation;
-    use barograph_engine::{Place, Timer, Turn, User, UserFactory};
+    use barograph_engine::{OpContext, Timer, User, UserFactory, WorkerShare};
     use barograph_model::{ChooserId, OpId, Outcome, UserId};
     use barograph_spec::Plan;
     use rand::Rng;
@@ -190,32 +190,32 @@ mod tests {
     }
 
     /// A user in simulated time; a random stream gives the response times.
-    struct Simulated(Timer);
+    struct SimulatedUser(Timer);
 
-    impl UserFactory for Simulated {
-        type User = Simulated;
-        fn user(&self, _: UserId) -> Simulated {
-            Simulated(self.0.clone())
+    impl UserFactory for SimulatedUser {
+        type User = SimulatedUser;
+        fn user(&self, _: UserId) -> SimulatedUser {
+            SimulatedUser(self.0.clone())
         }
     }
 
-    impl User for Simulated {
-        async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
-            turn.sent();
-            let takes = Nanos(u64::from(turn.rng.next_u32() % 80_000_000));
+    impl User for SimulatedUser {
+        async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
+            context.sent();
+            let takes = Nanos(u64::from(context.rng.next_u32() % 80_000_000));
             self.0.until(self.0.now() + takes).await;
             if takes.0.is_multiple_of(97) { Outcome::Refused } else { Outcome::Good }
         }
-        fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+        fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
             0
         }
         fn end_session(&self) {}
     }
 
     /// Intervals of a driver in simulated time: four seconds of load, second by second.
-    fn simulated(workers: usize, place: Option<Place>) -> Vec<Interval> {
+    fn simulated(workers: usize, place: Option<WorkerShare>) -> Vec<Interval> {
         let settings = fleet::settings(&TestWorkload::default(), &plan(workers), None).unwrap();
-        let mut simulation = Simulation::of_driver(&settings, place, Simulated);
+        let mut simulation = Simulation::of_driver(&settings, place, SimulatedUser);
         simulation.ramp(40, Nanos::from_secs(2));
         (0..4).map(|_| simulation.run(Nanos::from_secs(1))).collect()
     }
@@ -237,7 +237,7 @@ mod tests {
         let one = simulated(4, None);
         let mut gather = Gather::new(2, Nanos::from_secs(1));
         for driver in [1, 0] {
-            let place = Place { first: driver * 2, total: 4 };
+            let place = WorkerShare { first: driver * 2, total: 4 };
             for interval in simulated(2, Some(place)) {
                 let bytes = message::interval_body(&interval, &Facts::default());
                 let (interval, _) = message::read_interval(&bytes, 1).unwrap();

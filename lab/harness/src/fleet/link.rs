@@ -15,11 +15,11 @@ use tokio::time::{Instant, interval_at, sleep_until, timeout};
 use super::FleetError;
 use super::clock::{Clock, Offset, PINGS};
 use super::error::{exit_code, of, out_of_place};
-use super::frame::{self, Frame, FrameError, Kind};
-use super::message::{self, Command, Facts, PROTOCOL, Said};
+use super::frame::{self, Frame, FrameError, FrameKind};
+use super::message::{self, DriverCommand, DriverMessage, Facts, PROTOCOL};
 use super::order::Order;
-use super::several::DriverAt;
-use super::wire::{Trouble, Wire};
+use super::several::DriverAddress;
+use super::wire::{Wire, WireError};
 
 /// Time after which a silent driver counts as gone; it sends a message every second.
 pub(super) const SILENCE: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ const CLOCK_EVERY: Duration = Duration::from_secs(10);
 const COMMANDS: usize = 64;
 
 /// A driver that is prepared and has not begun.
-pub(super) struct Opened {
+pub(super) struct ReadyDriver {
     pub(super) name: String,
     wire: Wire,
     pub(super) offset: Offset,
@@ -46,7 +46,7 @@ pub(super) struct Opened {
 /// A driver at work.
 pub(super) struct Link {
     pub(super) name: String,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::Sender<DriverCommand>,
     task: JoinHandle<()>,
 }
 
@@ -76,22 +76,26 @@ pub(super) enum Event {
 /// Connects to a driver and prepares it. Drivers are opened side by side, so that all resolve names at the
 /// same time.
 pub(super) async fn open(
-    at: DriverAt,
+    at: DriverAddress,
     clock: Clock,
     tool: String,
     (order, bytes, loads): (Order, Arc<Vec<Arc<[u8]>>>, usize),
-) -> Result<Opened, FleetError> {
+) -> Result<ReadyDriver, FleetError> {
     let name = at.name.clone();
     let failed = |why| FleetError::Connect { driver: at.name.clone(), address: at.address, why };
     let connected = timeout(CONNECT, TcpStream::connect(at.address)).await;
     let stream = connected.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(failed)?;
     let wire = Wire::new(stream, frame::LONGEST, SILENCE).map_err(failed)?;
-    let mut opening = Opening { name, wire };
-    let hello =
-        Command::Hello { protocol: PROTOCOL, tool: tool.clone(), token: at.token.word().to_owned(), loads };
+    let mut opening = DriverConnection { name, wire };
+    let hello = DriverCommand::Hello {
+        protocol: PROTOCOL,
+        tool: tool.clone(),
+        token: at.token.word().to_owned(),
+        loads,
+    };
     opening.say(&hello).await?;
     let (cores, open_files) = match opening.hear().await? {
-        Said::Welcome { protocol, tool: its, cores, open_files } => {
+        DriverMessage::Welcome { protocol, tool: its, cores, open_files } => {
             if protocol != PROTOCOL || its != tool {
                 return Err(opening.refused(format!("it is {its}, and this is {tool}")));
             }
@@ -102,15 +106,15 @@ pub(super) async fn open(
     opening.order(order, &bytes).await?;
     // Last, so that the measurement is recent when the load begins.
     let offset = opening.measure(clock).await?;
-    Ok(Opened { name: opening.name, wire: opening.wire, offset, cores, open_files })
+    Ok(ReadyDriver { name: opening.name, wire: opening.wire, offset, cores, open_files })
 }
 
-struct Opening {
+struct DriverConnection {
     name: String,
     wire: Wire,
 }
 
-impl Opening {
+impl DriverConnection {
     fn refused(&self, why: String) -> FleetError {
         FleetError::Refused { driver: self.name.clone(), why, exit: ExitCode::Refused }
     }
@@ -119,17 +123,17 @@ impl Opening {
         of(&self.name)(out_of_place(what))
     }
 
-    async fn say(&mut self, command: &Command) -> Result<(), FleetError> {
+    async fn say(&mut self, command: &DriverCommand) -> Result<(), FleetError> {
         self.wire.say(command).await.map_err(of(&self.name))
     }
 
     /// Waits for the next reply; heartbeats are skipped.
-    async fn hear(&mut self) -> Result<Said, FleetError> {
+    async fn hear(&mut self) -> Result<DriverMessage, FleetError> {
         loop {
             let frame = self.wire.next().await.map_err(of(&self.name))?;
             match said(&frame).map_err(of(&self.name))? {
-                Said::Status { .. } => {}
-                Said::Refused { why, exit } => {
+                DriverMessage::Status { .. } => {}
+                DriverMessage::Refused { why, exit } => {
                     let exit = exit_code(exit);
                     return Err(FleetError::Refused { driver: self.name.clone(), why, exit });
                 }
@@ -139,12 +143,12 @@ impl Opening {
     }
 
     async fn order(&mut self, order: Order, bytes: &[Arc<[u8]>]) -> Result<(), FleetError> {
-        self.say(&Command::Prepare { order: Box::new(order) }).await?;
+        self.say(&DriverCommand::Prepare { order: Box::new(order) }).await?;
         for piece in bytes.iter().flat_map(|file| file.chunks(frame::PIECE)) {
-            self.wire.send(Kind::Piece, piece).await.map_err(of(&self.name))?;
+            self.wire.send(FrameKind::Piece, piece).await.map_err(of(&self.name))?;
         }
         match self.hear().await? {
-            Said::Prepared => Ok(()),
+            DriverMessage::Prepared => Ok(()),
             _ => Err(self.nonsense("an answer to something else than the order")),
         }
     }
@@ -153,7 +157,7 @@ impl Opening {
         let mut round = Round::new(clock);
         loop {
             self.say(&round.ping()).await?;
-            let Said::Pong { n, at } = self.hear().await? else {
+            let DriverMessage::Pong { n, at } = self.hear().await? else {
                 return Err(self.nonsense("an answer to something else than a ping"));
             };
             if let Some(offset) = round.pong(n, Nanos(at)) {
@@ -177,10 +181,10 @@ impl Round {
         Round { clock, n: 0, left: PINGS, asked: Nanos::ZERO, best: None }
     }
 
-    fn ping(&mut self) -> Command {
+    fn ping(&mut self) -> DriverCommand {
         self.n += 1;
         self.asked = self.clock.now();
-        Command::Ping { n: self.n }
+        DriverCommand::Ping { n: self.n }
     }
 
     /// Takes an answer. Returns the best offset after the last one, `None` before.
@@ -196,16 +200,16 @@ impl Round {
     }
 }
 
-fn said(frame: &Frame) -> Result<Said, Trouble> {
+fn said(frame: &Frame) -> Result<DriverMessage, WireError> {
     match frame.kind {
-        Kind::Message => Ok(message::read(&frame.body)?),
-        Kind::Interval | Kind::Piece => Err(out_of_place("something else than an answer")),
+        FrameKind::Message => Ok(message::read(&frame.body)?),
+        FrameKind::Interval | FrameKind::Piece => Err(out_of_place("something else than an answer")),
     }
 }
 
 /// Parameters of a driver's task.
 #[derive(Clone, Copy)]
-pub(super) struct Hearing {
+pub(super) struct ReaderContext {
     pub(super) driver: usize,
     pub(super) clock: Clock,
     /// Number of operations of the workload.
@@ -214,31 +218,31 @@ pub(super) struct Hearing {
     pub(super) interval: Nanos,
 }
 
-impl Opened {
+impl ReadyDriver {
     /// Starts the task, which sends its events to `events`.
-    pub(super) fn hear(self, hearing: Hearing, events: mpsc::Sender<(usize, Event)>) -> Link {
+    pub(super) fn hear(self, hearing: ReaderContext, events: mpsc::Sender<(usize, Event)>) -> Link {
         let (commands, orders) = mpsc::channel(COMMANDS);
-        let ear = Ear { name: self.name.clone(), wire: self.wire, hearing, events };
+        let ear = DriverReader { name: self.name.clone(), wire: self.wire, hearing, events };
         Link { name: self.name, commands, task: tokio::spawn(ear.listen(orders)) }
     }
 }
 
 impl Link {
     /// Queues a command. Fails if the queue is full.
-    pub(super) fn say(&self, command: Command) -> Result<(), FleetError> {
-        self.commands.try_send(command).map_err(|_| of(&self.name)(Trouble::Silent(SILENCE)))
+    pub(super) fn say(&self, command: DriverCommand) -> Result<(), FleetError> {
+        self.commands.try_send(command).map_err(|_| of(&self.name)(WireError::Silent(SILENCE)))
     }
 }
 
-struct Ear {
+struct DriverReader {
     name: String,
     wire: Wire,
-    hearing: Hearing,
+    hearing: ReaderContext,
     events: mpsc::Sender<(usize, Event)>,
 }
 
 /// Action after a message.
-enum Then {
+enum AfterMessage {
     GoOn,
     /// An interval was received.
     Interval,
@@ -246,8 +250,8 @@ enum Then {
     Ended,
 }
 
-impl Ear {
-    async fn listen(mut self, orders: mpsc::Receiver<Command>) {
+impl DriverReader {
+    async fn listen(mut self, orders: mpsc::Receiver<DriverCommand>) {
         if let Err(why) = self.hear_all(orders).await {
             self.tell(Event::Lost(why)).await;
         }
@@ -259,7 +263,7 @@ impl Ear {
         let _ = self.events.send((self.hearing.driver, event)).await;
     }
 
-    async fn hear_all(&mut self, mut orders: mpsc::Receiver<Command>) -> Result<(), FleetError> {
+    async fn hear_all(&mut self, mut orders: mpsc::Receiver<DriverCommand>) -> Result<(), FleetError> {
         let clock = self.hearing.clock;
         let mut measuring = interval_at(tokio::time::Instant::now() + CLOCK_EVERY, CLOCK_EVERY);
         measuring.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -274,14 +278,14 @@ impl Ear {
                 frame = self.wire.next() => {
                     let frame = frame.map_err(of(&self.name))?;
                     match self.take(&frame, &mut round).await? {
-                        Then::GoOn => {}
-                        Then::Interval => due = Some(tokio::time::Instant::now() + patience),
-                        Then::Ended => return Ok(()),
+                        AfterMessage::GoOn => {}
+                        AfterMessage::Interval => due = Some(tokio::time::Instant::now() + patience),
+                        AfterMessage::Ended => return Ok(()),
                     }
                 }
                 command = orders.recv() => {
                     let Some(command) = command else { return Ok(()) };
-                    if let Command::Ramp { .. } = command {
+                    if let DriverCommand::Ramp { .. } = command {
                         due.get_or_insert(tokio::time::Instant::now() + patience);
                     }
                     self.wire.say(&command).await.map_err(of(&self.name))?;
@@ -298,16 +302,16 @@ impl Ear {
         }
     }
 
-    async fn take(&mut self, frame: &Frame, round: &mut Option<Round>) -> Result<Then, FleetError> {
-        if frame.kind == Kind::Interval {
+    async fn take(&mut self, frame: &Frame, round: &mut Option<Round>) -> Result<AfterMessage, FleetError> {
+        if frame.kind == FrameKind::Interval {
             let read = message::read_interval(&frame.body, self.hearing.ops);
             let (interval, facts) = read.map_err(|why: FrameError| of(&self.name)(why.into()))?;
             self.tell(Event::Interval(Box::new(interval), facts)).await;
-            return Ok(Then::Interval);
+            return Ok(AfterMessage::Interval);
         }
         let driver = || self.name.clone();
         match said(frame).map_err(of(&self.name))? {
-            Said::Pong { n, at } => {
+            DriverMessage::Pong { n, at } => {
                 let best = round.as_mut().and_then(|round| round.pong(n, Nanos(at)));
                 if let Some(offset) = best {
                     *round = None;
@@ -317,21 +321,21 @@ impl Ear {
                     self.wire.say(&ping).await.map_err(of(&self.name))?;
                 }
             }
-            Said::Started { facts } => self.tell(Event::Started(facts)).await,
-            Said::Late { by } => self.tell(Event::Late(Nanos(by))).await,
-            Said::Ended { told, counts } => {
+            DriverMessage::Started { facts } => self.tell(Event::Started(facts)).await,
+            DriverMessage::Late { by } => self.tell(Event::Late(Nanos(by))).await,
+            DriverMessage::Ended { told, counts } => {
                 self.tell(Event::Ended(told, counts)).await;
-                return Ok(Then::Ended);
+                return Ok(AfterMessage::Ended);
             }
-            Said::Failed { why } => return Err(FleetError::Failed { driver: driver(), why }),
-            Said::Refused { why, exit } => {
+            DriverMessage::Failed { why } => return Err(FleetError::Failed { driver: driver(), why }),
+            DriverMessage::Refused { why, exit } => {
                 return Err(FleetError::Refused { driver: driver(), why, exit: exit_code(exit) });
             }
-            Said::Status { .. } => {}
-            Said::Welcome { .. } | Said::Prepared => {
+            DriverMessage::Status { .. } => {}
+            DriverMessage::Welcome { .. } | DriverMessage::Prepared => {
                 return Err(of(&self.name)(out_of_place("a greeting in the middle of a load")));
             }
         }
-        Ok(Then::GoOn)
+        Ok(AfterMessage::GoOn)
     }
 }

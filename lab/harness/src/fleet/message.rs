@@ -14,7 +14,7 @@ pub(super) const PROTOCOL: u32 = 3;
 /// Message from the harness to a driver. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(super) enum Command {
+pub(super) enum DriverCommand {
     /// First message of the connection. Each load has its own connection.
     Hello { protocol: u32, tool: String, token: String, loads: usize },
     /// Asks for the time of the driver's clock.
@@ -39,7 +39,7 @@ pub(super) enum Command {
 /// Message from a driver to the harness.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "said", rename_all = "snake_case")]
-pub(super) enum Said {
+pub(super) enum DriverMessage {
     /// The token was correct.
     Welcome { protocol: u32, tool: String, cores: usize, open_files: u64 },
     /// A refusal: reason, and exit code that names the side at fault.
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn messages_have_names_and_come_back() {
-        let ping = Command::Ping { n: u64::MAX };
+        let ping = DriverCommand::Ping { n: u64::MAX };
         assert_eq!(body(&ping), br#"{"do":"ping","n":18446744073709551615}"#);
-        assert_eq!(read::<Command>(&body(&ping)).unwrap(), ping);
-        let ended = Said::Ended { told: vec!["Home refused: 500".to_owned()], counts: vec![5, -1] };
-        assert_eq!(read::<Said>(&body(&ended)).unwrap(), ended);
-        assert!(read::<Command>(br#"{"do":"dance"}"#).is_err());
+        assert_eq!(read::<DriverCommand>(&body(&ping)).unwrap(), ping);
+        let ended = DriverMessage::Ended { told: vec!["Home refused: 500".to_owned()], counts: vec![5, -1] };
+        assert_eq!(read::<DriverMessage>(&body(&ended)).unwrap(), ended);
+        assert!(read::<DriverCommand>(br#"{"do":"dance"}"#).is_err());
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         #[test]
         fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(read_interval(&noise, 1).is_err());
-            prop_assert!(read::<Said>(&noise).is_err() && read::<Command>(&noise).is_err());
+            prop_assert!(read::<DriverMessage>(&noise).is_err() && read::<DriverCommand>(&noise).is_err());
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every driver is a unit that runs `barograph drive` and accepts a control connection from the harness. The
 //! harness sends the plan with the files it needs, then commands; the driver sends whole intervals, never
-//! averages. A driver makes the choices of its share of the workers ([`barograph_engine::Place`]), so any
+//! averages. A driver makes the choices of its share of the workers ([`barograph_engine::WorkerShare`]), so any
 //! number of drivers makes the choices of one.
 //!
 //! Drivers have clocks of their own. [`Fleet::connect`] measures the offset of each from the harness's clock
@@ -33,9 +33,9 @@ pub use clock::Clock;
 pub use error::FleetError;
 pub use frame::FrameError;
 pub use order::FleetJob;
-pub use several::{DriverAt, DriverSample, Fleet};
+pub use several::{DriverAddress, DriverSample, Fleet};
 pub use token::Token;
-pub use wire::Trouble;
+pub use wire::WireError;
 
 pub(crate) use load::Load;
 pub(crate) use order::settings;

@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use barograph_engine::{Place, Runnable, Settings};
+use barograph_engine::{Runnable, Settings, WorkerShare};
 use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
-use barograph_spec::{Plan, Refusal, Refused, Setting};
+use barograph_spec::{Plan, Refusal, Refusals, Setting};
 use barograph_workload::{Application, DataSet, LoadJob, SentFile, Workload, Workloads};
 use serde::{Deserialize, Serialize};
 
@@ -51,21 +51,21 @@ pub(super) struct Order {
     total_workers: usize,
     /// Stamp of the data set. A driver that computes another one uses other data.
     stamp: Option<String>,
-    open: Option<Opened>,
-    files: Vec<Named>,
+    open: Option<OpenLoopOrder>,
+    files: Vec<FileEntry>,
     /// Bytes of the arrivals of a trace, which follow those of the files.
     trace_bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Named {
+struct FileEntry {
     path: PathBuf,
     bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Opened {
-    arrivals: Coming,
+struct OpenLoopOrder {
+    arrivals: ArrivalKind,
     sessions: bool,
     most_users: u32,
     most_waiting: u32,
@@ -73,7 +73,7 @@ struct Opened {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Coming {
+enum ArrivalKind {
     Constant,
     Poisson,
     Trace,
@@ -88,8 +88,8 @@ pub(super) struct Orders {
 impl Orders {
     /// Divides the workers among the drivers.
     pub(super) fn new(job: &FleetJob<'_>, drivers: usize) -> Result<Self, FleetError> {
-        let named = |file: &SentFile| Named { path: file.0.clone(), bytes: file.1.len() as u64 };
-        let files: Vec<Named> = job.files.iter().map(named).collect();
+        let named = |file: &SentFile| FileEntry { path: file.0.clone(), bytes: file.1.len() as u64 };
+        let files: Vec<FileEntry> = job.files.iter().map(named).collect();
         let mut bytes: Vec<Arc<[u8]>> = job.files.iter().map(|file| Arc::clone(&file.1)).collect();
         let trace = job.open.map_or_else(Vec::new, trace);
         let trace_bytes = trace.len() as u64;
@@ -129,12 +129,12 @@ fn decided(plan: &Plan) -> Vec<(String, String)> {
     all.into_iter().chain(size).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn opened(open: &OpenLoop) -> Opened {
-    Opened {
+fn opened(open: &OpenLoop) -> OpenLoopOrder {
+    OpenLoopOrder {
         arrivals: match open.arrivals {
-            Arrivals::Constant => Coming::Constant,
-            Arrivals::Poisson => Coming::Poisson,
-            Arrivals::Trace(_) => Coming::Trace,
+            Arrivals::Constant => ArrivalKind::Constant,
+            Arrivals::Poisson => ArrivalKind::Poisson,
+            Arrivals::Trace(_) => ArrivalKind::Trace,
         },
         sessions: open.start_of == StartOf::Session,
         most_users: open.most_users,
@@ -151,12 +151,12 @@ fn trace(open: &OpenLoop) -> Vec<u8> {
 }
 
 /// An order whose bytes arrive in pieces.
-pub(super) struct Receipt {
+pub(super) struct PartialOrder {
     order: Box<Order>,
     got: Vec<Vec<u8>>,
 }
 
-impl Receipt {
+impl PartialOrder {
     /// Starts a receipt; `None` if the announced size exceeds the limit.
     pub(super) fn new(order: Box<Order>) -> Option<Self> {
         let sum = order.files.iter().try_fold(order.trace_bytes, |sum, file| sum.checked_add(file.bytes))?;
@@ -165,7 +165,7 @@ impl Receipt {
         // Each worker is a thread.
         let sensible = (1..=256).contains(&order.workers)
             && order.first_worker.checked_add(order.workers).is_some_and(|end| end <= order.total_workers);
-        (fits && sensible).then(|| Receipt { order, got: vec![Vec::new()] })
+        (fits && sensible).then(|| PartialOrder { order, got: vec![Vec::new()] })
     }
 
     fn announced(&self, nth: usize) -> u64 {
@@ -200,8 +200,8 @@ impl Receipt {
 
     /// Prepares the load, which blocks while names are resolved and the target is reached. The plan's target
     /// is one that exists already, at the URL sent by the harness.
-    pub(super) fn ready(self, workloads: Workloads) -> Result<Ready, HarnessError> {
-        let Receipt { order, mut got } = self;
+    pub(super) fn ready(self, workloads: Workloads) -> Result<ReadyLoad, HarnessError> {
+        let PartialOrder { order, mut got } = self;
         got.resize_with(order.files.len() + 1, Vec::new);
         let trace = got.pop().unwrap_or_default();
         let setting = |(key, value): &(String, String)| Setting {
@@ -222,19 +222,19 @@ impl Receipt {
         let load = workload.load(&LoadJob { url: &order.url, plan: &plan, data: data.as_ref() })?;
         let open = order.open.map(|open| open.with(&trace));
         let settings = settings(workload.as_ref(), &plan, open).ok_or_else(|| unknown_profile(&plan))?;
-        let place = Place { first: order.first_worker, total: order.total_workers };
-        Ok(Ready { workload, load, settings, place })
+        let place = WorkerShare { first: order.first_worker, total: order.total_workers };
+        Ok(ReadyLoad { workload, load, settings, place })
     }
 }
 
-impl Opened {
+impl OpenLoopOrder {
     fn with(self, trace: &[u8]) -> OpenLoop {
         let instants = || trace.as_chunks::<8>().0.iter().map(|at| Nanos(u64::from_le_bytes(*at))).collect();
         OpenLoop {
             arrivals: match self.arrivals {
-                Coming::Constant => Arrivals::Constant,
-                Coming::Poisson => Arrivals::Poisson,
-                Coming::Trace => Arrivals::Trace(instants()),
+                ArrivalKind::Constant => Arrivals::Constant,
+                ArrivalKind::Poisson => Arrivals::Poisson,
+                ArrivalKind::Trace => Arrivals::Trace(instants()),
             },
             start_of: if self.sessions { StartOf::Session } else { StartOf::Operation },
             most_users: self.most_users,
@@ -244,16 +244,16 @@ impl Opened {
 }
 
 /// A prepared load.
-pub(super) struct Ready {
+pub(super) struct ReadyLoad {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) load: Box<dyn Runnable>,
     pub(super) settings: Settings,
-    pub(super) place: Place,
+    pub(super) place: WorkerShare,
 }
 
 /// Data set of the plan; an error if its stamp differs from the harness's.
 fn data_called(stamp: &str, workload: &dyn Workload, plan: &Plan) -> Result<DataSet, HarnessError> {
-    let refused = |wrong: Refusal| HarnessError::Refused(Refused(vec![wrong]));
+    let refused = |wrong: Refusal| HarnessError::Refused(Refusals(vec![wrong]));
     let sets = workload.application().and_then(Application::data_sets).ok_or(HarnessError::NoData)?;
     let data = sets.data(&plan.data, plan.seed).map_err(refused)?;
     if data.stamp == stamp {
@@ -269,7 +269,7 @@ fn data_called(stamp: &str, workload: &dyn Workload, plan: &Plan) -> Result<Data
 }
 
 fn unknown_profile(plan: &Plan) -> HarnessError {
-    HarnessError::Refused(Refused(vec![Refusal {
+    HarnessError::Refused(Refusals(vec![Refusal {
         place: plan.place("profile").to_owned(),
         key: "profile".to_owned(),
         value: format!("{:?}", plan.profile),
@@ -310,21 +310,21 @@ mod tests {
             total_workers: 4,
             stamp: None,
             open: None,
-            files: files.iter().map(|bytes| Named { path: PathBuf::from("f"), bytes: *bytes }).collect(),
+            files: files.iter().map(|bytes| FileEntry { path: PathBuf::from("f"), bytes: *bytes }).collect(),
             trace_bytes,
         })
     }
 
     #[test]
     fn an_order_that_asks_for_too_much_is_not_begun() {
-        assert!(Receipt::new(order(&[MOST_BYTES - 8], 8)).is_some());
-        assert!(Receipt::new(order(&[MOST_BYTES], 8)).is_none());
-        assert!(Receipt::new(order(&[u64::MAX, 2], 0)).is_none());
-        assert!(Receipt::new(order(&[], 7)).is_none(), "a trace is made of whole instants");
+        assert!(PartialOrder::new(order(&[MOST_BYTES - 8], 8)).is_some());
+        assert!(PartialOrder::new(order(&[MOST_BYTES], 8)).is_none());
+        assert!(PartialOrder::new(order(&[u64::MAX, 2], 0)).is_none());
+        assert!(PartialOrder::new(order(&[], 7)).is_none(), "a trace is made of whole instants");
         let no_workers = Box::new(Order { workers: 0, ..*order(&[], 0) });
-        assert!(Receipt::new(no_workers).is_none());
+        assert!(PartialOrder::new(no_workers).is_none());
         let beyond = Box::new(Order { first_worker: 3, ..*order(&[], 0) });
-        assert!(Receipt::new(beyond).is_none());
+        assert!(PartialOrder::new(beyond).is_none());
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
             piece in 1_usize..30,
         ) {
             let lengths: Vec<u64> = files.iter().map(|f| f.len() as u64).collect();
-            let mut receipt = Receipt::new(order(&lengths, 8)).unwrap();
+            let mut receipt = PartialOrder::new(order(&lengths, 8)).unwrap();
             let bytes: Vec<u8> = files.iter().flatten().copied().chain([1; 8]).collect();
             for piece in bytes.chunks(piece) {
                 prop_assert!(!receipt.is_whole());

@@ -14,8 +14,8 @@ use tokio::time::{sleep_until, timeout};
 
 use super::clock::{Clock, Offset};
 use super::gather::Gather;
-use super::link::{self, Event, Hearing, Link, Opened};
-use super::message::{Command, Facts};
+use super::link::{self, Event, Link, ReaderContext, ReadyDriver};
+use super::message::{DriverCommand, Facts};
 use super::order::{FleetJob, Orders};
 use super::{FleetError, Token};
 use crate::HarnessError;
@@ -40,7 +40,7 @@ const WORTH_A_NOTE: Nanos = Nanos::from_millis(1);
 
 /// Address at which a driver waits for its harness.
 #[derive(Clone, Debug)]
-pub struct DriverAt {
+pub struct DriverAddress {
     /// Name in records and messages; unique among the drivers of a run.
     pub name: String,
     /// Address it listens on.
@@ -96,7 +96,7 @@ pub struct Fleet {
     origin: Nanos,
     interval: Nanos,
     links: Vec<Link>,
-    clocks: Vec<Watched>,
+    clocks: Vec<ClockTrack>,
     events: mpsc::Receiver<(usize, Event)>,
     gather: Gather,
     level: Option<Level>,
@@ -108,7 +108,7 @@ pub struct Fleet {
 }
 
 /// A driver's clock since the start.
-struct Watched {
+struct ClockTrack {
     /// Offset from which the common start was computed.
     first: Offset,
     latest: Offset,
@@ -122,7 +122,10 @@ impl Fleet {
     ///
     /// # Errors
     /// If a driver cannot be reached, refuses, or cannot prepare a load.
-    pub async fn connect(drivers: &[DriverAt], jobs: &[FleetJob<'_>]) -> Result<Vec<Self>, HarnessError> {
+    pub async fn connect(
+        drivers: &[DriverAddress],
+        jobs: &[FleetJob<'_>],
+    ) -> Result<Vec<Self>, HarnessError> {
         if drivers.is_empty() {
             return Err(FleetError::NoDriver.into());
         }
@@ -149,13 +152,13 @@ impl Fleet {
     }
 
     /// A load that is prepared in all drivers.
-    fn of(opened: Vec<Opened>, (job, clock): (&FleetJob<'_>, Clock), notes: Vec<String>) -> Self {
+    fn of(opened: Vec<ReadyDriver>, (job, clock): (&FleetJob<'_>, Clock), notes: Vec<String>) -> Self {
         let (tell, events) = mpsc::channel(EVENTS);
         let (interval, ops) = (job.plan.driver.interval, job.workload.ops().len());
         let (mut links, mut clocks) = (Vec::new(), Vec::new());
         for (driver, opened) in opened.into_iter().enumerate() {
-            clocks.push(Watched { first: opened.offset, latest: opened.offset, told: 0 });
-            let hearing = Hearing { driver, clock, ops, interval };
+            clocks.push(ClockTrack { first: opened.offset, latest: opened.offset, told: 0 });
+            let hearing = ReaderContext { driver, clock, ops, interval };
             links.push(opened.hear(hearing, tell.clone()));
         }
         let gather = Gather::new(links.len(), interval);
@@ -180,7 +183,7 @@ impl Fleet {
     fn begin_at(&mut self, origin: Nanos) -> Result<(), FleetError> {
         self.origin = origin;
         for (link, watched) in self.links.iter().zip(&self.clocks) {
-            link.say(Command::Start { origin: watched.first.theirs(self.origin).0 })?;
+            link.say(DriverCommand::Start { origin: watched.first.theirs(self.origin).0 })?;
         }
         Ok(())
     }
@@ -247,7 +250,7 @@ impl Fleet {
         let level = level.into();
         let at = self.now() + self.slowest() + EngineHandle::SOONEST + SPARE;
         for link in &self.links {
-            link.say(Command::Ramp { level, over: over.0, at: at.0 })?;
+            link.say(DriverCommand::Ramp { level, over: over.0, at: at.0 })?;
         }
         self.level = Some(level);
         Ok(at + over)
@@ -258,7 +261,7 @@ impl Fleet {
         self.ending = true;
         for link in &self.links {
             // A lost driver is reported by `next`.
-            let _ = link.say(Command::Stop { drain: drain.0 });
+            let _ = link.say(DriverCommand::Stop { drain: drain.0 });
         }
     }
 
@@ -364,10 +367,10 @@ impl Fleet {
 
 /// Opens all drivers side by side.
 async fn open_all(
-    drivers: &[DriverAt],
+    drivers: &[DriverAddress],
     (job, loads): (&FleetJob<'_>, usize),
     clock: Clock,
-) -> Result<Vec<Opened>, FleetError> {
+) -> Result<Vec<ReadyDriver>, FleetError> {
     let Orders { each, bytes } = Orders::new(job, drivers.len())?;
     let bytes = Arc::new(bytes);
     let mut opening = JoinSet::new();
@@ -386,13 +389,13 @@ async fn open_all(
 }
 
 /// Notes on the drivers for the user, in sentences.
-fn about(opened: &[Opened], jobs: &[FleetJob<'_>]) -> Vec<String> {
+fn about(opened: &[ReadyDriver], jobs: &[FleetJob<'_>]) -> Vec<String> {
     let workers = jobs.iter().map(|job| job.plan.driver.workers).sum();
     std::iter::once(clocks(opened)).chain(crowded(opened, workers)).collect()
 }
 
 /// Uncertainty of the drivers' clocks, as a sentence.
-fn clocks(opened: &[Opened]) -> String {
+fn clocks(opened: &[ReadyDriver]) -> String {
     let micros = |span: Nanos| span.0 as f64 / 1e3;
     let each: Vec<String> =
         opened.iter().map(|o| format!("{} within {:.0} µs", o.name, micros(o.offset.within))).collect();
@@ -404,7 +407,7 @@ fn clocks(opened: &[Opened]) -> String {
 }
 
 /// Note on drivers with more workers than cores and on their limits of open files.
-fn crowded(opened: &[Opened], workers: usize) -> Option<String> {
+fn crowded(opened: &[ReadyDriver], workers: usize) -> Option<String> {
     let few: Vec<String> = opened
         .iter()
         .filter(|o| o.cores < workers)

@@ -11,52 +11,52 @@ use std::time::{Duration, Instant};
 use barograph_engine::EngineHandle;
 use barograph_model::Nanos;
 use barograph_record::ExitCode;
-use barograph_spec::{Plan, Refused, WorkloadKeys};
+use barograph_spec::{Plan, Refusals, WorkloadKeys};
 use barograph_stats::Interval;
-use barograph_testkit::Closed;
+use barograph_testkit::ClosedPort;
 use barograph_workload::{FailureReason, SentFile, Workload, WorkloadFactory, Workloads};
 
 use super::clock::Offset;
 use super::driver::Driver;
-use super::frame::{Frames, Kind as Of, framed};
-use super::message::{self, Command, PROTOCOL, Said};
+use super::frame::{FrameKind as Of, Frames, framed};
+use super::message::{self, DriverCommand, DriverMessage, PROTOCOL};
 use super::order::Orders;
-use super::{Clock, DriverAt, Fleet, FleetError, FleetJob, Token, link};
+use super::{Clock, DriverAddress, Fleet, FleetError, FleetJob, Token, link};
 use crate::HarnessError;
 use crate::testing::TestWorkload;
 
 const TOOL: &str = "barograph under test";
 
 /// A driver in a thread of its own.
-struct Running {
-    at: DriverAt,
+struct DriverThread {
+    at: DriverAddress,
     thread: JoinHandle<Result<(), FleetError>>,
 }
 
 /// Makes test workloads, and shows the files it is given.
-struct Made(fn() -> TestWorkload, Option<SyncSender<Vec<SentFile>>>);
+struct TestFactory(fn() -> TestWorkload, Option<SyncSender<Vec<SentFile>>>);
 
-impl WorkloadKeys for Made {
+impl WorkloadKeys for TestFactory {
     fn name(&self) -> &'static str {
         "test"
     }
 }
 
-impl WorkloadFactory for Made {
+impl WorkloadFactory for TestFactory {
     fn about(&self) -> &'static str {
         "a test"
     }
-    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new((self.0)()))
     }
-    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         self.1.iter().for_each(|tell| tell.send(files.to_vec()).unwrap());
         self.of_plan(plan)
     }
 }
 
 /// A list of one workload, leaked for the life of this process.
-fn listed(made: Made) -> Workloads {
+fn listed(made: TestFactory) -> Workloads {
     let made: &'static dyn WorkloadFactory = Box::leak(Box::new(made));
     Workloads { all: Box::leak(Box::new([made])), platforms: &[] }
 }
@@ -67,20 +67,20 @@ fn workloads() -> Workloads {
         let failures = vec![FailureReason { operation, outcome, why, count: 3, answer }];
         TestWorkload { failures, ..TestWorkload::default() }
     };
-    listed(Made(failing, None))
+    listed(TestFactory(failing, None))
 }
 
-fn driver_with(name: &str, clock: Clock, workloads: Workloads) -> Running {
+fn driver_with(name: &str, clock: Clock, workloads: Workloads) -> DriverThread {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, token) = (listener.local_addr().unwrap(), Token::fresh().unwrap());
-    let at = DriverAt { name: name.to_owned(), address, token: token.clone() };
+    let at = DriverAddress { name: name.to_owned(), address, token: token.clone() };
     let driver =
         Driver { listener, token, tool: TOOL.to_owned(), cores: 2, open_files: 1_000, clock, workloads };
     let thread = std::thread::spawn(move || runtime().block_on(driver.serve()));
-    Running { at, thread }
+    DriverThread { at, thread }
 }
 
-fn driver(name: &str) -> Running {
+fn driver(name: &str) -> DriverThread {
     driver_with(name, Clock::start(), workloads())
 }
 
@@ -259,7 +259,7 @@ fn a_drift_is_told_and_ends_the_run_before_it_harms() {
 #[test]
 fn a_second_control_connection_is_refused_and_the_first_goes_on() {
     let (workload, plan) = (TestWorkload::default(), plan());
-    let Running { at, thread } = driver("driver-1");
+    let DriverThread { at, thread } = driver("driver-1");
     runtime().block_on(async {
         let drivers = [at];
         let mut fleet = Fleet::connect(&drivers, &[job(&workload, &plan)]).await.unwrap().remove(0);
@@ -277,9 +277,9 @@ fn a_second_control_connection_is_refused_and_the_first_goes_on() {
 #[test]
 fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out() {
     let (workload, plan) = (TestWorkload::default(), plan());
-    let Running { at, thread } = driver("driver-1");
+    let DriverThread { at, thread } = driver("driver-1");
     runtime().block_on(async {
-        let stranger = DriverAt { token: Token::fresh().unwrap(), ..at.clone() };
+        let stranger = DriverAddress { token: Token::fresh().unwrap(), ..at.clone() };
         let (why, _) = refusal(Fleet::connect(&[stranger], &[job(&workload, &plan)]).await);
         assert_eq!(why, "driver-1 refused: the token is wrong");
         let older = FleetJob { tool: "barograph 0.0.9", ..job(&workload, &plan) };
@@ -310,8 +310,9 @@ fn what_keeps_a_driver_from_the_load_is_its_refusal_with_the_same_exit_code() {
 #[test]
 fn a_driver_that_is_not_there_is_named() {
     let (workload, plan) = (TestWorkload::default(), plan());
-    let closed = Closed::new().unwrap();
-    let at = DriverAt { name: "driver-3".to_owned(), address: closed.addr(), token: Token::fresh().unwrap() };
+    let closed = ClosedPort::new().unwrap();
+    let at =
+        DriverAddress { name: "driver-3".to_owned(), address: closed.addr(), token: Token::fresh().unwrap() };
     let Err(why) = runtime().block_on(Fleet::connect(&[at], &[job(&workload, &plan)])) else {
         panic!("who was that?")
     };
@@ -328,7 +329,7 @@ fn files_reach_the_driver_byte_by_byte() {
     let expected: Vec<_> = contents.into_iter().enumerate().map(named).collect();
     let files = expected.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice().into())).collect();
     let (tell, told) = std::sync::mpsc::sync_channel(1);
-    let workloads = listed(Made(TestWorkload::default, Some(tell)));
+    let workloads = listed(TestFactory(TestWorkload::default, Some(tell)));
     let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver_with("driver-1", Clock::start(), workloads);
     let job = FleetJob { files, ..job(&workload, &plan) };
@@ -356,20 +357,20 @@ fn say(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn nonsense_before_the_greeting_is_hung_up_on() {
     let (workload, plan) = (TestWorkload::default(), plan());
-    let Running { at, thread } = driver("driver-1");
-    let message = |command: &Command| framed(Of::Message, &message::body(command));
+    let DriverThread { at, thread } = driver("driver-1");
+    let message = |command: &DriverCommand| framed(Of::Message, &message::body(command));
     for nonsense in [
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
         framed(Of::Message, b"{"),
         framed(Of::Piece, b"x"),
-        message(&Command::Ping { n: 1 }),
-        message(&Command::Stop { drain: 0 }),
+        message(&DriverCommand::Ping { n: 1 }),
+        message(&DriverCommand::Stop { drain: 0 }),
         // A greeting that announces a gigabyte is refused at once.
         [0, 0, 0, 64, b'm'].to_vec(),
     ] {
         assert_eq!(say(at.address, &nonsense), b"", "{nonsense:?}");
     }
-    let hello = Command::Hello {
+    let hello = DriverCommand::Hello {
         protocol: PROTOCOL + 1,
         tool: TOOL.to_owned(),
         token: at.token.word().to_owned(),
@@ -377,8 +378,8 @@ fn nonsense_before_the_greeting_is_hung_up_on() {
     };
     let mut frames = Frames::new(1_000);
     frames.bytes = say(at.address, &message(&hello));
-    let refused: Said = message::read(&frames.next().unwrap().unwrap().body).unwrap();
-    assert!(matches!(refused, Said::Refused { exit: 2, .. }), "{refused:?}");
+    let refused: DriverMessage = message::read(&frames.next().unwrap().unwrap().body).unwrap();
+    assert!(matches!(refused, DriverMessage::Refused { exit: 2, .. }), "{refused:?}");
     // It still serves its harness.
     runtime().block_on(async { drop(Fleet::connect(&[at], &[job(&workload, &plan)]).await.unwrap()) });
     assert!(thread.join().unwrap().is_err());
@@ -389,12 +390,12 @@ fn nonsense_after_the_greeting_ends_the_driver() {
     for then in [
         framed(Of::Interval, b"x"),
         framed(Of::Piece, b"x"),
-        framed(Of::Message, &message::body(&Command::Start { origin: 0 })),
-        framed(Of::Message, &message::body(&Command::Ramp { level: 1.into(), over: 0, at: 0 })),
+        framed(Of::Message, &message::body(&DriverCommand::Start { origin: 0 })),
+        framed(Of::Message, &message::body(&DriverCommand::Ramp { level: 1.into(), over: 0, at: 0 })),
         framed(Of::Message, b"{\"do\":\"dance\"}"),
     ] {
-        let Running { at, thread } = driver("driver-1");
-        let hello = Command::Hello {
+        let DriverThread { at, thread } = driver("driver-1");
+        let hello = DriverCommand::Hello {
             protocol: PROTOCOL,
             tool: TOOL.to_owned(),
             token: at.token.word().to_owned(),

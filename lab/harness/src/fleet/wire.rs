@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::frame::{Frame, FrameError, Frames, Kind, framed};
+use super::frame::{Frame, FrameError, FrameKind, Frames, framed};
 use super::message;
 
 /// Bytes reserved for each read.
@@ -15,7 +15,7 @@ const ROOM: usize = 64 << 10;
 
 /// Reason for the end of a connection.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum WireError {
     /// The other end closed it, or its process ended.
     #[error("the connection was closed")]
     Closed,
@@ -30,9 +30,9 @@ pub enum Trouble {
     Nonsense(#[source] FrameError),
 }
 
-impl From<FrameError> for Trouble {
+impl From<FrameError> for WireError {
     fn from(why: FrameError) -> Self {
-        Trouble::Nonsense(why)
+        WireError::Nonsense(why)
     }
 }
 
@@ -59,7 +59,7 @@ impl Wire {
     }
 
     /// Waits for the next frame. May be dropped and called again without losing data.
-    pub(super) async fn next(&mut self) -> Result<Frame, Trouble> {
+    pub(super) async fn next(&mut self) -> Result<Frame, WireError> {
         loop {
             if let Some(frame) = self.frames.next()? {
                 return Ok(frame);
@@ -69,25 +69,27 @@ impl Wire {
             // itself.
             let read = timeout_at(self.heard + self.patience, self.stream.read_buf(&mut self.frames.bytes));
             match read.await {
-                Ok(Ok(0)) => return Err(Trouble::Closed),
+                Ok(Ok(0)) => return Err(WireError::Closed),
                 Ok(Ok(_)) => self.heard = tokio::time::Instant::now(),
-                Ok(Err(why)) if why.kind() == io::ErrorKind::ConnectionReset => return Err(Trouble::Closed),
-                Ok(Err(why)) => return Err(Trouble::Broken(why)),
-                Err(_) => return Err(Trouble::Silent(self.patience)),
+                Ok(Err(why)) if why.kind() == io::ErrorKind::ConnectionReset => {
+                    return Err(WireError::Closed);
+                }
+                Ok(Err(why)) => return Err(WireError::Broken(why)),
+                Err(_) => return Err(WireError::Silent(self.patience)),
             }
         }
     }
 
-    pub(super) async fn say<T: serde::Serialize>(&mut self, message: &T) -> Result<(), Trouble> {
-        self.send(Kind::Message, &message::body(message)).await
+    pub(super) async fn say<T: serde::Serialize>(&mut self, message: &T) -> Result<(), WireError> {
+        self.send(FrameKind::Message, &message::body(message)).await
     }
 
-    pub(super) async fn send(&mut self, kind: Kind, body: &[u8]) -> Result<(), Trouble> {
+    pub(super) async fn send(&mut self, kind: FrameKind, body: &[u8]) -> Result<(), WireError> {
         match timeout(self.patience, self.stream.write_all(&framed(kind, body))).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(why)) if is_closed(&why) => Err(Trouble::Closed),
-            Ok(Err(why)) => Err(Trouble::Broken(why)),
-            Err(_) => Err(Trouble::Silent(self.patience)),
+            Ok(Err(why)) if is_closed(&why) => Err(WireError::Closed),
+            Ok(Err(why)) => Err(WireError::Broken(why)),
+            Err(_) => Err(WireError::Silent(self.patience)),
         }
     }
 

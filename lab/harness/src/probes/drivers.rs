@@ -12,11 +12,11 @@ pub(super) struct Drivers {
     /// This process: the driver, or the leader of remote drivers.
     own: ProcessSample,
     /// Remote drivers, always in the same order.
-    each: Vec<Named>,
+    each: Vec<NamedDriver>,
 }
 
 #[derive(Clone)]
-struct Named {
+struct NamedDriver {
     name: String,
     process: ProcessSample,
     connections: Option<u64>,
@@ -24,7 +24,7 @@ struct Named {
 
 /// CPU use of all drivers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Used {
+pub(super) struct DriverCpu {
     /// Busy cores.
     pub(super) cores: f64,
     /// CPU seconds.
@@ -37,10 +37,15 @@ impl Drivers {
     pub(super) fn now(own: ProcessSample, drivers: &[DriverSample], before: Option<&Drivers>) -> Self {
         let mut each = before.map_or_else(Vec::new, |before| before.each.clone());
         for sample in drivers {
-            let now =
-                Named { name: sample.name.clone(), process: sample.process, connections: sample.connections };
+            let now = NamedDriver {
+                name: sample.name.clone(),
+                process: sample.process,
+                connections: sample.connections,
+            };
             match each.iter_mut().find(|known| known.name == now.name) {
-                Some(known) => *known = Named { connections: now.connections.or(known.connections), ..now },
+                Some(known) => {
+                    *known = NamedDriver { connections: now.connections.or(known.connections), ..now }
+                }
                 None => each.push(now),
             }
         }
@@ -58,8 +63,8 @@ impl Drivers {
     }
 
     /// Use of all drivers since `from`.
-    pub(super) fn used(&self, from: &Drivers) -> Used {
-        let mut used = Used::default();
+    pub(super) fn used(&self, from: &Drivers) -> DriverCpu {
+        let mut used = DriverCpu::default();
         for (_, rates) in self.since(from) {
             used.cores += cores(&rates);
             used.cpu_s += cores(&rates) * rates.seconds;
@@ -170,9 +175,9 @@ mod tests {
         // The first driver reports nothing in the first interval, and two intervals in the second.
         let second = Drivers::now(own, &[driver(2, 101, 500)], Some(&first));
         let third = Drivers::now(own, &[driver(1, 2, 2_000), driver(2, 102, 1_000)], Some(&second));
-        assert_eq!(second.used(&first), Used { cores: 0.5, cpu_s: 0.5 });
-        assert_eq!(third.used(&second), Used { cores: 1.5, cpu_s: 2.5 });
-        assert_eq!(third.used(&first), Used { cores: 1.5, cpu_s: 3.0 });
+        assert_eq!(second.used(&first), DriverCpu { cores: 0.5, cpu_s: 0.5 });
+        assert_eq!(third.used(&second), DriverCpu { cores: 1.5, cpu_s: 2.5 });
+        assert_eq!(third.used(&first), DriverCpu { cores: 1.5, cpu_s: 3.0 });
         assert_eq!((third.resident_bytes(), third.connections()), (20, Some(6)));
         let rows = third.rows(2.0, &second);
         let subjects: Vec<&str> = rows.iter().map(|row| row.subject.as_str()).collect();
@@ -187,7 +192,7 @@ mod tests {
         let at = |at_s, cpu_ms| driver(0, at_s, cpu_ms).process;
         let then = Drivers::now(at(1, 100), &[], None);
         let now = Drivers::now(at(3, 1_100), &[], Some(&then));
-        assert_eq!(now.used(&then), Used { cores: 0.5, cpu_s: 1.0 });
+        assert_eq!(now.used(&then), DriverCpu { cores: 0.5, cpu_s: 1.0 });
         assert_eq!(now.all_cores(&then), 0.5);
         assert_eq!(now.rows(3.0, &then).len(), 1);
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use barograph_cgroup::Usage;
 use barograph_model::Nanos;
-use barograph_platform::{Fault, GuestCounters, Later, Site};
+use barograph_platform::{BoxFuture, Fault, GuestCounters, Site};
 use barograph_probe::HostSample;
 use barograph_record::ProbeRow;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -20,12 +20,12 @@ use crate::parts;
 const EVERY: Nanos = Nanos::from_secs(5);
 
 /// Answer of a guest: its name, the time of the question, and its counters.
-type Told = (String, Nanos, Result<GuestCounters, Fault>);
+type GuestAnswer = (String, Nanos, Result<GuestCounters, Fault>);
 
 /// All guests of a deployment.
 pub(crate) struct Guests<'d> {
     seam: Option<&'d dyn barograph_platform::Guests>,
-    asking: FuturesUnordered<Later<'d, Told>>,
+    asking: FuturesUnordered<BoxFuture<'d, GuestAnswer>>,
     /// Guests that have not answered yet.
     asked: BTreeSet<String>,
     next: Nanos,
@@ -69,7 +69,7 @@ impl<'d> Guests<'d> {
     }
 
     /// Waits for the next answer; never returns if no question is open. May be dropped and called again.
-    pub(crate) async fn answer(&mut self) -> Told {
+    pub(crate) async fn answer(&mut self) -> GuestAnswer {
         match self.asking.next().await {
             Some(told) => {
                 self.asked.remove(&told.0);
@@ -81,7 +81,11 @@ impl<'d> Guests<'d> {
 
     /// Rows of the guest and its units since its last answer; and a note when the guest fails to answer for
     /// the first time.
-    pub(crate) fn rows(&mut self, (guest, asked, told): Told, now: Nanos) -> (Vec<ProbeRow>, Option<String>) {
+    pub(crate) fn rows(
+        &mut self,
+        (guest, asked, told): GuestAnswer,
+        now: Nanos,
+    ) -> (Vec<ProbeRow>, Option<String>) {
         let sample = told.map_err(|fault| fault.to_string()).and_then(|counters| {
             Sample::of(&counters).ok_or_else(|| "its counters cannot be read".to_owned())
         });

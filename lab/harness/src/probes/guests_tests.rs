@@ -7,16 +7,16 @@ use barograph_platform::UnitCounters;
 use super::*;
 
 /// A site with one guest that gives the set answers.
-struct One {
+struct OneGuest {
     says: std::sync::Mutex<Vec<Option<GuestCounters>>>,
 }
 
-impl barograph_platform::Guests for One {
+impl barograph_platform::Guests for OneGuest {
     fn hosts(&self) -> Vec<String> {
         vec!["db".to_owned()]
     }
 
-    fn counters<'a>(&'a self, host: &'a str) -> Later<'a, Result<GuestCounters, Fault>> {
+    fn counters<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<GuestCounters, Fault>> {
         let said = self.says.lock().unwrap().remove(0);
         let silent =
             || Fault::Site { act: format!("ask host `{host}`"), source: "it does not answer".into() };
@@ -49,13 +49,13 @@ fn after(seconds: u64) -> GuestCounters {
     }
 }
 
-fn guests(one: &One) -> Guests<'_> {
+fn guests(one: &OneGuest) -> Guests<'_> {
     Guests { seam: Some(one), ..Guests::new(None) }
 }
 
 #[tokio::test]
 async fn what_a_guest_counts_becomes_rows_of_it_and_its_units() {
-    let one = One { says: vec![Some(after(10)), Some(after(14))].into() };
+    let one = OneGuest { says: vec![Some(after(10)), Some(after(14))].into() };
     let mut guests = guests(&one);
     guests.ask(Nanos::from_secs(1));
     // Its question is still open, so no new one is sent.
@@ -82,7 +82,7 @@ async fn what_a_guest_counts_becomes_rows_of_it_and_its_units() {
 #[tokio::test]
 async fn a_guest_that_says_nothing_is_told_of_once_and_asked_again() {
     let broken = GuestCounters { files: Vec::new(), ..after(1) };
-    let one = One { says: vec![None, Some(broken), Some(after(20)), Some(after(30))].into() };
+    let one = OneGuest { says: vec![None, Some(broken), Some(after(20)), Some(after(30))].into() };
     let mut guests = guests(&one);
     let mut notes = Vec::new();
     let mut rows = Vec::new();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use barograph_platform::{Facts, Fault, Later, Missing, PlatformKind};
+use barograph_platform::{BoxFuture, Facts, Fault, MissingRequirement, PlatformKind};
 use barograph_record::{PhaseOutcome, Run as Kept};
 
 use super::*;
@@ -17,7 +17,7 @@ mod together;
 mod verdicts;
 
 use crate::check::{Machine, check_all};
-use crate::testing::{Dark, Here, Moment, Simulated, TestWorkload};
+use crate::testing::{FakePlatform, IntervalEnd, SilentScreen, SimulatedHost, TestWorkload};
 
 /// A target that exists already.
 const URL: &str = "target.url=http://127.0.0.1:9/";
@@ -38,17 +38,17 @@ fn id() -> RunId {
     "20301120-184500-0001".parse().unwrap()
 }
 
-fn run_here(root: &Path, platform: &Here, workload: TestWorkload) -> Result<Finished, HarnessError> {
-    run_with(root, platform, workload, (&[], &mut Dark::default()))
+fn run_here(root: &Path, platform: &FakePlatform, workload: TestWorkload) -> Result<RunResult, HarnessError> {
+    run_with(root, platform, workload, (&[], &mut SilentScreen::default()))
 }
 
 /// Runs with further keys and a screen, in simulated time.
 fn run_with(
     root: &Path,
-    platform: &Here,
+    platform: &FakePlatform,
     mut workload: TestWorkload,
-    (more, screen): (&[&str], &mut Dark),
-) -> Result<Finished, HarnessError> {
+    (more, screen): (&[&str], &mut SilentScreen),
+) -> Result<RunResult, HarnessError> {
     let (_keep, stop) = Stop::new();
     workload.ground.get_or_insert_default();
     run_until(stop, root, platform, workload, (more, screen))
@@ -60,8 +60,8 @@ fn run_until(
     root: &Path,
     platform: &dyn Platform,
     workload: TestWorkload,
-    (more, screen): (&[&str], &mut Dark),
-) -> Result<Finished, HarnessError> {
+    (more, screen): (&[&str], &mut SilentScreen),
+) -> Result<RunResult, HarnessError> {
     let mut sets: Vec<String> = SHORT.iter().chain(more).map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.display()));
     if more.contains(&"load.unit=rate") || more.contains(&"load.strategy=search") {
@@ -79,10 +79,10 @@ fn run_checked(
     clock: RunClock,
     loads: Vec<CheckedLoad>,
     (stop, platform): (Stop, &dyn Platform),
-    screen: &mut Dark,
-) -> Result<Finished, HarnessError> {
+    screen: &mut SilentScreen,
+) -> Result<RunResult, HarnessError> {
     let platforms: [&dyn Platform; 1] = [platform];
-    let world = World {
+    let world = RunContext {
         platforms: &platforms,
         stop,
         id: id(),
@@ -102,11 +102,11 @@ fn watched<T: Send>(
     root: &Path,
     stop: Stop,
     more: &[&str],
-    watching: impl FnOnce(&Receiver<Moment>) -> T + Send,
-) -> (Finished, T) {
+    watching: impl FnOnce(&Receiver<IntervalEnd>) -> T + Send,
+) -> (RunResult, T) {
     let (send, live) = sync_channel(64);
-    let ground = Simulated::default();
-    let mut screen = Dark { reached: Some((send, ground.time.clone())), ..Dark::default() };
+    let ground = SimulatedHost::default();
+    let mut screen = SilentScreen { reached: Some((send, ground.time.clone())), ..SilentScreen::default() };
     std::thread::scope(|s| {
         let watches = s.spawn(move || watching(&live));
         let workload =
@@ -117,8 +117,8 @@ fn watched<T: Send>(
     })
 }
 
-fn here() -> Here {
-    Here { address: Some(([127, 0, 0, 1], 9).into()), stuck: None, ends: None, slow: None }
+fn here() -> FakePlatform {
+    FakePlatform { address: Some(([127, 0, 0, 1], 9).into()), stuck: None, ends: None, slow: None }
 }
 
 /// Name, outcome and error of the last phase in the record.
@@ -133,7 +133,8 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
     let (_keep, stop) = Stop::new();
     let finished =
-        run_until(stop, root.path(), &here(), TestWorkload::default(), (&[], &mut Dark::default())).unwrap();
+        run_until(stop, root.path(), &here(), TestWorkload::default(), (&[], &mut SilentScreen::default()))
+            .unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(kept.verdict().unwrap().exit_code, finished.exit.code());
@@ -148,7 +149,7 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
 #[test]
 fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
     let root = tempfile::tempdir().unwrap();
-    let platform = Here { stuck: Some("somebody sits in it"), ..here() };
+    let platform = FakePlatform { stuck: Some("somebody sits in it"), ..here() };
     let finished = run_here(root.path(), &platform, TestWorkload::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::PlatformFault);
     let common = finished.dir.join("common");
@@ -171,7 +172,7 @@ fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
 #[test]
 fn an_earlier_failure_stays_the_error_of_the_run() {
     let root = tempfile::tempdir().unwrap();
-    let platform = Here { address: None, stuck: Some("somebody sits in it"), ..here() };
+    let platform = FakePlatform { address: None, stuck: Some("somebody sits in it"), ..here() };
     let finished = run_here(root.path(), &platform, TestWorkload::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     assert_eq!(
@@ -193,8 +194,8 @@ fn an_earlier_failure_stays_the_error_of_the_run() {
 
 /// A platform that requests the end of the run while it opens one of the two sites, and completes the site on
 /// a thread after its caller has given up.
-struct Slow {
-    here: Here,
+struct SlowPlatform {
+    here: FakePlatform,
     /// Whether it is the site of the fill, not of the deployment.
     at_home: bool,
     stop: crate::StopHandle,
@@ -202,14 +203,18 @@ struct Slow {
     kept: Arc<std::sync::Mutex<Option<bool>>>,
 }
 
-impl Platform for Slow {
+impl Platform for SlowPlatform {
     fn kind(&self) -> PlatformKind {
         self.here.kind()
     }
-    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> BoxFuture<'a, Result<Facts, Vec<MissingRequirement>>> {
         self.here.preflight(site)
     }
-    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+    fn open<'a>(
+        &'a self,
+        site: &'a SiteSpec,
+        ledger: &'a Ledger,
+    ) -> BoxFuture<'a, Result<Box<dyn Site>, Fault>> {
         if (site.id == "home") != self.at_home {
             return self.here.open(site, ledger);
         }
@@ -229,7 +234,7 @@ impl Platform for Slow {
             std::future::pending().await
         })
     }
-    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> BoxFuture<'a, Result<SweepResult, LedgerError>> {
         self.here.sweep(ledger)
     }
 }
@@ -240,10 +245,15 @@ fn a_stopped_run_waits_for_what_is_still_being_made_and_its_ledger_goes_last() {
         let root = tempfile::tempdir().unwrap();
         let (handle, stop) = Stop::new();
         let kept = Arc::default();
-        let platform = Slow { here: here(), at_home, stop: handle, kept: Arc::clone(&kept) };
-        let finished =
-            run_until(stop, root.path(), &platform, TestWorkload::default(), (&[], &mut Dark::default()))
-                .unwrap();
+        let platform = SlowPlatform { here: here(), at_home, stop: handle, kept: Arc::clone(&kept) };
+        let finished = run_until(
+            stop,
+            root.path(),
+            &platform,
+            TestWorkload::default(),
+            (&[], &mut SilentScreen::default()),
+        )
+        .unwrap();
         assert!(matches!(finished.error, Some(HarnessError::Interrupted)), "{:?}", finished.error);
         assert_eq!(
             *kept.lock().unwrap(),
@@ -274,7 +284,7 @@ fn a_failure_before_the_first_phase_is_in_the_record() {
     let root = tempfile::tempdir().unwrap();
     let mut record = RunWriter::create(root.path(), &id()).unwrap();
     let why = Ledger::open(root.path().join("no folder/ledger.jsonl")).unwrap_err().into();
-    let finished = end(&mut record, &RunClock::start(), None, Some(BrokenOff { phase: Phase::Check, why }));
+    let finished = end(&mut record, &RunClock::start(), None, Some(RunAbort { phase: Phase::Check, why }));
     assert_eq!(finished.exit, ExitCode::CannotWrite);
     let lines = std::fs::read_to_string(finished.dir.join("run.jsonl")).unwrap();
     let lines: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -296,7 +306,7 @@ fn without_a_record_there_is_only_an_error() {
 fn a_record_has_paths_of_this_machine_only_where_they_are_asked_for() {
     for (keys, absolute) in [(&[][..], false), (&["record_paths=absolute"], true)] {
         let root = tempfile::tempdir().unwrap();
-        let screen = &mut Dark::default();
+        let screen = &mut SilentScreen::default();
         let finished = run_with(root.path(), &here(), TestWorkload::default(), (keys, screen)).unwrap();
         let plan = std::fs::read_to_string(finished.dir.join("plan.toml")).unwrap();
         assert_eq!(plan.contains(root.path().to_str().unwrap()), absolute, "{plan}");

@@ -15,7 +15,7 @@ const BLOCK: u64 = 512;
 
 /// Method of copying files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum CopyMethod {
     /// Copies the content, sharing blocks if possible.
     Copy,
     /// Creates a hard link if possible: for files that are only ever replaced, never written into.
@@ -36,7 +36,7 @@ pub(crate) fn bytes_of(folder: &Path) -> io::Result<u64> {
 
 /// Copies a folder with its content to a path that does not exist. Permissions are kept, owners are not. Ends
 /// with an error soon after `stop` becomes true.
-pub(crate) fn copy(from: &Path, to: &Path, how: How, stop: &AtomicBool) -> io::Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path, how: CopyMethod, stop: &AtomicBool) -> io::Result<()> {
     let mode = fs::metadata(from)?.permissions().mode() & 0o7777;
     DirBuilder::new().mode(0o700).create(to)?;
     for entry in fs::read_dir(from)? {
@@ -51,7 +51,7 @@ pub(crate) fn copy(from: &Path, to: &Path, how: How, stop: &AtomicBool) -> io::R
             std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() {
             // A file on another disk or of another owner cannot be linked.
-            let linked = how == How::Link && fs::hard_link(&source, &target).is_ok();
+            let linked = how == CopyMethod::Link && fs::hard_link(&source, &target).is_ok();
             if !linked {
                 copy_file(&source, &target)?;
             }
@@ -116,7 +116,7 @@ mod tests {
         fs::set_permissions(&from, Permissions::from_mode(0o700)).unwrap();
         std::os::unix::fs::symlink("base/1", from.join("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
-        copy(&from, &to, How::Copy, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, CopyMethod::Copy, &AtomicBool::new(false)).unwrap();
         assert_eq!(fs::read(to.join("base/1/rows")).unwrap(), vec![7; 100_000]);
         assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("base/1"));
         assert!(to.join("empty").is_dir() && !to.join("socket").exists());
@@ -136,7 +136,7 @@ mod tests {
         file.set_len(64 << 20).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, b"in the middle", 32 << 20).unwrap();
         File::create(from.join("empty")).unwrap();
-        copy(&from, &to, How::Copy, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, CopyMethod::Copy, &AtomicBool::new(false)).unwrap();
         let text = fs::read(to.join("log")).unwrap();
         assert_eq!((text.len(), &text[32 << 20..][..13]), (64 << 20, &b"in the middle"[..]));
         assert_eq!(text.iter().filter(|byte| **byte != 0).count(), 13);
@@ -151,7 +151,7 @@ mod tests {
         let (from, to) = (root.path().join("from"), root.path().join("to"));
         fs::create_dir(&from).unwrap();
         fs::write(from.join("1.jpg"), "old").unwrap();
-        copy(&from, &to, How::Link, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, CopyMethod::Link, &AtomicBool::new(false)).unwrap();
         let number = |path: &Path| fs::metadata(path).unwrap().ino();
         assert_eq!(number(&from.join("1.jpg")), number(&to.join("1.jpg")));
         fs::write(to.join("new"), "new").unwrap();
@@ -164,7 +164,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("file"), "x").unwrap();
         let stopped =
-            copy(root.path(), &root.path().with_extension("copy"), How::Copy, &AtomicBool::new(true));
+            copy(root.path(), &root.path().with_extension("copy"), CopyMethod::Copy, &AtomicBool::new(true));
         assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
         fs::remove_dir_all(root.path().with_extension("copy")).unwrap();
     }

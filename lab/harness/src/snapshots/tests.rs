@@ -2,36 +2,36 @@
 
 use super::*;
 
-struct Place {
+struct TestFolder {
     root: tempfile::TempDir,
     ledger: Ledger,
 }
 
 const RUNS: [&str; 3] = ["20301120-184500-0001", "20301120-184500-0002", "20301120-184500-0003"];
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(root.path().join("ledger.jsonl")).unwrap();
-        Place { root, ledger }
+        TestFolder { root, ledger }
     }
 
-    fn shelf(&self, most: u32, gb: f64) -> Shelf {
+    fn shelf(&self, most: u32, gb: f64) -> SnapshotStore {
         let plan = barograph_spec::read(
             barograph_spec::Catalogue::default(),
             "test",
             "",
             &[format!("data.dir={}", self.root.path().display())],
         );
-        Shelf::of(&DataPlan { snapshots: most, snapshots_gb: gb, ..plan.unwrap().data }).unwrap()
+        SnapshotStore::of(&DataPlan { snapshots: most, snapshots_gb: gb, ..plan.unwrap().data }).unwrap()
     }
 
-    fn begin(&self, shelf: &Shelf, name: &str, run: usize) -> Draft {
+    fn begin(&self, shelf: &SnapshotStore, name: &str, run: usize) -> SnapshotDraft {
         shelf.begin(&key_of(name), &RUNS[run].parse().unwrap(), &self.ledger).unwrap()
     }
 
     /// Makes a complete snapshot of `bytes` bytes, last used `age` seconds ago.
-    fn made(&self, shelf: &Shelf, name: &str, bytes: u64, age: u64) {
+    fn made(&self, shelf: &SnapshotStore, name: &str, bytes: u64, age: u64) {
         let draft = self.begin(shelf, name, 0);
         fs::write(draft.dir.join("rows"), name).unwrap();
         assert!(shelf.finish(draft, &marker(bytes)).unwrap());
@@ -56,7 +56,7 @@ fn key_of(name: &str) -> String {
     format!("{name}{TAIL}")
 }
 
-fn found(shelf: &Shelf, name: &str) -> Option<Whole> {
+fn found(shelf: &SnapshotStore, name: &str) -> Option<CompleteSnapshot> {
     shelf.find(&key_of(name))
 }
 
@@ -66,7 +66,7 @@ fn marker(bytes: u64) -> Marker {
 
 #[test]
 fn what_is_whole_is_found_again_as_it_was() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(4, 1.0);
     assert!(found(&shelf, "a").is_none());
     place.made(&shelf, "a", 9, 0);
@@ -78,7 +78,7 @@ fn what_is_whole_is_found_again_as_it_was() {
 
 #[test]
 fn half_a_snapshot_is_never_found_and_goes_when_its_maker_has() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(4, 1.0);
     let draft = place.begin(&shelf, "a", 0);
     assert!(found(&shelf, "a").is_none());
@@ -97,7 +97,7 @@ fn half_a_snapshot_is_never_found_and_goes_when_its_maker_has() {
 
 #[test]
 fn a_folder_that_lost_its_marker_is_no_snapshot_and_makes_room_for_one() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(4, 1.0);
     place.made(&shelf, "a", 9, 0);
     fs::remove_file(shelf.folder.join(key_of("a")).join(MARKER)).unwrap();
@@ -108,7 +108,7 @@ fn a_folder_that_lost_its_marker_is_no_snapshot_and_makes_room_for_one() {
 
 #[test]
 fn of_two_that_make_the_same_the_first_counts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(4, 1.0);
     let (one, two) = (place.begin(&shelf, "a", 0), place.begin(&shelf, "a", 1));
     assert!(shelf.finish(two, &marker(2)).unwrap());
@@ -118,7 +118,7 @@ fn of_two_that_make_the_same_the_first_counts() {
 
 #[test]
 fn one_that_is_there_already_makes_no_room_for_itself() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(2, 1.0);
     let late = place.begin(&shelf, "a", 1);
     place.made(&shelf, "b", 1, 9);
@@ -129,7 +129,7 @@ fn one_that_is_there_already_makes_no_room_for_itself() {
 
 #[test]
 fn what_cannot_be_used_is_made_anew() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(4, 1.0);
     place.made(&shelf, "a", 1, 5);
     let other = found(&shelf, "a").unwrap();
@@ -143,7 +143,7 @@ fn what_cannot_be_used_is_made_anew() {
 
 #[test]
 fn what_was_not_used_for_longest_goes_first_unless_somebody_uses_it() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(2, 1.0);
     place.made(&shelf, "old", 1, 50);
     place.made(&shelf, "new", 1, 10);
@@ -162,7 +162,7 @@ fn what_was_not_used_for_longest_goes_first_unless_somebody_uses_it() {
 
 #[test]
 fn bytes_are_bounded_too() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(9, 1e-6);
     place.made(&shelf, "a", 400, 9);
     place.made(&shelf, "b", 400, 8);
@@ -175,7 +175,7 @@ fn bytes_are_bounded_too() {
 
 #[test]
 fn what_somebody_else_put_there_stays() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(1, 1.0);
     place.made(&shelf, "a", 1, 0);
     fs::create_dir(shelf.folder.join("thesis")).unwrap();
@@ -198,7 +198,7 @@ proptest::proptest! {
 
 #[test]
 fn all_are_removed_but_those_in_use() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shelf = place.shelf(4, 1.0);
     assert_eq!(remove_snapshots(place.root.path()).unwrap(), RemovedSnapshots::default());
     place.made(&shelf, "a", 1, 0);

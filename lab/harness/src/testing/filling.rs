@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill};
 use barograph_workload::{FillProgress, LoadError, OnProgress};
 
@@ -11,14 +11,14 @@ use crate::StopHandle;
 
 /// A fill through an address, with the number of fills begun.
 #[derive(Clone)]
-pub(crate) struct Filling {
-    pub(crate) course: Course,
+pub(crate) struct FakeFill {
+    pub(crate) course: FillCourse,
     pub(crate) begun: Arc<AtomicU32>,
 }
 
 /// Course of the fill.
 #[derive(Clone)]
-pub(crate) enum Course {
+pub(crate) enum FillCourse {
     /// All keys are written.
     Whole,
     /// The target has no room.
@@ -27,9 +27,9 @@ pub(crate) enum Course {
     Stopped(StopHandle, mpsc::SyncSender<()>),
 }
 
-impl Filling {
-    pub(crate) fn new(course: Course) -> Self {
-        Filling { course, begun: Arc::default() }
+impl FakeFill {
+    pub(crate) fn new(course: FillCourse) -> Self {
+        FakeFill { course, begun: Arc::default() }
     }
 
     /// Fills the target; the stamp is its URL.
@@ -37,7 +37,7 @@ impl Filling {
         &'a self,
         url: &'a str,
         progress: OnProgress,
-    ) -> Later<'a, Result<Fill, LoadError>> {
+    ) -> BoxFuture<'a, Result<Fill, LoadError>> {
         let course = self.course.clone();
         Box::pin(async move {
             self.begun.fetch_add(1, Ordering::Relaxed);
@@ -45,9 +45,9 @@ impl Filling {
             let filling = tokio::task::spawn_blocking(move || {
                 progress(FillProgress { stage: "keys".to_owned(), done: 340_000, total: 1_000_000 });
                 match course {
-                    Course::Whole => Ok(()),
-                    Course::Full => Err("no room"),
-                    Course::Stopped(stop, noticed) => {
+                    FillCourse::Whole => Ok(()),
+                    FillCourse::Full => Err("no room"),
+                    FillCourse::Stopped(stop, noticed) => {
                         stop.stop();
                         // Nothing is ever sent: this ends when the future is dropped.
                         assert!(given_up.recv().is_err());

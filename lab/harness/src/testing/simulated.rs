@@ -2,16 +2,16 @@
 
 use barograph_engine::sim::Time;
 use barograph_model::Nanos;
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_probe::{CpuTimes, HostSample, Memory, ProbeError, ProcessSample};
 
 use crate::HarnessError;
-use crate::clock::Ground;
+use crate::clock::HostView;
 use crate::probes::Accounts;
 
 /// A machine with two cores that is mostly idle.
 #[derive(Clone, Default)]
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedHost {
     pub(crate) time: Time,
     /// Time at which its wall clock is set, and seconds it is set ahead.
     pub(crate) wall_is_set: Option<(Nanos, f64)>,
@@ -19,7 +19,7 @@ pub(crate) struct Simulated {
     pub(crate) stolen: u64,
 }
 
-impl Ground for Simulated {
+impl HostView for SimulatedHost {
     fn now(&self) -> Nanos {
         self.time.now()
     }
@@ -28,21 +28,21 @@ impl Ground for Simulated {
         self.wall_is_set.filter(|(at, _)| self.now() >= *at).map_or(0.0, |(_, by)| by)
     }
 
-    fn sleep(&self, span: Nanos) -> Later<'_, ()> {
+    fn sleep(&self, span: Nanos) -> BoxFuture<'_, ()> {
         Box::pin(self.time.until(self.now() + span))
     }
 
     fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError> {
-        Ok(Box::new(Steady { stolen: self.stolen }))
+        Ok(Box::new(SteadyAccounts { stolen: self.stolen }))
     }
 }
 
 /// Accounts of a machine with constant use: a tenth of a core for the driver, as much for the rest.
-struct Steady {
+struct SteadyAccounts {
     stolen: u64,
 }
 
-impl Accounts for Steady {
+impl Accounts for SteadyAccounts {
     fn sample(&mut self, now: Nanos) -> Result<(HostSample, ProcessSample), ProbeError> {
         let percent = |of_a_core: u64| Nanos(now.0 / 100 * of_a_core);
         let cpu = CpuTimes {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use barograph_engine::sim::Time;
 use barograph_model::Nanos;
-use barograph_platform::{Fault, Later, Machines, Moved};
+use barograph_platform::{BoxFuture, Fault, MachineOperation, Machines};
 
 /// Durations of actions on a unit and on its machine.
 #[derive(Clone)]
-pub(crate) struct Slow {
+pub(crate) struct ActionDurations {
     pub(crate) time: Time,
     /// From the request to stop until the end.
     pub(crate) stop: Nanos,
@@ -24,7 +24,7 @@ const LOAD_ENDS: Nanos = Nanos::from_secs(4);
 /// Time for which a guest does nothing while it is moved.
 pub(crate) const STANDSTILL: Duration = Duration::from_millis(30);
 
-impl Slow {
+impl ActionDurations {
     pub(crate) async fn stop(&self) {
         // Time stands still after the load.
         if self.time.now() < LOAD_ENDS {
@@ -40,28 +40,28 @@ impl Slow {
     }
 }
 
-impl Machines for Slow {
-    fn migrate<'a>(&'a self, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+impl Machines for ActionDurations {
+    fn migrate<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async {
             self.time.until(self.time.now() + self.move_).await;
-            Ok(Moved { took: self.move_.into(), downtime: STANDSTILL, bytes: 3 << 20 })
+            Ok(MachineOperation { took: self.move_.into(), downtime: STANDSTILL, bytes: 3 << 20 })
         })
     }
 
-    fn mirror<'a>(&'a self, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn mirror<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async { Err(unable("its disk is fixed")) })
     }
 
-    fn snapshot<'a>(&'a self, _: &'a str, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
-        Box::pin(async { Ok(Moved::default()) })
+    fn snapshot<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
+        Box::pin(async { Ok(MachineOperation::default()) })
     }
 
-    fn restore<'a>(&'a self, _: &'a str, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+    fn restore<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async { Err(unable("it has no such snapshot")) })
     }
 
-    fn clone_host<'a>(&'a self, _: &'a str, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
-        Box::pin(async { Ok(Moved::default()) })
+    fn clone_host<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
+        Box::pin(async { Ok(MachineOperation::default()) })
     }
 }
 

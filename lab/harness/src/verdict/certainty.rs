@@ -1,6 +1,6 @@
 //! Certainty of a search by posterior, in words.
 
-use barograph_record::{KeptCause, KeptEstimate};
+use barograph_record::{CauseRecord, EstimateRecord};
 use barograph_stats::search::{Answer, BoundedBy, Estimate, OPEN};
 
 use super::sentence::Case;
@@ -66,10 +66,10 @@ pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
 }
 
 /// Reasons to doubt the answer.
-pub(super) fn warnings(case: &Case<'_>, estimate: &KeptEstimate) -> Vec<KeptCause> {
+pub(super) fn warnings(case: &Case<'_>, estimate: &EstimateRecord) -> Vec<CauseRecord> {
     let disagrees = estimate.cross_check.filter(|found| found.disagrees).map(|by_times| {
-        KeptCause::CrossCheck { unit: case.unit.into(), by_times, low: estimate.low, high: estimate.high }
+        CauseRecord::CrossCheck { unit: case.unit.into(), by_times, low: estimate.low, high: estimate.high }
     });
-    let drift = estimate.repeats.filter(|found| found.drifted).map(|repeats| KeptCause::Drift { repeats });
+    let drift = estimate.repeats.filter(|found| found.drifted).map(|repeats| CauseRecord::Drift { repeats });
     disagrees.into_iter().chain(drift).collect()
 }

@@ -1,10 +1,10 @@
 //! Trials that an answer names, and the reasons why they did not pass or are not valid.
 
-use barograph_record::{KeptCause, KeptResult, Trial};
+use barograph_record::{CauseRecord, ResultRecord, Trial};
 
 /// Failed trial with the lowest level.
 pub(super) fn lowest_failure<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
-    trials.iter().filter(|t| t.result == KeptResult::Fail).min_by_key(|t| t.level).copied()
+    trials.iter().filter(|t| t.result == ResultRecord::Fail).min_by_key(|t| t.level).copied()
 }
 
 /// Invalid trial with the lowest level.
@@ -19,5 +19,5 @@ pub(super) fn broken_checks(trial: &Trial) -> Vec<&str> {
 
 /// Reasons why a trial did not pass or is not valid, worst first, in words.
 pub(super) fn reasons_of(trial: &Trial) -> Vec<String> {
-    trial.window.causes().iter().map(KeptCause::words).collect()
+    trial.window.causes().iter().map(CauseRecord::words).collect()
 }

@@ -1,15 +1,15 @@
 //! The answer: its claim as data, and the rest of its sentence, which must not claim more than was measured.
 
 use barograph_model::words::{count, figure, listed, offered};
-use barograph_model::{Level, LoadUnit, Offered};
+use barograph_model::{Level, LoadUnit, OfferedLoad};
 use barograph_record::{
-    KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, SearchBound, Trial,
+    AboutRecord, AnswerRecord, ClaimRecord, DataRecord, HoldRecord, Purpose, ResultRecord, SearchBound, Trial,
 };
 use barograph_stats::search::{Answer, BoundedBy};
 
 use super::certainty;
 use super::reasons::{broken_checks, lowest_failure, reasons_of};
-use crate::check::Most;
+use crate::check::LoadLimit;
 
 /// Largest number of broken rules in a sentence; the verdict lists all.
 const NAMED: usize = 2;
@@ -17,12 +17,12 @@ const NAMED: usize = 2;
 /// Facts for an answer.
 pub(super) struct Case<'a> {
     /// Target or holder of the load.
-    pub(super) about: &'a KeptAbout,
+    pub(super) about: &'a AboutRecord,
     pub(super) unit: LoadUnit,
     pub(super) trials: &'a [&'a Trial],
     /// Defects of the data after the run.
-    pub(super) data: Option<KeptData>,
-    pub(super) most: Most,
+    pub(super) data: Option<DataRecord>,
+    pub(super) most: LoadLimit,
     /// Seconds of load until a search ended.
     pub(super) searched_s: Option<f64>,
 }
@@ -34,30 +34,30 @@ impl Case<'_> {
     }
 
     pub(super) fn load(&self, level: impl Into<Level>) -> String {
-        offered(Offered { unit: self.unit, level: level.into() })
+        offered(OfferedLoad { unit: self.unit, level: level.into() })
     }
 
-    fn answer(&self, claim: KeptClaim, because: String, details: String) -> KeptAnswer {
-        KeptAnswer { claim, about: self.about.clone(), because, details }
+    fn answer(&self, claim: ClaimRecord, because: String, details: String) -> AnswerRecord {
+        AnswerRecord { claim, about: self.about.clone(), because, details }
     }
 }
 
 /// Answer on the windows of a fixed load or of a path, decided by `trial`.
-pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> KeptAnswer {
+pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> AnswerRecord {
     let is_path = trial.purpose == Purpose::Path;
-    let passed = trial.result == KeptResult::Pass;
+    let passed = trial.result == ResultRecord::Pass;
     let of = case.trials.len() as u32;
     let windows = (is_path && passed).then_some(of);
-    let hold = (is_path && !passed).then_some(KeptHold { n: trial.n, of });
+    let hold = (is_path && !passed).then_some(HoldRecord { n: trial.n, of });
     let most = case.trials.iter().map(|t| t.level).max().filter(|_| windows.is_some());
     let level = most.unwrap_or(trial.level);
     let (claim, because) = match (case.data, trial.result) {
-        (Some(data), _) => (KeptClaim::NotJudged { level, hold, windows, data }, String::new()),
-        (None, KeptResult::Pass) => (KeptClaim::Kept { level, windows }, String::new()),
-        (None, KeptResult::Fail) => (KeptClaim::NotKept { level, hold }, worst(reasons_of(trial))),
-        (None, KeptResult::Invalid) => {
+        (Some(data), _) => (ClaimRecord::NotJudged { level, hold, windows, data }, String::new()),
+        (None, ResultRecord::Pass) => (ClaimRecord::Kept { level, windows }, String::new()),
+        (None, ResultRecord::Fail) => (ClaimRecord::NotKept { level, hold }, worst(reasons_of(trial))),
+        (None, ResultRecord::Invalid) => {
             let names = broken_checks(trial);
-            (KeptClaim::NotValid { level, hold, checks: names.len() as u32 }, listed(&names))
+            (ClaimRecord::NotValid { level, hold, checks: names.len() as u32 }, listed(&names))
         }
     };
     let ends: Vec<String> = [because, operations(trial)].into_iter().filter(|end| !end.is_empty()).collect();
@@ -85,20 +85,20 @@ fn worst(mut reasons: Vec<String>) -> String {
 }
 
 /// Answer of a search.
-pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
+pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> AnswerRecord {
     if case.data.is_some() {
         let kept = answer.capacity.map_or_else(String::new, |n| format!("{} kept every rule", case.load(n)));
-        return case.answer(KeptClaim::Unknown { data: case.data }, kept, String::new());
+        return case.answer(ClaimRecord::Unknown { data: case.data }, kept, String::new());
     }
     match (answer.capacity, &answer.estimate) {
         (Some(level), Some(estimate)) => {
             let level = level.into();
             let claim = match answer.bounded_by {
-                BoundedBy::Maximum => KeptClaim::Holds { level, confirmed: false },
+                BoundedBy::Maximum => ClaimRecord::Holds { level, confirmed: false },
                 // A level that passed below an invalid one is not an estimate of the capacity.
-                BoundedBy::Disbelief => KeptClaim::Held { level, once: false },
+                BoundedBy::Disbelief => ClaimRecord::Held { level, once: false },
                 // At the capacity half of the trials fail, so it cannot be called held.
-                _ => KeptClaim::Capacity { level },
+                _ => ClaimRecord::Capacity { level },
             };
             let limit = limit(case, answer);
             let limit = if limit.is_empty() { limit } else { format!("; {limit}") };
@@ -110,8 +110,8 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
         (Some(level), None) => {
             let level = level.into();
             let claim = match answer.confirmed {
-                true => KeptClaim::Holds { level, confirmed: true },
-                false => KeptClaim::Held { level, once: true },
+                true => ClaimRecord::Holds { level, confirmed: true },
+                false => ClaimRecord::Held { level, once: true },
             };
             case.answer(claim, limit(case, answer), effort(case, answer))
         }
@@ -123,27 +123,27 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
 }
 
 fn effort(case: &Case<'_>, answer: &Answer) -> String {
-    let invalid = case.trials.iter().filter(|trial| trial.result == KeptResult::Invalid).count();
+    let invalid = case.trials.iter().filter(|trial| trial.result == ResultRecord::Invalid).count();
     format!("It took {}.", certainty::effort(case, answer, invalid as u32))
 }
 
-fn without_a_pass(case: &Case<'_>, answer: &Answer) -> (KeptClaim, String) {
+fn without_a_pass(case: &Case<'_>, answer: &Answer) -> (ClaimRecord, String) {
     let Some(failure) = lowest_failure(case.trials) else {
         let why = case.trials.last().map_or_else(String::new, |trial| disbelief(trial));
-        return (KeptClaim::Unknown { data: None }, why);
+        return (ClaimRecord::Unknown { data: None }, why);
     };
     match answer.bounded_by {
         BoundedBy::Minimum => {
             let why = reasons_of(failure).into_iter().next().unwrap_or_default();
-            (KeptClaim::DoesNotHold { level: failure.level }, why)
+            (ClaimRecord::DoesNotHold { level: failure.level }, why)
         }
         BoundedBy::Disbelief => {
             let parts = [gave_way(case, answer), lowest_disbelieved(case, 0)];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            (KeptClaim::NonePassed, parts.join("; "))
+            (ClaimRecord::NonePassed, parts.join("; "))
         }
         BoundedBy::Maximum | BoundedBy::Fail | BoundedBy::Budget | BoundedBy::Gain | BoundedBy::Cpu => {
-            (KeptClaim::NonePassed, gave_way(case, answer))
+            (ClaimRecord::NonePassed, gave_way(case, answer))
         }
     }
 }
@@ -196,7 +196,7 @@ fn busy(trial: &Trial) -> String {
 
 /// Lowest invalid level above `above`.
 fn lowest_disbelieved(case: &Case<'_>, above: u32) -> String {
-    let invalid = case.trials.iter().filter(|t| t.result == KeptResult::Invalid && t.level > above);
+    let invalid = case.trials.iter().filter(|t| t.result == ResultRecord::Invalid && t.level > above);
     invalid.min_by_key(|t| t.level).map_or_else(String::new, |trial| disbelief(trial))
 }
 

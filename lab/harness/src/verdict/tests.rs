@@ -3,24 +3,24 @@
 use std::sync::LazyLock;
 
 use barograph_model::LoadUnit;
-use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose, SearchBound};
+use barograph_record::{CheckRecord, OpRecord, Purpose, SearchBound, UnitRecord, WindowRecord};
 
-use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, Repeats};
+use barograph_stats::search::{Confirmation, CrossCheck, Estimate, EvidenceAbove, Repeats};
 
 use super::*;
-use crate::Most;
+use crate::LoadLimit;
 
-static DEPLOYED: LazyLock<KeptAbout> = LazyLock::new(|| KeptAbout::Application {
+static DEPLOYED: LazyLock<AboutRecord> = LazyLock::new(|| AboutRecord::Application {
     workload: "auction".to_owned(),
     profile: "official2".to_owned(),
 });
 
-fn case<'a>(trials: &'a [&'a Trial], data: Option<KeptData>, most: Most) -> Case<'a> {
+fn case<'a>(trials: &'a [&'a Trial], data: Option<DataRecord>, most: LoadLimit) -> Case<'a> {
     Case { about: &DEPLOYED, unit: LoadUnit::Users, trials, data, most, searched_s: None }
 }
 
-fn op(judged_ms: f64) -> KeptOp {
-    KeptOp {
+fn op(judged_ms: f64) -> OpRecord {
+    OpRecord {
         op: "Login".to_owned(),
         count: 1_000,
         failed: 0,
@@ -56,19 +56,19 @@ fn op(judged_ms: f64) -> KeptOp {
 
 /// A trial at a level; `broken` are the names of failed checks.
 fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
-    let check = |name: &&str| KeptCheck {
+    let check = |name: &&str| CheckRecord {
         name: (*name).to_owned(),
         found: "much".to_owned(),
         allowed: "little".to_owned(),
-        ..KeptCheck::default()
+        ..CheckRecord::default()
     };
     let (passed, valid) = (judged_ms <= 2_000.0, broken.is_empty());
     let result = match (valid, passed) {
-        (false, _) => KeptResult::Invalid,
-        (true, true) => KeptResult::Pass,
-        (true, false) => KeptResult::Fail,
+        (false, _) => ResultRecord::Invalid,
+        (true, true) => ResultRecord::Pass,
+        (true, false) => ResultRecord::Fail,
     };
-    let window = KeptWindow {
+    let window = WindowRecord {
         users: level,
         from_s: 0.0,
         to_s: 45.0,
@@ -91,7 +91,7 @@ fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
     Trial {
         n: level,
         purpose: Purpose::Search,
-        unit: KeptUnit::Users,
+        unit: UnitRecord::Users,
         level: level.into(),
         result,
         aborted: false,
@@ -113,9 +113,9 @@ fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
     }
 }
 
-fn verdict_on(trials: &[Trial], answer: &Answer, data: Option<KeptData>) -> Verdict {
+fn verdict_on(trials: &[Trial], answer: &Answer, data: Option<DataRecord>) -> Verdict {
     let trials: Vec<&Trial> = trials.iter().collect();
-    let most = Most::OpenFiles { limit: 20_000 };
+    let most = LoadLimit::OpenFiles { limit: 20_000 };
     of_search(&case(&trials, data, most), answer)
 }
 
@@ -141,7 +141,7 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
     let with_one_not_valid: Vec<Trial> =
         trials.iter().cloned().chain([trial(12_500, 9.0, &["clock"])]).collect();
     let all: Vec<&Trial> = with_one_not_valid.iter().collect();
-    let timed = Case { searched_s: Some(418.0), ..case(&all, None, Most::Plan) };
+    let timed = Case { searched_s: Some(418.0), ..case(&all, None, LoadLimit::Plan) };
     let timed = of_search(&timed, &confirmed).sentence;
     assert!(timed.ends_with(". It took 4 trials (1 not valid) in 6 min 58 s."), "{timed}");
     let verdict = verdict_on(&trials, &confirmed, None);
@@ -215,14 +215,14 @@ fn without_a_pass_the_lowest_failure_decides() {
 #[test]
 fn on_data_that_are_not_right_no_number_is_said_to_hold() {
     let trials = [trial(11_818, 900.0, &[])];
-    let wrong = verdict_on(&trials, &answer(Some(11_818), BoundedBy::Maximum), Some(KeptData::Wrong));
+    let wrong = verdict_on(&trials, &answer(Some(11_818), BoundedBy::Maximum), Some(DataRecord::Wrong));
     assert_eq!(
         wrong.sentence,
         "It is not known how many users of the auction application (official2) this machine holds, because the data were \
          not right after the run; 11,818 users kept every rule."
     );
     assert_eq!((wrong.capacity, wrong.passed, wrong.valid), (None, true, false));
-    let unknown = verdict_on(&trials, &answer(None, BoundedBy::Budget), Some(KeptData::Unchecked));
+    let unknown = verdict_on(&trials, &answer(None, BoundedBy::Budget), Some(DataRecord::Unchecked));
     assert!(
         unknown.sentence.ends_with("because the data could not be checked after the run."),
         "{}",
@@ -234,7 +234,7 @@ fn on_data_that_are_not_right_no_number_is_said_to_hold() {
 fn a_fixed_load_rests_on_its_worst_window() {
     let verdict = |trials: &[Trial]| {
         let trials: Vec<&Trial> = trials.iter().collect();
-        of_windows(&case(&trials, None, Most::Plan))
+        of_windows(&case(&trials, None, LoadLimit::Plan))
     };
     let good = verdict(&[trial(1_000, 5.0, &[])]);
     assert_eq!(good.sentence, "1,000 users of the auction application (official2) kept every rule.");
@@ -265,15 +265,15 @@ fn a_fixed_load_rests_on_its_worst_window() {
 /// Trials at rates, on a target that existed already.
 fn at_rates(trials: &[Trial], purpose: Purpose, answer: Option<Answer>) -> String {
     let trials: Vec<Trial> =
-        trials.iter().map(|t| Trial { unit: KeptUnit::StartsPerSecond, purpose, ..t.clone() }).collect();
+        trials.iter().map(|t| Trial { unit: UnitRecord::StartsPerSecond, purpose, ..t.clone() }).collect();
     let trials: Vec<&Trial> = trials.iter().collect();
-    let about = KeptAbout::Target { url: "http://127.0.0.1:8080/".to_owned() };
+    let about = AboutRecord::Target { url: "http://127.0.0.1:8080/".to_owned() };
     let case = Case {
         about: &about,
         unit: LoadUnit::PerSecond,
         trials: &trials,
         data: None,
-        most: Most::LeftOpen,
+        most: LoadLimit::LeftOpen,
         searched_s: None,
     };
     match answer {
@@ -330,10 +330,10 @@ fn a_path_rests_on_its_worst_hold() {
 fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
     let mut bad = trial(1_000, 2_001.0, &[]);
     for (name, judged_ms) in [("Slow", 9_000.0), ("Slower", 12_345.0), ("Late", 2_100.0)] {
-        bad.window.ops.push(KeptOp { op: name.to_owned(), ..op(judged_ms) });
+        bad.window.ops.push(OpRecord { op: name.to_owned(), ..op(judged_ms) });
     }
     let trials = [&bad];
-    let verdict = of_windows(&case(&trials, None, Most::Plan));
+    let verdict = of_windows(&case(&trials, None, LoadLimit::Plan));
     assert_eq!(
         verdict.sentence,
         "1,000 users of the auction application (official2) did not keep the rules: Slower took 12,345 ms at the judged \
@@ -345,17 +345,17 @@ fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
 #[test]
 fn a_load_of_which_every_operation_failed_says_so_where_no_rule_does() {
     let mut bad = trial(1_000, 5.0, &[]);
-    (bad.result, bad.window.passed) = (KeptResult::Fail, false);
+    (bad.result, bad.window.passed) = (ResultRecord::Fail, false);
     let op = &mut bad.window.ops[0];
     (op.failed, op.judged) = (op.count, false);
-    let verdict = of_windows(&case(&[&bad], None, Most::Plan));
+    let verdict = of_windows(&case(&[&bad], None, LoadLimit::Plan));
     assert_eq!(
         (verdict.passed, verdict.reasons.as_slice()),
         (false, &["every operation failed".to_owned()][..])
     );
     let op = &mut bad.window.ops[0];
     (op.judged, op.failures_ok) = (true, false);
-    let verdict = of_windows(&case(&[&bad], None, Most::Plan));
+    let verdict = of_windows(&case(&[&bad], None, LoadLimit::Plan));
     assert!(
         verdict.reasons.len() == 1 && verdict.reasons[0].starts_with("Login failed in 100.00 % of"),
         "{verdict:?}"
@@ -367,8 +367,8 @@ fn a_missed_share_says_whether_tolerance_or_chance_was_allowed() {
     let mut bad = trial(1_000, 5.0, &[]);
     let op = &mut bad.window.ops[0];
     (op.mix, op.mix_required, op.mix_ok) = (0.75, 0.4, false);
-    bad.result = KeptResult::Fail;
-    let said = |bad: &Trial| of_windows(&case(&[bad], None, Most::Plan)).reasons;
+    bad.result = ResultRecord::Fail;
+    let said = |bad: &Trial| of_windows(&case(&[bad], None, LoadLimit::Plan)).reasons;
     assert_eq!(said(&bad), ["Login was 75.00 % of the mix, required are 40.00 % within 10 %"]);
     bad.window.ops[0].mix_chance = 0.1;
     assert_eq!(
@@ -381,9 +381,9 @@ fn a_missed_share_says_whether_tolerance_or_chance_was_allowed() {
 fn short_times_keep_their_digits() {
     let mut quick = trial(1_000, 5.0, &[]);
     (quick.window.ops[0].judged_ms, quick.window.ops[0].limit_ms) = (0.254, Some(0.25));
-    (quick.window.ops[0].time_ok, quick.result) = (false, KeptResult::Fail);
+    (quick.window.ops[0].time_ok, quick.result) = (false, ResultRecord::Fail);
     let trials = [&quick];
-    let sentence = of_windows(&case(&trials, None, Most::Plan)).sentence;
+    let sentence = of_windows(&case(&trials, None, LoadLimit::Plan)).sentence;
     assert!(
         sentence.ends_with("Login took 0.254 ms at the judged quantile, allowed are 0.25 ms."),
         "{sentence}"
@@ -409,7 +409,7 @@ fn estimate() -> Estimate {
             at_least: 0.6069,
             complete: true,
         }),
-        above: Some(Above { level: 12_150, failed: 2, trials: 2, below: 0.7763, complete: true }),
+        above: Some(EvidenceAbove { level: 12_150, failed: 2, trials: 2, below: 0.7763, complete: true }),
         cross_check: None,
         repeats: None,
     }
@@ -417,7 +417,7 @@ fn estimate() -> Estimate {
 
 fn by_posterior(trials: &[Trial], bounded_by: BoundedBy, estimate: Estimate) -> Verdict {
     let trials: Vec<&Trial> = trials.iter().collect();
-    let most = Most::OpenFiles { limit: 20_000 };
+    let most = LoadLimit::OpenFiles { limit: 20_000 };
     let case = Case { searched_s: Some(260.0), ..case(&trials, None, most) };
     let capacity = answer(Some(11_818), bounded_by);
     of_search(&case, &Answer { trials: 30, estimate: Some(Box::new(estimate)), ..capacity })

@@ -3,15 +3,16 @@
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Strategy};
 use barograph_record::{
-    KeptAbout, KeptAnswer, KeptClaim, KeptReason, KeptResult, SearchBound, SearchSummary, Trial, Verdict,
+    AboutRecord, AnswerRecord, ClaimRecord, ReasonRecord, ResultRecord, SearchBound, SearchSummary, Trial,
+    Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
 
-use crate::drive::Held;
+use crate::load_phase::LoadResult;
 
 /// Trials for the verdict on a load: all of them or, if a search scaled several loads, those at the scale it
 /// found.
-pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
+pub(super) fn deciding(held: &LoadResult, at: usize) -> Vec<&Trial> {
     let trials = &held.trials[at];
     let Some(answer) = held.answer.as_ref().filter(|_| held.trials.len() > 1) else {
         return trials.iter().collect();
@@ -21,7 +22,7 @@ pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
             .iter()
             .flatten()
             .filter(|trial| trial.n == n)
-            .all(|trial| trial.result == KeptResult::Pass)
+            .all(|trial| trial.result == ResultRecord::Pass)
     };
     // A search ends by confirming its answer, so the last window in which all loads passed decides.
     let decides = trials.iter().rev().find(|trial| answer.capacity.is_some() && passed(trial.n));
@@ -29,15 +30,20 @@ pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
 }
 
 /// Verdict on a run, from those of its loads. Its exit code is filled in by `conclude`.
-pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts: &[Verdict]) -> Verdict {
+pub(super) fn of_all(
+    strategy: &Strategy,
+    held: &LoadResult,
+    names: &[&str],
+    verdicts: &[Verdict],
+) -> Verdict {
     let (passed, valid) = (verdicts.iter().all(|v| v.passed), verdicts.iter().all(|v| v.valid));
     // Reasons shared by all loads, such as the host, are named once.
-    let named = |of: fn(&Verdict) -> &Vec<KeptReason>| -> Vec<KeptReason> {
-        let is_of_all = |one: &&KeptReason| verdicts.iter().all(|v| of(v).iter().any(|of| of.is_as(one)));
+    let named = |of: fn(&Verdict) -> &Vec<ReasonRecord>| -> Vec<ReasonRecord> {
+        let is_of_all = |one: &&ReasonRecord| verdicts.iter().all(|v| of(v).iter().any(|of| of.is_as(one)));
         let common = verdicts.first().into_iter().flat_map(|v| of(v).iter().filter(is_of_all));
         let each = names.iter().zip(verdicts).flat_map(|(name, v)| {
             let own = of(v).iter().filter(|one| !is_of_all(one));
-            own.map(|one| KeptReason { load: Some((*name).to_owned()), ..one.clone() })
+            own.map(|one| ReasonRecord { load: Some((*name).to_owned()), ..one.clone() })
         });
         each.chain(common.cloned()).collect()
     };
@@ -81,23 +87,23 @@ pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts:
     verdict.because(Some(answer_of(names, verdicts, answer)), named(|v| &v.why), named(|v| &v.why_not_valid))
 }
 
-fn answer_of(names: &[&str], verdicts: &[Verdict], answer: Option<&Answer>) -> KeptAnswer {
+fn answer_of(names: &[&str], verdicts: &[Verdict], answer: Option<&Answer>) -> AnswerRecord {
     let those = |wrong: fn(&Verdict) -> bool| -> Vec<&str> {
         let each = names.iter().zip(verdicts);
         each.filter(|(_, v)| wrong(v)).map(|(name, _)| *name).collect()
     };
     let (failed, doubted) = (those(|v| !v.passed), those(|v| !v.valid));
     let claim = match answer {
-        Some(Answer { capacity: Some(level), .. }) => KeptClaim::AllPass { level: (*level).into() },
-        Some(Answer { bounded_by: BoundedBy::Disbelief, .. }) => KeptClaim::ScaleUnknown,
-        Some(_) => KeptClaim::NoScale,
-        None if failed.is_empty() => KeptClaim::AllKept,
-        None => KeptClaim::SomeFailed { failed: failed.len() as u32 },
+        Some(Answer { capacity: Some(level), .. }) => ClaimRecord::AllPass { level: (*level).into() },
+        Some(Answer { bounded_by: BoundedBy::Disbelief, .. }) => ClaimRecord::ScaleUnknown,
+        Some(_) => ClaimRecord::NoScale,
+        None if failed.is_empty() => ClaimRecord::AllKept,
+        None => ClaimRecord::SomeFailed { failed: failed.len() as u32 },
     };
     let failed =
-        matches!(claim, KeptClaim::SomeFailed { .. }).then(|| format!("Failed: {}.", listed(&failed)));
+        matches!(claim, ClaimRecord::SomeFailed { .. }).then(|| format!("Failed: {}.", listed(&failed)));
     let doubted = (!doubted.is_empty()).then(|| format!("Not valid: {}.", listed(&doubted)));
     let details: Vec<String> = failed.into_iter().chain(doubted).collect();
-    let about = KeptAbout::Loads { loads: names.len() as u32 };
-    KeptAnswer { claim, about, because: String::new(), details: details.join(" ") }
+    let about = AboutRecord::Loads { loads: names.len() as u32 };
+    AnswerRecord { claim, about, because: String::new(), details: details.join(" ") }
 }

@@ -8,15 +8,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use barograph_engine::{Runnable, Turn, User, UserFactory, runnable};
+use barograph_engine::{OpContext, Runnable, User, UserFactory, runnable};
 use barograph_harness::fleet::driver::Driver;
-use barograph_harness::fleet::{Clock, DriverAt, FleetJob, Token};
+use barograph_harness::fleet::{Clock, DriverAddress, FleetJob, Token};
 use barograph_http::{Client, Connections, Method, Options, Request, Target};
 use barograph_model::{
-    Arrivals, Behaviour, Behaviours, ChooserId, Next, OpId, OpSpec, OpenLoop, Outcome, Pace, Profile,
+    Arrivals, Behaviour, Behaviours, ChooserId, NextOp, OpId, OpSpec, OpenLoop, Outcome, Pace, Profile,
     QosRule, Share, StartOf, UserId,
 };
-use barograph_spec::{Plan, Refused, WorkloadKeys};
+use barograph_spec::{Plan, Refusals, WorkloadKeys};
 use barograph_workload::{LoadError, LoadJob, SentFile, Workload, WorkloadFactory, Workloads};
 
 const TOOL: &str = "barograph under test";
@@ -60,7 +60,7 @@ impl Workload for Web {
         (name == "plain").then(|| Profile::usual("plain", &[rule], None))
     }
     fn behaviours(&self, _: &str) -> Option<Behaviours> {
-        let next = vec![Some(Next::Op(OpId(0)))];
+        let next = vec![Some(NextOp::Op(OpId(0)))];
         Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce }]).ok()
     }
     fn connections(&self, users: u32, _: barograph_spec::Connections) -> u64 {
@@ -71,7 +71,7 @@ impl Workload for Web {
             |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: job.url.to_owned(), why };
         let target = Target::parse(job.url, &Options::default()).map_err(|why| unreachable(why.into()))?;
         let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
-        Ok(runnable(move || Asking { client: Client::new(&resolved) }))
+        Ok(runnable(move || WebUsers { client: Client::new(&resolved) }))
     }
 }
 
@@ -90,29 +90,29 @@ impl WorkloadFactory for Webs {
     fn about(&self) -> &'static str {
         "a test"
     }
-    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(Web::new()))
     }
-    fn of_files(&self, plan: &Plan, _: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+    fn of_files(&self, plan: &Plan, _: &[SentFile]) -> Result<Arc<dyn Workload>, Refusals> {
         self.of_plan(plan)
     }
 }
 
-struct Asking {
+struct WebUsers {
     client: Rc<Client>,
 }
 
-struct Asker(Connections);
+struct WebUser(Connections);
 
-impl UserFactory for Asking {
-    type User = Asker;
-    fn user(&self, id: UserId) -> Asker {
-        Asker(self.client.user(id.0))
+impl UserFactory for WebUsers {
+    type User = WebUser;
+    fn user(&self, id: UserId) -> WebUser {
+        WebUser(self.client.user(id.0))
     }
 }
 
-impl User for Asker {
-    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+impl User for WebUser {
+    async fn act(&self, _: OpId, turn: &mut OpContext) -> Outcome {
         turn.sent();
         let request = Request { method: Method::GET, path: format_args!("/"), headers: &[], body: None };
         match self.0.send(&request).await {
@@ -121,7 +121,7 @@ impl User for Asker {
             Err(_) => Outcome::Broken,
         }
     }
-    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
         0
     }
     fn end_session(&self) {}
@@ -172,7 +172,7 @@ pub(crate) fn drive(token: &Path) {
 
 /// A driver as a process. It ends with the test.
 pub(crate) struct Process {
-    pub(crate) at: DriverAt,
+    pub(crate) at: DriverAddress,
     child: Child,
     stdin: Option<ChildStdin>,
     _folder: tempfile::TempDir,
@@ -194,7 +194,7 @@ impl Process {
         let ready = lines.find_map(|line| line.unwrap().strip_prefix("ready ").map(str::to_owned));
         // Later output is ignored, but must not block the process.
         std::thread::spawn(move || lines.for_each(drop));
-        let at = DriverAt { name: name.to_owned(), address: ready.unwrap().parse().unwrap(), token };
+        let at = DriverAddress { name: name.to_owned(), address: ready.unwrap().parse().unwrap(), token };
         let stdin = child.stdin.take();
         Process { at, child, stdin, _folder: folder }
     }

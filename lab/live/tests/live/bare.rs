@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use barograph_live::{LiveError, Page, Turn};
+use barograph_live::{LiveError, Page, StudyPosition};
 use barograph_model::Nanos;
 use serde_json::Value;
 
@@ -132,7 +132,7 @@ fn one_stream_tells_of_one_run_after_the_other() {
     let mut stream = ask(&page, "/events");
     let first = news(&mut stream).unwrap();
     assert_eq!((&first["turn"], &first["all_remaining_s"]), (&"".into(), &Value::Null));
-    page.next("block 1, two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
+    page.next("block 1, two", StudyPosition { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
     let second_run = news_in_which(&mut stream, |next| next["turn"] == "run 2 of 3");
     assert_eq!((&second_run["title"], &second_run["run"]), (&"block 1, two".into(), &"".into()));
     for gone in ["points", "ops", "uses", "parts"] {
@@ -142,7 +142,7 @@ fn one_stream_tells_of_one_run_after_the_other() {
     page.progress(0.5, Some(Nanos::from_secs(30)));
     let left = news_in_which(&mut stream, |next| next["remaining_s"] == 30.0);
     assert_eq!(left["all_remaining_s"], 90.0);
-    page.next("block 1, three", Turn { words: "run 3 of 3".to_owned(), after: Nanos::ZERO });
+    page.next("block 1, three", StudyPosition { words: "run 3 of 3".to_owned(), after: Nanos::ZERO });
     news_in_which(&mut stream, |next| next["turn"] == "run 3 of 3");
     page.end(&["report  /there/study.html".to_owned()]);
     let mut last = Value::Null;

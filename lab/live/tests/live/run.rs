@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use barograph_live::Page;
-use barograph_model::{LoadUnit, Nanos, Offered, Outcome, Phase, WindowVerdict};
+use barograph_model::{LoadUnit, Nanos, OfferedLoad, Outcome, Phase, WindowVerdict};
 use barograph_record::{
-    Entry, Expected, Follower, Header, KeptPart, KeptTopology, KeptUnit, ProbeRow, Purpose, Rule, Trial,
-    VERSION,
+    Entry, ExpectedFigures, Follower, Header, PartRecord, ProbeRow, Purpose, Rule, TopologyRecord, Trial,
+    UnitRecord, VERSION,
 };
 use barograph_stats::Interval;
 
@@ -39,17 +39,17 @@ pub(crate) fn begun() -> Page {
         started_at: "2030-03-17T17:46:40Z".to_owned(),
         command: "barograph run --live".to_owned(),
     }));
-    page.entry(&Entry::Expected(Expected {
+    page.entry(&Entry::Expected(ExpectedFigures {
         workload: "auction".to_owned(),
         profile: "official2".to_owned(),
-        unit: KeptUnit::Users,
+        unit: UnitRecord::Users,
         target: None,
         derived: None,
         session_op: None,
         rules: vec![rule("Login", Some(50.0)), rule("GetNextBid", None)],
         counters: Vec::new(),
     }));
-    let part = |name: &str, tier: &str, service: &str, uses: &[&str]| KeptPart {
+    let part = |name: &str, tier: &str, service: &str, uses: &[&str]| PartRecord {
         name: name.to_owned(),
         tier: tier.to_owned(),
         service: service.to_owned(),
@@ -57,13 +57,13 @@ pub(crate) fn begun() -> Page {
         host: "here".to_owned(),
         uses: uses.iter().map(|name| (*name).to_owned()).collect(),
         start_s: 0.75,
-        ..KeptPart::default()
+        ..PartRecord::default()
     };
-    page.entry(&Entry::Topology(Box::new(KeptTopology {
+    page.entry(&Entry::Topology(Box::new(TopologyRecord {
         platform: "process".to_owned(),
         front: "web".to_owned(),
         parts: vec![part("web", "web", "nginx", &["node-1"]), part("node-1", "application", "auction", &[])],
-        ..KeptTopology::default()
+        ..TopologyRecord::default()
     })));
     page.phase(Phase::Hold, "500 users, measured");
     page
@@ -91,14 +91,14 @@ pub(crate) fn second(page: &Page, n: u64, count: u64, ms: u64) {
             ..ProbeRow::default()
         });
     }
-    page.load(Offered { unit: LoadUnit::Users, level: 500.into() });
+    page.load(OfferedLoad { unit: LoadUnit::Users, level: 500.into() });
     page.progress(0.25, Some(Nanos::from_secs(90)));
 }
 
 /// A trial that passed, or failed.
 pub(crate) fn trial(page: &Page, n: u32, level: u32, passed: bool) {
     let window = WindowVerdict {
-        offered: Offered { unit: LoadUnit::Users, level: level.into() },
+        offered: OfferedLoad { unit: LoadUnit::Users, level: level.into() },
         users: level,
         from_s: 0.0,
         to_s: 1.0,
@@ -118,7 +118,7 @@ pub(crate) fn trial(page: &Page, n: u32, level: u32, passed: bool) {
     };
     let mut trial = Trial::keep(n, Purpose::Search, &window);
     trial.result =
-        if passed { barograph_record::KeptResult::Pass } else { barograph_record::KeptResult::Fail };
+        if passed { barograph_record::ResultRecord::Pass } else { barograph_record::ResultRecord::Fail };
     page.entry(&Entry::Trial(Box::new(trial)));
     page.say(&format!("trial {n} (search): {level} users"));
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use barograph_live::Turn;
+use barograph_live::StudyPosition;
 use barograph_model::{LoadUnit, Nanos, Phase};
-use barograph_stats::search::{EdgeSoFar, SoFar};
+use barograph_stats::search::{EdgeProgress, SearchProgress};
 use barograph_test_browser::Browser;
 use barograph_test_services as services;
 
@@ -46,8 +46,8 @@ async fn figures_change_and_the_end_is_said() {
     for (n, level, passed) in [(1, 4_000, true), (2, 6_000, false), (3, 5_000, true), (4, 5_500, false)] {
         trial(&page, n, level, passed);
     }
-    let edge = EdgeSoFar::Interval { low: 4_936.0, capacity: 5_200.0, high: Some(5_561.0) };
-    page.so_far(&SoFar { unit: LoadUnit::Users, trials: 4, most_trials: 9, edge });
+    let edge = EdgeProgress::Interval { low: 4_936.0, capacity: 5_200.0, high: Some(5_561.0) };
+    page.so_far(&SearchProgress { unit: LoadUnit::Users, trials: 4, most_trials: 9, edge });
     viewer.shows("#sofar", "so far: capacity 4,930 to 5,570 users (95 %), trial 4 of at most 9").await;
     viewer.until("at('#levels rect')").await;
     viewer.shows("#tiles > div:nth-child(1) dd", "500users, 500 active").await;
@@ -76,7 +76,7 @@ async fn one_run_after_the_other_is_shown_without_loading_again() {
     let viewer = Browser::open(&browsers, &page.url()).await;
     viewer.shows("#run", "· run 20300317-174640-04f2").await;
     viewer.shows("#ops tbody td:nth-child(2)", "200").await;
-    page.next("block 1, two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
+    page.next("block 1, two", StudyPosition { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
     viewer.shows("#run", "· run 2 of 3").await;
     viewer.shows("h1", "block 1, two").await;
     viewer.shows("#ops tbody th", "none has ended yet").await;

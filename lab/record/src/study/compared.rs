@@ -1,13 +1,13 @@
 //! Result of a comparison of runs, as data.
 
-use barograph_stats::compare::Believed;
+use barograph_stats::compare::IntervalEstimate;
 
-use super::{KeptFinding, KeptMetric, KeptRow};
+use super::{FindingRecord, MetricRecord, RowRecord};
 
 /// Comparison of runs of a baseline and of a candidate: a study of two configurations whose runs exist
 /// already.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Compared {
+pub struct ComparisonRecord {
     /// Names of the runs of the baseline.
     pub baseline: String,
     /// Names of the runs of the candidate.
@@ -15,15 +15,15 @@ pub struct Compared {
     /// The result in one sentence.
     pub sentence: String,
     /// Metrics, judged together. Their rows are the baseline's and the candidate's.
-    pub metrics: Vec<KeptMetric>,
+    pub metrics: Vec<MetricRecord>,
     /// Metrics of one side only.
     pub missing: Vec<String>,
     /// Whether the candidate broke a rule where the baseline kept all.
     pub breaks_rules: bool,
     /// Posterior of the capacity of baseline and candidate, for one search per side.
-    pub believed: Option<(Believed, Believed)>,
+    pub believed: Option<(IntervalEstimate, IntervalEstimate)>,
     /// Noise within the runs, by metric, for one run per side.
-    pub within_run: Vec<WithinRun>,
+    pub within_run: Vec<WithinRunNoise>,
     /// Warnings that weaken the result.
     pub warnings: Vec<String>,
     /// Further notes.
@@ -33,7 +33,7 @@ pub struct Compared {
 /// Noise of a ratio within one run per side. It says nothing about differences between runs, the main risk of
 /// a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WithinRun {
+pub struct WithinRunNoise {
     /// Label of the metric.
     pub metric: String,
     /// Lower end of the 95 % interval.
@@ -44,15 +44,15 @@ pub struct WithinRun {
     pub blocks: usize,
 }
 
-impl Compared {
+impl ComparisonRecord {
     /// Returns the metrics with the findings on the candidate.
-    pub fn found(&self) -> impl Iterator<Item = (&KeptMetric, &KeptRow)> {
+    pub fn found(&self) -> impl Iterator<Item = (&MetricRecord, &RowRecord)> {
         self.metrics.iter().filter_map(|metric| Some((metric, metric.rows.get(1)?)))
     }
 
     /// Counts the metrics with this finding.
     #[must_use]
-    pub fn count(&self, finding: KeptFinding) -> usize {
+    pub fn count(&self, finding: FindingRecord) -> usize {
         self.found().filter(|(_, row)| row.finding == finding).count()
     }
 
@@ -65,7 +65,7 @@ impl Compared {
 
     /// Returns the noise of a metric within one run per side.
     #[must_use]
-    pub fn within(&self, metric: &str) -> Option<&WithinRun> {
+    pub fn within(&self, metric: &str) -> Option<&WithinRunNoise> {
         self.within_run.iter().find(|within| within.metric == metric)
     }
 }

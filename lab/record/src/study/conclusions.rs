@@ -38,28 +38,28 @@ pub struct Conclusions {
     /// Warnings that weaken the answers, one sentence each.
     pub warnings: Vec<String>,
     /// Configurations that were run.
-    pub configurations: Vec<KeptConfiguration>,
+    pub configurations: Vec<ConfigurationRecord>,
     /// Metrics that were compared.
-    pub metrics: Vec<KeptMetric>,
+    pub metrics: Vec<MetricRecord>,
     /// Answers to "how many at limit L".
-    pub crossings: Vec<KeptCrossing>,
+    pub crossings: Vec<CrossingRecord>,
     /// Speed by size.
-    pub scaling: Vec<KeptScaling>,
+    pub scaling: Vec<ScalingRecord>,
     /// Response times by percentile of the operations in metrics; empty in older files.
     #[serde(default)]
-    pub percentiles: Vec<KeptPercentiles>,
+    pub percentiles: Vec<PercentilesRecord>,
     /// Runs whose figures are used, in the order made; empty in older files.
     #[serde(default)]
-    pub runs: Vec<KeptRun>,
+    pub runs: Vec<RunRecord>,
     /// Runs whose figures were not used.
-    pub excluded: Vec<Excluded>,
+    pub excluded: Vec<ExcludedRun>,
     /// Command that repeats the study.
     pub repeat: String,
 }
 
 /// One configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptConfiguration {
+pub struct ConfigurationRecord {
     /// Name of the configuration.
     pub name: String,
     /// Factors with their levels.
@@ -89,7 +89,7 @@ pub struct KeptConfiguration {
 
 /// One run whose figures are used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptRun {
+pub struct RunRecord {
     /// Name of the run and of its folder.
     pub run: String,
     /// Name of the configuration.
@@ -107,7 +107,7 @@ pub struct KeptRun {
 
 /// One metric over all configurations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptMetric {
+pub struct MetricRecord {
     /// Key in the study's file.
     pub label: String,
     /// Name in sentences; empty in older files.
@@ -126,10 +126,10 @@ pub struct KeptMetric {
     #[serde(default)]
     pub sentences: Vec<String>,
     /// One row per configuration.
-    pub rows: Vec<KeptRow>,
+    pub rows: Vec<RowRecord>,
 }
 
-impl KeptMetric {
+impl MetricRecord {
     /// Returns the name for readers: its name, or its key if it has none.
     #[must_use]
     pub fn called(&self) -> &str {
@@ -140,7 +140,7 @@ impl KeptMetric {
 /// Finding on a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptFinding {
+pub enum FindingRecord {
     /// The reference of the others.
     #[default]
     Baseline,
@@ -154,34 +154,34 @@ pub enum KeptFinding {
     Undecided,
 }
 
-impl From<Finding> for KeptFinding {
+impl From<Finding> for FindingRecord {
     fn from(found: Finding) -> Self {
         match found {
-            Finding::Better => KeptFinding::Better,
-            Finding::Worse => KeptFinding::Worse,
-            Finding::Equivalent => KeptFinding::Equivalent,
-            Finding::Undecided => KeptFinding::Undecided,
+            Finding::Better => FindingRecord::Better,
+            Finding::Worse => FindingRecord::Worse,
+            Finding::Equivalent => FindingRecord::Equivalent,
+            Finding::Undecided => FindingRecord::Undecided,
         }
     }
 }
 
-impl KeptFinding {
+impl FindingRecord {
     /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            KeptFinding::Baseline => "baseline",
-            KeptFinding::Better => "better",
-            KeptFinding::Worse => "worse",
-            KeptFinding::Equivalent => "equivalent",
-            KeptFinding::Undecided => "undecided",
+            FindingRecord::Baseline => "baseline",
+            FindingRecord::Better => "better",
+            FindingRecord::Worse => "worse",
+            FindingRecord::Equivalent => "equivalent",
+            FindingRecord::Undecided => "undecided",
         }
     }
 }
 
 /// One metric of one configuration. Unknown numbers are NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptRow {
+pub struct RowRecord {
     /// Name of the configuration.
     pub configuration: String,
     /// Name of its baseline.
@@ -229,7 +229,7 @@ pub struct KeptRow {
     #[serde(deserialize_with = "nan")]
     pub p_holm: f64,
     /// Finding from these figures.
-    pub finding: KeptFinding,
+    pub finding: FindingRecord,
     /// Approximate number of pairs that would decide.
     pub pairs_needed: Option<u32>,
     /// Ratio of each pair whose baseline is above zero, in the order of blocks; empty in older files.
@@ -237,11 +237,11 @@ pub struct KeptRow {
     pub ratios: Vec<f64>,
 }
 
-impl KeptRow {
+impl RowRecord {
     /// Adds the result of the pairs.
     #[must_use]
     pub fn with(self, found: &Comparison) -> Self {
-        KeptRow {
+        RowRecord {
             pairs: found.pairs as u32,
             excluded: found.excluded as u32,
             ratio: found.ratio,
@@ -261,20 +261,20 @@ impl KeptRow {
     /// Whether this is compared with a baseline with which it shares no pair.
     #[must_use]
     pub fn is_without_pairs(&self) -> bool {
-        self.finding != KeptFinding::Baseline && !self.control && self.pairs == 0
+        self.finding != FindingRecord::Baseline && !self.control && self.pairs == 0
     }
 
     /// Whether this is a control that differs from itself. Then something besides the factors changes with
     /// the order of runs. A difference shown to lie within the margin does not count, however certain.
     #[must_use]
     pub fn differs_from_itself(&self) -> bool {
-        self.control && self.p_holm < SIGNIFICANCE && self.finding != KeptFinding::Equivalent
+        self.control && self.p_holm < SIGNIFICANCE && self.finding != FindingRecord::Equivalent
     }
 }
 
 /// Number of a factor at which a metric reaches a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptCrossing {
+pub struct CrossingRecord {
     /// The factor.
     pub factor: String,
     /// Levels of all other factors, in words; empty if there are none.
@@ -301,7 +301,7 @@ pub struct KeptCrossing {
 
 /// Speed of a system by its size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptScaling {
+pub struct ScalingRecord {
     /// Factor that is the size.
     pub factor: String,
     /// Levels of all other factors, in words; empty if there are none.
@@ -311,29 +311,29 @@ pub struct KeptScaling {
     /// Unit of the speed.
     pub unit: String,
     /// Points from the smallest size to the largest.
-    pub points: Vec<KeptPoint>,
+    pub points: Vec<PointRecord>,
     /// Sizes whose median is only a lower bound, because searches could not look further.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounded: Vec<f64>,
     /// Universal scalability law fitted to the points, if there are enough.
-    pub fit: Option<KeptFit>,
+    pub fit: Option<FitRecord>,
     /// Reason why there is no fit, as a sentence; empty if there is one.
     #[serde(default)]
     pub no_fit: String,
     /// Amdahl's law fitted to the points, if there are too few for the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amdahl: Option<KeptAmdahl>,
+    pub amdahl: Option<AmdahlRecord>,
     /// Band of the fitted curve, from the smallest size to slightly beyond the largest.
     #[serde(default)]
-    pub band: Vec<KeptBand>,
+    pub band: Vec<BandRecord>,
     /// Bend of the growth, if there is one.
     #[serde(default)]
-    pub knee: Option<KeptKnee>,
+    pub knee: Option<KneeRecord>,
 }
 
 /// One size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptPoint {
+pub struct PointRecord {
     /// The size.
     pub n: f64,
     /// Median speed.
@@ -349,7 +349,7 @@ pub struct KeptPoint {
     pub speedup: f64,
     /// Its 95 % interval, by resampling blocks; what affects a whole block cancels out.
     #[serde(default)]
-    pub speedup_within: KeptInterval,
+    pub speedup_within: IntervalRecord,
     /// Speed-up divided by that of linear growth.
     #[serde(deserialize_with = "nan")]
     pub efficiency: f64,
@@ -371,7 +371,7 @@ pub enum KnownAs {
     Unknown,
 }
 
-impl KeptScaling {
+impl ScalingRecord {
     /// Returns the certainty of the growth from the smallest size to this one, as speeds may be lower bounds.
     #[must_use]
     pub fn growth_to(&self, n: f64) -> KnownAs {
@@ -387,7 +387,7 @@ impl KeptScaling {
 
 /// The universal scalability law: `X(N) = gamma N / (1 + contention (N - 1) + coherency N (N - 1))`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptFit {
+pub struct FitRecord {
     /// Share of work that is serialised.
     pub contention: f64,
     /// Cost of keeping each pair consistent.
@@ -398,28 +398,28 @@ pub struct KeptFit {
     pub peak_n: Option<f64>,
     /// 95 % interval of the contention.
     #[serde(default)]
-    pub contention_within: KeptInterval,
+    pub contention_within: IntervalRecord,
     /// 95 % interval of the coherency.
     #[serde(default)]
-    pub coherency_within: KeptInterval,
+    pub coherency_within: IntervalRecord,
     /// 95 % interval of the peak.
     #[serde(default)]
-    pub peak_within: KeptInterval,
+    pub peak_within: IntervalRecord,
 }
 
 /// Amdahl's law, fitted: the speed of `n` is gamma n / (1 + serial (n - 1)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptAmdahl {
+pub struct AmdahlRecord {
     /// Serial fraction, 0 to 1.
     pub serial: f64,
     /// Its 95 % interval, by resampling blocks.
     #[serde(default)]
-    pub within: KeptInterval,
+    pub within: IntervalRecord,
     /// Speed of a single one.
     pub gamma: f64,
 }
 
-impl KeptAmdahl {
+impl AmdahlRecord {
     /// Returns the limit of the speed-up for any size. `None` if it exceeds a thousand, which few sizes
     /// cannot tell from no limit.
     #[must_use]
@@ -430,7 +430,7 @@ impl KeptAmdahl {
 
 /// Ends of an interval; NaN if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptInterval {
+pub struct IntervalRecord {
     /// Lower end.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub low: f64,
@@ -439,16 +439,16 @@ pub struct KeptInterval {
     pub high: f64,
 }
 
-impl Default for KeptInterval {
+impl Default for IntervalRecord {
     /// Both ends unknown.
     fn default() -> Self {
-        KeptInterval { low: f64::NAN, high: f64::NAN }
+        IntervalRecord { low: f64::NAN, high: f64::NAN }
     }
 }
 
 /// The fitted curve at one size, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptBand {
+pub struct BandRecord {
     /// The size.
     pub n: f64,
     /// Lower end of the speed.
@@ -461,12 +461,12 @@ pub struct KeptBand {
 
 /// Intersection of two straight lines that explain the speeds better than one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptKnee {
+pub struct KneeRecord {
     /// The size.
     pub n: f64,
     /// 95 % interval of the size.
     #[serde(default)]
-    pub within: KeptInterval,
+    pub within: IntervalRecord,
     /// Speed gained per unit of size, before it.
     #[serde(deserialize_with = "nan")]
     pub before: f64,
@@ -477,16 +477,16 @@ pub struct KeptKnee {
 
 /// Response times of one operation by percentile, a line for each configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptPercentiles {
+pub struct PercentilesRecord {
     /// The operation.
     pub op: String,
     /// Configurations with times of the operation, baselines first and the control last.
-    pub lines: Vec<KeptLine>,
+    pub lines: Vec<LineRecord>,
 }
 
 /// Response times of one configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptLine {
+pub struct LineRecord {
     /// The configuration.
     pub configuration: String,
     /// Valid runs with times.
@@ -494,12 +494,12 @@ pub struct KeptLine {
     /// Judged quantile, and its limit in milliseconds; absent if the time is not judged.
     pub limit: Option<(f64, f64)>,
     /// Points from the shortest time to the last quantile that all runs reach.
-    pub points: Vec<KeptQuantile>,
+    pub points: Vec<QuantileRecord>,
 }
 
 /// A quantile of response time over the runs of a configuration, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptQuantile {
+pub struct QuantileRecord {
     /// Share of the operations that took longer.
     pub longer: f64,
     /// Median over the runs.
@@ -514,7 +514,7 @@ pub struct KeptQuantile {
 
 /// A run whose figures were not used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excluded {
+pub struct ExcludedRun {
     /// Name of the run.
     pub run: String,
     /// The configuration.

@@ -3,16 +3,16 @@
 //! Colours are classes, defined in the page's style sheet, so a figure follows light and dark by itself. A
 //! colour always has a shape, a dash pattern or a word with the same meaning.
 
-mod course;
 mod over_time;
 mod scale;
 mod spread;
 mod stacked;
 mod svg;
+mod time_axis;
 
-pub(crate) use course::{Band, Course};
 pub(crate) use over_time::{Dash, OverTime, Series, YAxis};
 pub(crate) use scale::Scale;
 pub(crate) use spread::spread;
-pub(crate) use stacked::{Layer, Stacked};
+pub(crate) use stacked::{Layer, StackedChart};
 pub(crate) use svg::{Anchor, Svg};
+pub(crate) use time_axis::{Band, TimeAxis};

@@ -1,8 +1,8 @@
 //! A chart over time: lines over shaded windows, with the phases named along the top.
 
-use super::course::{BOTTOM, HEIGHT, LEFT, Marks, TOP, WIDTH};
 use super::scale::round_up;
-use super::{Anchor, Course, Scale, Svg};
+use super::time_axis::{BOTTOM, HEIGHT, LEFT, TOP, WIDTH, WindowMarks};
+use super::{Anchor, Scale, Svg, TimeAxis};
 use crate::words;
 
 /// Dash pattern of a line, besides its colour.
@@ -83,7 +83,7 @@ pub(crate) struct OverTime<'a> {
     pub(crate) id: &'a str,
     pub(crate) title: &'a str,
     pub(crate) about: &'a str,
-    pub(crate) course: Course<'a>,
+    pub(crate) course: TimeAxis<'a>,
     pub(crate) y: YAxis,
     pub(crate) series: &'a [Series],
 }
@@ -97,7 +97,7 @@ impl OverTime<'_> {
         let mut svg = Svg::new(self.id, (WIDTH, HEIGHT), self.title, self.about);
         let x = self.course.scale(RIGHT);
         let y = self.y_scale();
-        self.course.draw_windows(&mut svg, &x, Marks::Shades);
+        self.course.draw_windows(&mut svg, &x, WindowMarks::Shades);
         for tick in self.y_ticks(&y) {
             if let Some(at) = y.at(tick) {
                 svg.line("grid", (LEFT, at), (RIGHT, at));
@@ -180,7 +180,7 @@ mod tests {
             id: "users",
             title: "Users over time",
             about: "How many users were active.",
-            course: Course { span: (0.0, 120.0), windows: &[], phases: &phases },
+            course: TimeAxis { span: (0.0, 120.0), windows: &[], phases: &phases },
             y,
             series: &series,
         }

@@ -1,7 +1,7 @@
 //! A chart over time of stacked areas, named at their right end.
 
-use super::course::{BOTTOM, HEIGHT, LEFT, Marks, TOP, WIDTH};
-use super::{Anchor, Course, Scale, Svg, YAxis, spread};
+use super::time_axis::{BOTTOM, HEIGHT, LEFT, TOP, WIDTH, WindowMarks};
+use super::{Anchor, Scale, Svg, TimeAxis, YAxis, spread};
 
 /// Room for the names of the layers.
 const RIGHT: f64 = WIDTH - 116.0;
@@ -20,11 +20,11 @@ pub(crate) struct Layer {
 
 /// A chart of layers, the first at the bottom.
 #[derive(Debug)]
-pub(crate) struct Stacked<'a> {
+pub(crate) struct StackedChart<'a> {
     pub(crate) id: &'a str,
     pub(crate) title: &'a str,
     pub(crate) about: &'a str,
-    pub(crate) course: Course<'a>,
+    pub(crate) course: TimeAxis<'a>,
     /// Instants of the values, seconds.
     pub(crate) times: &'a [f64],
     pub(crate) layers: &'a [Layer],
@@ -32,7 +32,7 @@ pub(crate) struct Stacked<'a> {
     pub(crate) top: f64,
 }
 
-impl Stacked<'_> {
+impl StackedChart<'_> {
     /// Draws the chart.
     pub(crate) fn draw(&self) -> String {
         let mut svg = Svg::new(self.id, (WIDTH, HEIGHT), self.title, self.about);
@@ -45,7 +45,7 @@ impl Stacked<'_> {
             svg.line("grid", (LEFT, at), (RIGHT, at));
             svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &YAxis::Figures.tick(tick));
         }
-        self.course.draw_windows(&mut svg, &x, Marks::Strips);
+        self.course.draw_windows(&mut svg, &x, WindowMarks::Strips);
         self.course.draw_phases(&mut svg, &x);
         let place = |(at, value): (&f64, &f64)| Some((x.at(*at)?, y.at(*value)?));
         for (layer, pair) in self.layers.iter().zip(edges.windows(2)) {
@@ -93,9 +93,9 @@ mod tests {
     use super::*;
 
     fn chart(times: &[f64], layers: &[Layer], top: f64) -> String {
-        let course = Course { span: (0.0, 120.0), windows: &[], phases: &[] };
+        let course = TimeAxis { span: (0.0, 120.0), windows: &[], phases: &[] };
         let (title, about) = ("CPU of the host", "What the cores did.");
-        Stacked { id: "use", title, about, course, times, layers, top }.draw()
+        StackedChart { id: "use", title, about, course, times, layers, top }.draw()
     }
 
     fn layer(name: &str, values: &[f64]) -> Layer {

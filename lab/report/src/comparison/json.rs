@@ -1,12 +1,12 @@
 //! A comparison for programs. Keys are only ever added.
 
-use barograph_record::{Compared, KeptMetric, KeptRow};
-use barograph_stats::compare::{Believed, Finding};
+use barograph_record::{ComparisonRecord, MetricRecord, RowRecord};
+use barograph_stats::compare::{Finding, IntervalEstimate};
 use serde_json::{Value, json};
 
 /// The comparison as JSON. Unknown values are `null`.
 #[must_use]
-pub fn json(compared: &Compared) -> Value {
+pub fn json(compared: &ComparisonRecord) -> Value {
     let metrics: Vec<Value> =
         compared.found().map(|(metric, row)| of_metric(compared, metric, row)).collect();
     let counts = Finding::ALL.map(|found| (found.word().to_owned(), json!(compared.count(found.into()))));
@@ -25,7 +25,7 @@ pub fn json(compared: &Compared) -> Value {
     })
 }
 
-fn of_metric(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Value {
+fn of_metric(compared: &ComparisonRecord, metric: &MetricRecord, row: &RowRecord) -> Value {
     let within = compared.within(&metric.label);
     let within = within.map(|w| json!({ "low": w.low, "high": w.high, "blocks": w.blocks }));
     let believed = compared.believed;
@@ -56,7 +56,7 @@ fn of_metric(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Value {
 }
 
 /// A figure with its interval; an open end is `null`.
-fn of_believed(figure: &Believed) -> Value {
+fn of_believed(figure: &IntervalEstimate) -> Value {
     json!({ "value": figure.value, "low": figure.low, "high": figure.high })
 }
 

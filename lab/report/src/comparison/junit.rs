@@ -1,19 +1,19 @@
 //! A comparison for a server that collects test results: one case per metric.
 
 use barograph_model::words::changes;
-use barograph_record::{Compared, KeptFinding, KeptMetric, KeptRow};
+use barograph_record::{ComparisonRecord, FindingRecord, MetricRecord, RowRecord};
 
 use super::{figures, p_value};
-use crate::junit::{BEGIN, Case, Ending, Suite};
+use crate::junit::{BEGIN, Case, CaseResult, Suite};
 
 /// The comparison as JUnit XML. A metric that is worse, or has no pair, counts as failed; an undecided one
 /// counts as skipped, with a message. Rules that the baseline kept and the candidate broke are a failed case.
 #[must_use]
-pub fn junit(compared: &Compared) -> String {
+pub fn junit(compared: &ComparisonRecord) -> String {
     let cases = compared.found().map(|(metric, row)| case(compared, metric, row));
     let failed = |name: &str, message: &str| Case {
         name: name.to_owned(),
-        ending: Ending::Failed,
+        ending: CaseResult::Failed,
         message: message.to_owned(),
     };
     let missing = compared.missing.iter().map(|name| failed(name, "only one side has it"));
@@ -28,7 +28,7 @@ pub fn junit(compared: &Compared) -> String {
     format!("{BEGIN}{}", suite.element())
 }
 
-fn case(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Case {
+fn case(compared: &ComparisonRecord, metric: &MetricRecord, row: &RowRecord) -> Case {
     let (by, interval) = changes(row.ratio, (row.low, row.high));
     let [baseline, candidate] = figures(compared, metric, row);
     let unit = &metric.unit;
@@ -42,10 +42,10 @@ fn case(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Case {
         },
     );
     let ending = match row.finding {
-        KeptFinding::Worse => Ending::Failed,
-        KeptFinding::Undecided if row.is_without_pairs() => Ending::Failed,
-        KeptFinding::Undecided => Ending::Skipped,
-        KeptFinding::Better | KeptFinding::Equivalent | KeptFinding::Baseline => Ending::Passed,
+        FindingRecord::Worse => CaseResult::Failed,
+        FindingRecord::Undecided if row.is_without_pairs() => CaseResult::Failed,
+        FindingRecord::Undecided => CaseResult::Skipped,
+        FindingRecord::Better | FindingRecord::Equivalent | FindingRecord::Baseline => CaseResult::Passed,
     };
     Case { name: metric.name.clone(), ending, message }
 }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn names_from_outside_break_no_form() {
-        let odd = Compared { baseline: "\u{1}<&\"".to_owned(), ..compared() };
+        let odd = ComparisonRecord { baseline: "\u{1}<&\"".to_owned(), ..compared() };
         assert!(junit(&odd).contains("name=\"baseline\" value=\" &lt;&amp;&quot;\"/>"), "{}", junit(&odd));
     }
 }

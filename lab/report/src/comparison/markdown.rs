@@ -1,6 +1,6 @@
 //! A comparison for a pull request.
 
-use barograph_record::Compared;
+use barograph_record::ComparisonRecord;
 
 use super::{MEANING_OF_P, table};
 use crate::escape::markdown as safe;
@@ -8,7 +8,7 @@ use crate::markdown::{list, table as rows};
 
 /// The comparison as Markdown: a sentence, a table, notes.
 #[must_use]
-pub fn markdown(compared: &Compared) -> String {
+pub fn markdown(compared: &ComparisonRecord) -> String {
     let mut text = format!(
         "**{}**\n\nBaseline: {}\nCandidate: {}\n\n{}",
         compared.sentence,

@@ -1,13 +1,13 @@
 //! A comparison in a terminal.
 
-use barograph_record::Compared;
+use barograph_record::ComparisonRecord;
 
 use super::{MEANING_OF_P, P, PAIRS, WORDS, table};
 use crate::table::plain;
 
 /// The comparison as a complete text.
 #[must_use]
-pub fn text(compared: &Compared) -> String {
+pub fn text(compared: &ComparisonRecord) -> String {
     let mut parts = vec![format!("baseline   {}\ncandidate  {}", compared.baseline, compared.candidate)];
     if !compared.metrics.is_empty() {
         let single = compared.is_single();

@@ -1,10 +1,10 @@
 //! Bounds: the demand of an operation on each resource that works, the highest throughput by that, and the
 //! number of users that reaches it.
 
-use barograph_record::{KeptUnit, Run, Trial};
-use barograph_stats::bounds::Closed;
+use barograph_record::{Run, Trial, UnitRecord};
+use barograph_stats::bounds::ClosedSystem;
 
-use super::{MOST_NAMED, Resource, Work, rows, three_digits};
+use super::{MOST_NAMED, Resource, WorkKind, rows, three_digits};
 use crate::answer::{capitalised, mean};
 use crate::html::Grid;
 use crate::words;
@@ -47,7 +47,7 @@ pub(super) fn bounds(run: &Run, trial: &Trial, resources: &[Resource]) -> Option
     ];
     let mut head = vec!["Resource", "Demand per operation", "Operations/s, at most"];
     let mut table: Vec<Vec<String>> = found.iter().map(Bound::row).collect();
-    if trial.unit == KeptUnit::Users {
+    if trial.unit == UnitRecord::Users {
         let think = think_s(run, trial);
         points.push(of_knees(think).to_owned());
         head.push("Users at the knee");
@@ -63,12 +63,12 @@ impl<'r> Bound<'r> {
         let of = resource.of;
         let each = of.used / throughput;
         let demand = match resource.work? {
-            Work::Cores => format!("{} of a core", words::time(each * 1e3)),
-            Work::Link => words::bytes(each * 1e6 / 8.0),
+            WorkKind::Cores => format!("{} of a core", words::time(each * 1e3)),
+            WorkKind::Link => words::bytes(each * 1e6 / 8.0),
         };
         // Several cores count as a single one of their joint speed.
         let busy_s = each / of.limit;
-        let throughput = Closed::new(&[busy_s], 0.0)?.saturation();
+        let throughput = ClosedSystem::new(&[busy_s], 0.0)?.saturation();
         Some(Bound { resource, demand, busy_s, throughput })
     }
 
@@ -80,7 +80,7 @@ impl<'r> Bound<'r> {
     /// waiting, to the number if none of it was.
     fn knee(&self, think_s: Option<f64>) -> String {
         let most = three_digits(self.resource.used_up_at);
-        let closed = think_s.and_then(|think| Closed::new(&[self.busy_s], think));
+        let closed = think_s.and_then(|think| ClosedSystem::new(&[self.busy_s], think));
         let least = closed.map(|closed| three_digits(closed.knee()));
         match least {
             Some(least) if least < most => {

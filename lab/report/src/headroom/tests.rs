@@ -1,6 +1,6 @@
 //! Headroom of made-up runs, with figures that can be checked by hand.
 
-use barograph_record::{Entry, Header, KeptUnit, ProbeRow, Run, VERSION};
+use barograph_record::{Entry, Header, ProbeRow, Run, UnitRecord, VERSION};
 use serde_json::{Value, json};
 
 use super::*;
@@ -202,7 +202,7 @@ fn a_knee_is_as_open_as_response_times_leave_it() {
 
 #[test]
 fn bounds_of_an_open_loop_have_no_users_and_nothing_done_has_no_bounds() {
-    let open = changed(|trial| trial.unit = KeptUnit::StartsPerSecond, 100.0);
+    let open = changed(|trial| trial.unit = UnitRecord::StartsPerSecond, 100.0);
     let bounds = headroom(&open).unwrap().bounds.unwrap();
     assert_eq!(bounds.points.len(), 2);
     assert_eq!(bounds.table.head.len(), 3);

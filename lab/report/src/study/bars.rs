@@ -1,6 +1,6 @@
 //! Normalised bars: each configuration over its baseline, with the 95 % interval as whiskers.
 
-use barograph_record::{KeptFinding, KeptMetric, KeptRow};
+use barograph_record::{FindingRecord, MetricRecord, RowRecord};
 
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 34;
 const WIDE: f64 = 5.0;
 
 /// The figure of a metric.
-pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
+pub(super) fn draw(id: &str, metric: &MetricRecord) -> String {
     let height = TOP + ROW * metric.rows.len() as f64 + 40.0;
     let bottom = height - 40.0;
     let title = format!("{} over the baseline", metric.called());
@@ -67,14 +67,14 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
 }
 
 /// The larger of margin and noise floor: larger differences count.
-fn widest(metric: &KeptMetric) -> f64 {
+fn widest(metric: &MetricRecord) -> f64 {
     metric.noise_floor.map_or(metric.margin, |floor| floor.max(metric.margin))
 }
 
 /// The axis, and the ratio at which bars begin: zero, or on a logarithmic axis, which has no zero, the
 /// baseline.
-fn axis(metric: &KeptMetric) -> (Scale, f64) {
-    let of_row = |row: &KeptRow| [row.ratio, row.low, row.high].into_iter().chain(row.ratios.clone());
+fn axis(metric: &MetricRecord) -> (Scale, f64) {
+    let of_row = |row: &RowRecord| [row.ratio, row.low, row.high].into_iter().chain(row.ratios.clone());
     let ends = metric.rows.iter().flat_map(of_row);
     let known: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
     let high = known.iter().copied().fold(1.0 + widest(metric), f64::max);
@@ -86,18 +86,18 @@ fn axis(metric: &KeptMetric) -> (Scale, f64) {
 }
 
 /// CSS class of a bar, besides the mark and the word at its end.
-fn class(finding: KeptFinding) -> &'static str {
+fn class(finding: FindingRecord) -> &'static str {
     match finding {
-        KeptFinding::Baseline => "bar baseline",
-        KeptFinding::Better => "bar better",
-        KeptFinding::Worse => "bar worse",
-        KeptFinding::Equivalent => "bar equivalent",
-        KeptFinding::Undecided => "bar undecided",
+        FindingRecord::Baseline => "bar baseline",
+        FindingRecord::Better => "bar better",
+        FindingRecord::Worse => "bar worse",
+        FindingRecord::Equivalent => "bar equivalent",
+        FindingRecord::Undecided => "bar undecided",
     }
 }
 
-fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &KeptRow, middle: f64) {
-    let is_baseline = row.finding == KeptFinding::Baseline;
+fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &RowRecord, middle: f64) {
+    let is_baseline = row.finding == FindingRecord::Baseline;
     let rests_on = if is_baseline { format!("{} runs", row.runs) } else { format!("{} pairs", row.pairs) };
     svg.text(
         "bar-name",

@@ -1,6 +1,6 @@
 //! Speed by size: measured points with their intervals, and the dotted line of linear growth.
 
-use barograph_record::KeptScaling;
+use barograph_record::ScalingRecord;
 
 use super::tables::sign;
 use crate::chart::{Anchor, Scale, Svg};
@@ -26,7 +26,7 @@ const NAME: f64 = 90.0;
 const PIECES: u32 = 60;
 
 /// The figure of a scaling.
-pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
+pub(super) fn draw(id: &str, scaling: &ScalingRecord) -> String {
     let title = format!("{} by {}", scaling.metric, scaling.factor);
     let law = law_of(scaling);
     let dashed = match law {
@@ -115,7 +115,7 @@ impl Law {
 }
 
 /// The fitted law, if any.
-fn law_of(scaling: &KeptScaling) -> Option<Law> {
+fn law_of(scaling: &ScalingRecord) -> Option<Law> {
     let universal =
         scaling.fit.map(|fit| Law { gamma: fit.gamma, contention: fit.contention, coherency: fit.coherency });
     let amdahl =

@@ -1,9 +1,9 @@
 //! A study as JUnit's XML: a suite per metric, a case per comparison; and a suite of configurations that broke rules.
 
-use barograph_record::{Conclusions, KeptFinding, KeptRow};
+use barograph_record::{Conclusions, FindingRecord, RowRecord};
 
 use crate::escape::xml;
-use crate::junit::{BEGIN, Case, Ending, Suite};
+use crate::junit::{BEGIN, Case, CaseResult, Suite};
 use crate::words;
 
 /// Name of the suite of configurations that broke rules which their baselines kept. No metric has this name.
@@ -18,7 +18,7 @@ pub fn junit(study: &Conclusions) -> String {
         Suite { name, class: "barograph.study", cases, ..Suite::default() }.element()
     };
     let of_metrics = study.metrics.iter().map(|metric| {
-        let rows = metric.rows.iter().filter(|row| row.finding != KeptFinding::Baseline);
+        let rows = metric.rows.iter().filter(|row| row.finding != FindingRecord::Baseline);
         suite(&metric.label, rows.map(case).collect())
     });
     let broken: Vec<Case> = study
@@ -27,7 +27,7 @@ pub fn junit(study: &Conclusions) -> String {
         .filter(|configuration| configuration.breaks_rules && !configuration.control)
         .map(|configuration| Case {
             name: configuration.name.clone(),
-            ending: Ending::Failed,
+            ending: CaseResult::Failed,
             message: format!(
                 "broke rules that {} kept, in {} of {} runs",
                 configuration.baseline, configuration.missed, configuration.valid
@@ -39,19 +39,19 @@ pub fn junit(study: &Conclusions) -> String {
     format!("{BEGIN}<testsuites name=\"{}\">\n{suites}</testsuites>\n", xml(&study.question))
 }
 
-fn ending(row: &KeptRow) -> Ending {
+fn ending(row: &RowRecord) -> CaseResult {
     if row.differs_from_itself() || row.is_without_pairs() {
-        return Ending::Failed;
+        return CaseResult::Failed;
     }
     match row.finding {
-        KeptFinding::Better if row.control => Ending::Failed,
-        KeptFinding::Worse => Ending::Failed,
-        KeptFinding::Undecided => Ending::Skipped,
-        KeptFinding::Better | KeptFinding::Equivalent | KeptFinding::Baseline => Ending::Passed,
+        FindingRecord::Better if row.control => CaseResult::Failed,
+        FindingRecord::Worse => CaseResult::Failed,
+        FindingRecord::Undecided => CaseResult::Skipped,
+        FindingRecord::Better | FindingRecord::Equivalent | FindingRecord::Baseline => CaseResult::Passed,
     }
 }
 
-fn case(row: &KeptRow) -> Case {
+fn case(row: &RowRecord) -> Case {
     let message = format!(
         "{}: ratio {} to {}, 95 % interval {} to {}, {} pairs",
         row.finding.name(),

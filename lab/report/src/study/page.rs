@@ -9,7 +9,7 @@ use crate::ReportError;
 use crate::html::Grid;
 
 /// A figure with its table.
-struct Shown {
+struct StudyFigure {
     id: String,
     title: String,
     /// The CSS class of its place on the page.
@@ -36,7 +36,7 @@ struct Page<'a> {
     /// worse, and on limits and growth.
     headline: Vec<String>,
     warnings: Vec<String>,
-    figures: Vec<Shown>,
+    figures: Vec<StudyFigure>,
     crossings: Option<Grid>,
     runs_title: String,
     runs: Grid,
@@ -55,20 +55,20 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
         let is_at_the_top = |sentence: &&String| at == 0 || study.found.contains(sentence);
         let sentences = unbroken(metric.sentences.iter().filter(|sentence| !is_at_the_top(sentence)));
         let (title, lede) = (tables::title(metric), together(&bounds(metric)));
-        Shown { class: "bars", svg, id, title, table: tables::metric(metric), lede, sentences }
+        StudyFigure { class: "bars", svg, id, title, table: tables::metric(metric), lede, sentences }
     });
     let drawn = study.scaling.iter().zip(growths(study)).enumerate();
     let drawn = drawn.map(|(at, (scaling, (title, table)))| {
         let id = format!("g{at}");
         let (svg, lede) = (growth::draw(&id, scaling), together(GROWTH));
-        Shown { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
+        StudyFigure { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
     });
     let by_percentile = study.percentiles.iter().enumerate().map(|(at, of)| {
         let id = format!("p{at}");
         let (svg, title, table) =
             (percentiles::draw(&id, of), percentiles::title(of), percentiles::table(of));
         let lede = together(&percentiles::lede(of));
-        Shown { class: "by-percentile", svg, id, title, table, lede, sentences: Vec::new() }
+        StudyFigure { class: "by-percentile", svg, id, title, table, lede, sentences: Vec::new() }
     });
     let others = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences);
     let others: Vec<&String> = others.filter(|sentence| !study.found.contains(sentence)).collect();

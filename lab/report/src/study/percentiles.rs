@@ -1,11 +1,11 @@
 //! Response time by percentile, a line for each configuration, on a scale of nines.
 
-use barograph_record::{KeptLine, KeptPercentiles, KeptQuantile};
+use barograph_record::{LineRecord, PercentilesRecord, QuantileRecord};
 
 use super::bars::shortened;
 use crate::chart::{Anchor, Scale, Svg, spread};
 use crate::html::Grid;
-use crate::nines::{BOTTOM, HEIGHT, LEFT, LOOKS, RIGHT, TOP, WIDTH, axes, nines};
+use crate::percentile_chart::{BOTTOM, HEIGHT, LEFT, LOOKS, RIGHT, TOP, WIDTH, axes, nines};
 use crate::words;
 
 /// Largest ratio of a limit to all times with which it is drawn; one further away is given in words, as it
@@ -16,7 +16,7 @@ const NEAR: f64 = 10.0;
 const LONGER: [f64; 6] = [0.5, 0.1, 0.05, 0.01, 0.001, 0.0001];
 
 /// Explanation of the figure.
-pub(super) fn lede(of: &KeptPercentiles) -> String {
+pub(super) fn lede(of: &PercentilesRecord) -> String {
     let mut text = "Lines are medians of the valid runs, shaded is the 95 % interval of that median, which six runs have at \
                     the least. Each nine to the right is ten times rarer, and a line ends where the run with the fewest \
                     operations does."
@@ -36,7 +36,7 @@ pub(super) fn lede(of: &KeptPercentiles) -> String {
 }
 
 /// The figure.
-pub(super) fn draw(id: &str, of: &KeptPercentiles) -> String {
+pub(super) fn draw(id: &str, of: &PercentilesRecord) -> String {
     let lines = drawn(of);
     let about = "A line for each configuration, from its shortest response time on the left to its rarest on the right.";
     let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title(of), about);
@@ -49,7 +49,7 @@ pub(super) fn draw(id: &str, of: &KeptPercentiles) -> String {
         near.iter().fold((low, high), |(low, high), (_, limit)| (low.min(*limit), high.max(*limit)));
     let y = Scale::log((low * 0.8, high * 1.25), (BOTTOM, TOP));
     axes(&mut svg, &x, &y, most);
-    let place = |point: &KeptQuantile, ms: f64| Some((x.at(nines(1.0 - point.longer))?, y.at(ms)?));
+    let place = |point: &QuantileRecord, ms: f64| Some((x.at(nines(1.0 - point.longer))?, y.at(ms)?));
     for (line, (class, _)) in lines.iter().zip(LOOKS) {
         let above = line.points.iter().map(|point| place(point, point.high));
         let below = line.points.iter().rev().map(|point| place(point, point.low));
@@ -70,8 +70,8 @@ pub(super) fn draw(id: &str, of: &KeptPercentiles) -> String {
         svg.path(&format!("series {class}{}", dash.class()), points);
         svg.end_group();
     }
-    let of_end = |line: &KeptLine| line.points.last().and_then(|point| place(point, point.ms));
-    let named: Vec<(&KeptLine, (f64, f64))> =
+    let of_end = |line: &LineRecord| line.points.last().and_then(|point| place(point, point.ms));
+    let named: Vec<(&LineRecord, (f64, f64))> =
         lines.iter().filter_map(|line| Some((line, of_end(line)?))).collect();
     let heights: Vec<f64> = named.iter().map(|(_, end)| end.1).collect();
     for ((line, end), height) in named.into_iter().zip(spread(&heights, 14.0, (TOP, BOTTOM))) {
@@ -89,13 +89,13 @@ pub(super) fn draw(id: &str, of: &KeptPercentiles) -> String {
 /// Most letters of a name at the end of a line.
 const LONGEST_NAME: usize = 26;
 
-pub(super) fn title(of: &KeptPercentiles) -> String {
+pub(super) fn title(of: &PercentilesRecord) -> String {
     format!("Response time of {} by percentile", of.op)
 }
 
 /// A row for each configuration, with the quantiles that any of them reaches.
-pub(super) fn table(of: &KeptPercentiles) -> Grid {
-    let at = |line: &KeptLine, longer: f64| {
+pub(super) fn table(of: &PercentilesRecord) -> Grid {
+    let at = |line: &LineRecord, longer: f64| {
         line.points.iter().find(|point| (point.longer / longer - 1.0).abs() < 1e-9).copied()
     };
     let reached = |longer: &f64| of.lines.iter().any(|line| at(line, *longer).is_some());
@@ -112,7 +112,7 @@ pub(super) fn table(of: &KeptPercentiles) -> Grid {
     Grid::new(&head, rows.collect())
 }
 
-fn in_words(point: KeptQuantile) -> String {
+fn in_words(point: QuantileRecord) -> String {
     if !(point.low.is_finite() && point.high.is_finite()) {
         return words::time(point.ms);
     }
@@ -120,28 +120,28 @@ fn in_words(point: KeptQuantile) -> String {
 }
 
 /// The drawn lines: more would hide each other.
-fn drawn(of: &KeptPercentiles) -> &[KeptLine] {
+fn drawn(of: &PercentilesRecord) -> &[LineRecord] {
     &of.lines[..of.lines.len().min(LOOKS.len())]
 }
 
-fn points(lines: &[KeptLine]) -> impl Iterator<Item = &KeptQuantile> {
+fn points(lines: &[LineRecord]) -> impl Iterator<Item = &QuantileRecord> {
     lines.iter().flat_map(|line| &line.points)
 }
 
 /// The shortest and the longest time of all lines.
-fn ends(lines: &[KeptLine]) -> (f64, f64) {
+fn ends(lines: &[LineRecord]) -> (f64, f64) {
     let times = || points(lines).flat_map(|point| [point.low, point.ms, point.high]);
     let known = || times().filter(|ms| ms.is_finite() && *ms > 0.0);
     (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max))
 }
 
-fn is_near(lines: &[KeptLine], limit: f64) -> bool {
+fn is_near(lines: &[LineRecord], limit: f64) -> bool {
     let (low, high) = ends(lines);
     (low / NEAR..=high * NEAR).contains(&limit)
 }
 
 /// Quantile and limit of each rule, once.
-fn limits(lines: &[KeptLine]) -> Vec<(f64, f64)> {
+fn limits(lines: &[LineRecord]) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = Vec::new();
     for limit in lines.iter().filter_map(|line| line.limit) {
         if !all.contains(&limit) {

@@ -1,6 +1,6 @@
 //! The tables of a study, the same in every form.
 
-use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow, KeptRun, KnownAs};
+use barograph_record::{Conclusions, FindingRecord, KnownAs, MetricRecord, RowRecord, RunRecord};
 
 use crate::comparison::p_value;
 use crate::html::Grid;
@@ -11,17 +11,17 @@ pub(super) const METRIC_WORDS: &[&str] =
     &["verdict", "compared with", "why", "run", "metric", "other factors"];
 
 /// Description of a metric in a line.
-pub(super) fn about(metric: &KeptMetric) -> String {
+pub(super) fn about(metric: &MetricRecord) -> String {
     format!("{} ({})", title(metric), bounds(metric))
 }
 
 /// A metric and its unit.
-pub(super) fn title(metric: &KeptMetric) -> String {
+pub(super) fn title(metric: &MetricRecord) -> String {
     format!("{}, {}", metric.called(), metric.unit)
 }
 
 /// Direction, margin of equivalence and noise floor in words.
-pub(super) fn bounds(metric: &KeptMetric) -> String {
+pub(super) fn bounds(metric: &MetricRecord) -> String {
     let better = if metric.more_is_better { "more is better" } else { "less is better" };
     let margin = words::percent(metric.margin);
     let floor = match metric.noise_floor {
@@ -32,10 +32,10 @@ pub(super) fn bounds(metric: &KeptMetric) -> String {
 }
 
 /// One row per configuration.
-pub(super) fn metric(metric: &KeptMetric) -> Grid {
+pub(super) fn metric(metric: &MetricRecord) -> Grid {
     let head = ["configuration", "median", "range", "ratio", "95 % interval", "p (Holm)", "pairs", "verdict"];
     let rows = metric.rows.iter().map(|row| {
-        let is_baseline = row.finding == KeptFinding::Baseline;
+        let is_baseline = row.finding == FindingRecord::Baseline;
         let unless_baseline = |text: String| if is_baseline { words::NONE.to_owned() } else { text };
         vec![
             row.configuration.clone(),
@@ -51,7 +51,7 @@ pub(super) fn metric(metric: &KeptMetric) -> Grid {
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
 }
 
-fn range(row: &KeptRow) -> String {
+fn range(row: &RowRecord) -> String {
     if row.runs < 2 {
         return words::NONE.to_owned();
     }
@@ -65,10 +65,10 @@ fn interval(low: f64, high: f64, told: fn(f64) -> String) -> String {
     format!("{} – {}", told(low), told(high))
 }
 
-fn verdict(row: &KeptRow) -> String {
+fn verdict(row: &RowRecord) -> String {
     let name = row.finding.name();
     let needed = match (row.finding, row.pairs_needed) {
-        (KeptFinding::Undecided, Some(pairs)) => format!(", needs {pairs} pairs"),
+        (FindingRecord::Undecided, Some(pairs)) => format!(", needs {pairs} pairs"),
         _ => String::new(),
     };
     format!("{} {name}{needed}", words::mark(row.finding))
@@ -128,14 +128,14 @@ pub(super) struct UsedRun {
 
 /// All runs, to show the figures behind each median.
 pub(super) fn every_run(study: &Conclusions) -> EveryRun {
-    let told = |run: &KeptRun, label: &String| {
+    let told = |run: &RunRecord, label: &String| {
         let Some(figure) = run.figures.iter().find(|figure| figure.name == *label) else {
             return words::NONE.to_owned();
         };
         let least = if run.bounded.contains(label) { words::AT_LEAST } else { "" };
         format!("{least}{}", words::figure(figure.value))
     };
-    let row = |run: &KeptRun| UsedRun {
+    let row = |run: &RunRecord| UsedRun {
         run: run.run.clone(),
         block: run.block,
         configuration: run.configuration.clone(),

@@ -1,16 +1,16 @@
 //! A made-up study in every form: whole, harmless, and readable without colour.
 
 use barograph_record::{
-    Conclusions, Excluded, Figure, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
-    KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles, KeptPoint, KeptQuantile, KeptRow,
-    KeptRun, KeptScaling, longer_at,
+    AmdahlRecord, BandRecord, Conclusions, ConfigurationRecord, CrossingRecord, ExcludedRun, Figure,
+    FindingRecord, FitRecord, IntervalRecord, KneeRecord, LineRecord, MetricRecord, PercentilesRecord,
+    PointRecord, QuantileRecord, RowRecord, RunRecord, ScalingRecord, longer_at,
 };
 
 use super::{junit, markdown, page, text};
 
-fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
-    let baseline = finding == KeptFinding::Baseline;
-    KeptRow {
+fn row(configuration: &str, ratio: f64, finding: FindingRecord) -> RowRecord {
+    let baseline = finding == FindingRecord::Baseline;
+    RowRecord {
         configuration: configuration.to_owned(),
         baseline: "nodes 1".to_owned(),
         control: configuration.starts_with("control"),
@@ -25,7 +25,7 @@ fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
         p: if baseline { f64::NAN } else { 0.002 },
         p_holm: if baseline { f64::NAN } else { 0.004 },
         finding,
-        pairs_needed: (finding == KeptFinding::Undecided).then_some(31),
+        pairs_needed: (finding == FindingRecord::Undecided).then_some(31),
         excluded: 0,
         median_ratio: ratio,
         low_90: ratio * 0.98,
@@ -35,43 +35,43 @@ fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
 }
 
 /// Speed by size, with a fit, its band and a bend.
-fn growth() -> KeptScaling {
-    let point = |n: f64, x: f64| KeptPoint {
+fn growth() -> ScalingRecord {
+    let point = |n: f64, x: f64| PointRecord {
         n,
         x,
         low: x * 0.98,
         high: x * 1.02,
         speedup: x / 1_000.0,
         speedup_within: if n > 1.0 {
-            KeptInterval { low: x / 1_250.0, high: x / 800.0 }
+            IntervalRecord { low: x / 1_250.0, high: x / 800.0 }
         } else {
-            KeptInterval::default()
+            IntervalRecord::default()
         },
         efficiency: x / 1_000.0 / n,
         serial: (n > 1.0).then_some(0.111),
     };
-    KeptScaling {
+    ScalingRecord {
         factor: "nodes".to_owned(),
         among: String::new(),
         metric: "capacity".to_owned(),
         unit: "of load".to_owned(),
         points: vec![point(1.0, 1_000.0), point(2.0, 1_800.0), point(4.0, 2_900.0)],
         bounded: Vec::new(),
-        fit: Some(KeptFit {
+        fit: Some(FitRecord {
             contention: 0.1,
             coherency: 0.001,
             gamma: 1_000.0,
             peak_n: Some(30.0),
-            contention_within: KeptInterval { low: 0.08, high: 0.12 },
-            coherency_within: KeptInterval::default(),
-            peak_within: KeptInterval::default(),
+            contention_within: IntervalRecord { low: 0.08, high: 0.12 },
+            coherency_within: IntervalRecord::default(),
+            peak_within: IntervalRecord::default(),
         }),
         no_fit: String::new(),
         amdahl: None,
-        band: [1.0, 2.0, 4.0].map(|n| KeptBand { n, low: n * 900.0, high: n * 1_000.0 }).to_vec(),
-        knee: Some(KeptKnee {
+        band: [1.0, 2.0, 4.0].map(|n| BandRecord { n, low: n * 900.0, high: n * 1_000.0 }).to_vec(),
+        knee: Some(KneeRecord {
             n: 2.5,
-            within: KeptInterval { low: 2.0, high: 4.0 },
+            within: IntervalRecord { low: 2.0, high: 4.0 },
             before: 900.0,
             after: 500.0,
         }),
@@ -79,8 +79,8 @@ fn growth() -> KeptScaling {
 }
 
 /// Two configurations, of which the second has too few runs for an interval.
-fn by_percentile() -> KeptPercentiles {
-    let line = |configuration: &str, runs: u32, slow: f64| KeptLine {
+fn by_percentile() -> PercentilesRecord {
+    let line = |configuration: &str, runs: u32, slow: f64| LineRecord {
         configuration: configuration.to_owned(),
         runs,
         limit: Some((0.99, 250.0)),
@@ -88,22 +88,22 @@ fn by_percentile() -> KeptPercentiles {
             .map(|place| {
                 let ms = slow * (1.0 + f64::from(place));
                 let (low, high) = if runs < 6 { (f64::NAN, f64::NAN) } else { (ms * 0.9, ms * 1.1) };
-                KeptQuantile { longer: longer_at(place as usize), ms, low, high }
+                QuantileRecord { longer: longer_at(place as usize), ms, low, high }
             })
             .collect(),
     };
-    KeptPercentiles {
+    PercentilesRecord {
         op: "Get".to_owned(),
         lines: vec![line("nodes 1", 10, 2.0), line("nodes 2 & <more>", 5, 1.0)],
     }
 }
 
 fn conclusions() -> Conclusions {
-    let configuration = |name: &str| KeptConfiguration {
+    let configuration = |name: &str| ConfigurationRecord {
         name: name.to_owned(),
         baseline: "nodes 1".to_owned(),
         valid: 10,
-        ..KeptConfiguration::default()
+        ..ConfigurationRecord::default()
     };
     Conclusions {
         v: 1,
@@ -116,7 +116,7 @@ fn conclusions() -> Conclusions {
         sentences: vec!["nodes 4: capacity is better than with nodes 1.".to_owned()],
         warnings: vec!["3 of 40 runs were dropped.".to_owned()],
         configurations: ["nodes 1", "nodes 2", "nodes 4"].map(configuration).to_vec(),
-        metrics: vec![KeptMetric {
+        metrics: vec![MetricRecord {
             label: "capacity".to_owned(),
             name: String::new(),
             sentences: Vec::new(),
@@ -125,14 +125,14 @@ fn conclusions() -> Conclusions {
             noise_floor: Some(0.023),
             margin: 0.01,
             rows: vec![
-                row("nodes 1", 1.0, KeptFinding::Baseline),
-                row("nodes 2", 1.8, KeptFinding::Better),
-                row("nodes 4", 0.7, KeptFinding::Worse),
-                row("nodes 8", 1.02, KeptFinding::Undecided),
-                row("control (A/A)", 1.0, KeptFinding::Equivalent),
+                row("nodes 1", 1.0, FindingRecord::Baseline),
+                row("nodes 2", 1.8, FindingRecord::Better),
+                row("nodes 4", 0.7, FindingRecord::Worse),
+                row("nodes 8", 1.02, FindingRecord::Undecided),
+                row("control (A/A)", 1.0, FindingRecord::Equivalent),
             ],
         }],
-        crossings: vec![KeptCrossing {
+        crossings: vec![CrossingRecord {
             factor: "users".to_owned(),
             among: String::new(),
             metric: "response_p99 of Get".to_owned(),
@@ -145,7 +145,7 @@ fn conclusions() -> Conclusions {
         }],
         scaling: vec![growth()],
         percentiles: vec![by_percentile()],
-        runs: vec![KeptRun {
+        runs: vec![RunRecord {
             run: "20301120-184500-04f2".to_owned(),
             configuration: "nodes 1".to_owned(),
             block: 1,
@@ -153,7 +153,7 @@ fn conclusions() -> Conclusions {
             figures: vec![Figure::new("capacity", 1_234.0)],
             bounded: Vec::new(),
         }],
-        excluded: vec![Excluded {
+        excluded: vec![ExcludedRun {
             run: "20301120-184501-04f3".to_owned(),
             configuration: "nodes 2".to_owned(),
             block: 3,
@@ -262,7 +262,7 @@ fn the_page_begins_with_the_first_metric_and_says_the_rest_beside_its_figure() {
     let said = "nodes 4: p99 response time of Get is worse.".to_owned();
     study.sentences.push(said.clone());
     let (label, name) = ("response_p99 of Get".to_owned(), "p99 response time of Get".to_owned());
-    let other = KeptMetric { label, name, sentences: vec![said.clone()], ..study.metrics[0].clone() };
+    let other = MetricRecord { label, name, sentences: vec![said.clone()], ..study.metrics[0].clone() };
     study.metrics.push(other);
     let html = page(&study, true).unwrap();
     let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}"));
@@ -372,10 +372,10 @@ fn junit_fails_a_control_that_differs_from_itself_whatever_else_is_found() {
     let mut study = conclusions();
     let failed = |study: &Conclusions| junit(study).contains("name=\"control (A/A)\"><failure");
     for (p_holm, finding, expected) in [
-        (0.004, KeptFinding::Equivalent, false),
-        (0.004, KeptFinding::Undecided, true),
-        (0.5, KeptFinding::Undecided, false),
-        (0.004, KeptFinding::Better, true),
+        (0.004, FindingRecord::Equivalent, false),
+        (0.004, FindingRecord::Undecided, true),
+        (0.5, FindingRecord::Undecided, false),
+        (0.004, FindingRecord::Better, true),
     ] {
         let control = study.metrics[0].rows.last_mut().unwrap();
         (control.p_holm, control.finding) = (p_holm, finding);
@@ -386,7 +386,7 @@ fn junit_fails_a_control_that_differs_from_itself_whatever_else_is_found() {
 #[test]
 fn growth_that_rests_on_a_bound_is_told_as_one() {
     let mut study = conclusions();
-    study.scaling = vec![KeptScaling { bounded: vec![4.0], ..growth() }];
+    study.scaling = vec![ScalingRecord { bounded: vec![4.0], ..growth() }];
     let told = page(&study, true).unwrap();
     assert!(told.contains("<td>≥ 2,900</td>") && told.contains("<td>≥ 2.90</td>"), "{told}");
     assert!(told.contains(">≥ 72.5 %</text>") && told.contains("<td>1.80</td>"), "{told}");
@@ -398,8 +398,9 @@ fn growth_that_rests_on_a_bound_is_told_as_one() {
 #[test]
 fn few_sizes_have_a_speedup_with_its_interval_and_the_curve_of_amdahl() {
     let mut study = conclusions();
-    let amdahl = KeptAmdahl { serial: 0.1, within: KeptInterval { low: 0.05, high: 0.15 }, gamma: 1_000.0 };
-    study.scaling = vec![KeptScaling { fit: None, band: Vec::new(), amdahl: Some(amdahl), ..growth() }];
+    let amdahl =
+        AmdahlRecord { serial: 0.1, within: IntervalRecord { low: 0.05, high: 0.15 }, gamma: 1_000.0 };
+    study.scaling = vec![ScalingRecord { fit: None, band: Vec::new(), amdahl: Some(amdahl), ..growth() }];
     // It has dashed lines of its own.
     study.percentiles.clear();
     let told = page(&study, true).unwrap();

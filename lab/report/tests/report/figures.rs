@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use barograph_model::{Nanos, Outcome, Phase};
 use barograph_record::{
-    Entry, Expected, Header, KeptEstimate, KeptOp, KeptPart, KeptPassPoint, KeptResult, KeptTopology,
-    KeptUnit, KeptWindow, LoadStarted, ProbeRow, Purpose, RecordError, Resources, Rule, Run, RunWriter,
-    SearchSummary, Trial, VERSION, Verdict,
+    Entry, EstimateRecord, ExpectedFigures, Header, LoadStarted, OpRecord, PartRecord, PassPointRecord,
+    ProbeRow, Purpose, RecordError, Resources, ResultRecord, Rule, Run, RunWriter, SearchSummary,
+    TopologyRecord, Trial, UnitRecord, VERSION, Verdict, WindowRecord,
 };
 use barograph_report::render_html;
 use barograph_stats::Interval;
@@ -38,8 +38,8 @@ fn interval(second: u64) -> Interval {
     interval
 }
 
-fn op(name: &str, judged_ms: f64, limit_ms: Option<f64>) -> KeptOp {
-    KeptOp {
+fn op(name: &str, judged_ms: f64, limit_ms: Option<f64>) -> OpRecord {
+    OpRecord {
         op: name.to_owned(),
         count: 10_000,
         failed: 0,
@@ -74,7 +74,7 @@ fn op(name: &str, judged_ms: f64, limit_ms: Option<f64>) -> KeptOp {
 }
 
 fn trial() -> Trial {
-    let window = KeptWindow {
+    let window = WindowRecord {
         users: 50,
         from_s: WINDOW.0,
         to_s: WINDOW.1,
@@ -97,9 +97,9 @@ fn trial() -> Trial {
     Trial {
         n: 1,
         purpose: Purpose::Fixed,
-        unit: KeptUnit::Users,
+        unit: UnitRecord::Users,
         level: 50.into(),
-        result: KeptResult::Pass,
+        result: ResultRecord::Pass,
         aborted: false,
         operations: None,
         window,
@@ -107,7 +107,7 @@ fn trial() -> Trial {
     }
 }
 
-fn expected() -> Expected {
+fn expected() -> ExpectedFigures {
     let rule = |op: &str, limit_ms: Option<f64>| Rule {
         op: op.to_owned(),
         about: String::new(),
@@ -118,10 +118,10 @@ fn expected() -> Expected {
         mix_tolerance: 0.0,
         failures: 0.01,
     };
-    Expected {
+    ExpectedFigures {
         workload: "scenario".to_owned(),
         profile: "default".to_owned(),
-        unit: KeptUnit::Users,
+        unit: UnitRecord::Users,
         target: None,
         derived: None,
         session_op: None,
@@ -130,15 +130,15 @@ fn expected() -> Expected {
     }
 }
 
-fn topology() -> KeptTopology {
-    let part = |name: &str, tier: &str, service: &str| KeptPart {
+fn topology() -> TopologyRecord {
+    let part = |name: &str, tier: &str, service: &str| PartRecord {
         name: name.to_owned(),
         tier: tier.to_owned(),
         service: service.to_owned(),
         host: name.to_owned(),
-        ..KeptPart::default()
+        ..PartRecord::default()
     };
-    KeptTopology {
+    TopologyRecord {
         platform: "process".to_owned(),
         parts: vec![
             part("driver-1", "driver", "barograph"),
@@ -147,7 +147,7 @@ fn topology() -> KeptTopology {
             part("load-1", "relational", "job"),
             part("relational-1", "relational", "postgresql"),
         ],
-        ..KeptTopology::default()
+        ..TopologyRecord::default()
     }
 }
 
@@ -362,7 +362,7 @@ fn what_an_older_record_lacks_is_left_out() {
 }
 
 /// A search with a posterior around 1,000 users, after trials at these levels.
-fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
+fn searched(root: &Path, trials: &[(u32, ResultRecord)], beyond: f64) -> PathBuf {
     let mut writer = RunWriter::create(root, &"20301120-184500-04f3".parse().unwrap()).unwrap();
     writer
         .append(&Entry::Header(Header {
@@ -378,8 +378,8 @@ fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
         let tried = Trial { n, level: (*level).into(), result: *result, purpose: Purpose::Search, ..trial() };
         writer.append(&Entry::Trial(Box::new(tried))).unwrap();
     }
-    let point = |level, pass, low, high| KeptPassPoint { level, pass, low, high };
-    let estimate = KeptEstimate {
+    let point = |level, pass, low, high| PassPointRecord { level, pass, low, high };
+    let estimate = EstimateRecord {
         capacity: 1_000.0,
         low: 950.0,
         high: 1_100.0,
@@ -402,7 +402,7 @@ fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
     let search = SearchSummary { estimate: Some(Box::new(estimate)), ..SearchSummary::default() };
     writer
         .append(&Entry::Verdict(Box::new(Verdict {
-            unit: KeptUnit::Users,
+            unit: UnitRecord::Users,
             capacity: Some(1_000),
             trial: Some(1),
             passed: true,
@@ -424,13 +424,13 @@ fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
 fn what_a_search_believes_is_drawn_beside_what_was_tried() {
     let root = tempfile::tempdir().unwrap();
     let tried = [
-        (400, KeptResult::Pass),
-        (900, KeptResult::Pass),
-        (900, KeptResult::Pass),
-        (900, KeptResult::Pass),
-        (900, KeptResult::Fail),
-        (1_050, KeptResult::Invalid),
-        (1_100, KeptResult::Fail),
+        (400, ResultRecord::Pass),
+        (900, ResultRecord::Pass),
+        (900, ResultRecord::Pass),
+        (900, ResultRecord::Pass),
+        (900, ResultRecord::Fail),
+        (1_050, ResultRecord::Invalid),
+        (1_100, ResultRecord::Fail),
     ];
     let html = rendered(&searched(root.path(), &tried, 0.0));
     has(&html, "<b>1,000</b> <span>users, 95 % interval 950 to 1,100</span>");

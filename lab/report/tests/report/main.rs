@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 use barograph_record::{
-    Entry, Header, Interrupted, KeptBetter, KeptBound, KeptMeasure, KeptRule, KeptSubject, Run, RunWriter,
-    VERSION,
+    BetterWhenRecord, BoundRecord, Entry, Header, MeasureRecord, RuleRecord, Run, RunInterrupted, RunWriter,
+    SubjectRecord, VERSION,
 };
 use barograph_report::{render_html, terminal_summary, terminal_table};
 use synthetic::Extent;
@@ -135,7 +135,9 @@ fn a_run_that_ended_before_any_load_has_a_report() {
     writer.append(&Entry::phase_started(phase, 1.0)).unwrap();
     writer.append(&Entry::phase_failed(phase, 2.0, "start unit `app`: exit status 3".to_owned())).unwrap();
     let cause = "the application did not become ready".to_owned();
-    writer.append(&Entry::Interrupted(Interrupted { at_s: 2.0, phase: "deploy".to_owned(), cause })).unwrap();
+    writer
+        .append(&Entry::Interrupted(RunInterrupted { at_s: 2.0, phase: "deploy".to_owned(), cause }))
+        .unwrap();
     writer.finish().unwrap();
     let (run, html) = rendered(writer.dir());
     check_form(&html);
@@ -210,14 +212,14 @@ fn further_rules_stand_below_the_operations() {
             && !render_html(&run).unwrap().contains("Further rules")
     );
     let n = run.deciding_trial().unwrap().n;
-    let rule = |subject, op: Option<&str>, holds| KeptRule {
+    let rule = |subject, op: Option<&str>, holds| RuleRecord {
         subject,
         op: op.map(str::to_owned),
         quantile: Some(0.9),
         measure: None,
-        unit: if subject == KeptSubject::Rate { "operations/s" } else { "ms" }.to_owned(),
+        unit: if subject == SubjectRecord::Rate { "operations/s" } else { "ms" }.to_owned(),
         value: Some(1_204.25),
-        bound: KeptBound::AtLeast,
+        bound: BoundRecord::AtLeast,
         limit: 1_200.5,
         tolerance: None,
         chance: 0.0,
@@ -227,13 +229,15 @@ fn further_rules_stand_below_the_operations() {
         if let Entry::Trial(trial) = entry
             && trial.n == n
         {
-            trial.window.rules =
-                vec![rule(KeptSubject::Rate, None, true), rule(KeptSubject::Service, Some("Login"), false)];
-            trial.window.measures = vec![KeptMeasure {
+            trial.window.rules = vec![
+                rule(SubjectRecord::Rate, None, true),
+                rule(SubjectRecord::Service, Some("Login"), false),
+            ];
+            trial.window.measures = vec![MeasureRecord {
                 id: "received".to_owned(),
                 title: "data received".to_owned(),
                 unit: "MB/s".to_owned(),
-                better: KeptBetter::Higher,
+                better: BetterWhenRecord::Higher,
                 value: Some(1.5),
             }];
         }

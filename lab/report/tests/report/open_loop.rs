@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use barograph_model::{
-    LoadUnit, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Phase, Profile, QosRule, Share, StartOf,
+    LoadUnit, Nanos, OfferedLoad, OpId, OpSpec, OpenLoop, Outcome, Phase, Profile, QosRule, Share, StartOf,
 };
 use barograph_record::{
-    Entry, Expected, Header, KeptUnit, LoadStarted, ProbeRow, Purpose, RecordError, Resources, Run,
-    RunWriter, SearchBound, SearchSummary, Trial, VERSION, Verdict,
+    Entry, ExpectedFigures, Header, LoadStarted, ProbeRow, Purpose, RecordError, Resources, Run, RunWriter,
+    SearchBound, SearchSummary, Trial, UnitRecord, VERSION, Verdict,
 };
 use barograph_report::{render_html, terminal_summary};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
-use barograph_stats::{Interval, Part};
+use barograph_stats::{Interval, IntervalSummary};
 
 const OPS: [OpSpec; 2] =
     [OpSpec { name: "Search", about: "Looks for something." }, OpSpec { name: "Buy", about: "Buys it." }];
@@ -95,7 +95,7 @@ fn interval(second: u64) -> Interval {
 fn trial(n: usize, parts: &[Interval]) -> Trial {
     let (level, .., purpose) = TRIALS[n];
     let (joined, profile) = (Interval::joined(parts).unwrap(), profile());
-    let summed: Vec<Part> = parts.iter().map(|part| Part::of(part, &profile)).collect();
+    let summed: Vec<IntervalSummary> = parts.iter().map(|part| IntervalSummary::of(part, &profile)).collect();
     let arrivals = barograph_model::Arrivals::Constant;
     let open = OpenLoop { arrivals, start_of: StartOf::Operation, most_users: 1_700, most_waiting: 10_000 };
     let verdict = judge_window(&WindowInput {
@@ -104,7 +104,7 @@ fn trial(n: usize, parts: &[Interval]) -> Trial {
         profile: &profile,
         ops: &OPS,
         measures: &[],
-        offered: Offered { unit: LoadUnit::PerSecond, level: level.into() },
+        offered: OfferedLoad { unit: LoadUnit::PerSecond, level: level.into() },
         operations: None,
         open: Some(&open),
         behaviours: None,
@@ -126,8 +126,8 @@ fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
         started_at: "2030-11-20T18:45:00Z".to_owned(),
         command: "barograph run plans/shop-rate.toml".to_owned(),
     }))?;
-    let mut expected = Expected::keep("scenario", &profile(), &OPS, None);
-    expected.unit = KeptUnit::StartsPerSecond;
+    let mut expected = ExpectedFigures::keep("scenario", &profile(), &OPS, None);
+    expected.unit = UnitRecord::StartsPerSecond;
     expected.target = Some("127.0.0.1:8080".to_owned());
     writer.append(&Entry::Expected(expected))?;
     writer.append(&Entry::phase_started(Phase::Ramp, 0.2))?;
@@ -136,7 +136,7 @@ fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
 
 fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
     writer.append(&Entry::Verdict(Box::new(Verdict {
-        unit: KeptUnit::StartsPerSecond,
+        unit: UnitRecord::StartsPerSecond,
         capacity: Some(12_100),
         trial: Some(4),
         passed: true,

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use barograph_model::{
-    Check, CheckFacts, CheckId, Drifted, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict,
+    Check, CheckFacts, CheckId, DriftEstimate, LoadUnit, Nanos, OfferedLoad, OpVerdict, Outcome, Phase,
+    WindowVerdict,
 };
 use barograph_record::{
-    Count, Entry, Expected, Figure, Fill, Header, KeptAbout, KeptAnswer, KeptClaim, KeptDerived, KeptUnit,
-    LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchBound,
-    SearchSummary, Tier, Tiers, Trial, VERSION, Verdict,
+    AboutRecord, AnswerRecord, ClaimRecord, Count, DerivedRecord, Entry, ExpectedFigures, Figure, Fill,
+    Header, LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchBound,
+    SearchSummary, Tier, Tiers, Trial, UnitRecord, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -158,7 +159,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
     });
     let seconds = (to - from) as f64;
     WindowVerdict {
-        offered: Offered { unit: LoadUnit::Users, level: users.into() },
+        offered: OfferedLoad { unit: LoadUnit::Users, level: users.into() },
         users,
         from_s: from as f64,
         to_s: to as f64,
@@ -187,7 +188,7 @@ fn checks(driver_ok: bool) -> Vec<Check> {
     let little =
         CheckFacts::Little { in_flight: 4.0, served: 3.9, over_edges: 0.05, apart: 0.012, most: 0.1 };
     let drift = CheckFacts::Drift {
-        found: Some(Drifted { relative: -0.008, low: -0.02, high: 0.004 }),
+        found: Some(DriftEstimate { relative: -0.008, low: -0.02, high: 0.004 }),
         fewest: 4,
         most: 0.1,
         floor_ms: None,
@@ -251,7 +252,7 @@ fn tiers() -> Tiers {
     }
 }
 
-fn expected() -> Expected {
+fn expected() -> ExpectedFigures {
     let rule = |(op, mix, limit_ms, _): (&str, f64, Option<f64>, f64)| Rule {
         op: op.to_owned(),
         about: format!("the user does {op}"),
@@ -262,12 +263,12 @@ fn expected() -> Expected {
         mix_tolerance: if mix > 5.0 { 0.1 } else { 0.2 },
         failures: 0.005,
     };
-    Expected {
+    ExpectedFigures {
         workload: "auction".to_owned(),
         profile: "official2".to_owned(),
-        unit: KeptUnit::Users,
+        unit: UnitRecord::Users,
         target: None,
-        derived: Some(KeptDerived { ops_per_user_s: 0.3014, requests_per_op: 1.94, session_s: 141.0 }),
+        derived: Some(DerivedRecord { ops_per_user_s: 0.3014, requests_per_op: 1.94, session_s: 141.0 }),
         session_op: Some("Login".to_owned()),
         rules: OPS.into_iter().map(rule).collect(),
         counters: Vec::new(),
@@ -313,19 +314,19 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         at_s: 215.0,
         text: "trial 4 is repeated: the driver was late in it".to_owned(),
     }))?;
-    let answer = KeptAnswer {
-        claim: KeptClaim::Holds { level: 12_500.into(), confirmed: false },
-        about: KeptAbout::Application { workload: "auction".to_owned(), profile: "official2".to_owned() },
+    let answer = AnswerRecord {
+        claim: ClaimRecord::Holds { level: 12_500.into(), confirmed: false },
+        about: AboutRecord::Application { workload: "auction".to_owned(), profile: "official2".to_owned() },
         because: "at 12,700 the response time of 2 operations was over its limit".to_owned(),
         details: String::new(),
     };
     writer.append(&Entry::Verdict(Box::new(Verdict {
-        unit: KeptUnit::Users,
+        unit: UnitRecord::Users,
         capacity: Some(12_500),
         trial: Some(8),
         passed: true,
         valid: true,
-        sentence: answer.sentence(KeptUnit::Users),
+        sentence: answer.sentence(UnitRecord::Users),
         answer: Some(answer),
         exit_code: 0,
         reasons: vec![

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use barograph_share::{Kind, Machine, inspect, members};
+use barograph_share::{Machine, PatternKind, inspect, members};
 use proptest::prelude::*;
 
 use crate::run;
@@ -16,27 +16,27 @@ fn machine() -> Machine {
 }
 
 /// Texts with their kinds.
-const PLANTED: [(Kind, &str); 20] = [
-    (Kind::Path, "/home/mallory/bench/plan.toml"),
-    (Kind::Path, "/work/main/target"),
-    (Kind::Path, "/var/lib/jenkins/x"),
-    (Kind::Path, "file:///tmp/a/b"),
-    (Kind::Host, "bench7"),
-    (Kind::Host, "rabbit@bench7.example.org"),
-    (Kind::User, "mallory"),
-    (Kind::Password, "postgres://me:s3cret@db/auction"),
-    (Kind::Password, "PGPASSWORD=hunter22"),
-    (Kind::Password, "\"password\": \"hunter22\""),
-    (Kind::Password, "default_pass = hunter22"),
-    (Kind::Password, "client-secret: hunter22"),
-    (Kind::Token, "Authorization: Bearer abcdefghijklmnop"),
-    (Kind::Token, "authorization=Basic bWU6cGFzcw=="),
-    (Kind::Token, "Cookie: session=abcdef"),
-    (Kind::Token, "api_key=0123456789"),
-    (Kind::Token, "ghp_0123456789012345678901234567890123456789"),
-    (Kind::Token, "AKIAABCDEFGHIJKLMNOP"),
-    (Kind::Token, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl"),
-    (Kind::Key, "-----BEGIN RSA PRIVATE KEY-----"),
+const PLANTED: [(PatternKind, &str); 20] = [
+    (PatternKind::Path, "/home/mallory/bench/plan.toml"),
+    (PatternKind::Path, "/work/main/target"),
+    (PatternKind::Path, "/var/lib/jenkins/x"),
+    (PatternKind::Path, "file:///tmp/a/b"),
+    (PatternKind::Host, "bench7"),
+    (PatternKind::Host, "rabbit@bench7.example.org"),
+    (PatternKind::User, "mallory"),
+    (PatternKind::Password, "postgres://me:s3cret@db/auction"),
+    (PatternKind::Password, "PGPASSWORD=hunter22"),
+    (PatternKind::Password, "\"password\": \"hunter22\""),
+    (PatternKind::Password, "default_pass = hunter22"),
+    (PatternKind::Password, "client-secret: hunter22"),
+    (PatternKind::Token, "Authorization: Bearer abcdefghijklmnop"),
+    (PatternKind::Token, "authorization=Basic bWU6cGFzcw=="),
+    (PatternKind::Token, "Cookie: session=abcdef"),
+    (PatternKind::Token, "api_key=0123456789"),
+    (PatternKind::Token, "ghp_0123456789012345678901234567890123456789"),
+    (PatternKind::Token, "AKIAABCDEFGHIJKLMNOP"),
+    (PatternKind::Token, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl"),
+    (PatternKind::Key, "-----BEGIN RSA PRIVATE KEY-----"),
 ];
 
 /// Usual lines of records.
@@ -59,7 +59,7 @@ const ORDINARY: [&str; 16] = [
     "",
 ];
 
-fn found(root: &Path, files: &[(&str, String)]) -> Vec<(String, usize, Kind)> {
+fn found(root: &Path, files: &[(&str, String)]) -> Vec<(String, usize, PatternKind)> {
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
     let inspection = inspect(&members(&run(root, &files)).unwrap(), &machine(), &[]).unwrap();
     assert_eq!(inspection.count, inspection.findings.len());
@@ -109,10 +109,10 @@ fn secrets_are_told_without_their_text_and_others_with_it() {
     let text = b"at /work/x\npassword=hunter22\n";
     let members = members(&run(place.path(), &[("run.jsonl", text)])).unwrap();
     let all = inspect(&members, &machine(), &[]).unwrap().findings;
-    let texts: Vec<(usize, Kind, &str)> =
+    let texts: Vec<(usize, PatternKind, &str)> =
         all.iter().map(|found| (found.line, found.kind, found.text.as_str())).collect();
-    assert_eq!(texts, [(1, Kind::Path, "/work/x"), (2, Kind::Password, "")]);
-    let allowed = inspect(&members, &machine(), &[Kind::Path, Kind::Password]).unwrap();
+    assert_eq!(texts, [(1, PatternKind::Path, "/work/x"), (2, PatternKind::Password, "")]);
+    let allowed = inspect(&members, &machine(), &[PatternKind::Path, PatternKind::Password]).unwrap();
     assert_eq!(allowed.count, 0);
 }
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use barograph_model::{Better, Metric, Refused};
+use barograph_model::{BetterWhen, Metric, Refusals};
 use toml::Value;
 
 use super::{
     Configuration, Crossing, Divisor, Factor, Level, MOST_CONFIGURATIONS, MOST_METRICS, MetricPlan, Repeats,
     Study, beside, named, of_load,
 };
-use crate::given::Given;
+use crate::settings_reader::SettingsReader;
 use crate::{Setting, WorkloadKeys};
 
 /// Most levels of one factor.
@@ -29,13 +29,13 @@ const LARGEST: f64 = 1e12;
 const BLOCKS: u64 = 10;
 
 /// Reads a study of the metrics common to all runs. `name` is its name in refusals: its path.
-pub fn read(name: &str, text: &str) -> Result<Study, Refused> {
+pub fn read(name: &str, text: &str) -> Result<Study, Refusals> {
     read_with(&[], name, text)
 }
 
 /// Reads a study, which may name the measures of `workloads`.
-pub fn read_with(workloads: &[&'static dyn WorkloadKeys], name: &str, text: &str) -> Result<Study, Refused> {
-    let mut given = Given::parse(name, text, &[])?;
+pub fn read_with(workloads: &[&'static dyn WorkloadKeys], name: &str, text: &str) -> Result<Study, Refusals> {
+    let mut given = SettingsReader::parse(name, text, &[])?;
     let measures = workloads.iter().flat_map(|workload| workload.measures());
     let known: Vec<Metric> = Metric::ALL.into_iter().chain(measures.map(Metric::Measure)).collect();
     let study = check(name, &mut given, &known);
@@ -52,11 +52,11 @@ pub fn read_with(workloads: &[&'static dyn WorkloadKeys], name: &str, text: &str
     }
     match study {
         Some(study) if refusals.is_empty() => Ok(study),
-        _ => Err(Refused(refusals)),
+        _ => Err(Refusals(refusals)),
     }
 }
 
-fn check(name: &str, g: &mut Given, known: &[Metric]) -> Option<Study> {
+fn check(name: &str, g: &mut SettingsReader, known: &[Metric]) -> Option<Study> {
     let question = required(g, "question", "the question that the study answers, as a sentence");
     let plan = required(g, "plan", "the plan that all configurations begin with, beside the study");
     let settings = settings(g, "settings");
@@ -99,7 +99,7 @@ fn check(name: &str, g: &mut Given, known: &[Metric]) -> Option<Study> {
 }
 
 /// A required text.
-fn required(g: &mut Given, key: &str, what: &str) -> Option<String> {
+fn required(g: &mut SettingsReader, key: &str, what: &str) -> Option<String> {
     let taken = g.optional_word(key, what)?;
     if taken.is_none() {
         g.refuse(key, "nothing", what, "give it a value");
@@ -108,12 +108,12 @@ fn required(g: &mut Given, key: &str, what: &str) -> Option<String> {
 }
 
 /// The keys of a plan below `prefix`.
-fn settings(g: &mut Given, prefix: &str) -> Vec<Setting> {
+fn settings(g: &mut SettingsReader, prefix: &str) -> Vec<Setting> {
     let below = g.below(prefix).into_iter();
     below.map(|(key, value, place)| Setting { key, value: value.to_string(), place }).collect()
 }
 
-fn repeats(g: &mut Given) -> Option<Repeats> {
+fn repeats(g: &mut SettingsReader) -> Option<Repeats> {
     let blocks = g.number("repeats", 1..=MOST_BLOCKS, BLOCKS);
     let width = g.fraction("width", 0.0..=10.0, 0.0);
     let most = g.number("most_repeats", 1..=MOST_BLOCKS, blocks.unwrap_or(BLOCKS).max(4 * BLOCKS));
@@ -126,7 +126,7 @@ fn repeats(g: &mut Given) -> Option<Repeats> {
     Some(Repeats { blocks: blocks as u32, width, most: if width.is_some() { most } else { blocks } as u32 })
 }
 
-fn factors(g: &mut Given) -> Option<Vec<Factor>> {
+fn factors(g: &mut SettingsReader) -> Option<Vec<Factor>> {
     let count = g.tables("factor", 10, "a list of tables [[factor]] with `name` and `levels`, at most 10")?;
     let factors: Vec<Option<Factor>> = (0..count).map(|at| factor(g, &format!("factor[{at}]"))).collect();
     let factors: Vec<Factor> = factors.into_iter().collect::<Option<_>>()?;
@@ -134,7 +134,7 @@ fn factors(g: &mut Given) -> Option<Vec<Factor>> {
     Some(factors)
 }
 
-fn factor(g: &mut Given, at: &str) -> Option<Factor> {
+fn factor(g: &mut SettingsReader, at: &str) -> Option<Factor> {
     let name = g.listed_word(&format!("{at}.name"), &[]);
     let key = format!("{at}.levels");
     let allowed = format!("a list of 1 to {MOST_LEVELS} tables with `name` and `set`");
@@ -149,7 +149,7 @@ fn factor(g: &mut Given, at: &str) -> Option<Factor> {
     Some(Factor { name: name?, levels })
 }
 
-fn level(g: &mut Given, at: &str) -> Option<Level> {
+fn level(g: &mut SettingsReader, at: &str) -> Option<Level> {
     let name = g.listed_word(&format!("{at}.name"), &[]);
     let value = g.fraction(&format!("{at}.value"), -LARGEST..=LARGEST, f64::NAN);
     let settings = settings(g, &format!("{at}.set"));
@@ -160,7 +160,7 @@ fn level(g: &mut Given, at: &str) -> Option<Level> {
 }
 
 /// Refuses duplicate names.
-fn unique<'n>(g: &mut Given, key: &str, names: impl Iterator<Item = &'n str>) {
+fn unique<'n>(g: &mut SettingsReader, key: &str, names: impl Iterator<Item = &'n str>) {
     let mut seen = BTreeSet::new();
     let twice: Vec<String> = names.filter(|name| !seen.insert(*name)).map(str::to_owned).collect();
     for name in twice {
@@ -169,7 +169,7 @@ fn unique<'n>(g: &mut Given, key: &str, names: impl Iterator<Item = &'n str>) {
 }
 
 /// The index of a level by its name.
-fn level_of(g: &mut Given, key: &str, factor: &Factor, name: &str) -> Option<usize> {
+fn level_of(g: &mut SettingsReader, key: &str, factor: &Factor, name: &str) -> Option<usize> {
     let found = factor.levels.iter().position(|level| level.name == name);
     if found.is_none() {
         let names: Vec<&str> = factor.levels.iter().map(|level| level.name.as_str()).collect();
@@ -179,7 +179,7 @@ fn level_of(g: &mut Given, key: &str, factor: &Factor, name: &str) -> Option<usi
     found
 }
 
-fn configurations(g: &mut Given, factors: &[Factor]) -> Option<Vec<Configuration>> {
+fn configurations(g: &mut SettingsReader, factors: &[Factor]) -> Option<Vec<Configuration>> {
     let allowed = format!("a list of 1 to {MOST_CONFIGURATIONS} tables with a level for each factor");
     let listed = g.tables("configurations", MOST_CONFIGURATIONS, &allowed)?;
     let all = if listed == 0 {
@@ -201,7 +201,7 @@ fn configurations(g: &mut Given, factors: &[Factor]) -> Option<Vec<Configuration
     Some(named)
 }
 
-fn listed_levels(g: &mut Given, at: &str, factors: &[Factor]) -> Option<Vec<usize>> {
+fn listed_levels(g: &mut SettingsReader, at: &str, factors: &[Factor]) -> Option<Vec<usize>> {
     let mut levels = Vec::new();
     for factor in factors {
         let key = format!("{at}.{}", factor.name);
@@ -235,7 +235,7 @@ fn name_of(factors: &[Factor], levels: &[usize]) -> String {
 }
 
 /// Per factor the level of the baseline: by default the first, or as named, or `same`.
-fn baseline(g: &mut Given, factors: &[Factor]) -> Option<Vec<Option<usize>>> {
+fn baseline(g: &mut SettingsReader, factors: &[Factor]) -> Option<Vec<Option<usize>>> {
     let mut baseline = Vec::new();
     for factor in factors {
         let key = format!("baseline.{}", factor.name);
@@ -249,7 +249,7 @@ fn baseline(g: &mut Given, factors: &[Factor]) -> Option<Vec<Option<usize>>> {
     Some(baseline)
 }
 
-fn metrics(g: &mut Given, known: &[Metric], margin: f64) -> Option<Vec<MetricPlan>> {
+fn metrics(g: &mut SettingsReader, known: &[Metric], margin: f64) -> Option<Vec<MetricPlan>> {
     let allowed = format!("a list of 1 to {MOST_METRICS} tables [[metric]] with `of`");
     let count = g.tables("metric", MOST_METRICS, &allowed)?;
     if count == 0 {
@@ -263,7 +263,7 @@ fn metrics(g: &mut Given, known: &[Metric], margin: f64) -> Option<Vec<MetricPla
     Some(metrics)
 }
 
-fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<MetricPlan> {
+fn metric(g: &mut SettingsReader, at: &str, known: &[Metric], margin: f64) -> Option<MetricPlan> {
     let names: Vec<&str> = known.iter().map(|metric| metric.name()).collect();
     let of = g.listed_word(&format!("{at}.of"), &names);
     let metric = of.and_then(|name| known.iter().copied().find(|metric| metric.name() == name));
@@ -281,10 +281,10 @@ fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<Metr
     let ways = ["higher", "lower"];
     let key = format!("{at}.better");
     let load = g.optional_word(&format!("{at}.load"), "the name of a load of the plan");
-    let better = match metric.map_or(Better::Lower, Metric::better) {
-        Better::Higher => g.word(&key, &ways, "higher"),
-        Better::Lower => g.word(&key, &ways, "lower"),
-        Better::Neither => g.listed_word(&key, &ways),
+    let better = match metric.map_or(BetterWhen::Lower, Metric::better) {
+        BetterWhen::Higher => g.word(&key, &ways, "higher"),
+        BetterWhen::Lower => g.word(&key, &ways, "lower"),
+        BetterWhen::Neither => g.listed_word(&key, &ways),
     };
     let margin = g.fraction(&format!("{at}.margin"), 0.0..=1.0, margin);
     let per = divisor(g, &format!("{at}.per"), metric);
@@ -303,7 +303,7 @@ fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<Metr
 }
 
 /// The divisor of the figures of `metric`, if any.
-fn divisor(g: &mut Given, key: &str, metric: Option<Metric>) -> Option<Option<Divisor>> {
+fn divisor(g: &mut SettingsReader, key: &str, metric: Option<Metric>) -> Option<Option<Divisor>> {
     let known = Metric::DIVISORS.into_iter().filter(|divisor| Some(*divisor) != metric);
     let known: Vec<&str> = known.map(Metric::name).collect();
     let allowed = format!(
@@ -323,7 +323,7 @@ fn divisor(g: &mut Given, key: &str, metric: Option<Metric>) -> Option<Option<Di
     None
 }
 
-fn crossings(g: &mut Given, factors: &[Factor], metrics: &[MetricPlan]) -> Option<Vec<Crossing>> {
+fn crossings(g: &mut SettingsReader, factors: &[Factor], metrics: &[MetricPlan]) -> Option<Vec<Crossing>> {
     let allowed = "a list of 1 to 20 tables [[crossing]] with `factor`, `metric` and `limit`";
     let count = g.tables("crossing", 20, allowed)?;
     let crossings: Vec<Option<Crossing>> =
@@ -331,7 +331,12 @@ fn crossings(g: &mut Given, factors: &[Factor], metrics: &[MetricPlan]) -> Optio
     crossings.into_iter().collect()
 }
 
-fn crossing(g: &mut Given, at: &str, factors: &[Factor], metrics: &[MetricPlan]) -> Option<Crossing> {
+fn crossing(
+    g: &mut SettingsReader,
+    at: &str,
+    factors: &[Factor],
+    metrics: &[MetricPlan],
+) -> Option<Crossing> {
     let names: Vec<&str> = factors.iter().filter(|f| f.is_numeric()).map(|f| f.name.as_str()).collect();
     let key = format!("{at}.factor");
     let factor = g.listed_word(&key, &[]);
@@ -354,7 +359,7 @@ fn crossing(g: &mut Given, at: &str, factors: &[Factor], metrics: &[MetricPlan])
 }
 
 /// Refuses configurations whose baseline is not run.
-fn every_configuration_has_a_baseline(g: &mut Given, study: &Study) {
+fn every_configuration_has_a_baseline(g: &mut SettingsReader, study: &Study) {
     let missing = study.configurations.iter().find(|c| study.baseline_of(c).is_none());
     if let Some(configuration) = missing {
         let allowed = "a baseline among the configurations for each of them";
@@ -364,7 +369,7 @@ fn every_configuration_has_a_baseline(g: &mut Given, study: &Study) {
 }
 
 /// Refuses a study of one configuration without a control: it would compare nothing.
-fn something_is_compared(g: &mut Given, study: &Study) {
+fn something_is_compared(g: &mut SettingsReader, study: &Study) {
     if study.configurations.len() == 1 && !study.control {
         let allowed = "true where there is only one configuration";
         g.refuse("control", false, allowed, "add a [[factor]], or leave the control on");

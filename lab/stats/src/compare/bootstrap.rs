@@ -16,7 +16,7 @@ const MOST_WITHOUT: f64 = 0.1;
 
 /// A percentile interval at 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resampled {
+pub struct BootstrapInterval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
@@ -29,7 +29,10 @@ pub struct Resampled {
 /// draw, some of them repeated, and returns `None` if it has no value. `None` below two blocks, or if more
 /// than a tenth of the draws have no value. With few blocks the interval is too narrow: 1 to 4 points of
 /// coverage are missing below 20.
-pub fn resample(blocks: usize, mut statistic: impl FnMut(&[usize]) -> Option<f64>) -> Option<Resampled> {
+pub fn resample(
+    blocks: usize,
+    mut statistic: impl FnMut(&[usize]) -> Option<f64>,
+) -> Option<BootstrapInterval> {
     if blocks < 2 {
         return None;
     }
@@ -49,19 +52,19 @@ pub fn resample(blocks: usize, mut statistic: impl FnMut(&[usize]) -> Option<f64
 pub fn resampled_interval(
     blocks: usize,
     statistic: impl FnMut(&[usize]) -> Option<f64>,
-) -> Option<Resampled> {
+) -> Option<BootstrapInterval> {
     if blocks < FEWEST_PAIRS { None } else { resample(blocks, statistic) }
 }
 
 /// Summary of the values of a statistic over `draws` draws; draws without a value are missing in `found`.
-pub(crate) fn summary(mut found: Vec<f64>, draws: usize) -> Option<Resampled> {
+pub(crate) fn summary(mut found: Vec<f64>, draws: usize) -> Option<BootstrapInterval> {
     if found.is_empty() || (found.len() as f64) < draws as f64 * (1.0 - MOST_WITHOUT) {
         return None;
     }
     found.sort_by(f64::total_cmp);
     let mean = found.iter().sum::<f64>() / found.len() as f64;
     let variance = found.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / found.len() as f64;
-    Some(Resampled { low: at(&found, 0.025), high: at(&found, 0.975), error: variance.sqrt() })
+    Some(BootstrapInterval { low: at(&found, 0.025), high: at(&found, 0.975), error: variance.sqrt() })
 }
 
 /// The value at a share of sorted values, interpolated between its two neighbours.

@@ -1,11 +1,13 @@
 //! Validity checks of a window: all of them in order, and those of steadiness and clock.
 
-use barograph_model::{Check, CheckFacts, CheckId, Drifted, Excuse, OpVerdict, RuleVerdict, Stretch};
+use barograph_model::{
+    Check, CheckFacts, CheckId, DriftEstimate, Excuse, OpVerdict, OutlyingStretch, RuleVerdict,
+};
 
 use super::driver::{self, tightest_limit};
 use super::rules::is_overload;
 use super::{WindowInput, errors, host, little, mix, pacing};
-use crate::Part;
+use crate::IntervalSummary;
 use crate::episode::{Episode, Noise, episode};
 use crate::steady::{DRIFT_ALLOWED, FEWEST_VALUES, drift};
 
@@ -50,7 +52,7 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict], rules: &[RuleVerdi
 /// Change of the number of operations in flight from the first interval to the last. Each adds about one
 /// service time to the window without an end in it: an overloaded target whose queue grows must be found too
 /// slow, not invalid.
-pub(super) fn edge_growth(parts: &[Part]) -> f64 {
+pub(super) fn edge_growth(parts: &[IntervalSummary]) -> f64 {
     match (parts.first(), parts.last()) {
         (Some(first), Some(last)) => (last.in_flight() - first.in_flight()).abs(),
         _ => 0.0,
@@ -61,7 +63,7 @@ pub(super) fn edge_growth(parts: &[Part]) -> f64 {
 /// things get worse would fail even more if it were longer; one that fails while things get better may have
 /// begun too early. In a window that passed, both directions count.
 #[derive(Clone, Copy)]
-enum Better {
+enum PassingDirection {
     Higher,
     Lower,
 }
@@ -73,7 +75,8 @@ fn edges(input: &WindowInput<'_>) -> f64 {
 
 fn steady_throughput(input: &WindowInput<'_>, passed: bool) -> Check {
     let values = throughput_series(input);
-    let allowed = Allowed { floor: edges(input), floor_ms: None, passed, better: Better::Higher };
+    let allowed =
+        DriftLimits { floor: edges(input), floor_ms: None, passed, better: PassingDirection::Higher };
     steady(CheckId::SteadyThroughput, &values, &allowed)
 }
 
@@ -82,7 +85,7 @@ fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
         return Check::new(CheckId::SteadyResponse, CheckFacts::NotJudged { why: None }, true);
     };
     let floor = limit.as_secs_f64() * DRIFT_OF_LIMIT;
-    let allowed = Allowed { floor, floor_ms: Some(floor * 1e3), passed, better: Better::Lower };
+    let allowed = DriftLimits { floor, floor_ms: Some(floor * 1e3), passed, better: PassingDirection::Lower };
     steady(CheckId::SteadyResponse, &response_series(input), &allowed)
 }
 
@@ -92,12 +95,12 @@ fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
     let limit = tightest_limit(input.profile);
     let floor_s = limit.map(|limit| limit.as_secs_f64() * STRETCH_OF_LIMIT);
     let series = [
-        (false, Noise::Even, Some(throughput_series(input)), (edges(input), Better::Higher)),
+        (false, Noise::Even, Some(throughput_series(input)), (edges(input), PassingDirection::Higher)),
         (
             true,
             Noise::Proportional,
             floor_s.map(|_| response_series(input)),
-            (floor_s.unwrap_or(0.0), Better::Lower),
+            (floor_s.unwrap_or(0.0), PassingDirection::Lower),
         ),
     ];
     let (mut found, mut excuse, mut known) = (None, None, false);
@@ -119,15 +122,15 @@ fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
 }
 
 impl Episode {
-    fn stretch(&self, is_response: bool, seconds: f64) -> Stretch {
+    fn stretch(&self, is_response: bool, seconds: f64) -> OutlyingStretch {
         let change = self.mean / self.rest - 1.0;
-        Stretch { is_response, change, from_s: self.from * seconds, to_s: self.to * seconds }
+        OutlyingStretch { is_response, change, from_s: self.from * seconds, to_s: self.to * seconds }
     }
 
-    fn worse(&self, better: Better) -> bool {
+    fn worse(&self, better: PassingDirection) -> bool {
         match better {
-            Better::Higher => self.mean < self.rest,
-            Better::Lower => self.mean > self.rest,
+            PassingDirection::Higher => self.mean < self.rest,
+            PassingDirection::Lower => self.mean > self.rest,
         }
     }
 }
@@ -137,27 +140,27 @@ fn throughput_series(input: &WindowInput<'_>) -> Vec<f64> {
     parts.map(|part| part.ended as f64 / part.seconds).collect()
 }
 
-struct Allowed {
+struct DriftLimits {
     /// The drift below which values count as steady, in their unit.
     floor: f64,
     /// The same in milliseconds, of response time.
     floor_ms: Option<f64>,
     passed: bool,
-    better: Better,
+    better: PassingDirection,
 }
 
-fn steady(id: CheckId, values: &[f64], allowed: &Allowed) -> Check {
+fn steady(id: CheckId, values: &[f64], allowed: &DriftLimits) -> Check {
     let found = drift(values);
     let is_steady = found.is_some_and(|found| found.steady(allowed.floor));
     let excused = found.filter(|found| {
         let improves = match allowed.better {
-            Better::Higher => found.relative > 0.0,
-            Better::Lower => found.relative < 0.0,
+            PassingDirection::Higher => found.relative > 0.0,
+            PassingDirection::Lower => found.relative < 0.0,
         };
         !is_steady && !allowed.passed && !improves
     });
     let facts = CheckFacts::Drift {
-        found: found.map(|d| Drifted { relative: d.relative, low: d.low, high: d.high }),
+        found: found.map(|d| DriftEstimate { relative: d.relative, low: d.low, high: d.high }),
         fewest: FEWEST_VALUES,
         most: DRIFT_ALLOWED.get(),
         floor_ms: allowed.floor_ms,
@@ -168,7 +171,7 @@ fn steady(id: CheckId, values: &[f64], allowed: &Allowed) -> Check {
 /// Mean response time in seconds of the operations with judged response times, by interval. An interval
 /// without ended operations takes the mean of the others, which shows no trend.
 fn response_series(input: &WindowInput<'_>) -> Vec<f64> {
-    let means: Vec<Option<f64>> = input.parts.iter().map(Part::mean_response_s).collect();
+    let means: Vec<Option<f64>> = input.parts.iter().map(IntervalSummary::mean_response_s).collect();
     let known: Vec<f64> = means.iter().flatten().copied().collect();
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
     means.into_iter().map(|value| value.unwrap_or(mean)).collect()

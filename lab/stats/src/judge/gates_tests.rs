@@ -2,7 +2,7 @@
 //! simulate gates` measures them on windows made by the engine.
 
 use barograph_model::{
-    Arrivals, Behaviour, Behaviours, Distribution, LoadUnit, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
+    Arrivals, Behaviour, Behaviours, Distribution, LoadUnit, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace,
     Share, StartOf, TrialResult, Waits,
 };
 
@@ -13,7 +13,7 @@ use crate::OpStats;
 fn behaviours(pace: Pace) -> Behaviours {
     let always = |op: u8| {
         let mut next = vec![None; 3];
-        next[usize::from(op)] = Some(Next::Op(OpId(op)));
+        next[usize::from(op)] = Some(NextOp::Op(OpId(op)));
         next
     };
     let main = Behaviour { name: "main", first: OpId(0), next: always(0), pace };
@@ -40,7 +40,7 @@ fn a_pace_is_kept_from_start_to_start_and_from_answer_to_start() {
     for (pace, kept) in [
         (Pace::Cycle(every(cycle)), true),
         (Pace::Think(every(cycle - 0.1)), true),
-        (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: barograph_model::Missed::Skip }, true),
+        (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: barograph_model::MissedBeats::Skip }, true),
         (Pace::Cycle(every(cycle * 1.1)), false),
         (Pace::Cycle(every(cycle * 0.9)), false),
         (Pace::Think(every(cycle * 0.9)), false),

@@ -18,7 +18,7 @@ const IDLE_ENOUGH: Share = Share::percent(50.0);
 const WAITING_ALLOWED: Share = Share::percent(10.0);
 
 /// A figure, or the reason why it is missing, as the end of "not judged: …".
-pub type Known<T> = Result<T, String>;
+pub type HostFigure<T> = Result<T, String>;
 
 /// Use of the host in a window, by user.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +31,12 @@ pub struct HostUse {
     pub idle: Share,
     /// Cores used by processes that are neither the driver nor deployed by the run. Interrupts are left out:
     /// they cannot be attributed.
-    pub outside_cores: Known<f64>,
+    pub outside_cores: HostFigure<f64>,
     /// Share of time in which processes outside of the deployment waited for memory: that of the host less
     /// that of all parts, an upper estimate.
-    pub outside_memory_wait: Known<Share>,
+    pub outside_memory_wait: HostFigure<Share>,
     /// The same for disks.
-    pub outside_io_wait: Known<Share>,
+    pub outside_io_wait: HostFigure<Share>,
 }
 
 pub(super) fn all(host: &HostUse) -> Vec<Check> {
@@ -74,7 +74,7 @@ fn outside_cpu(host: &HostUse) -> Check {
     Check::new(CheckId::OutsideCpu, facts, share <= TAKEN_ALLOWED.get() || host.idle >= IDLE_ENOUGH)
 }
 
-fn waiting(id: CheckId, wait: &Known<Share>) -> Check {
+fn waiting(id: CheckId, wait: &HostFigure<Share>) -> Check {
     match wait {
         Err(why) => not_judged(id, why),
         Ok(wait) => {

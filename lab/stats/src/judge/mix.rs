@@ -6,7 +6,7 @@ use barograph_model::{Bound, Check, CheckFacts, CheckId, Excuse, LoadUnit, OpId,
 use super::{WindowInput, slices};
 use crate::homogeneity::unlike;
 use crate::steady::mean_within;
-use crate::{Part, PartOp};
+use crate::{IntervalSummary, OpSummary};
 
 /// Standard deviations by which independent draws miss their share once in a thousand windows.
 const CHANCE: f64 = 3.29;
@@ -25,15 +25,15 @@ const CERTAIN: f64 = 5.0;
 /// Operations are not independent draws: users who see the same event act at the same moment. So the swing of
 /// the share from interval to interval is taken from the window itself. A share that is missed all the time
 /// does not swing, so it is still found.
-pub(super) fn chance(parts: &[Part], (profile, is_judged): (&Profile, &[bool]), op: usize) -> f64 {
+pub(super) fn chance(parts: &[IntervalSummary], (profile, is_judged): (&Profile, &[bool]), op: usize) -> f64 {
     let required = profile.mix(OpId(op as u8)).map_or(0.0, Bound::limit);
     if required <= 0.0 {
         return 0.0;
     }
-    let of_judged = |part: &Part| -> u64 {
+    let of_judged = |part: &IntervalSummary| -> u64 {
         part.ops.iter().zip(is_judged).filter(|(_, judged)| **judged).map(|(op, _)| op.ended()).sum()
     };
-    let of_op = |part: &Part| part.ops.get(op).map_or(0, PartOp::ended) as f64;
+    let of_op = |part: &IntervalSummary| part.ops.get(op).map_or(0, OpSummary::ended) as f64;
     let judged: Vec<f64> = parts.iter().map(|part| of_judged(part) as f64).collect();
     let all: f64 = judged.iter().sum();
     if all <= 0.0 {
@@ -118,10 +118,14 @@ mod tests {
     }
 
     impl Load {
-        fn parts(&self, seed: u64) -> Vec<Part> {
+        fn parts(&self, seed: u64) -> Vec<IntervalSummary> {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let second = |_: u32| {
-                let mut part = Part { seconds: 1.0, ops: vec![PartOp::default(); 2], ..Part::default() };
+                let mut part = IntervalSummary {
+                    seconds: 1.0,
+                    ops: vec![OpSummary::default(); 2],
+                    ..IntervalSummary::default()
+                };
                 let first = happen(&mut rng, self.users, PACE * (1.0 - self.share));
                 let groups = happen(&mut rng, self.users / self.together, PACE * self.share);
                 for (op, count) in [(0_usize, first), (1, groups * u64::from(self.together))] {
@@ -190,7 +194,7 @@ mod tests {
         let even = Load { users: 0, seconds: 10, share: 0.4, together: 1 };
         let mut parts = even.parts(1);
         let (profile, judged) = (profile(), [true; 2]);
-        let chance = |parts: &[Part], op| chance(parts, (&profile, &judged), op);
+        let chance = |parts: &[IntervalSummary], op| chance(parts, (&profile, &judged), op);
         assert_eq!(chance(&parts, 1), 0.0, "nothing happened");
         for part in &mut parts {
             part.ops[0].outcomes[Outcome::Good.index()] = 6;

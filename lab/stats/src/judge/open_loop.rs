@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use barograph_model::{
-    Arrivals, Check, Level, LoadUnit, Nanos, Offered, OpenLoop, Outcome, Share, StartOf, TrialResult,
+    Arrivals, Check, Level, LoadUnit, Nanos, OfferedLoad, OpenLoop, Outcome, Share, StartOf, TrialResult,
 };
 use rand::{RngExt, SeedableRng};
 
@@ -17,7 +17,7 @@ fn open(arrivals: Arrivals) -> Option<OpenLoop> {
 /// A clean window in which exactly 100 operations start in each second, as asked.
 fn clean(arrivals: Arrivals) -> Window {
     let mut window = Window::clean(21);
-    window.offered = Offered { unit: LoadUnit::PerSecond, level: 100.into() };
+    window.offered = OfferedLoad { unit: LoadUnit::PerSecond, level: 100.into() };
     window.open = open(arrivals);
     for part in &mut window.parts {
         part.starts = 100;

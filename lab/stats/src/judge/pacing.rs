@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use barograph_model::{Behaviour, Check, CheckFacts, CheckId, Excuse, LoadUnit, Next, OpId, Pace};
+use barograph_model::{Behaviour, Check, CheckFacts, CheckId, Excuse, LoadUnit, NextOp, OpId, Pace};
 
 use super::driver::{starts_slack, too_slow_by_service};
 use super::{WindowInput, slices};
@@ -94,11 +94,11 @@ fn operations(behaviour: &Behaviour) -> BTreeSet<OpId> {
     all
 }
 
-fn following(next: &Next, todo: &mut Vec<OpId>) {
+fn following(next: &NextOp, todo: &mut Vec<OpId>) {
     match next {
-        Next::Op(op) | Next::EndSession { first: op } => todo.push(*op),
-        Next::Vector(vector) => todo.extend(vector.entries().iter().map(|entry| entry.0)),
-        Next::Choose { branches, .. } => branches.iter().for_each(|branch| following(branch, todo)),
+        NextOp::Op(op) | NextOp::EndSession { first: op } => todo.push(*op),
+        NextOp::Vector(vector) => todo.extend(vector.entries().iter().map(|entry| entry.0)),
+        NextOp::Choose { branches, .. } => branches.iter().for_each(|branch| following(branch, todo)),
     }
 }
 

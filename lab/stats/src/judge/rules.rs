@@ -5,16 +5,16 @@
 //! or within chance.
 
 use barograph_model::{
-    Bound, Measured, OpId, Outcome, Rule, RuleVerdict, Share, Subject, TimeLimit, TimeLimits,
+    Bound, MeasureValue, OpId, Outcome, Rule, RuleVerdict, Share, Subject, TimeLimit, TimeLimits,
 };
 
 use super::{WindowInput, mean_ms, mix, part, per_second, quantile_ms};
 use crate::interval::OpStats;
 
 /// Facts about a window for its rules.
-pub(super) struct Judged<'a> {
+pub(super) struct JudgedWindow<'a> {
     input: &'a WindowInput<'a>,
-    measures: &'a [Measured],
+    measures: &'a [MeasureValue],
     limits: Vec<TimeLimits>,
     /// By operation index.
     is_judged: Vec<bool>,
@@ -24,12 +24,12 @@ pub(super) struct Judged<'a> {
     all: u64,
 }
 
-impl<'a> Judged<'a> {
-    pub(super) fn new(input: &'a WindowInput<'a>, measures: &'a [Measured]) -> Self {
+impl<'a> JudgedWindow<'a> {
+    pub(super) fn new(input: &'a WindowInput<'a>, measures: &'a [MeasureValue]) -> Self {
         let ops = &input.joined.ops;
         let is_judged = input.profile.judged(ops.len());
         let chance = |op: usize| mix::chance(input.parts, (input.profile, &is_judged), op);
-        Judged {
+        JudgedWindow {
             input,
             measures,
             limits: input.profile.time_limits(ops.len()),

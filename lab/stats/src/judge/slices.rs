@@ -2,8 +2,8 @@
 
 use barograph_model::{CheckFacts, Share};
 
-use crate::Part;
-use crate::homogeneity::Unlike;
+use crate::IntervalSummary;
+use crate::homogeneity::SliceDifference;
 
 /// Slices of a window.
 const SLICES: usize = 3;
@@ -12,7 +12,7 @@ const SLICES: usize = 3;
 const BLOCKS: (usize, usize) = (2, 8);
 
 /// The figures of a check for thirds that are unlike.
-pub(super) fn facts(found: &Unlike, kind: Option<String>, most: Share) -> CheckFacts {
+pub(super) fn facts(found: &SliceDifference, kind: Option<String>, most: Share) -> CheckFacts {
     CheckFacts::Shares {
         kind,
         third: found.slice,
@@ -25,7 +25,10 @@ pub(super) fn facts(found: &Unlike, kind: Option<String>, most: Share) -> CheckF
 
 /// Counts of the blocks of all slices, and the number of blocks per slice; `None` with too few intervals.
 /// Every interval is in one block.
-pub(super) fn counted(parts: &[Part], counts: impl Fn(&Part) -> Vec<u64>) -> Option<(Vec<Vec<u64>>, usize)> {
+pub(super) fn counted(
+    parts: &[IntervalSummary],
+    counts: impl Fn(&IntervalSummary) -> Vec<u64>,
+) -> Option<(Vec<Vec<u64>>, usize)> {
     let per_slice = (parts.len() / SLICES).min(BLOCKS.1);
     if per_slice < BLOCKS.0 {
         return None;
@@ -45,7 +48,7 @@ pub(super) fn counted(parts: &[Part], counts: impl Fn(&Part) -> Vec<u64>) -> Opt
 }
 
 /// The thirds of a window; `None` with too few intervals.
-pub(super) fn thirds(parts: &[Part]) -> Option<Vec<&[Part]>> {
+pub(super) fn thirds(parts: &[IntervalSummary]) -> Option<Vec<&[IntervalSummary]>> {
     if parts.len() < SLICES * BLOCKS.0 {
         return None;
     }
@@ -60,15 +63,16 @@ mod tests {
     #[test]
     fn every_interval_is_in_one_block_and_one_third() {
         for length in [6, 7, 23, 24, 25, 60, 3600] {
-            let parts: Vec<Part> =
-                (0..length).map(|at| Part { starts: 1 << (at % 40), ..Part::default() }).collect();
+            let parts: Vec<IntervalSummary> = (0..length)
+                .map(|at| IntervalSummary { starts: 1 << (at % 40), ..IntervalSummary::default() })
+                .collect();
             let all: u64 = parts.iter().map(|part| part.starts).sum();
             let (blocks, per_slice) = counted(&parts, |part| vec![part.starts]).unwrap();
             assert_eq!((blocks.len(), blocks.iter().map(|b| b[0]).sum::<u64>()), (3 * per_slice, all));
             let thirds = thirds(&parts).unwrap();
             assert_eq!(thirds.iter().map(|t| t.len()).sum::<usize>(), length);
         }
-        assert_eq!(counted(&vec![Part::default(); 5], |_| vec![1]), None);
-        assert_eq!(thirds(&vec![Part::default(); 5]), None);
+        assert_eq!(counted(&vec![IntervalSummary::default(); 5], |_| vec![1]), None);
+        assert_eq!(thirds(&vec![IntervalSummary::default(); 5]), None);
     }
 }

@@ -1,15 +1,15 @@
 //! A made-up clean window for tests, into which faults are planted.
 
 use barograph_model::{
-    Behaviours, Derived, LoadUnit, MeasureSpec, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Profile,
-    QosRule, Rule, Share, TrialResult, WindowVerdict,
+    Behaviours, DerivedFigures, LoadUnit, MeasureSpec, Nanos, OfferedLoad, OpId, OpSpec, OpenLoop, Outcome,
+    Profile, QosRule, Rule, Share, TrialResult, WindowVerdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::host::HostUse;
 use super::{DriverLimits, WindowInput, judge_window};
-use crate::Part;
+use crate::IntervalSummary;
 use crate::interval::Interval;
 
 /// Sixty seconds of three operations: one with a limit of 2 s, a long poll, one that is not judged.
@@ -20,9 +20,9 @@ pub(crate) struct Window {
     pub(crate) qos: Vec<QosRule>,
     /// Further rules.
     pub(crate) rules: Vec<Rule>,
-    pub(crate) derived: Option<Derived>,
+    pub(crate) derived: Option<DerivedFigures>,
     pub(crate) measures: &'static [MeasureSpec],
-    pub(crate) offered: Offered,
+    pub(crate) offered: OfferedLoad,
     pub(crate) operations: Option<u64>,
     pub(crate) open: Option<OpenLoop>,
     pub(crate) behaviours: Option<Behaviours>,
@@ -62,7 +62,7 @@ impl Window {
             rules: Vec::new(),
             derived: None,
             measures: &[],
-            offered: Offered { unit: LoadUnit::Users, level: 1_000.into() },
+            offered: OfferedLoad { unit: LoadUnit::Users, level: 1_000.into() },
             operations: None,
             open: None,
             behaviours: None,
@@ -78,7 +78,8 @@ impl Window {
         let joined = Interval::joined(&self.parts).expect("sixty parts");
         let mut profile = Profile::usual("test", &self.qos, self.derived);
         profile.rules.extend(&self.rules);
-        let parts: Vec<Part> = self.parts.iter().map(|part| Part::of(part, &profile)).collect();
+        let parts: Vec<IntervalSummary> =
+            self.parts.iter().map(|part| IntervalSummary::of(part, &profile)).collect();
         judge_window(&WindowInput {
             joined: &joined,
             parts: &parts,

@@ -1,8 +1,8 @@
 //! Every rule and every check: silent on a clean window, loud on a planted fault.
 
 use barograph_model::{
-    Amount, Better, Bound, CounterId, Derived, Formula, MeasureSpec, Nanos, OpId, Outcome, Rule, Share,
-    Subject, TrialResult,
+    Amount, BetterWhen, Bound, CounterId, DerivedFigures, Formula, MeasureSpec, Nanos, OpId, Outcome, Rule,
+    Share, Subject, TrialResult,
 };
 
 use super::testing::{Window, add};
@@ -129,7 +129,7 @@ fn a_wrong_mix_fails() {
 #[test]
 fn a_wrong_mix_is_disbelieved_within_a_session_of_a_step() {
     let mut window = Window::clean(5);
-    window.derived = Some(Derived { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 61.0 });
+    window.derived = Some(DerivedFigures { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 61.0 });
     assert!(window.faults().is_empty(), "the mix is kept");
     window.qos[0].mix = Share::percent(50.0);
     window.qos[1].mix = Share::percent(50.0);
@@ -301,7 +301,7 @@ fn every_subject_has_its_value_and_its_bound() {
         id: "hit_share",
         title: "hit share",
         unit: "%",
-        better: Better::Higher,
+        better: BetterWhen::Higher,
         formula: Formula::percent(Amount::Counter(CounterId(0)), Amount::Counter(CounterId(1))),
     };
     let mut window = Window::clean(15);

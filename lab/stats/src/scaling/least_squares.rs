@@ -13,7 +13,7 @@ pub(super) trait Curve {
 
 /// Result of a fit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct FitResult {
     pub(super) parameters: [f64; MOST],
     /// Sum of the squared residuals.
     pub(super) squares: f64,
@@ -21,7 +21,7 @@ pub(super) struct Found {
 
 /// Free parameters of a fit, with their bounds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Free {
+pub(super) struct FreeParameters {
     pub(super) varies: [bool; MOST],
     pub(super) low: [f64; MOST],
     pub(super) high: [f64; MOST],
@@ -35,10 +35,15 @@ const MOST_DAMPING: f64 = 1e12;
 const SMALL: f64 = 1e-14;
 
 /// Fits `curve` to points `(n, x)` from `start`, by least squares.
-pub(super) fn fit(curve: &impl Curve, points: &[(f64, f64)], start: [f64; MOST], free: &Free) -> Found {
+pub(super) fn fit(
+    curve: &impl Curve,
+    points: &[(f64, f64)],
+    start: [f64; MOST],
+    free: &FreeParameters,
+) -> FitResult {
     let squares_of =
         |parameters| points.iter().map(|(n, x)| (x - curve.at(*n, parameters).0).powi(2)).sum::<f64>();
-    let mut found = Found { parameters: start, squares: squares_of(start) };
+    let mut found = FitResult { parameters: start, squares: squares_of(start) };
     let mut damping = 1e-3;
     for _ in 0..MOST_STEPS {
         let (normal, slope) = normal_equations(curve, points, found.parameters);
@@ -52,7 +57,7 @@ pub(super) fn fit(curve: &impl Curve, points: &[(f64, f64)], start: [f64; MOST],
         if squares < found.squares {
             let gain = found.squares - squares;
             let before = found.squares;
-            found = Found { parameters: next, squares };
+            found = FitResult { parameters: next, squares };
             damping = (damping / 10.0).max(1e-12);
             if gain <= SMALL * before {
                 break;
@@ -69,7 +74,12 @@ pub(super) fn fit(curve: &impl Curve, points: &[(f64, f64)], start: [f64; MOST],
 
 /// Standard errors of the free parameters that are not at a bound; NaN for the others, or if there are no
 /// more points than parameters.
-pub(super) fn errors(curve: &impl Curve, points: &[(f64, f64)], found: &Found, free: &Free) -> [f64; MOST] {
+pub(super) fn errors(
+    curve: &impl Curve,
+    points: &[(f64, f64)],
+    found: &FitResult,
+    free: &FreeParameters,
+) -> [f64; MOST] {
     let mut errors = [f64::NAN; MOST];
     let (normal, _) = normal_equations(curve, points, found.parameters);
     let moves: [bool; MOST] = std::array::from_fn(|i| {
@@ -110,7 +120,7 @@ fn normal_equations(
 }
 
 /// Whether a parameter may move: one at a bound only if the descent leads inside.
-fn movable(free: &Free, parameters: [f64; MOST], slope: [f64; MOST]) -> [bool; MOST] {
+fn movable(free: &FreeParameters, parameters: [f64; MOST], slope: [f64; MOST]) -> [bool; MOST] {
     std::array::from_fn(|i| {
         free.varies[i]
             && !(parameters[i] <= free.low[i] && slope[i] < 0.0)

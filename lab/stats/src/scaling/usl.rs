@@ -7,9 +7,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::least_squares::{Curve, Found, Free, MOST, errors, fit as least_squares};
+use super::least_squares::{Curve, FitResult, FreeParameters, MOST, errors, fit as least_squares};
 use super::{Point, levels, usable};
-use crate::compare::Resampled;
+use crate::compare::BootstrapInterval;
 use crate::compare::summary;
 
 /// Number of resamplings of residuals for bands: each fits the curve, so fewer than for simple statistics.
@@ -96,11 +96,11 @@ pub struct Bands {
     /// The curve at the requested `n`.
     pub curve: Vec<Band>,
     /// 95 % interval of contention.
-    pub contention: Resampled,
+    pub contention: BootstrapInterval,
     /// 95 % interval of coherency.
-    pub coherency: Resampled,
+    pub coherency: BootstrapInterval,
     /// 95 % interval of the `n` of the peak; absent if the upper end is further out than can be reported.
-    pub peak_n: Option<Resampled>,
+    pub peak_n: Option<BootstrapInterval>,
 }
 
 struct Law;
@@ -128,8 +128,12 @@ pub(super) fn fit_without_coherency(points: &[Point]) -> Option<Fit> {
     (levels(&sorted) >= 2).then(|| fit_sorted(&sorted, false))
 }
 
-fn free(coherency: bool) -> Free {
-    Free { varies: [true, true, coherency], low: [0.0; MOST], high: [f64::INFINITY, 1.0, f64::INFINITY] }
+fn free(coherency: bool) -> FreeParameters {
+    FreeParameters {
+        varies: [true, true, coherency],
+        low: [0.0; MOST],
+        high: [f64::INFINITY, 1.0, f64::INFINITY],
+    }
 }
 
 /// Scales the rates to be around one, for the sake of the fit.
@@ -151,7 +155,7 @@ fn fit_sorted(sorted: &[Point], coherency: bool) -> Fit {
     describe(&points, unit, &found, errors)
 }
 
-fn describe(points: &[(f64, f64)], unit: f64, found: &Found, errors: [f64; MOST]) -> Fit {
+fn describe(points: &[(f64, f64)], unit: f64, found: &FitResult, errors: [f64; MOST]) -> Fit {
     let [gamma, contention, coherency] = found.parameters;
     let largest_n = points.last().map_or(f64::NAN, |(n, _)| *n);
     let mean = points.iter().map(|(_, x)| x).sum::<f64>() / points.len() as f64;
@@ -202,7 +206,7 @@ fn bands_with(points: &[Point], at: &[f64], taken: usize, draws: usize) -> Optio
     let residuals: Vec<f64> = sorted.iter().zip(&curve).map(|(p, x)| (p.x / unit - x) * widen).collect();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut residual = || residuals[random.random_range(0..residuals.len())];
-    let mut drawn = Drawn::new(at.len());
+    let mut drawn = BootstrapDraws::new(at.len());
     for _ in 0..draws {
         let again: Vec<(f64, f64)> = sorted.iter().zip(&curve).map(|(p, x)| (p.n, x + residual())).collect();
         let parameters = least_squares(&Law, &again, start, &free(true)).parameters;
@@ -219,7 +223,7 @@ fn bands_with(points: &[Point], at: &[f64], taken: usize, draws: usize) -> Optio
 }
 
 /// Results of the resampling.
-struct Drawn {
+struct BootstrapDraws {
     contention: Vec<f64>,
     coherency: Vec<f64>,
     peak_n: Vec<f64>,
@@ -227,10 +231,10 @@ struct Drawn {
     measured: Vec<Vec<f64>>,
 }
 
-impl Drawn {
+impl BootstrapDraws {
     fn new(places: usize) -> Self {
         let (contention, coherency, peak_n) = (Vec::new(), Vec::new(), Vec::new());
-        Drawn {
+        BootstrapDraws {
             contention,
             coherency,
             peak_n,
@@ -263,11 +267,11 @@ impl Drawn {
 
 /// The interval of peaks. A draw without a peak has it further out than all others, or nowhere; without these
 /// draws the upper end would be too low.
-fn of_peaks(mut found: Vec<f64>, draws: usize) -> Option<Resampled> {
+fn of_peaks(mut found: Vec<f64>, draws: usize) -> Option<BootstrapInterval> {
     let error = summary(found.clone(), draws)?.error;
     found.resize(draws, f64::INFINITY);
     let all = summary(found, draws).filter(|all| all.high.is_finite())?;
-    Some(Resampled { error, ..all })
+    Some(BootstrapInterval { error, ..all })
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub struct Estimate {
     /// Trials that confirmed the reported level; `None` without a trial left for it.
     pub confirmation: Option<Confirmation>,
     /// Trials above the edge; `None` without a trial left for it.
-    pub above: Option<Above>,
+    pub above: Option<EvidenceAbove>,
     /// A second estimate, from the distance of response times to their limits.
     pub cross_check: Option<CrossCheck>,
     /// Trials that should have passed.
@@ -108,7 +108,7 @@ pub struct Confirmation {
 
 /// Evidence on the pass probability of a level above the edge from all its valid trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Above {
+pub struct EvidenceAbove {
     /// The level.
     pub level: u32,
     /// Valid trials that failed.

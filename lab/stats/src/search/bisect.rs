@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use barograph_model::{SearchBounds, TrialResult};
 
 use super::rounded::rounded;
-use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
+use super::{Answer, BoundedBy, Method, Purpose, RampEnd, Step, Trial, TrialObservation};
 
 /// First step up after a pass, as a part of the level. Doubled with each further pass before the first
 /// failure.
@@ -106,7 +106,7 @@ impl Method for Bisect {
         }
     }
 
-    fn tell(&mut self, level: u32, observed: &Observed) {
+    fn tell(&mut self, level: u32, observed: &TrialObservation) {
         let result = observed.result;
         let Step::Trial { purpose, .. } = self.next() else { return };
         let repeated = self.repeat.take().is_some();

@@ -12,7 +12,7 @@
 
 use barograph_model::{SearchBounds, TrialResult};
 
-use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
+use super::{Answer, BoundedBy, Method, Purpose, RampEnd, Step, Trial, TrialObservation};
 
 /// Share of operations within their limits required by the initial ramp.
 const RAMP_IN_TIME: f64 = 0.999;
@@ -81,7 +81,7 @@ impl FindMax {
     }
 
     /// A step of the initial ramp. Its passes do not count later: only response times were checked.
-    fn ramp(&mut self, observed: &Observed) {
+    fn ramp(&mut self, observed: &TrialObservation) {
         let in_time =
             observed.in_time.map_or(observed.result == TrialResult::Pass, |share| share >= RAMP_IN_TIME);
         let goes_on = (in_time || self.told.len() == 1) && self.level < self.bounds.max;
@@ -132,7 +132,7 @@ impl Method for FindMax {
         if self.over() { Step::Done(self.answer()) } else { Step::Trial { level: self.level, purpose } }
     }
 
-    fn tell(&mut self, _: u32, observed: &Observed) {
+    fn tell(&mut self, _: u32, observed: &TrialObservation) {
         if self.over() {
             return;
         }

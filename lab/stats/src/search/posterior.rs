@@ -21,8 +21,8 @@ use barograph_model::{SearchBounds, TrialResult};
 use super::prior::Prior;
 use super::rounded::rounded;
 use super::{
-    Above, Answer, BoundedBy, Confirmation, Estimate, Method, Observed, PassPoint, Purpose, RampEnd, Repeats,
-    Step, Trial,
+    Answer, BoundedBy, Confirmation, Estimate, EvidenceAbove, Method, PassPoint, Purpose, RampEnd, Repeats,
+    Step, Trial, TrialObservation,
 };
 use crate::binomial;
 use grid::Grid;
@@ -73,7 +73,7 @@ const CURVE_POINTS: u32 = 33;
 const CURVE_MARGIN: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Next {
+enum NextTrial {
     Trial { level: u32, purpose: Purpose },
     Done,
 }
@@ -90,7 +90,7 @@ pub(super) struct Posterior {
     bounds: SearchBounds,
     grid: Grid,
     told: Vec<Trial>,
-    next: Next,
+    next: NextTrial,
     doubling: Option<Doubling>,
     /// The test of the level to be reported.
     confirming: Option<Sequential>,
@@ -112,8 +112,11 @@ impl Posterior {
     /// Begins at the lowest level, unless a ramp gives a better estimate.
     pub(super) fn new(bounds: SearchBounds, prior: Prior) -> Self {
         let level = bounds.min;
-        let next =
-            if bounds.max_trials == 0 { Next::Done } else { Next::Trial { level, purpose: Purpose::Ramp } };
+        let next = if bounds.max_trials == 0 {
+            NextTrial::Done
+        } else {
+            NextTrial::Trial { level, purpose: Purpose::Ramp }
+        };
         Posterior {
             bounds,
             grid: Grid::new(bounds.min, bounds.max, prior),
@@ -153,17 +156,17 @@ impl Posterior {
             <= (median.min(max) * self.bounds.resolution.get()).max(if max < 1e3 { NEIGHBOURS } else { 0.0 })
     }
 
-    fn decide(&mut self) -> Next {
+    fn decide(&mut self) -> NextTrial {
         if self.left() == 0 || 1.0 - self.grid.above(self.bounds.min) > NOTHING_BELOW {
-            return Next::Done;
+            return NextTrial::Done;
         }
         let limit = self.limit();
         match self.doubling {
             Some(Doubling { level, .. }) if level <= limit => {
-                return Next::Trial { level, purpose: Purpose::Ramp };
+                return NextTrial::Trial { level, purpose: Purpose::Ramp };
             }
             // Back to a level that can be valid; then the doubling continues.
-            Some(_) if self.struck => return Next::Trial { level: limit, purpose: Purpose::Search },
+            Some(_) if self.struck => return NextTrial::Trial { level: limit, purpose: Purpose::Search },
             _ => self.doubling = None,
         }
         let narrow = self.narrow();
@@ -176,24 +179,24 @@ impl Posterior {
             let beyond = self.beyond();
             let open = |test: &&Sequential| test.ended().is_none();
             if let Some(test) = self.confirming.as_ref().filter(open) {
-                return Next::Trial { level: test.level, purpose: Purpose::Confirm };
+                return NextTrial::Trial { level: test.level, purpose: Purpose::Confirm };
             }
             if !beyond && self.above.is_none() {
                 self.above = self.test_above();
             }
             if let Some(test) = self.above.as_ref().filter(open).filter(|_| !beyond) {
-                return Next::Trial { level: test.level, purpose: Purpose::Confirm };
+                return NextTrial::Trial { level: test.level, purpose: Purpose::Confirm };
             }
             if narrow {
-                return Next::Done;
+                return NextTrial::Done;
             }
         }
         if self.since_repeat >= REPEAT_EVERY
             && let Some(level) = self.level_to_repeat()
         {
-            return Next::Trial { level, purpose: Purpose::Repeat };
+            return NextTrial::Trial { level, purpose: Purpose::Repeat };
         }
-        Next::Trial { level: self.telling_level(), purpose: Purpose::Search }
+        NextTrial::Trial { level: self.telling_level(), purpose: Purpose::Search }
     }
 
     /// Drops tests of levels that no longer need a test.
@@ -423,7 +426,7 @@ impl Posterior {
         });
         let above = self.above.filter(|test| test.trials > 0).map(|test| {
             let (passed, trials) = self.counted_at(test.level);
-            Above {
+            EvidenceAbove {
                 level: test.level,
                 failed: trials - passed,
                 trials,
@@ -484,8 +487,8 @@ impl Method for Posterior {
             RampEnd::Reached => {
                 let beyond = self.grid.above(self.bounds.max).clamp(1e-6, 1.0 - 1e-6);
                 self.grid.prefer(|level| if level > max { 0.5 / beyond } else { 0.5 / (1.0 - beyond) });
-                if self.next != Next::Done {
-                    self.next = Next::Trial { level: self.bounds.max, purpose: Purpose::Search };
+                if self.next != NextTrial::Done {
+                    self.next = NextTrial::Trial { level: self.bounds.max, purpose: Purpose::Search };
                 }
             }
         }
@@ -493,13 +496,13 @@ impl Method for Posterior {
 
     fn next(&self) -> Step {
         match self.next {
-            Next::Trial { level, purpose } => Step::Trial { level, purpose },
-            Next::Done => Step::Done(self.answer()),
+            NextTrial::Trial { level, purpose } => Step::Trial { level, purpose },
+            NextTrial::Done => Step::Done(self.answer()),
         }
     }
 
-    fn tell(&mut self, level: u32, observed: &Observed) {
-        let Next::Trial { purpose, .. } = self.next else { return };
+    fn tell(&mut self, level: u32, observed: &TrialObservation) {
+        let NextTrial::Trial { purpose, .. } = self.next else { return };
         self.told.push(Trial::new(level, purpose, observed));
         match observed.result {
             TrialResult::Invalid => self.disbelieve(level),

@@ -5,7 +5,7 @@
 
 use barograph_model::{SearchBounds, Stair, TrialResult};
 
-use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
+use super::{Answer, BoundedBy, Method, Purpose, RampEnd, Step, Trial, TrialObservation};
 
 /// Default number of steps up to the highest level.
 const STEPS: u32 = 20;
@@ -41,7 +41,7 @@ impl Staircase {
         }
     }
 
-    fn step_up(&mut self, observed: &Observed) -> Option<BoundedBy> {
+    fn step_up(&mut self, observed: &TrialObservation) -> Option<BoundedBy> {
         let before = self.passed.and_then(|(_, throughput)| throughput);
         let gain = before.zip(observed.throughput).map(|(before, now)| now / before - 1.0);
         let least = self.stair.least_gain.get();
@@ -72,7 +72,7 @@ impl Method for Staircase {
         }
     }
 
-    fn tell(&mut self, _: u32, observed: &Observed) {
+    fn tell(&mut self, _: u32, observed: &TrialObservation) {
         if self.ended.is_some() {
             return;
         }

@@ -2,14 +2,14 @@
 
 use barograph_model::{SearchBounds, SearchMethod, Share, Stair, TrialResult};
 
-use super::{Answer, BoundedBy, Observed, Purpose, Search, Step};
+use super::{Answer, BoundedBy, Purpose, Search, Step, TrialObservation};
 use TrialResult::{Fail, Invalid, Pass};
 
 fn bounds(method: SearchMethod) -> SearchBounds {
     SearchBounds { min: 60, max: 30_000, resolution: Share::percent(1.0), max_trials: 60, method }
 }
 
-fn run(mut search: Search, mut show: impl FnMut(u32) -> Observed) -> (Vec<(u32, Purpose)>, Answer) {
+fn run(mut search: Search, mut show: impl FnMut(u32) -> TrialObservation) -> (Vec<(u32, Purpose)>, Answer) {
     let mut tried = Vec::new();
     loop {
         match search.next() {
@@ -22,7 +22,7 @@ fn run(mut search: Search, mut show: impl FnMut(u32) -> Observed) -> (Vec<(u32, 
     }
 }
 
-fn sharp(capacity: u32) -> impl Fn(u32) -> Observed {
+fn sharp(capacity: u32) -> impl Fn(u32) -> TrialObservation {
     move |level| if level <= capacity { Pass.into() } else { Fail.into() }
 }
 
@@ -48,7 +48,7 @@ fn three_passes_and_two_failures_in_a_row_make_findmax_step_farther() {
     let show = |in_time_to: u32, capacity: u32| {
         move |level: u32| {
             let in_time = Some(if level <= in_time_to { 1.0 } else { 0.99 });
-            Observed { in_time, ..sharp(capacity)(level) }
+            TrialObservation { in_time, ..sharp(capacity)(level) }
         }
     };
     let (tried, answer) = run(search(), show(4_000, 30_000));
@@ -90,13 +90,13 @@ fn a_staircase_ends_at_the_first_level_that_fails() {
 fn a_staircase_ends_where_more_brings_nothing_and_where_the_host_is_used_up() {
     // 100 per level up to 7, and no more beyond.
     let saturating =
-        |level: u32| Observed { throughput: Some(f64::from(level.min(7)) * 100.0), ..Pass.into() };
+        |level: u32| TrialObservation { throughput: Some(f64::from(level.min(7)) * 100.0), ..Pass.into() };
     let (tried, answer) = run(stairs(2.0, 100.0), saturating);
     assert_eq!(tried.last().unwrap().0, 9);
     assert_eq!((answer.capacity, answer.bounded_by), (Some(7), BoundedBy::Gain));
     let (_, answer) = run(stairs(0.0, 100.0), saturating);
     assert_eq!((answer.capacity, answer.bounded_by), (Some(20), BoundedBy::Maximum));
-    let busy = |level: u32| Observed { cpu: Some(f64::from(level) * 0.1), ..Pass.into() };
+    let busy = |level: u32| TrialObservation { cpu: Some(f64::from(level) * 0.1), ..Pass.into() };
     let (_, answer) = run(stairs(2.0, 85.0), busy);
     assert_eq!((answer.capacity, answer.bounded_by), (Some(9), BoundedBy::Cpu));
 }

@@ -1,7 +1,9 @@
 //! Figures of a run for a comparison: one per metric, from the windows that count.
 
-use barograph_model::{Better, Metric, words};
-use barograph_record::{FiguresIn, IntervalRow, KeptBetter, KeptMeasure, KeptOp, Purpose, Run, Trial};
+use barograph_model::{BetterWhen, Metric, words};
+use barograph_record::{
+    BetterWhenRecord, IntervalRow, MeasureRecord, OpRecord, Purpose, Run, Trial, WindowFigures,
+};
 use barograph_stats::compare::Direction;
 
 /// One figure of a run.
@@ -34,7 +36,11 @@ impl RunFigure {
             label: metric.name().to_owned(),
             name: metric.words().to_owned(),
             unit: unit.to_owned(),
-            direction: if metric.better() == Better::Higher { Direction::Higher } else { Direction::Lower },
+            direction: if metric.better() == BetterWhen::Higher {
+                Direction::Higher
+            } else {
+                Direction::Lower
+            },
             value,
             source,
         }
@@ -127,11 +133,11 @@ pub(super) fn failures(run: &Run) -> (u64, u64) {
 }
 
 /// A measure of the workload with a better direction.
-fn measure(found: &FiguresIn<'_>, kept: &KeptMeasure) -> Option<RunFigure> {
+fn measure(found: &WindowFigures<'_>, kept: &MeasureRecord) -> Option<RunFigure> {
     let direction = match kept.better {
-        KeptBetter::Higher => Direction::Higher,
-        KeptBetter::Lower => Direction::Lower,
-        KeptBetter::Neither => return None,
+        BetterWhenRecord::Higher => Direction::Higher,
+        BetterWhenRecord::Lower => Direction::Lower,
+        BetterWhenRecord::Neither => return None,
     };
     Some(RunFigure {
         load: 0,
@@ -146,15 +152,15 @@ fn measure(found: &FiguresIn<'_>, kept: &KeptMeasure) -> Option<RunFigure> {
 }
 
 /// The judged quantile of every judged operation; without judged ones, p99 of all.
-fn quantiles(run: &Run, found: &FiguresIn<'_>) -> Vec<RunFigure> {
+fn quantiles(run: &Run, found: &WindowFigures<'_>) -> Vec<RunFigure> {
     let Some(first) = found.windows().first() else { return Vec::new() };
-    let timed = |op: &&KeptOp| op.judged && op.limit_ms.is_some();
-    let judged: Vec<&KeptOp> = first.window.ops.iter().filter(timed).collect();
+    let timed = |op: &&OpRecord| op.judged && op.limit_ms.is_some();
+    let judged: Vec<&OpRecord> = first.window.ops.iter().filter(timed).collect();
     let (chosen, metric) = match judged.is_empty() {
         true => (first.window.ops.iter().collect(), Metric::ResponseP99),
         false => (judged, Metric::ResponseJudged),
     };
-    let figure = |op: &KeptOp| {
+    let figure = |op: &OpRecord| {
         let quantile = metric.quantile().unwrap_or_else(|| run.judged_quantile(&op.op));
         let value = found.metric(metric, Some(&op.op))?;
         let source = Source::Quantile { op: op.op.clone(), quantile };

@@ -1,18 +1,22 @@
 //! Comparison of searches: capacities with their posteriors, and what weakens them.
 
 use barograph_model::words::{self, changes};
-use barograph_record::{KeptEstimate, KeptFinding, KeptMetric, KeptRow, Run};
-use barograph_stats::compare::{Believed, Direction, compare_believed, is_beyond};
+use barograph_record::{EstimateRecord, FindingRecord, MetricRecord, RowRecord, Run};
+use barograph_stats::compare::{Direction, IntervalEstimate, compare_believed, is_beyond};
 
 /// Compares one search per side: the ratio with the uncertainty of both, and never a finding. The variation
 /// between starts of a target is in no search, and on a shared machine it is most of the noise.
-pub(super) fn of_one_each(row: KeptRow, (baseline, candidate): (Believed, Believed), margin: f64) -> KeptRow {
+pub(super) fn of_one_each(
+    row: RowRecord,
+    (baseline, candidate): (IntervalEstimate, IntervalEstimate),
+    margin: f64,
+) -> RowRecord {
     let row = row.with(&compare_believed(baseline, candidate, Direction::Higher, margin));
-    KeptRow { finding: KeptFinding::Undecided, ..row }
+    RowRecord { finding: FindingRecord::Undecided, ..row }
 }
 
 /// The result of one search per side in one sentence.
-pub(super) fn sentence(metric: &KeptMetric, found: &KeptRow) -> String {
+pub(super) fn sentence(metric: &MetricRecord, found: &RowRecord) -> String {
     let apart = is_beyond((found.low, found.high), metric.margin);
     let (by, interval) = changes(found.ratio, (found.low, found.high));
     let says = format!("{} {by}, 95 % interval {interval}", metric.name);
@@ -50,7 +54,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     said
 }
 
-fn drifted(estimate: &KeptEstimate) -> bool {
+fn drifted(estimate: &EstimateRecord) -> bool {
     estimate.repeats.is_some_and(|repeats| repeats.drifted)
 }
 
@@ -106,11 +110,12 @@ mod tests {
     #[test]
     fn the_sentence_says_whether_the_searches_differ_and_finds_nothing() {
         let said = |value, low, high| {
-            let baseline = Believed::new(11_100.0, 10_800.0, 11_400.0).unwrap();
-            let candidate = Believed::new(value, low, high).unwrap();
-            let metric = KeptMetric { name: "capacity".to_owned(), margin: 0.02, ..KeptMetric::default() };
-            let row = of_one_each(KeptRow::default(), (baseline, candidate), 0.02);
-            assert_eq!(row.finding, KeptFinding::Undecided);
+            let baseline = IntervalEstimate::new(11_100.0, 10_800.0, 11_400.0).unwrap();
+            let candidate = IntervalEstimate::new(value, low, high).unwrap();
+            let metric =
+                MetricRecord { name: "capacity".to_owned(), margin: 0.02, ..MetricRecord::default() };
+            let row = of_one_each(RowRecord::default(), (baseline, candidate), 0.02);
+            assert_eq!(row.finding, FindingRecord::Undecided);
             sentence(&metric, &row)
         };
         let apart = said(12_900.0, 12_500.0, 13_300.0);

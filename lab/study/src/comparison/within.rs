@@ -4,7 +4,7 @@
 //! that are constant within a run and different in the next: the machine's neighbours, the placement of
 //! memory.
 
-use barograph_record::{IntervalRow, LogHistogram, Run, WithinRun, tag};
+use barograph_record::{IntervalRow, LogHistogram, Run, WithinRunNoise, tag};
 use barograph_stats::compare::resample;
 use barograph_stats::warm_up;
 
@@ -20,13 +20,13 @@ const HALF_WIDTH: f64 = 1.96;
 /// The noise of a ratio of two runs, as far as it shows within them. `None` if one of them is too short,
 /// never settled, or has a single value of the figure.
 pub(super) fn within(
-    (baseline, one): (&Inside, &RunFigure),
-    (candidate, other): (&Inside, &RunFigure),
-) -> Option<WithinRun> {
+    (baseline, one): (&RunBlocks, &RunFigure),
+    (candidate, other): (&RunBlocks, &RunFigure),
+) -> Option<WithinRunNoise> {
     let (error, blocks) = baseline.error(&one.source)?;
     let (other_error, other_blocks) = candidate.error(&other.source)?;
     let (centre, half) = ((other.value / one.value).ln(), HALF_WIDTH * error.hypot(other_error));
-    centre.is_finite().then(|| WithinRun {
+    centre.is_finite().then(|| WithinRunNoise {
         metric: one.label.clone(),
         low: (centre - half).exp(),
         high: (centre + half).exp(),
@@ -35,7 +35,7 @@ pub(super) fn within(
 }
 
 /// The blocks of a run.
-pub(super) struct Inside {
+pub(super) struct RunBlocks {
     blocks: Vec<Block>,
 }
 
@@ -58,7 +58,7 @@ impl Block {
     }
 }
 
-impl Inside {
+impl RunBlocks {
     /// Cuts the windows of a run into blocks, without the warm-up by MSER-5. Without blocks if it never
     /// settled.
     pub(super) fn of(run: &Run) -> Self {
@@ -66,7 +66,7 @@ impl Inside {
         let rows = intervals(run, &windows);
         let rate = |row: &&IntervalRow| row.ops.iter().map(|op| op.count).sum::<u64>() as f64 / row.seconds();
         let rates: Vec<f64> = rows.iter().map(rate).collect();
-        let Some(cut) = warm_up::cut(&rates) else { return Inside { blocks: Vec::new() } };
+        let Some(cut) = warm_up::cut(&rates) else { return RunBlocks { blocks: Vec::new() } };
         let mut blocks: Vec<Block> = Vec::new();
         let mut open = false;
         for row in &rows[cut..] {
@@ -86,7 +86,7 @@ impl Inside {
         if open {
             blocks.pop();
         }
-        let mut inside = Inside { blocks };
+        let mut inside = RunBlocks { blocks };
         inside.take_times(run);
         inside.take_cores(run);
         inside
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn few_blocks_say_nothing_and_equal_ones_have_no_error() {
-        let inside = |n: usize| Inside { blocks: (0..n).map(|_| block(&[(10, 100)])).collect() };
+        let inside = |n: usize| RunBlocks { blocks: (0..n).map(|_| block(&[(10, 100)])).collect() };
         let source = Source::Quantile { op: "A".to_owned(), quantile: 0.99 };
         assert_eq!(inside(4).error(&source), None);
         let (error, blocks) = inside(5).error(&source).unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::record::Entry;
-use crate::draft::{From, Keep, Text};
+use crate::draft::{Extraction, Text, ValueSource};
 use crate::name;
 
 /// Largest answer searched, in bytes.
@@ -22,19 +22,19 @@ const SHORT: usize = 4;
 
 /// A value from an earlier answer.
 #[derive(Clone, Debug)]
-struct Found {
+struct LinkSource {
     entry: usize,
-    keep: Keep,
+    keep: Extraction,
 }
 
 /// Values of earlier answers.
 #[derive(Default)]
 pub(super) struct Links {
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<String, LinkSource>,
     /// Used names.
     names: BTreeSet<String>,
     /// Values needed by later requests, by the entry whose answer has them.
-    pub(super) used: BTreeMap<usize, Vec<Keep>>,
+    pub(super) used: BTreeMap<usize, Vec<Extraction>>,
     /// The last entry with a value in the present request.
     latest: Option<usize>,
 }
@@ -47,7 +47,7 @@ impl Links {
             self.learn_json(at, &document, (String::new(), resource.to_owned()));
         } else if entry.media_type.contains("html") {
             for (field, value, pattern) in fields(text) {
-                self.add(at, value, &name::value(&field), From::Regex(pattern));
+                self.add(at, value, &name::value(&field), ValueSource::Regex(pattern));
             }
         }
     }
@@ -85,15 +85,15 @@ impl Links {
             _ => return,
         };
         let called = if key == "id" && !within.is_empty() { format!("{within}_id") } else { key };
-        self.add(at, text, &called, From::Json(pointer));
+        self.add(at, text, &called, ValueSource::Json(pointer));
     }
 
-    fn add(&mut self, entry: usize, value: String, called: &str, from: From) {
+    fn add(&mut self, entry: usize, value: String, called: &str, from: ValueSource) {
         if value.is_empty() || self.found.contains_key(&value) {
             return;
         }
-        let keep = Keep { name: called.to_owned(), from };
-        self.found.insert(value, Found { entry, keep });
+        let keep = Extraction { name: called.to_owned(), from };
+        self.found.insert(value, LinkSource { entry, keep });
     }
 
     /// The last entry with a value used since the last call.
@@ -120,7 +120,7 @@ impl Links {
         }
         let name = name::unique(&name::free(&found.keep.name), |name| self.names.contains(name));
         self.names.insert(name.clone());
-        used.push(Keep { name: name.clone(), from: found.keep.from });
+        used.push(Extraction { name: name.clone(), from: found.keep.from });
         Some(name)
     }
 }

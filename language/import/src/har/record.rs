@@ -21,12 +21,12 @@ pub(super) struct Recording {
     pub(super) pages: BTreeMap<String, String>,
     /// Entries in the order of their starts.
     pub(super) entries: Vec<Entry>,
-    pub(super) left_out: LeftOut,
+    pub(super) left_out: SkippedEntries,
 }
 
 /// Skipped entries, by the reason.
 #[derive(Default)]
-pub(super) struct LeftOut(BTreeMap<&'static str, Vec<String>>);
+pub(super) struct SkippedEntries(BTreeMap<&'static str, Vec<String>>);
 
 /// One request and its answer.
 pub(super) struct Entry {
@@ -62,7 +62,7 @@ pub(super) struct Param {
     pub(super) media_type: Option<String>,
 }
 
-impl LeftOut {
+impl SkippedEntries {
     pub(super) fn add(&mut self, why: &'static str, what: String) {
         self.0.entry(why).or_default().push(what);
     }
@@ -82,7 +82,7 @@ pub(super) fn read(text: &str) -> Result<Recording, ImportError> {
     let listed = log.get("entries").and_then(Value::as_array).ok_or(ImportError::NoEntries)?;
     let pages = log.get("pages").and_then(Value::as_array).into_iter().flatten();
     let pages = pages.map(|page| (text_of(page, "id"), text_of(page, "title"))).collect();
-    let mut recording = Recording { pages, entries: Vec::new(), left_out: LeftOut::default() };
+    let mut recording = Recording { pages, entries: Vec::new(), left_out: SkippedEntries::default() };
     // Some tools record requests only.
     let has_answers = listed.iter().any(|entry| status(entry).is_some_and(|status| status >= 100));
     let (mut before, mut sockets) = (0.0, 0);

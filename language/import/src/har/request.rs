@@ -2,8 +2,8 @@
 
 use super::links::Links;
 use super::record::{Entry, Pairs, Param, PostData};
-use crate::draft::{Body, Exchange, Json, Part, Piece, Socket, Text};
-use crate::media::{self, Kind};
+use crate::draft::{Body, Exchange, FormPart, Json, Piece, Socket, Text};
+use crate::media::{self, MediaKind};
 use crate::percent::{decoded, decoded_query};
 use crate::{header, json, name};
 
@@ -201,18 +201,20 @@ fn body(
     let text = data.text.as_str();
     let as_text = || Body::Text(Text::fixed(text));
     Some(match media::kind(content_type) {
-        Kind::Form => {
+        MediaKind::Form => {
             let pairs = if text.is_empty() { Some(listed(&data.params)) } else { form(text) };
             (pairs.map_or_else(as_text, |pairs| Body::Form(linked(pairs, links))), None)
         }
-        Kind::Multipart if text.is_empty() => (Body::Multipart(parts(&data.params, (links, remarks))), None),
-        Kind::Multipart if media::parameter(content_type, "boundary").is_none() => {
+        MediaKind::Multipart if text.is_empty() => {
+            (Body::Multipart(parts(&data.params, (links, remarks))), None)
+        }
+        MediaKind::Multipart if media::parameter(content_type, "boundary").is_none() => {
             let first = text.trim_start().lines().next().unwrap_or("");
             let boundary =
                 first.strip_prefix("--").map(|b| format!("multipart/form-data; boundary={}", b.trim_end()));
             (as_text(), boundary)
         }
-        Kind::Multipart => (as_text(), None),
+        MediaKind::Multipart => (as_text(), None),
         _ if text.is_empty() => {
             let is_form = data.params.iter().all(|param| param.filename.is_none());
             let form = Body::Form(linked(listed(&data.params), links));
@@ -238,14 +240,14 @@ fn listed(params: &[Param]) -> Pairs {
     params.iter().map(|param| (plain(&param.name), plain(&param.value))).collect()
 }
 
-fn parts(params: &[Param], (links, remarks): (&mut Links, &mut Vec<String>)) -> Vec<(String, Part)> {
+fn parts(params: &[Param], (links, remarks): (&mut Links, &mut Vec<String>)) -> Vec<(String, FormPart)> {
     let mut part = |param: &Param| {
         if param.filename.is_some() && param.value.is_empty() {
             remarks
                 .push(format!("the recording lacks the file `{}`: write {{ file = \"FILE\" }}", param.name));
         }
         let text = links.text(&param.value, &name::value(&param.name));
-        let part = Part { text, filename: param.filename.clone(), media_type: param.media_type.clone() };
+        let part = FormPart { text, filename: param.filename.clone(), media_type: param.media_type.clone() };
         (param.name.clone(), part)
     };
     params.iter().map(&mut part).collect()

@@ -6,19 +6,19 @@ use super::calls::Content;
 use super::example::Maker;
 use super::parameter::json_or_text;
 use super::schema::{Schemas, Shape};
-use crate::draft::{Body, Json, Part, Text};
+use crate::draft::{Body, FormPart, Json, Text};
 use crate::json;
-use crate::media::{self, Kind};
+use crate::media::{self, MediaKind};
 
 /// A body, its content type if it is not the default, and remarks for the user.
-pub(super) struct Made {
+pub(super) struct BodyDraft {
     pub(super) body: Body,
     pub(super) content_type: Option<String>,
     pub(super) remarks: Vec<String>,
 }
 
 /// The example of the document, or one made from the schema.
-pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut Maker<'a, '_>) -> Made {
+pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut Maker<'a, '_>) -> BodyDraft {
     let shape = schemas.shape(content.schema);
     let media_type = media::one_of_range(content.media_type);
     let example = maker.example(content.schema, content.example);
@@ -28,17 +28,17 @@ pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut 
         remarks.push("made from the schema: put real values in".to_owned());
     }
     let (body, usual) = match (media::kind(media_type), example) {
-        (Kind::Json, example) => (Body::Json(in_text(example, &shape)), "application/json"),
-        (Kind::Form, Json::Object(members)) => {
+        (MediaKind::Json, example) => (Body::Json(in_text(example, &shape)), "application/json"),
+        (MediaKind::Form, Json::Object(members)) => {
             let fields = members.into_iter().flat_map(|(name, value)| field(name, value)).collect();
             (Body::Form(fields), "application/x-www-form-urlencoded")
         }
-        (Kind::Multipart, Json::Object(members)) => {
+        (MediaKind::Multipart, Json::Object(members)) => {
             let parts = members.into_iter().flat_map(|(name, value)| {
                 let schema = shape.properties().into_iter().find(|(known, _)| *known == name);
                 parts(&name, &value, (schema.map(|(_, all)| schemas.shape_of(&all)), content.encoding))
             });
-            let parts: Vec<(String, Part)> = parts.collect();
+            let parts: Vec<(String, FormPart)> = parts.collect();
             if parts.iter().any(|(_, part)| part.filename.is_some()) {
                 let stand_in = "files are stand-ins: write { file = \"FILE\" } in place of their text";
                 remarks.push(stand_in.to_owned());
@@ -46,7 +46,7 @@ pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut 
             (Body::Multipart(parts), media_type)
         }
         (kind, example) => {
-            if kind == Kind::Binary {
+            if kind == MediaKind::Binary {
                 let stand_in = format!("a stand-in for {media_type}: write file = \"FILE\" in place of it");
                 remarks.push(stand_in);
             } else if media_type.starts_with("multipart/") {
@@ -57,7 +57,7 @@ pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut 
     };
     let content_type = (media_type != usual).then(|| crate::header::on_one_line(media_type));
     let content_type = content_type.filter(|_| !matches!(body, Body::Multipart(_)));
-    Made { body, content_type, remarks }
+    BodyDraft { body, content_type, remarks }
 }
 
 /// Parses an example written as JSON text.
@@ -83,7 +83,11 @@ fn field(name: String, value: Json) -> Vec<(String, Text)> {
 }
 
 /// A part of a multipart form; a list gives its name several parts.
-fn parts(name: &str, value: &Json, (shape, encoding): (Option<Shape<'_>>, &Value)) -> Vec<(String, Part)> {
+fn parts(
+    name: &str,
+    value: &Json,
+    (shape, encoding): (Option<Shape<'_>>, &Value),
+) -> Vec<(String, FormPart)> {
     let named = encoding.get(name).and_then(|encoding| encoding.get("contentType")).and_then(Value::as_str);
     let named = named.map(|types| types.split(',').next().unwrap_or(types).trim().to_owned());
     let says = |key: &str| shape.as_ref().and_then(|shape| shape.get(key)).and_then(Value::as_str);
@@ -97,7 +101,7 @@ fn parts(name: &str, value: &Json, (shape, encoding): (Option<Shape<'_>>, &Value
             Json::Object(_) | Json::List(_) => Some("application/json".to_owned()),
             _ => None,
         };
-        Part { text: json_or_text(value), filename: is_file.then(|| name.to_owned()), media_type }
+        FormPart { text: json_or_text(value), filename: is_file.then(|| name.to_owned()), media_type }
     };
     match value {
         Json::List(items) => items.iter().map(|item| (name.to_owned(), part(item))).collect(),

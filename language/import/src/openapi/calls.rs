@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema::{ANY, Schemas, known_as, resource};
-use crate::draft::From;
+use crate::draft::ValueSource;
 use crate::media;
 
 /// Keys of operations in a path.
@@ -15,7 +15,7 @@ const IGNORED: [&str; 5] = ["accept", "content-type", "authorization", "host", "
 
 /// Location of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ParameterLocation {
     Path,
     Query,
     Header,
@@ -25,7 +25,7 @@ pub(super) enum Place {
 /// A parameter of a call.
 pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
-    pub(super) place: Place,
+    pub(super) place: ParameterLocation,
     pub(super) schema: &'a Value,
     pub(super) example: Option<&'a Value>,
     /// Whether it is written as JSON.
@@ -49,7 +49,7 @@ pub(super) struct Link<'a> {
     /// The other call's `operationId`.
     pub(super) to: &'a str,
     pub(super) parameter: &'a str,
-    pub(super) from: From,
+    pub(super) from: ValueSource,
 }
 
 /// One call.
@@ -119,11 +119,12 @@ fn call<'a>(
     let about = text("summary").or_else(|| text("description")).unwrap_or("");
     let good = good_answers(operation);
     let contents = good.iter().filter_map(|(_, answer)| content(schemas, answer));
-    let answer = contents.into_iter().find(|content| media::kind(content.media_type) == media::Kind::Json);
+    let answer =
+        contents.into_iter().find(|content| media::kind(content.media_type) == media::MediaKind::Json);
     // A class such as 2XX is expected unless a status is named.
     let statuses = good.iter().map(|(status, _)| status.parse().ok().filter(|s| (100..600).contains(s)));
     let parameters = parameters(schemas, path, (item, operation));
-    let is_unwritten = |p: &Parameter<'_>| p.place == Place::Header && is_unwritten(p.name);
+    let is_unwritten = |p: &Parameter<'_>| p.place == ParameterLocation::Header && is_unwritten(p.name);
     Call {
         method,
         path,
@@ -166,21 +167,21 @@ fn parameters<'a>(
     (item, operation): (&'a Value, &'a Value),
 ) -> Vec<Parameter<'a>> {
     let listed = [operation, item].into_iter().filter_map(|at| at.get("parameters")?.as_array()).flatten();
-    let mut found: Vec<(&str, Place)> = Vec::new();
+    let mut found: Vec<(&str, ParameterLocation)> = Vec::new();
     let mut needed = Vec::new();
     for parameter in listed {
         let parameter = schemas.resolve(parameter);
         let text = |key: &str| parameter.get(key).and_then(Value::as_str);
         let place = match text("in") {
-            Some("path") => Place::Path,
-            Some("query") => Place::Query,
-            Some("header") => Place::Header,
-            Some("cookie") => Place::Cookie,
+            Some("path") => ParameterLocation::Path,
+            Some("query") => ParameterLocation::Query,
+            Some("header") => ParameterLocation::Header,
+            Some("cookie") => ParameterLocation::Cookie,
             _ => continue,
         };
         let Some(name) = text("name").filter(|name| !found.contains(&(*name, place))) else { continue };
         found.push((name, place));
-        if parameter.get("required") == Some(&Value::Bool(true)) || place == Place::Path {
+        if parameter.get("required") == Some(&Value::Bool(true)) || place == ParameterLocation::Path {
             needed.push(self::parameter(schemas, path, (parameter, name, place)));
         }
     }
@@ -190,12 +191,13 @@ fn parameters<'a>(
 fn parameter<'a>(
     schemas: Schemas<'a>,
     path: &str,
-    (parameter, name, place): (&'a Value, &'a str, Place),
+    (parameter, name, place): (&'a Value, &'a str, ParameterLocation),
 ) -> Parameter<'a> {
     let content = content(schemas, parameter);
     // Older documents put the schema's keys into the parameter itself.
     let schema = parameter.get("schema").or(content.as_ref().map(|c| c.schema)).unwrap_or(parameter);
-    let usual = if matches!(place, Place::Query | Place::Cookie) { "form" } else { "simple" };
+    let usual =
+        if matches!(place, ParameterLocation::Query | ParameterLocation::Cookie) { "form" } else { "simple" };
     let style = parameter.get("style").and_then(Value::as_str).unwrap_or(usual);
     let before = path.split(&format!("{{{name}}}")).next().unwrap_or("");
     Parameter {
@@ -248,12 +250,13 @@ fn links<'a>(schemas: Schemas<'a>, answer: &'a Value) -> Vec<Link<'a>> {
 }
 
 /// Parses `$response.body#/id` or `$response.header.location`.
-fn runtime_expression(text: &str) -> Option<From> {
+fn runtime_expression(text: &str) -> Option<ValueSource> {
     let rest = text.trim_matches(['{', '}']).strip_prefix("$response.")?;
     if let Some(pointer) = rest.strip_prefix("body#") {
-        return (pointer.starts_with('/') && !pointer.contains('*')).then(|| From::Json(pointer.to_owned()));
+        return (pointer.starts_with('/') && !pointer.contains('*'))
+            .then(|| ValueSource::Json(pointer.to_owned()));
     }
-    rest.strip_prefix("header.").map(|name| From::Header(name.to_ascii_lowercase()))
+    rest.strip_prefix("header.").map(|name| ValueSource::Header(name.to_ascii_lowercase()))
 }
 
 /// The schemes of the first requirement; none if any requirement is empty.

@@ -65,11 +65,11 @@ fn value(text: &str) -> Result<Value, String> {
 
 /// Broken references of a document, with their places.
 #[derive(Default)]
-struct Lost(Vec<String>);
+struct BrokenReferences(Vec<String>);
 
 /// Includes the files named in a document, so that every reference is one within the document.
 fn joined(mut document: Value, files: Files<'_>) -> (Value, Option<String>) {
-    let mut lost = Lost::default();
+    let mut lost = BrokenReferences::default();
     let mut waiting: VecDeque<String> = VecDeque::new();
     let mut found: BTreeMap<String, Value> = BTreeMap::new();
     rewrite(&mut document, "", &mut |reference| moved(reference, "", &mut waiting));
@@ -141,7 +141,7 @@ fn beside(from: &str, path: &str) -> String {
     parts.join("/")
 }
 
-impl Lost {
+impl BrokenReferences {
     fn look(&mut self, document: &Value) {
         let schemas = super::schema::Schemas { document };
         let mut references = Vec::new();

@@ -13,12 +13,12 @@ const MOST_VALUES: usize = 500;
 const LONGEST: usize = 1_000;
 
 /// Lookup of the name of a value from an earlier answer, by what it is known as.
-pub(super) type Given<'g> = &'g dyn Fn(&str) -> Option<String>;
+pub(super) type NameLookup<'g> = &'g dyn Fn(&str) -> Option<String>;
 
 /// Makes examples for one call.
 pub(super) struct Maker<'a, 'g> {
     schemas: Schemas<'a>,
-    given: Given<'g>,
+    given: NameLookup<'g>,
     /// Whether the call creates a resource, whose own id is unknown to it.
     creates: bool,
     /// The resource named by the path.
@@ -27,7 +27,11 @@ pub(super) struct Maker<'a, 'g> {
 }
 
 impl<'a, 'g> Maker<'a, 'g> {
-    pub(super) fn new(schemas: Schemas<'a>, given: Given<'g>, (thing, creates): (&'g str, bool)) -> Self {
+    pub(super) fn new(
+        schemas: Schemas<'a>,
+        given: NameLookup<'g>,
+        (thing, creates): (&'g str, bool),
+    ) -> Self {
         Maker { schemas, given, creates, thing, left: MOST_VALUES }
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{Call, Place};
+use super::calls::{Call, ParameterLocation};
 use super::schema::{Leaf, Schemas};
-use crate::draft::From;
+use crate::draft::ValueSource;
 use crate::name;
 
 /// Usual names of a token.
@@ -25,23 +25,23 @@ pub(super) struct Step<'a> {
 pub(super) struct Order<'a> {
     pub(super) steps: Vec<Step<'a>>,
     /// The source of each value: the number of the step, and the place in its answer.
-    pub(super) givers: BTreeMap<String, (usize, From)>,
+    pub(super) givers: BTreeMap<String, (usize, ValueSource)>,
 }
 
 /// The ids needed by a call, by name.
-type Needs = BTreeSet<String>;
+type RequiredIds = BTreeSet<String>;
 
 /// The ids in an answer, by name, with their places.
-type Gives = BTreeMap<String, From>;
+type ProducedIds = BTreeMap<String, ValueSource>;
 
 /// Sorts calls into an order.
 pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Order<'a> {
-    let mut needs: Vec<Needs> = calls.iter().map(|call| needs(schemas, call)).collect();
+    let mut needs: Vec<RequiredIds> = calls.iter().map(|call| needs(schemas, call)).collect();
     let mut gives = all_gives(schemas, calls, &needs);
     add_links(calls, &mut needs, &mut gives);
     let ranks: Vec<u8> = calls.iter().zip(&gives).map(|(call, gives)| rank(call, gives)).collect();
     let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
-    gives.iter().flat_map(Gives::keys).for_each(|name| *counts.entry(name).or_default() += 1);
+    gives.iter().flat_map(ProducedIds::keys).for_each(|name| *counts.entry(name).or_default() += 1);
     let mut left: Vec<usize> = (0..calls.len()).collect();
     let mut known = BTreeMap::new();
     let mut steps: Vec<Step<'a>> = Vec::new();
@@ -77,9 +77,10 @@ pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Order<'a
 
 /// The inputs of a call. Only ids are taken from other answers: another call's `name` or `page` has another
 /// meaning; and a body that creates a resource does not need its id.
-fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Needs {
-    let parameters = call.parameters.iter().filter(|p| p.place == Place::Path || is_id(&p.known_as));
-    let mut needs: Needs = parameters.map(|p| p.known_as.clone()).collect();
+fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> RequiredIds {
+    let parameters =
+        call.parameters.iter().filter(|p| p.place == ParameterLocation::Path || is_id(&p.known_as));
+    let mut needs: RequiredIds = parameters.map(|p| p.known_as.clone()).collect();
     if let Some(content) = &call.content {
         let leaves = schemas.leaves(content.schema, call.path);
         let creates = call.method == "post";
@@ -90,7 +91,7 @@ fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Needs {
 }
 
 /// Adds the links in the document: the parameters of calls given by an answer.
-fn add_links(calls: &[Call<'_>], needs: &mut [Needs], gives: &mut [Gives]) {
+fn add_links(calls: &[Call<'_>], needs: &mut [RequiredIds], gives: &mut [ProducedIds]) {
     for (giver, link) in calls.iter().enumerate().flat_map(|(i, call)| call.links.iter().map(move |l| (i, l)))
     {
         let Some(taker) = calls.iter().position(|call| call.id == Some(link.to)) else { continue };
@@ -108,7 +109,7 @@ fn is_id(known_as: &str) -> bool {
 
 /// The values of each answer. If the resource itself is available, mere mentions of it are ignored: the first
 /// bid of a new user is a poor source of an item.
-fn all_gives<'a>(schemas: Schemas<'a>, calls: &[Call<'a>], needs: &[Needs]) -> Vec<Gives> {
+fn all_gives<'a>(schemas: Schemas<'a>, calls: &[Call<'a>], needs: &[RequiredIds]) -> Vec<ProducedIds> {
     let leaves: Vec<Vec<Leaf>> = calls.iter().map(|call| useful_leaves(schemas, call)).collect();
     // An answer whose request needs the id is not a source of it.
     let owned: BTreeSet<&str> = leaves
@@ -127,7 +128,8 @@ fn all_gives<'a>(schemas: Schemas<'a>, calls: &[Call<'a>], needs: &[Needs]) -> V
                 nearest.insert(&leaf.known_as, &leaf.pointer);
             }
         }
-        let json = |(known_as, pointer): (&str, &str)| (known_as.to_owned(), From::Json(pointer.to_owned()));
+        let json =
+            |(known_as, pointer): (&str, &str)| (known_as.to_owned(), ValueSource::Json(pointer.to_owned()));
         nearest.into_iter().map(json).collect()
     };
     leaves.iter().map(of_call).collect()
@@ -142,10 +144,10 @@ fn useful_leaves<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Vec<Leaf> {
 
 /// Rank of a call: logging in comes first and logging out last; reading before writing, lists before single
 /// resources.
-fn rank(call: &Call<'_>, gives: &Gives) -> u8 {
+fn rank(call: &Call<'_>, gives: &ProducedIds) -> u8 {
     let path = call.path.to_ascii_lowercase();
     let logs_out = ["logout", "signout", "sign-out", "log-out"].iter().any(|word| path.contains(word));
-    let has_path_parameters = call.parameters.iter().any(|p| p.place == Place::Path);
+    let has_path_parameters = call.parameters.iter().any(|p| p.place == ParameterLocation::Path);
     match call.method {
         _ if logs_out => 7,
         "post" if call.schemes.is_empty() && TOKENS.iter().any(|t| gives.contains_key(*t)) => 0,

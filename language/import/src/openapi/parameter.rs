@@ -3,63 +3,67 @@
 use serde_json::Value;
 
 use super::bounds;
-use super::calls::{Parameter, Place};
+use super::calls::{Parameter, ParameterLocation};
 use super::example::{Maker, sample};
 use super::schema::{Schemas, Shape};
-use crate::draft::{Json, Made, Text};
+use crate::draft::{GeneratedValue, Json, Text};
 use crate::{json, percent};
 
 /// Value of a parameter, before its style is applied.
-pub(super) enum Worth {
+pub(super) enum ParameterValue {
     /// An existing value.
     Known(String),
     /// A value generated for each operation.
-    Made(Made),
+    Made(GeneratedValue),
     /// A constant.
     Fixed(Json),
 }
 
 /// Chooses the value of a parameter: from an earlier answer, an example of the document, the schema's
 /// default, or a generator.
-pub(super) fn worth<'a>(schemas: Schemas<'a>, parameter: &Parameter<'a>, maker: &mut Maker<'a, '_>) -> Worth {
+pub(super) fn worth<'a>(
+    schemas: Schemas<'a>,
+    parameter: &Parameter<'a>,
+    maker: &mut Maker<'a, '_>,
+) -> ParameterValue {
     let shape = schemas.shape(parameter.schema);
     if (shape.kind().is_none() || shape.is_plain())
         && let Some(name) = maker.given(&parameter.known_as)
     {
-        return Worth::Known(name);
+        return ParameterValue::Known(name);
     }
     if parameter.example.is_some() {
-        return Worth::Fixed(maker.example(parameter.schema, parameter.example));
+        return ParameterValue::Fixed(maker.example(parameter.schema, parameter.example));
     }
     let choices = shape.choices();
     match shape.kind() {
-        Some("array" | "object") => Worth::Fixed(maker.example(parameter.schema, None)),
-        _ if choices.len() > 1 => Worth::Made(Made::Choice(choices)),
+        Some("array" | "object") => ParameterValue::Fixed(maker.example(parameter.schema, None)),
+        _ if choices.len() > 1 => ParameterValue::Made(GeneratedValue::Choice(choices)),
         kind => match shape.said() {
-            Some(said) => Worth::Fixed(json::of_value(said)),
+            Some(said) => ParameterValue::Fixed(json::of_value(said)),
             None => plain(&shape, kind, parameter.name),
         },
     }
 }
 
-fn plain(shape: &Shape<'_>, kind: Option<&str>, name: &str) -> Worth {
+fn plain(shape: &Shape<'_>, kind: Option<&str>, name: &str) -> ParameterValue {
     let format = shape.get("format").and_then(Value::as_str);
     match kind {
         Some("integer" | "number") => {
             let bounds = bounds::of(shape);
             let (least, most) = bounds.numbers();
             match bounds.whole() {
-                Some((min, max)) if min == max => Worth::Fixed(Json::Plain(min.to_string())),
-                Some((min, max)) => Worth::Made(Made::Integer { min, max }),
+                Some((min, max)) if min == max => ParameterValue::Fixed(Json::Plain(min.to_string())),
+                Some((min, max)) => ParameterValue::Made(GeneratedValue::Integer { min, max }),
                 None if least < most && kind == Some("number") => {
-                    Worth::Made(Made::Number { min: least, max: most })
+                    ParameterValue::Made(GeneratedValue::Number { min: least, max: most })
                 }
-                None => Worth::Fixed(Json::Plain(Value::from(least).to_string())),
+                None => ParameterValue::Fixed(Json::Plain(Value::from(least).to_string())),
             }
         }
-        Some("boolean") => Worth::Fixed(Json::Plain("true".to_owned())),
-        _ if format == Some("uuid") => Worth::Made(Made::Uuid),
-        _ => Worth::Fixed(Json::Text(Text::fixed(sample(shape, name)))),
+        Some("boolean") => ParameterValue::Fixed(Json::Plain("true".to_owned())),
+        _ if format == Some("uuid") => ParameterValue::Made(GeneratedValue::Uuid),
+        _ => ParameterValue::Fixed(Json::Text(Text::fixed(sample(shape, name)))),
     }
 }
 
@@ -151,7 +155,7 @@ pub(super) fn in_header(parameter: &Parameter<'_>, value: &Json) -> Text {
     };
     let text = encoded(text, crate::header::on_one_line);
     match parameter.place {
-        Place::Cookie => {
+        ParameterLocation::Cookie => {
             let mut pair = Text::fixed(format!("{}=", parameter.name));
             pair.append(text);
             pair

@@ -98,14 +98,15 @@ impl<'a> Schemas<'a> {
 
     /// All texts and numbers of an answer, of lists the first.
     pub(super) fn leaves(self, schema: &'a Value, path: &str) -> Vec<Leaf> {
-        let mut look = Look { schemas: self, found: Vec::new(), left: MOST_LOOKED_AT, around: Vec::new() };
+        let mut look =
+            SchemaSearch { schemas: self, found: Vec::new(), left: MOST_LOOKED_AT, around: Vec::new() };
         look.at(&[schema], (String::new(), &resource(path)));
         look.found
     }
 }
 
 /// A search for values in an answer.
-struct Look<'a> {
+struct SchemaSearch<'a> {
     schemas: Schemas<'a>,
     found: Vec<Leaf>,
     left: usize,
@@ -113,7 +114,7 @@ struct Look<'a> {
     around: Vec<&'a Value>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> SchemaSearch<'a> {
     fn at(&mut self, schemas: &[&'a Value], (at, within): (String, &str)) {
         let shape = self.schemas.shape_of(schemas);
         let Some(itself) = shape.parts.last().copied() else { return };

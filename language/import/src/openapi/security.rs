@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema::Schemas;
-use crate::draft::{Made, Piece, Text};
+use crate::draft::{GeneratedValue, Piece, Text};
 use crate::name;
 
 /// Form of a credential.
@@ -20,7 +20,7 @@ pub(super) fn credential<'a>(
     schemas: Schemas<'a>,
     scheme: &'a str,
     token: Option<&str>,
-) -> (Credential, Option<(String, Made)>) {
+) -> (Credential, Option<(String, GeneratedValue)>) {
     let listed = schemas.document.pointer("/components/securitySchemes").and_then(|all| all.get(scheme));
     let Some(described) = listed.map(|described| schemas.resolve(described)) else {
         return (Credential::Not(format!("the security scheme `{scheme}` is not in the document")), None);
@@ -51,7 +51,7 @@ pub(super) fn credential<'a>(
             );
         }
     };
-    let secret = Made::Secret(format!(
+    let secret = GeneratedValue::Secret(format!(
         "Edit: {what} of the security scheme `{scheme}` ({kind}); several in the list are shared by the users."
     ));
     (credential, token.is_none().then_some((own, secret)))

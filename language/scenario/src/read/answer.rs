@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::check::{BodyCheck, Check, Expected, HeaderCheck, HeaderTest};
-use crate::given::{Got, Node, Plain};
+use crate::check::{BodyCheck, Check, ExpectedValue, HeaderCheck, HeaderTest};
 use crate::json::Pointer;
-use crate::operation::{Extract, Where};
+use crate::operation::{Extraction, ExtractionSource};
 use crate::pattern::{Pattern, Schema};
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::names::{Scope, extracts_list};
 use crate::section::{Section, as_number};
+use crate::settings_reader::{Node, RawValue, ReadValue};
 use crate::template::{Escape, Template};
 use crate::value::Life;
 
@@ -23,14 +23,14 @@ const MOST_SCHEMA: usize = 4 << 20;
 /// Largest body size in a check: beyond it bodies can only be counted.
 const MOST_SIZE: i64 = 1 << 40;
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// Reads extractions and checks. Messages of a stream have no head: no status, no headers.
     pub(crate) fn answer(
         &mut self,
         section: &mut Section<'_>,
         has_head: bool,
         scope: &mut Scope,
-    ) -> (Vec<Extract>, Check) {
+    ) -> (Vec<Extraction>, Check) {
         let named = section.named("extract");
         let extract = named.into_iter().filter_map(|(name, s)| self.extract(&name, s, has_head)).collect();
         // Sections keep at least one key: the default status is kept here.
@@ -42,7 +42,7 @@ impl Reading<'_> {
         (extract, check)
     }
 
-    fn extract(&mut self, name: &str, mut section: Section<'_>, has_head: bool) -> Option<Extract> {
+    fn extract(&mut self, name: &str, mut section: Section<'_>, has_head: bool) -> Option<Extraction> {
         let is_list = section.has_list();
         let found = self.found_where(&mut section, has_head);
         let list = is_list.then(|| section.integer_or("at_most", 1..=MOST_ITEMS, 100) as u32);
@@ -53,10 +53,17 @@ impl Reading<'_> {
         section.finish();
         // A name that cannot be declared has been refused.
         let (name, place) = self.names.place(name)?;
-        Some(Extract { name, place, from: found?, required, default: default.map(|d| d.value.into()), list })
+        Some(Extraction {
+            name,
+            place,
+            from: found?,
+            required,
+            default: default.map(|d| d.value.into()),
+            list,
+        })
     }
 
-    fn found_where(&self, section: &mut Section<'_>, has_head: bool) -> Option<Where> {
+    fn found_where(&self, section: &mut Section<'_>, has_head: bool) -> Option<ExtractionSource> {
         let ways: &[&str] = if has_head {
             &["json", "regex", "header", "cookie", "body"]
         } else {
@@ -72,17 +79,17 @@ impl Reading<'_> {
             return None;
         }
         match *given[0] {
-            "json" => section.text("json").and_then(|got| self.pointer(&got)).map(Where::Json),
+            "json" => section.text("json").and_then(|got| self.pointer(&got)).map(ExtractionSource::Json),
             "regex" => self.group_of(section),
-            "header" => {
-                section.text("header").map(|got| Where::Header(got.value.to_ascii_lowercase().into()))
-            }
-            "cookie" => section.text("cookie").map(|got| Where::Cookie(got.value.into())),
-            _ => section.flag("body", true).then_some(Where::Body),
+            "header" => section
+                .text("header")
+                .map(|got| ExtractionSource::Header(got.value.to_ascii_lowercase().into())),
+            "cookie" => section.text("cookie").map(|got| ExtractionSource::Cookie(got.value.into())),
+            _ => section.flag("body", true).then_some(ExtractionSource::Body),
         }
     }
 
-    fn group_of(&self, section: &mut Section<'_>) -> Option<Where> {
+    fn group_of(&self, section: &mut Section<'_>) -> Option<ExtractionSource> {
         let Some(pattern) = section.text("regex").and_then(|got| self.pattern(&got)) else {
             section.any("group");
             section.any("all");
@@ -91,10 +98,10 @@ impl Reading<'_> {
         let groups = pattern.regex().captures_len() as i64;
         let group = section.integer_or("group", 0..=groups - 1, (groups - 1).min(1)) as usize;
         section.flag("all", false);
-        Some(Where::Regex { pattern, group })
+        Some(ExtractionSource::Regex { pattern, group })
     }
 
-    fn pointer(&self, got: &Got<String>) -> Option<Pointer> {
+    fn pointer(&self, got: &ReadValue<String>) -> Option<Pointer> {
         let refuse = |why: String| {
             let remedy = "write it as in \"/items/0/id\", or \"/items/*/id\" for every element";
             self.given.refuse(
@@ -107,7 +114,7 @@ impl Reading<'_> {
         Pointer::parse(&got.value).map_err(refuse).ok()
     }
 
-    fn pattern(&self, got: &Got<String>) -> Option<Pattern> {
+    fn pattern(&self, got: &ReadValue<String>) -> Option<Pattern> {
         let refuse = |why: String| {
             let allowed = "a regular expression without look-around and back references";
             self.given.refuse(&got.at, format!("\"{}\"", got.value), allowed, &format!("correct it: {why}"));
@@ -134,7 +141,7 @@ impl Reading<'_> {
         }
         let json = section.section("json").map(|mut json| json.rest()).unwrap_or_default();
         for (pointer, expected) in json {
-            let text = Got { value: pointer, at: expected.at.clone() };
+            let text = ReadValue { value: pointer, at: expected.at.clone() };
             check.body.extend(self.json_check(&text, &expected, scope));
         }
         if let Some(file) = section.text("schema") {
@@ -153,7 +160,7 @@ impl Reading<'_> {
         let usual = vec![200..=299];
         let Some(got) = section.any("status") else { return usual };
         let nodes = match &got.value {
-            Plain::List(items) => items.clone(),
+            RawValue::List(items) => items.clone(),
             one => vec![Node { line: got.at.line, plain: one.clone() }],
         };
         let ranges: Option<Vec<_>> = nodes.iter().map(|node| status(&node.plain)).collect();
@@ -169,16 +176,16 @@ impl Reading<'_> {
         let mut checks = Vec::new();
         for (name, got) in section.rest() {
             let test = match &got.value {
-                Plain::Text(text) => {
-                    let text = Got { value: text.clone(), at: got.at.clone() };
+                RawValue::Text(text) => {
+                    let text = ReadValue { value: text.clone(), at: got.at.clone() };
                     Some(HeaderTest::Equals(self.template(&text, Escape::Raw, scope)))
                 }
-                Plain::Table(entries) => match entries.as_slice() {
-                    [(key, Node { plain: Plain::Flag(flag), .. })] if key == "present" => {
+                RawValue::Table(entries) => match entries.as_slice() {
+                    [(key, Node { plain: RawValue::Flag(flag), .. })] if key == "present" => {
                         Some(HeaderTest::Present(*flag))
                     }
-                    [(key, Node { plain: Plain::Text(text), .. })] if key == "matches" => {
-                        let text = Got { value: text.clone(), at: got.at.clone() };
+                    [(key, Node { plain: RawValue::Text(text), .. })] if key == "matches" => {
+                        let text = ReadValue { value: text.clone(), at: got.at.clone() };
                         let Some(pattern) = self.pattern(&text) else { continue };
                         Some(HeaderTest::Matches(pattern))
                     }
@@ -199,8 +206,8 @@ impl Reading<'_> {
 
     fn json_check(
         &self,
-        pointer: &Got<String>,
-        expected: &Got<Plain>,
+        pointer: &ReadValue<String>,
+        expected: &ReadValue<RawValue>,
         scope: &mut Scope,
     ) -> Option<BodyCheck> {
         let path = self.pointer(pointer)?;
@@ -213,32 +220,34 @@ impl Reading<'_> {
             );
         }
         let expected = match &expected.value {
-            Plain::Text(text) => {
-                let text = Got { value: text.clone(), at: expected.at.clone() };
+            RawValue::Text(text) => {
+                let text = ReadValue { value: text.clone(), at: expected.at.clone() };
                 let whole: Template = self.template(&text, Escape::Raw, scope);
-                Expected::Text(whole)
+                ExpectedValue::Text(whole)
             }
-            Plain::Flag(flag) => Expected::Bool(*flag),
-            Plain::Table(entries) => match entries.as_slice() {
-                [(key, Node { plain: Plain::Flag(flag), .. })] if key == "exists" => Expected::Exists(*flag),
+            RawValue::Flag(flag) => ExpectedValue::Bool(*flag),
+            RawValue::Table(entries) => match entries.as_slice() {
+                [(key, Node { plain: RawValue::Flag(flag), .. })] if key == "exists" => {
+                    ExpectedValue::Exists(*flag)
+                }
                 _ => return self.no_expectation(expected),
             },
             other => match as_number(other) {
-                Some(number) => Expected::Number(number),
+                Some(number) => ExpectedValue::Number(number),
                 None => return self.no_expectation(expected),
             },
         };
         Some(BodyCheck::Json { pointer: path, expected })
     }
 
-    fn no_expectation(&self, got: &Got<Plain>) -> Option<BodyCheck> {
+    fn no_expectation(&self, got: &ReadValue<RawValue>) -> Option<BodyCheck> {
         let found = crate::resolved::inline(&got.value);
         let allowed = "a text, a number, true, false, or { exists = true }";
         self.given.refuse(&got.at, found, allowed, "write it so");
         None
     }
 
-    fn schema(&mut self, file: &Got<String>) -> Option<Schema> {
+    fn schema(&mut self, file: &ReadValue<String>) -> Option<Schema> {
         let bytes = self.file(file, MOST_SCHEMA)?;
         let refuse = |why: String| {
             let found = format!("\"{}\"", file.value);
@@ -256,15 +265,15 @@ impl Reading<'_> {
 impl Section<'_> {
     /// Whether an extraction gives a list.
     fn has_list(&self) -> bool {
-        extracts_list(&Plain::Table(self.left().to_vec()))
+        extracts_list(&RawValue::Table(self.left().to_vec()))
     }
 }
 
 /// A status or a class of them.
-fn status(plain: &Plain) -> Option<RangeInclusive<u16>> {
+fn status(plain: &RawValue) -> Option<RangeInclusive<u16>> {
     match plain {
-        Plain::Integer(n) => statuses(&n.to_string()),
-        Plain::Text(text) => statuses(text),
+        RawValue::Integer(n) => statuses(&n.to_string()),
+        RawValue::Text(text) => statuses(text),
         _ => None,
     }
 }

@@ -1,23 +1,23 @@
 //! Reads `[behaviours.NAME]`: the first operation of an activity, its pace, its transitions.
 
-use barograph_model::{Behaviour, Behaviours, Next, OpId, Pace};
+use barograph_model::{Behaviour, Behaviours, NextOp, OpId, Pace};
 
-use crate::given::At;
 use crate::name;
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::next::Choices;
 use crate::section::Section;
+use crate::settings_reader::KeyPosition;
 
 /// Most behaviours: they are numbered in eight bits.
 const MOST_BEHAVIOURS: usize = 256;
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// All behaviours, `main` first. By default, users repeat a single operation without pause.
     pub(crate) fn behaviours(&mut self, root: &mut Section<'_>) -> Behaviours {
         let choices = Choices::read(self, root);
         let mut sections = root.named("behaviours");
         sections.sort_by_key(|(name, _)| name != "main");
-        let at = At { key: "behaviours".into(), line: 1 };
+        let at = KeyPosition { key: "behaviours".into(), line: 1 };
         if sections.len() > MOST_BEHAVIOURS {
             self.given.refuse(&at, sections.len(), "at most 256 behaviours", "use fewer");
             sections.truncate(MOST_BEHAVIOURS);
@@ -53,7 +53,7 @@ impl Reading<'_> {
         };
         let first = first.unwrap_or(OpId(0));
         let pace = self.pace(&mut section);
-        let mut next: Vec<Option<Next>> = vec![None; self.operations.len().clamp(1, 256)];
+        let mut next: Vec<Option<NextOp>> = vec![None; self.operations.len().clamp(1, 256)];
         let at = section.at_key("next");
         let given = section.section("next");
         section.finish();
@@ -64,7 +64,7 @@ impl Reading<'_> {
         for (operation, got) in given.rest() {
             let then = self.next(&got, first, choices);
             if let Some(op) = self.operation_number(&got.at, &operation) {
-                next[op.index()] = Some(then.unwrap_or(Next::Op(first)));
+                next[op.index()] = Some(then.unwrap_or(NextOp::Op(first)));
             }
         }
         if !self.operations.is_empty() {
@@ -74,7 +74,7 @@ impl Reading<'_> {
     }
 
     /// Refuses reachable operations without a following one.
-    fn all_lead_on(&self, at: &At, first: OpId, next: &[Option<Next>]) {
+    fn all_lead_on(&self, at: &KeyPosition, first: OpId, next: &[Option<NextOp>]) {
         let mut todo = vec![first];
         let mut seen = vec![false; next.len()];
         while let Some(op) = todo.pop() {
@@ -99,17 +99,17 @@ impl Reading<'_> {
     }
 }
 
-fn leads_to(next: &Next, todo: &mut Vec<OpId>) {
+fn leads_to(next: &NextOp, todo: &mut Vec<OpId>) {
     match next {
-        Next::Op(op) | Next::EndSession { first: op } => todo.push(*op),
-        Next::Vector(vector) => todo.extend(vector.entries().iter().map(|e| e.0)),
-        Next::Choose { branches, .. } => branches.iter().for_each(|branch| leads_to(branch, todo)),
+        NextOp::Op(op) | NextOp::EndSession { first: op } => todo.push(*op),
+        NextOp::Vector(vector) => todo.extend(vector.entries().iter().map(|e| e.0)),
+        NextOp::Choose { branches, .. } => branches.iter().for_each(|branch| leads_to(branch, todo)),
     }
 }
 
 /// A behaviour that repeats one operation.
 fn repeating(name: &'static str, first: OpId, operations: usize) -> Behaviour {
     let mut next = vec![None; operations];
-    next[first.index()] = Some(Next::Op(first));
+    next[first.index()] = Some(NextOp::Op(first));
     Behaviour { name, first, next, pace: Pace::AtOnce }
 }

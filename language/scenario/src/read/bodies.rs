@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::given::{Got, Plain};
 use crate::operation::Body;
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::names::Scope;
 use crate::section::Section;
-use crate::template::{Builder, Escape, How, Part, Template, parts};
+use crate::settings_reader::{RawValue, ReadValue};
+use crate::template::{Builder, Escape, Escaping, Template, TextPiece, parts};
 
 /// Keys of bodies.
 pub(crate) const BODIES: [&str; 5] = ["body", "json", "form", "multipart", "file"];
@@ -15,7 +15,7 @@ pub(crate) const BODIES: [&str; 5] = ["body", "json", "form", "multipart", "file
 /// Largest file that is sent as a body, in bytes.
 pub const MOST_BODY: usize = 64 << 20;
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// The body and its usual content type.
     pub(crate) fn body(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Option<(String, Body)> {
         let given: Vec<&'static str> = BODIES.into_iter().filter(|key| section.has(key)).collect();
@@ -47,22 +47,22 @@ impl Reading<'_> {
     }
 
     /// JSON with placeholders inside its texts.
-    pub(crate) fn json(&self, got: &Got<Plain>, scope: &mut Scope) -> Template {
+    pub(crate) fn json(&self, got: &ReadValue<RawValue>, scope: &mut Scope) -> Template {
         let mut builder = Builder::default();
         self.json_value(&mut builder, got, scope);
         builder.finish()
     }
 
-    fn json_value(&self, builder: &mut Builder, got: &Got<Plain>, scope: &mut Scope) {
-        let inner = |node: &crate::given::Node, at| Got { value: node.plain.clone(), at };
+    fn json_value(&self, builder: &mut Builder, got: &ReadValue<RawValue>, scope: &mut Scope) {
+        let inner = |node: &crate::settings_reader::Node, at| ReadValue { value: node.plain.clone(), at };
         match &got.value {
-            Plain::Text(text) => {
-                self.json_text(builder, &Got { value: text.clone(), at: got.at.clone() }, scope)
+            RawValue::Text(text) => {
+                self.json_text(builder, &ReadValue { value: text.clone(), at: got.at.clone() }, scope)
             }
-            Plain::Integer(n) => builder.push(n.to_string().as_bytes()),
-            Plain::Number(x) => builder.push(serde_json::Value::from(*x).to_string().as_bytes()),
-            Plain::Flag(flag) => builder.push(flag.to_string().as_bytes()),
-            Plain::Other(text) => {
+            RawValue::Integer(n) => builder.push(n.to_string().as_bytes()),
+            RawValue::Number(x) => builder.push(serde_json::Value::from(*x).to_string().as_bytes()),
+            RawValue::Flag(flag) => builder.push(flag.to_string().as_bytes()),
+            RawValue::Other(text) => {
                 self.given.refuse(
                     &got.at,
                     text,
@@ -70,7 +70,7 @@ impl Reading<'_> {
                     "write it as a text",
                 );
             }
-            Plain::List(items) => {
+            RawValue::List(items) => {
                 builder.push(b"[");
                 for (i, node) in items.iter().enumerate() {
                     builder.push(if i > 0 { b"," } else { b"" });
@@ -78,7 +78,7 @@ impl Reading<'_> {
                 }
                 builder.push(b"]");
             }
-            Plain::Table(entries) => {
+            RawValue::Table(entries) => {
                 builder.push(b"{");
                 for (i, (key, node)) in entries.iter().enumerate() {
                     builder.push(if i > 0 { b"," } else { b"" });
@@ -92,11 +92,12 @@ impl Reading<'_> {
     }
 
     /// A JSON text; one that is only `{name:raw}` is the value itself, without quotes.
-    fn json_text(&self, builder: &mut Builder, text: &Got<String>, scope: &mut Scope) {
-        let bare = parts(&text.value).is_ok_and(|p| matches!(p.as_slice(), [Part::Name { raw: true, .. }]));
+    fn json_text(&self, builder: &mut Builder, text: &ReadValue<String>, scope: &mut Scope) {
+        let bare =
+            parts(&text.value).is_ok_and(|p| matches!(p.as_slice(), [TextPiece::Name { raw: true, .. }]));
         let quote: &[u8] = if bare { b"" } else { b"\"" };
         builder.push(quote);
-        self.append(builder, text, How::whole(Escape::Json), scope);
+        self.append(builder, text, Escaping::whole(Escape::Json), scope);
         builder.push(quote);
     }
 }

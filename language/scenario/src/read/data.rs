@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::{self, DataId, Format};
-use crate::draw::{Draw, DrawId, Drawn, Per, Pick};
-use crate::read::names::{Named, is_column, life_of};
-use crate::read::{MOST_NUMBERED, Reading};
+use crate::draw::{Draw, DrawId, DrawScope, DrawSource, Pick};
+use crate::read::names::{NameEntry, is_column, life_of};
+use crate::read::{MOST_NUMBERED, ScenarioReader};
 use crate::section::Section;
 use crate::{Source, name};
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     pub(crate) fn data(&mut self, root: &mut Section<'_>) {
         for (name, mut section) in root.named("data") {
             self.one_data(&name, &mut section);
@@ -44,9 +44,12 @@ impl Reading<'_> {
             format = Format::Csv(Some(separator));
         }
         let pick = section.word("pick", &Pick::WORDS, Pick::Sequential);
-        let per =
-            section.word("per", &Per::WORDS, if pick == Pick::Unique { Per::User } else { Per::Session });
-        if pick == Pick::Unique && per != Per::User {
+        let per = section.word(
+            "per",
+            &DrawScope::WORDS,
+            if pick == Pick::Unique { DrawScope::User } else { DrawScope::Session },
+        );
+        if pick == Pick::Unique && per != DrawScope::User {
             let at = section.at_key("per");
             self.given.refuse(
                 &at,
@@ -72,7 +75,7 @@ impl Reading<'_> {
         let row = self.names.slots.add(life_of(per));
         for (i, column) in data.columns.iter().enumerate() {
             let source = Source::Column { data: id, column: i as u16, row };
-            let named = Named { source, per, list: false, draw: Some(draw) };
+            let named = NameEntry { source, per, list: false, draw: Some(draw) };
             // Columns that no text can name are useless and harmless.
             if is_column(column) {
                 self.names.declare(self.given, &at, &format!("{name}.{column}"), named);
@@ -81,7 +84,7 @@ impl Reading<'_> {
                 self.names.declare(self.given, &at, name, named);
             }
         }
-        self.draws.push(Draw { name: data.name, per, place: row, what: Drawn::Row(id, pick) });
+        self.draws.push(Draw { name: data.name, per, place: row, what: DrawSource::Row(id, pick) });
         self.names.needs.push(vec![draw]);
         self.data.push(Arc::new(data));
     }

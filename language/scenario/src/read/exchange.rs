@@ -1,11 +1,11 @@
 //! Reads `[[operations.NAME.exchanges]]`: condition, repetition, target, action.
 
-use crate::draw::Per;
-use crate::given::{Got, Plain};
+use crate::draw::DrawScope;
 use crate::operation::{Action, Exchange, ForEach, Wait};
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::names::Scope;
 use crate::section::Section;
+use crate::settings_reader::{RawValue, ReadValue};
 
 /// Most repetitions of an exchange within an operation.
 const MOST_REPEATS: i64 = 1_000;
@@ -13,10 +13,10 @@ const MOST_REPEATS: i64 = 1_000;
 /// Default status of a wait that ran out: request timeout.
 const EXPIRED: i64 = 408;
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// An exchange, and the name of its group if it has one.
     pub(crate) fn exchange(&mut self, mut section: Section<'_>) -> (Exchange, Option<String>) {
-        let mut scope = Scope::new(Per::Exchange);
+        let mut scope = Scope::new(DrawScope::Exchange);
         let when = section.any("when").and_then(|got| self.condition(&got, &mut scope));
         let mut for_each = section.section("for_each").and_then(|s| self.for_each(s, &mut scope));
         let group = self.group(&mut section);
@@ -51,10 +51,10 @@ impl Reading<'_> {
     /// Group of an exchange: `parallel = true` joins neighbours with the same setting; a text joins
     /// neighbours with the same text.
     fn group(&self, section: &mut Section<'_>) -> Option<String> {
-        let Got { value, at } = section.any("parallel")?;
+        let ReadValue { value, at } = section.any("parallel")?;
         match value {
-            Plain::Flag(parallel) => parallel.then(String::new),
-            Plain::Text(name) => Some(name),
+            RawValue::Flag(parallel) => parallel.then(String::new),
+            RawValue::Text(name) => Some(name),
             other => {
                 let found = crate::resolved::inline(&other);
                 self.given.refuse(&at, found, "true, or the name of a group", "remove it, or write true");
@@ -69,13 +69,13 @@ impl Reading<'_> {
         }
         let got = section.any("expired");
         let Some(got) = got else { return Some(Wait { expired: vec![EXPIRED as u16] }) };
-        let Plain::List(items) = &got.value else {
+        let RawValue::List(items) = &got.value else {
             let found = crate::resolved::inline(&got.value);
             self.given.refuse(&got.at, found, "a list of statuses, as in [408, 504]", "write it so");
             return None;
         };
-        let status = |n: &crate::given::Node| match n.plain {
-            Plain::Integer(n @ 100..=599) => Some(n as u16),
+        let status = |n: &crate::settings_reader::Node| match n.plain {
+            RawValue::Integer(n @ 100..=599) => Some(n as u16),
             _ => None,
         };
         let expired: Option<Vec<u16>> = items.iter().map(status).collect();

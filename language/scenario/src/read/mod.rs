@@ -20,12 +20,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_model::{Refusal, Refused};
+use barograph_model::{Refusal, Refusals};
 
 use crate::behaviour::{Call, Chooser, Script, ScriptId};
 use crate::data::Data;
-use crate::given::{At, Given, Got};
 use crate::section::Section;
+use crate::settings_reader::{KeyPosition, ReadValue, SettingsReader};
 use crate::{Draw, Header, Scenario, mix, name};
 pub use answer::statuses;
 pub use bodies::MOST_BODY;
@@ -50,9 +50,9 @@ pub(crate) const MOST_NUMBERED: usize = 256;
 ///
 /// # Errors
 /// All refusals, with file, line and key.
-pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Scenario, Refused> {
+pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Scenario, Refusals> {
     if text.len() > MOST_TEXT {
-        return Err(Refused(vec![Refusal {
+        return Err(Refusals(vec![Refusal {
             place: format!("{name}:1"),
             key: String::new(),
             value: format!("{} bytes of text", text.len()),
@@ -60,9 +60,9 @@ pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Scenario, Refuse
             remedy: "put data into files and name them under [data]".into(),
         }]));
     }
-    let (given, plain) = Given::parse(name, text)?;
+    let (given, plain) = SettingsReader::parse(name, text)?;
     let folder = Path::new(name).parent().map(Path::to_owned).unwrap_or_default();
-    let mut reading = Reading {
+    let mut reading = ScenarioReader {
         given: &given,
         files,
         folder,
@@ -81,15 +81,15 @@ pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Scenario, Refuse
     let scenario = reading.scenario(name, Section::root(&given, plain));
     let refusals = given.refusals();
     if !refusals.is_empty() {
-        return Err(Refused(refusals));
+        return Err(Refusals(refusals));
     }
     let mix = mix::stationary(&scenario.behaviours.all()[0], scenario.operations.len());
     Ok(Scenario { mix, resolved: given.resolved(), ..scenario })
 }
 
 /// A scenario being read.
-pub(crate) struct Reading<'a> {
-    pub(crate) given: &'a Given,
+pub(crate) struct ScenarioReader<'a> {
+    pub(crate) given: &'a SettingsReader,
     files: Files<'a>,
     folder: PathBuf,
     bytes_left: usize,
@@ -107,7 +107,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) headers: Vec<Header>,
 }
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     fn scenario(mut self, name: &str, mut root: Section<'_>) -> Scenario {
         let about = root.text_or("about", "");
         self.data(&mut root);
@@ -137,7 +137,7 @@ impl Reading<'_> {
     }
 
     /// Reads a file named in the scenario; refuses it if it cannot be read or is too large.
-    pub(crate) fn file(&mut self, path: &Got<String>, most: usize) -> Option<Vec<u8>> {
+    pub(crate) fn file(&mut self, path: &ReadValue<String>, most: usize) -> Option<Vec<u8>> {
         let full = self.folder.join(&path.value);
         let shown = format!("\"{}\"", path.value);
         match (self.files)(&full) {
@@ -165,7 +165,7 @@ impl Reading<'_> {
     }
 
     /// Reads a file of text.
-    pub(crate) fn text_file(&mut self, path: &Got<String>, most: usize) -> Option<String> {
+    pub(crate) fn text_file(&mut self, path: &ReadValue<String>, most: usize) -> Option<String> {
         let bytes = self.file(path, most)?;
         let text = String::from_utf8(bytes);
         if text.is_err() {
@@ -213,7 +213,11 @@ impl Reading<'_> {
     }
 
     /// The number of an operation.
-    pub(crate) fn operation_number(&self, at: &At, operation: &str) -> Option<barograph_model::OpId> {
+    pub(crate) fn operation_number(
+        &self,
+        at: &KeyPosition,
+        operation: &str,
+    ) -> Option<barograph_model::OpId> {
         let index = self.operations.iter().position(|name| name == operation);
         if index.is_none() {
             self.given.refuse_name(at, operation, "an operation", self.operations.iter().map(String::as_str));
@@ -222,7 +226,7 @@ impl Reading<'_> {
     }
 
     /// The number of a stream; the first use of its name creates it.
-    pub(crate) fn stream(&mut self, stream: &Got<String>) -> Option<crate::StreamId> {
+    pub(crate) fn stream(&mut self, stream: &ReadValue<String>) -> Option<crate::StreamId> {
         let known = self.streams.iter().position(|name| *name == stream.value);
         let index = known.unwrap_or_else(|| {
             self.streams.push(name::leak(&stream.value));

@@ -2,31 +2,31 @@
 
 use std::path::Path;
 
-use crate::given::{Got, Plain};
 use crate::operation::Body;
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::bodies::MOST_BODY;
 use crate::read::names::Scope;
 use crate::section::Section;
+use crate::settings_reader::{RawValue, ReadValue};
 use crate::template::{Builder, Escape, Segment, Template};
 
 /// One field or file.
-struct Part {
+struct MultipartPart {
     /// Its headers.
     head: String,
     content: Template,
 }
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// The content type with its boundary, and the body.
     pub(crate) fn multipart(&mut self, mut form: Section<'_>, scope: &mut Scope) -> (String, Body) {
         let mut parts = Vec::new();
         for (name, got) in form.rest() {
             match &got.value {
-                Plain::List(items) => {
+                RawValue::List(items) => {
                     for (i, node) in items.iter().enumerate() {
                         let at = got.at.element(i, node.line);
-                        parts.extend(self.part(&name, Got { value: node.plain.clone(), at }, scope));
+                        parts.extend(self.part(&name, ReadValue { value: node.plain.clone(), at }, scope));
                     }
                 }
                 _ => parts.extend(self.part(&name, got, scope)),
@@ -44,11 +44,13 @@ impl Reading<'_> {
     }
 
     /// A part: a text, a number, true or false, or a table with `text` or `file`.
-    fn part(&mut self, name: &str, got: Got<Plain>, scope: &mut Scope) -> Option<Part> {
+    fn part(&mut self, name: &str, got: ReadValue<RawValue>, scope: &mut Scope) -> Option<MultipartPart> {
         let text = match &got.value {
-            Plain::Table(_) => return self.part_of_table(name, &got, scope),
-            Plain::Text(text) => text.clone(),
-            plain @ (Plain::Integer(_) | Plain::Number(_) | Plain::Flag(_)) => crate::resolved::inline(plain),
+            RawValue::Table(_) => return self.part_of_table(name, &got, scope),
+            RawValue::Text(text) => text.clone(),
+            plain @ (RawValue::Integer(_) | RawValue::Number(_) | RawValue::Flag(_)) => {
+                crate::resolved::inline(plain)
+            }
             other => {
                 let found = crate::resolved::inline(other);
                 let allowed =
@@ -57,11 +59,16 @@ impl Reading<'_> {
                 return None;
             }
         };
-        let content = self.template(&Got { value: text, at: got.at }, Escape::Raw, scope);
-        Some(Part { head: head(name, None, None), content })
+        let content = self.template(&ReadValue { value: text, at: got.at }, Escape::Raw, scope);
+        Some(MultipartPart { head: head(name, None, None), content })
     }
 
-    fn part_of_table(&mut self, name: &str, got: &Got<Plain>, scope: &mut Scope) -> Option<Part> {
+    fn part_of_table(
+        &mut self,
+        name: &str,
+        got: &ReadValue<RawValue>,
+        scope: &mut Scope,
+    ) -> Option<MultipartPart> {
         let mut section = Section::inside(self.given, got);
         let (text, file) = (section.text("text"), section.text("file"));
         let filename = section.text("filename").map(|got| got.value);
@@ -69,14 +76,14 @@ impl Reading<'_> {
         let part = match (text, file) {
             (Some(text), None) => {
                 let content = self.template(&text, Escape::Raw, scope);
-                Some(Part { head: head(name, filename.as_deref(), media_type.as_deref()), content })
+                Some(MultipartPart { head: head(name, filename.as_deref(), media_type.as_deref()), content })
             }
             (None, Some(file)) => self.file(&file, MOST_BODY).map(|bytes| {
                 let own = Path::new(&file.value).file_name().map(|own| own.to_string_lossy().into_owned());
                 let filename = filename.or(own);
                 let media_type = media_type.as_deref().unwrap_or("application/octet-stream");
                 let head = head(name, filename.as_deref(), Some(media_type));
-                Part { head, content: Template::literal(&bytes) }
+                MultipartPart { head, content: Template::literal(&bytes) }
             }),
             _ => {
                 self.given.refuse(&got.at, "", "one of `text` and `file`", "keep one");
@@ -106,7 +113,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// A line that occurs in no part.
-fn boundary(parts: &[Part]) -> String {
+fn boundary(parts: &[MultipartPart]) -> String {
     let holds = |bytes: &[u8], line: &str| bytes.windows(line.len()).any(|window| window == line.as_bytes());
     let is_in = |line: &str| {
         let literals = parts.iter().flat_map(|part| part.content.segments());

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::draw::{DrawId, Per};
+use crate::draw::{DrawId, DrawScope};
 use crate::expression::Condition;
-use crate::given::{At, Given, Got, Plain};
 use crate::json::Pointer;
-use crate::template::{Builder, Escape, How, Segment, Template};
-use crate::value::{BuiltIn, Life, Place, Slots, Source};
-use crate::{name, read::Reading};
+use crate::settings_reader::{KeyPosition, RawValue, ReadValue, SettingsReader};
+use crate::template::{Builder, Escape, Escaping, Segment, Template};
+use crate::value::{BuiltIn, Life, SlotIndex, Slots, Source};
+use crate::{name, read::ScenarioReader};
 
 /// Most names of values. A user has a slot for each, and there are many users.
 const MOST_NAMES: usize = 4_096;
 
 /// A name and its meaning.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
+pub(crate) struct NameEntry {
     pub(crate) source: Source,
     /// The frequency of its draw.
-    pub(crate) per: Per,
+    pub(crate) per: DrawScope,
     pub(crate) list: bool,
     pub(crate) draw: Option<DrawId>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Named {
 /// All names.
 #[derive(Default)]
 pub(crate) struct Names {
-    named: BTreeMap<&'static str, Named>,
+    named: BTreeMap<&'static str, NameEntry>,
     pub(crate) slots: Slots,
     /// Draws needed before each draw, in order, itself last.
     pub(crate) needs: Vec<Vec<DrawId>>,
@@ -34,40 +34,40 @@ pub(crate) struct Names {
 
 /// Scope of a use: the required lifetime of values, and the draws made.
 pub(crate) struct Scope {
-    pub(crate) least: Per,
+    pub(crate) least: DrawScope,
     pub(crate) draws: Vec<DrawId>,
 }
 
 impl Scope {
-    pub(crate) fn new(least: Per) -> Self {
+    pub(crate) fn new(least: DrawScope) -> Self {
         Scope { least, draws: Vec::new() }
     }
 }
 
 /// The array for a value drawn that often.
-pub(crate) fn life_of(per: Per) -> Life {
+pub(crate) fn life_of(per: DrawScope) -> Life {
     match per {
-        Per::Exchange | Per::Operation => Life::Operation,
-        Per::Activity => Life::Activity,
-        Per::Session => Life::Session,
-        Per::User => Life::User,
+        DrawScope::Exchange | DrawScope::Operation => Life::Operation,
+        DrawScope::Activity => Life::Activity,
+        DrawScope::Session => Life::Session,
+        DrawScope::User => Life::User,
     }
 }
 
-fn per_of(life: Life) -> Per {
+fn per_of(life: Life) -> DrawScope {
     match life {
-        Life::Operation => Per::Operation,
-        Life::Activity => Per::Activity,
-        Life::Session => Per::Session,
-        Life::User => Per::User,
+        Life::Operation => DrawScope::Operation,
+        Life::Activity => DrawScope::Activity,
+        Life::Session => DrawScope::Session,
+        Life::User => DrawScope::User,
     }
 }
 
 /// The names of the tables in the table `key` of the file.
-pub(crate) fn keys_of(root: &Plain, key: &str) -> Vec<String> {
+pub(crate) fn keys_of(root: &RawValue, key: &str) -> Vec<String> {
     let mut names: Vec<String> = root
         .entry(key)
-        .map(Plain::entries)
+        .map(RawValue::entries)
         .unwrap_or_default()
         .iter()
         .map(|(name, _)| name.clone())
@@ -79,27 +79,30 @@ pub(crate) fn keys_of(root: &Plain, key: &str) -> Vec<String> {
 
 impl Names {
     /// Declares the built-in names, and those of extractions and repetitions: they may be used anywhere.
-    pub(crate) fn found_in(&mut self, given: &Given, root: &Plain) {
+    pub(crate) fn found_in(&mut self, given: &SettingsReader, root: &RawValue) {
         for (name, built_in) in BuiltIn::NAMES {
             let per = match built_in {
-                BuiltIn::User => Per::User,
-                BuiltIn::Status => Per::Exchange,
-                BuiltIn::Argument | BuiltIn::Outcome | BuiltIn::Activities => Per::Activity,
+                BuiltIn::User => DrawScope::User,
+                BuiltIn::Status => DrawScope::Exchange,
+                BuiltIn::Argument | BuiltIn::Outcome | BuiltIn::Activities => DrawScope::Activity,
             };
             self.named
-                .insert(name, Named { source: Source::BuiltIn(built_in), per, list: false, draw: None });
+                .insert(name, NameEntry { source: Source::BuiltIn(built_in), per, list: false, draw: None });
         }
-        for (operation, node) in root.entry("operations").map(Plain::entries).unwrap_or_default() {
-            let Some(Plain::List(exchanges)) = node.plain.entry("exchanges") else { continue };
+        for (operation, node) in root.entry("operations").map(RawValue::entries).unwrap_or_default() {
+            let Some(RawValue::List(exchanges)) = node.plain.entry("exchanges") else { continue };
             for (i, exchange) in exchanges.iter().enumerate() {
-                let at = At { key: format!("operations.{operation}.exchanges[{i}]"), line: exchange.line };
+                let at = KeyPosition {
+                    key: format!("operations.{operation}.exchanges[{i}]"),
+                    line: exchange.line,
+                };
                 self.found_in_exchange(given, &at, &exchange.plain);
             }
         }
     }
 
-    fn found_in_exchange(&mut self, given: &Given, at: &At, exchange: &Plain) {
-        for (name, node) in exchange.entry("extract").map(Plain::entries).unwrap_or_default() {
+    fn found_in_exchange(&mut self, given: &SettingsReader, at: &KeyPosition, exchange: &RawValue) {
+        for (name, node) in exchange.entry("extract").map(RawValue::entries).unwrap_or_default() {
             let at = at.inner(format!("extract.{name}"), node.line);
             let life = extracted_life(&node.plain);
             let list = extracts_list(&node.plain);
@@ -114,23 +117,31 @@ impl Names {
             }
         }
         let item = exchange.entry("for_each").and_then(|f| f.entry("as"));
-        if let Some(Plain::Text(item)) = item {
-            let known =
-                self.named.get(item.as_str()).is_some_and(|n| n.per == Per::Exchange && n.draw.is_none());
+        if let Some(RawValue::Text(item)) = item {
+            let known = self
+                .named
+                .get(item.as_str())
+                .is_some_and(|n| n.per == DrawScope::Exchange && n.draw.is_none());
             if !known {
                 let at = at.inner("for_each.as", at.line);
-                self.declare_value(given, &at, item, (Per::Exchange, false));
+                self.declare_value(given, &at, item, (DrawScope::Exchange, false));
             }
         }
     }
 
-    fn declare_value(&mut self, given: &Given, at: &At, name: &str, (per, list): (Per, bool)) {
+    fn declare_value(
+        &mut self,
+        given: &SettingsReader,
+        at: &KeyPosition,
+        name: &str,
+        (per, list): (DrawScope, bool),
+    ) {
         let source = Source::Slot(self.slots.add(life_of(per)));
-        self.declare(given, at, name, Named { source, per, list, draw: None });
+        self.declare(given, at, name, NameEntry { source, per, list, draw: None });
     }
 
     /// Declares a name; refuses names that are taken or cannot be written in a text.
-    pub(crate) fn declare(&mut self, given: &Given, at: &At, name: &str, named: Named) {
+    pub(crate) fn declare(&mut self, given: &SettingsReader, at: &KeyPosition, name: &str, named: NameEntry) {
         if !is_name(name) {
             let allowed = "a name of letters, digits and `_` that begins with a lower-case letter; a column may have `-`";
             given.refuse(at, format!("\"{name}\""), allowed, "choose another name");
@@ -149,7 +160,7 @@ impl Names {
     }
 
     /// The place of a name from an extraction or a repetition.
-    pub(crate) fn place(&self, name: &str) -> Option<(&'static str, Place)> {
+    pub(crate) fn place(&self, name: &str) -> Option<(&'static str, SlotIndex)> {
         let (name, named) = self.named.get_key_value(name)?;
         match named.source {
             Source::Slot(place) if named.draw.is_none() => Some((name, place)),
@@ -179,23 +190,23 @@ pub(crate) fn is_column(name: &str) -> bool {
 }
 
 /// Lifetime of an extracted value.
-fn extracted_life(extract: &Plain) -> Life {
-    let word = if let Some(Plain::Text(word)) = extract.entry("keep") { word.as_str() } else { "session" };
+fn extracted_life(extract: &RawValue) -> Life {
+    let word = if let Some(RawValue::Text(word)) = extract.entry("keep") { word.as_str() } else { "session" };
     Life::WORDS.iter().find(|w| w.0 == word).map_or(Life::Session, |w| w.1)
 }
 
 /// Whether an extraction gives a list.
-pub(crate) fn extracts_list(extract: &Plain) -> bool {
+pub(crate) fn extracts_list(extract: &RawValue) -> bool {
     match (extract.entry("json"), extract.entry("all")) {
-        (Some(Plain::Text(pointer)), _) => Pointer::parse(pointer).is_ok_and(|p| p.is_list()),
-        (_, Some(Plain::Flag(all))) => *all,
+        (Some(RawValue::Text(pointer)), _) => Pointer::parse(pointer).is_ok_and(|p| p.is_list()),
+        (_, Some(RawValue::Flag(all))) => *all,
         _ => false,
     }
 }
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// The source of a name within `scope`; refuses names that do not exist or do not live long enough.
-    pub(crate) fn find(&self, at: &At, name: &str, scope: &mut Scope) -> Option<Named> {
+    pub(crate) fn find(&self, at: &KeyPosition, name: &str, scope: &mut Scope) -> Option<NameEntry> {
         let Some(named) = self.names.named.get(name) else {
             let names = || self.names.named.keys().copied();
             let of_file =
@@ -214,7 +225,7 @@ impl Reading<'_> {
             return None;
         };
         if named.per < scope.least {
-            let word = |per: Per| Per::WORDS.iter().find(|w| w.1 == per).map_or("", |w| w.0);
+            let word = |per: DrawScope| DrawScope::WORDS.iter().find(|w| w.1 == per).map_or("", |w| w.0);
             let allowed = format!(
                 "a value that stays for the {}; this one stays for the {}",
                 word(scope.least),
@@ -253,7 +264,13 @@ impl Reading<'_> {
     }
 
     /// Appends a text with placeholders.
-    pub(crate) fn append(&self, builder: &mut Builder, text: &Got<String>, how: How, scope: &mut Scope) {
+    pub(crate) fn append(
+        &self,
+        builder: &mut Builder,
+        text: &ReadValue<String>,
+        how: Escaping,
+        scope: &mut Scope,
+    ) {
         let mut find = |name: &str| {
             let named = self.find(&text.at, name, scope)?;
             if named.list {
@@ -269,17 +286,17 @@ impl Reading<'_> {
     }
 
     /// A text with placeholders, whose values are escaped in this way.
-    pub(crate) fn template(&self, text: &Got<String>, values: Escape, scope: &mut Scope) -> Template {
+    pub(crate) fn template(&self, text: &ReadValue<String>, values: Escape, scope: &mut Scope) -> Template {
         let mut builder = Builder::default();
-        self.append(&mut builder, text, How::values(values), scope);
+        self.append(&mut builder, text, Escaping::values(values), scope);
         builder.finish()
     }
 
     /// A condition, as true, false or an expression.
-    pub(crate) fn condition(&self, got: &Got<Plain>, scope: &mut Scope) -> Option<Condition> {
+    pub(crate) fn condition(&self, got: &ReadValue<RawValue>, scope: &mut Scope) -> Option<Condition> {
         let text = match &got.value {
-            Plain::Flag(flag) => return Some(Condition::Always(*flag)),
-            Plain::Text(text) => text,
+            RawValue::Flag(flag) => return Some(Condition::Always(*flag)),
+            RawValue::Text(text) => text,
             other => {
                 let found = crate::resolved::inline(other);
                 self.given.refuse(

@@ -3,14 +3,14 @@
 
 use std::cell::RefCell;
 
-use barograph_model::{ChooserId, Next, OpId, Share, Vector};
+use barograph_model::{ChooserId, NextOp, OpId, Share, Vector};
 
 use crate::behaviour::Chooser;
-use crate::draw::Per;
-use crate::given::{At, Got, Node, Plain};
-use crate::read::Reading;
+use crate::draw::DrawScope;
+use crate::read::ScenarioReader;
 use crate::read::names::Scope;
 use crate::section::{Section, as_share};
+use crate::settings_reader::{KeyPosition, Node, RawValue, ReadValue};
 
 /// Deepest nesting of choices, including named ones: it also ends those that name themselves.
 const DEEPEST: u32 = 16;
@@ -27,12 +27,12 @@ const ALLOWED: &str =
 
 /// Named choices from `[choices]`, for use in several places.
 pub(crate) struct Choices {
-    named: Vec<(String, Got<Plain>)>,
+    named: Vec<(String, ReadValue<RawValue>)>,
     used: RefCell<Vec<bool>>,
 }
 
 impl Choices {
-    pub(crate) fn read(reading: &Reading<'_>, root: &mut Section<'_>) -> Self {
+    pub(crate) fn read(reading: &ScenarioReader<'_>, root: &mut Section<'_>) -> Self {
         let named = root.section("choices").map(|mut s| s.rest()).unwrap_or_default();
         for (name, got) in &named {
             if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name == "end_session" {
@@ -44,14 +44,14 @@ impl Choices {
         Choices { named, used }
     }
 
-    fn find(&self, name: &str) -> Option<&Got<Plain>> {
+    fn find(&self, name: &str) -> Option<&ReadValue<RawValue>> {
         let index = self.named.iter().position(|(n, _)| n == name)?;
         self.used.borrow_mut()[index] = true;
         Some(&self.named[index].1)
     }
 
     /// Refuses unused choices: they have not been checked.
-    pub(crate) fn finish(&self, reading: &Reading<'_>) {
+    pub(crate) fn finish(&self, reading: &ScenarioReader<'_>) {
         let used = self.used.borrow();
         for ((name, got), _) in self.named.iter().zip(used.iter()).filter(|(_, used)| !**used) {
             reading.given.refuse(
@@ -65,26 +65,31 @@ impl Choices {
 }
 
 /// Constant context within the `next` of one operation.
-struct Around<'c> {
+struct NextContext<'c> {
     first: OpId,
     choices: &'c Choices,
 }
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// The transition of an operation in a behaviour that begins with `first`.
-    pub(crate) fn next(&mut self, got: &Got<Plain>, first: OpId, choices: &Choices) -> Option<Next> {
-        self.nested(got, &Around { first, choices }, 0)
+    pub(crate) fn next(
+        &mut self,
+        got: &ReadValue<RawValue>,
+        first: OpId,
+        choices: &Choices,
+    ) -> Option<NextOp> {
+        self.nested(got, &NextContext { first, choices }, 0)
     }
 
-    fn nested(&mut self, got: &Got<Plain>, around: &Around<'_>, depth: u32) -> Option<Next> {
+    fn nested(&mut self, got: &ReadValue<RawValue>, around: &NextContext<'_>, depth: u32) -> Option<NextOp> {
         if depth > DEEPEST {
             let allowed = format!("at most {DEEPEST} choices within each other");
             self.given.refuse(&got.at, "", &allowed, "let no choice lead back to itself");
             return None;
         }
         match &got.value {
-            Plain::Text(text) if text == "end_session" => Some(Next::EndSession { first: around.first }),
-            Plain::Text(text) if text.starts_with(|c: char| c.is_ascii_lowercase()) => {
+            RawValue::Text(text) if text == "end_session" => Some(NextOp::EndSession { first: around.first }),
+            RawValue::Text(text) if text.starts_with(|c: char| c.is_ascii_lowercase()) => {
                 let Some(choice) = around.choices.find(text) else {
                     let named = around.choices.named.iter().map(|(name, _)| name.as_str());
                     let known = std::iter::once("end_session").chain(named);
@@ -98,11 +103,13 @@ impl Reading<'_> {
                 };
                 self.nested(&choice.clone(), around, depth + 1)
             }
-            Plain::Text(text) => self.operation_number(&got.at, text).map(Next::Op),
-            Plain::Table(entries) if entries.iter().any(|(key, _)| key == "choose") => {
+            RawValue::Text(text) => self.operation_number(&got.at, text).map(NextOp::Op),
+            RawValue::Table(entries) if entries.iter().any(|(key, _)| key == "choose") => {
                 self.choice(got, around, depth)
             }
-            Plain::Table(entries) if !entries.is_empty() => self.vector(&got.at, entries).map(Next::Vector),
+            RawValue::Table(entries) if !entries.is_empty() => {
+                self.vector(&got.at, entries).map(NextOp::Vector)
+            }
             other => {
                 self.given.refuse(&got.at, crate::resolved::inline(other), ALLOWED, "write one of them");
                 None
@@ -110,7 +117,7 @@ impl Reading<'_> {
         }
     }
 
-    fn vector(&self, at: &At, entries: &[(String, Node)]) -> Option<Vector> {
+    fn vector(&self, at: &KeyPosition, entries: &[(String, Node)]) -> Option<Vector> {
         let mut shares: Vec<(OpId, Share)> = Vec::with_capacity(entries.len());
         for (name, node) in entries {
             let at = at.inner(name, node.line);
@@ -134,16 +141,16 @@ impl Reading<'_> {
         vector.ok()
     }
 
-    fn choice(&mut self, got: &Got<Plain>, around: &Around<'_>, depth: u32) -> Option<Next> {
+    fn choice(&mut self, got: &ReadValue<RawValue>, around: &NextContext<'_>, depth: u32) -> Option<NextOp> {
         if let Some((key, node)) = got.value.entries().iter().find(|(key, _)| key != "choose") {
             let at = got.at.inner(key, node.line);
             self.given.refuse(&at, "", "nothing beside `choose`", "remove the key");
         }
         let at = got.at.inner("choose", got.at.line);
         let (chooser, branches) = match got.value.entry("choose")? {
-            Plain::List(items) => self.conditions(&at, items, around, depth)?,
-            table @ Plain::Table(_) => {
-                self.by_script(&Got { value: table.clone(), at: at.clone() }, around, depth)?
+            RawValue::List(items) => self.conditions(&at, items, around, depth)?,
+            table @ RawValue::Table(_) => {
+                self.by_script(&ReadValue { value: table.clone(), at: at.clone() }, around, depth)?
             }
             other => {
                 let allowed =
@@ -152,11 +159,11 @@ impl Reading<'_> {
                 return None;
             }
         };
-        Some(Next::Choose { chooser: self.chooser(&at, chooser)?, branches })
+        Some(NextOp::Choose { chooser: self.chooser(&at, chooser)?, branches })
     }
 
     /// The number of a chooser; equal ones share one.
-    fn chooser(&mut self, at: &At, chooser: Chooser) -> Option<ChooserId> {
+    fn chooser(&mut self, at: &KeyPosition, chooser: Chooser) -> Option<ChooserId> {
         let known = self.choosers.iter().position(|c| *c == chooser);
         let index = known.unwrap_or_else(|| {
             self.choosers.push(chooser);
@@ -170,19 +177,19 @@ impl Reading<'_> {
 
     fn conditions(
         &mut self,
-        at: &At,
+        at: &KeyPosition,
         items: &[Node],
-        around: &Around<'_>,
+        around: &NextContext<'_>,
         depth: u32,
-    ) -> Option<(Chooser, Vec<Next>)> {
-        let mut scope = Scope::new(Per::Activity);
+    ) -> Option<(Chooser, Vec<NextOp>)> {
+        let mut scope = Scope::new(DrawScope::Activity);
         let (mut conditions, mut branches) = (Vec::new(), Vec::new());
         let last = items.len().checked_sub(1).filter(|_| items.len() <= MOST_BRANCHES);
         for (i, node) in items.iter().enumerate() {
             let at = at.element(i, node.line);
             let inner = |key| {
                 let (_, node) = node.plain.entries().iter().find(|(k, _)| k == key)?;
-                Some(Got { value: node.plain.clone(), at: at.inner(key, node.line) })
+                Some(ReadValue { value: node.plain.clone(), at: at.inner(key, node.line) })
             };
             let count = node.plain.entries().len();
             let next = match (inner("when"), inner("next"), inner("else")) {
@@ -210,17 +217,17 @@ impl Reading<'_> {
 
     fn by_script(
         &mut self,
-        got: &Got<Plain>,
-        around: &Around<'_>,
+        got: &ReadValue<RawValue>,
+        around: &NextContext<'_>,
         depth: u32,
-    ) -> Option<(Chooser, Vec<Next>)> {
+    ) -> Option<(Chooser, Vec<NextOp>)> {
         let mut section = Section::inside(self.given, got);
         let call = self.call(&mut section);
         let list = section.any("branches");
         let list = self.required(&section, "branches", list);
         section.finish();
         let list = list?;
-        let Plain::List(items) = &list.value else {
+        let RawValue::List(items) = &list.value else {
             let found = crate::resolved::inline(&list.value);
             self.given.refuse(&list.at, found, "a list of what may follow", "write it so");
             return None;
@@ -232,7 +239,7 @@ impl Reading<'_> {
         }
         let mut branches = Vec::with_capacity(items.len());
         for (i, node) in items.iter().enumerate() {
-            let branch = Got { value: node.plain.clone(), at: list.at.element(i, node.line) };
+            let branch = ReadValue { value: node.plain.clone(), at: list.at.element(i, node.line) };
             branches.push(self.nested(&branch, around, depth + 1)?);
         }
         Some((Chooser::Script { call: call?, branches: branches.len() }, branches))

@@ -2,14 +2,14 @@
 
 use barograph_model::{OpId, QosRule, Rule};
 
-use crate::draw::Per;
+use crate::draw::DrawScope;
 use crate::expression::Condition;
-use crate::given::At;
 use crate::name;
-use crate::operation::{Beside, Group, Operation, Start};
-use crate::read::Reading;
+use crate::operation::{Group, Operation, OperationEffects, Start};
+use crate::read::ScenarioReader;
 use crate::read::names::Scope;
 use crate::section::Section;
+use crate::settings_reader::KeyPosition;
 use crate::template::{Escape, Template};
 
 /// Most operations: they are numbered in eight bits.
@@ -30,10 +30,10 @@ pub(crate) struct Operations {
     pub(crate) further: Vec<Rule>,
 }
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     pub(crate) fn operations(&mut self, root: &mut Section<'_>) -> Operations {
         let (mut operations, mut rules, mut further) = (Vec::new(), Vec::new(), Vec::new());
-        let at = At { key: "operations".into(), line: 1 };
+        let at = KeyPosition { key: "operations".into(), line: 1 };
         let mut sections = root.named("operations");
         if sections.is_empty() {
             let remedy = "add `[operations.Get]` with `[[operations.Get.exchanges]]`";
@@ -100,8 +100,8 @@ impl Reading<'_> {
         groups
     }
 
-    fn beside(&mut self, section: &mut Section<'_>) -> Beside {
-        let mut scope = Scope::new(Per::Exchange);
+    fn beside(&mut self, section: &mut Section<'_>) -> OperationEffects {
+        let mut scope = Scope::new(DrawScope::Exchange);
         let mut condition = |section: &mut Section<'_>, key| -> Option<Condition> {
             section.any(key).and_then(|got| self.condition(&got, &mut scope))
         };
@@ -109,7 +109,7 @@ impl Reading<'_> {
         let end = condition(section, "end");
         let reset = condition(section, "reset");
         let start = section.section("start").and_then(|s| self.start(s, &mut scope));
-        Beside { draws: scope.draws, start, stop_others, end, reset }
+        OperationEffects { draws: scope.draws, start, stop_others, end, reset }
     }
 
     fn start(&mut self, mut section: Section<'_>, scope: &mut Scope) -> Option<Start> {

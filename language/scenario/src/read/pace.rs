@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use barograph_model::{Distribution, Missed, Nanos, Pace};
+use barograph_model::{Distribution, MissedBeats, Nanos, Pace};
 
-use crate::given::Got;
 use crate::qos;
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::section::Section;
+use crate::settings_reader::ReadValue;
 
 /// Possible values of `pace`, for refusals.
 const PACES: &str = "\"at_once\", or a table with one of think, cycle, beat";
@@ -15,7 +15,7 @@ const PACES: &str = "\"at_once\", or a table with one of think, cycle, beat";
 /// Largest file of measured times, in bytes.
 const MOST_MEASURED: usize = 16 << 20;
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// The pace of a behaviour; by default without pauses.
     pub(crate) fn pace(&mut self, behaviour: &mut Section<'_>) -> Pace {
         if !behaviour.has_table("pace") {
@@ -120,7 +120,7 @@ impl Reading<'_> {
         if let Some(file) = section.text("file") {
             let text = self.text_file(&file, MOST_MEASURED)?;
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            texts.extend(lines.map(|line| Got { value: line.to_owned(), at: file.at.clone() }));
+            texts.extend(lines.map(|line| ReadValue { value: line.to_owned(), at: file.at.clone() }));
         }
         let mut times: Vec<Nanos> = Vec::with_capacity(texts.len());
         for text in &texts {
@@ -163,10 +163,13 @@ fn senseless(distribution: &Distribution) -> Option<(String, &'static str)> {
     }
 }
 
-fn beat(reading: &Reading<'_>, section: &mut Section<'_>) -> Option<Pace> {
+fn beat(reading: &ScenarioReader<'_>, section: &mut Section<'_>) -> Option<Pace> {
     let every = section.span("beat");
-    let missed =
-        section.word("missed", &[("catch_up", Missed::CatchUp), ("skip", Missed::Skip)], Missed::CatchUp);
+    let missed = section.word(
+        "missed",
+        &[("catch_up", MissedBeats::CatchUp), ("skip", MissedBeats::Skip)],
+        MissedBeats::CatchUp,
+    );
     let every = every?;
     if every.value == Nanos::ZERO {
         reading.given.refuse(&every.at, "\"0 s\"", "more than nothing", "use \"at_once\"");

@@ -1,13 +1,13 @@
 //! Reads a request: method, path, query, headers.
 
-use crate::given::{At, Got, Plain};
 use crate::name;
 use crate::operation::{Header, Request};
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::bodies::BODIES;
 use crate::read::names::Scope;
 use crate::section::Section;
-use crate::template::{Builder, Escape, How, Template};
+use crate::settings_reader::{KeyPosition, RawValue, ReadValue};
+use crate::template::{Builder, Escape, Escaping, Template};
 
 /// Headers of the connection or of the body's framing: the driver writes them.
 const OURS: [&str; 9] = [
@@ -22,7 +22,7 @@ const OURS: [&str; 9] = [
     "sec-websocket-protocol",
 ];
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// A whole request. The default method is GET, or POST with a body.
     pub(crate) fn request(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Request {
         let has_body = BODIES.iter().any(|key| section.has(key));
@@ -88,11 +88,11 @@ impl Reading<'_> {
             // A value before the question mark is part of the path, behind it of the query.
             let (front, query) =
                 path.value.split_once('?').map_or((path.value.as_str(), None), |(f, q)| (f, Some(q)));
-            let part = |text: &str| Got { value: text.to_owned(), at: path.at.clone() };
-            self.append(&mut builder, &part(front), How::values(Escape::Path), scope);
+            let part = |text: &str| ReadValue { value: text.to_owned(), at: path.at.clone() };
+            self.append(&mut builder, &part(front), Escaping::values(Escape::Path), scope);
             if let Some(query) = query {
                 builder.push(b"?");
-                self.append(&mut builder, &part(query), How::values(Escape::Query), scope);
+                self.append(&mut builder, &part(query), Escaping::values(Escape::Query), scope);
                 has_query = true;
             }
         }
@@ -117,18 +117,18 @@ impl Reading<'_> {
                 builder.push(separator.as_bytes());
                 builder.push(&encoded);
                 builder.push(b"=");
-                self.append(builder, &value, How::whole(Escape::Query), scope);
+                self.append(builder, &value, Escaping::whole(Escape::Query), scope);
                 separator = "&";
             }
         }
     }
 
     /// The texts of one value or of a list of values; a name may occur several times.
-    fn scalars(&self, got: &Got<Plain>) -> Vec<Got<String>> {
-        let text = |plain: &Plain, at: At| match plain {
-            Plain::Text(text) => Some(Got { value: text.clone(), at }),
-            Plain::Integer(_) | Plain::Number(_) | Plain::Flag(_) => {
-                Some(Got { value: crate::resolved::inline(plain), at })
+    fn scalars(&self, got: &ReadValue<RawValue>) -> Vec<ReadValue<String>> {
+        let text = |plain: &RawValue, at: KeyPosition| match plain {
+            RawValue::Text(text) => Some(ReadValue { value: text.clone(), at }),
+            RawValue::Integer(_) | RawValue::Number(_) | RawValue::Flag(_) => {
+                Some(ReadValue { value: crate::resolved::inline(plain), at })
             }
             other => {
                 let found = crate::resolved::inline(other);
@@ -142,7 +142,7 @@ impl Reading<'_> {
             }
         };
         match &got.value {
-            Plain::List(items) => items
+            RawValue::List(items) => items
                 .iter()
                 .enumerate()
                 .filter_map(|(i, node)| text(&node.plain, got.at.element(i, node.line)))

@@ -2,10 +2,10 @@
 
 use barograph_model::{MOST_FURTHER_LIMITS, Nanos, OpId, QosRule, Rule, Share};
 
-use crate::given::{At, Got};
 use crate::qos;
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::section::Section;
+use crate::settings_reader::{KeyPosition, ReadValue};
 
 /// Default quantile.
 const QUANTILE: Share = Share::percent(99.0);
@@ -19,7 +19,7 @@ const TOLERANCE: &str = "10 %";
 /// Largest excess over 1 of the sum of a mix: published mixes are rounded.
 const ROUNDING: f64 = 0.001;
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     /// The usual rules of an operation, and further limits. A waiting operation has no limit: it waits on
     /// purpose.
     pub(crate) fn rules(&self, section: &mut Section<'_>, op: OpId, waits: bool) -> (QosRule, Vec<Rule>) {
@@ -58,7 +58,7 @@ impl Reading<'_> {
         (rule, further)
     }
 
-    fn limit(&self, got: &Got<String>, waits: bool) -> Option<(Share, Nanos)> {
+    fn limit(&self, got: &ReadValue<String>, waits: bool) -> Option<(Share, Nanos)> {
         let found = format!("\"{}\"", got.value);
         if waits {
             let allowed = "no limit: the operation waits for the target (`wait = true`), its response time is not judged";
@@ -74,7 +74,7 @@ impl Reading<'_> {
     }
 
     /// Refuses a mix that exceeds the whole.
-    pub(crate) fn mix_fits(&self, at: &At, rules: &[QosRule]) {
+    pub(crate) fn mix_fits(&self, at: &KeyPosition, rules: &[QosRule]) {
         let sum: f64 = rules.iter().map(|rule| rule.mix.get()).sum();
         if sum > 1.0 + ROUNDING {
             let at = at.inner("qos.mix", at.line);

@@ -1,7 +1,7 @@
 //! Reads actions on Server-Sent Events and WebSockets.
 
 use crate::operation::{Action, StreamId};
-use crate::read::Reading;
+use crate::read::ScenarioReader;
 use crate::read::names::Scope;
 use crate::section::Section;
 use crate::template::{Escape, Template};
@@ -24,7 +24,7 @@ enum Socket {
 /// Placeholder for a refused stream.
 const NO_STREAM: StreamId = StreamId(0);
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     pub(crate) fn sse(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Action {
         let words = [("open", Sse::Open), ("next", Sse::Next), ("close", Sse::Close)];
         let step = section.word_if("sse", &words);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use barograph_model::Nanos;
 use barograph_model::secret::SecretFile;
 
-use crate::draw::Per;
-use crate::given::Got;
-use crate::read::Reading;
+use crate::draw::DrawScope;
+use crate::read::ScenarioReader;
 use crate::read::names::Scope;
 use crate::section::Section;
+use crate::settings_reader::ReadValue;
 use crate::target::{Connections, Protocol, Target, Tls, Url};
 
 /// Most connections of one user: beyond it, users should be added instead.
@@ -32,7 +32,7 @@ enum Sharing {
     New,
 }
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     pub(crate) fn target(&mut self, root: &mut Section<'_>) -> Target {
         let mut section = root.section_or_empty("target");
         let url = section.text("url").and_then(|got| match Url::parse(&got.value) {
@@ -55,7 +55,7 @@ impl Reading<'_> {
         let redirects = section.integer_or("redirects", 0..=MOST_REDIRECTS, 0) as u8;
         // Headers of every request may name what lives at least as long as an exchange, which is everything; each
         // request that uses them makes the draws.
-        self.headers = self.request_headers(section.section("headers"), &mut Scope::new(Per::Exchange));
+        self.headers = self.request_headers(section.section("headers"), &mut Scope::new(DrawScope::Exchange));
         let headers = self.headers.clone();
         let tls = section.section("tls").map(|tls| self.tls(tls)).unwrap_or_default();
         section.finish();
@@ -74,7 +74,7 @@ impl Reading<'_> {
         }
     }
 
-    fn longer_than_nothing(&self, got: &Got<Nanos>) -> Option<Nanos> {
+    fn longer_than_nothing(&self, got: &ReadValue<Nanos>) -> Option<Nanos> {
         if got.value == Nanos::ZERO {
             self.given.refuse(&got.at, "\"0 s\"", "more than nothing", "leave it out for `driver.timeout_s`");
             return None;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::draw::{Draw, DrawId, Drawn, Generator, Per, TimeFormat};
-use crate::given::{Got, Plain};
-use crate::read::Reading;
-use crate::read::names::{Named, Scope, life_of};
+use crate::draw::{Draw, DrawId, DrawScope, DrawSource, Generator, TimeFormat};
+use crate::read::ScenarioReader;
+use crate::read::names::{NameEntry, Scope, life_of};
 use crate::section::{Section, as_share};
+use crate::settings_reader::{RawValue, ReadValue};
 use crate::{Escape, Source, name};
 
 /// Longest random text, and most texts to choose from: they are made or kept in memory for each worker.
 const MOST_LENGTH: i64 = 65_536;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ValueKind {
     Sequence,
     UserId,
     Uuid,
@@ -29,34 +29,34 @@ enum Kind {
 }
 
 /// Keys of generated values, with their kinds.
-const KINDS: [(&str, Kind); 12] = [
-    ("sequence", Kind::Sequence),
-    ("user_id", Kind::UserId),
-    ("uuid", Kind::Uuid),
-    ("random_int", Kind::RandomInt),
-    ("random_float", Kind::RandomFloat),
-    ("random_choice", Kind::RandomChoice),
-    ("random_string", Kind::RandomString),
-    ("zipf", Kind::Zipf),
-    ("timestamp", Kind::Timestamp),
-    ("template", Kind::Template),
-    ("pick", Kind::Pick),
-    ("script", Kind::Script),
+const KINDS: [(&str, ValueKind); 12] = [
+    ("sequence", ValueKind::Sequence),
+    ("user_id", ValueKind::UserId),
+    ("uuid", ValueKind::Uuid),
+    ("random_int", ValueKind::RandomInt),
+    ("random_float", ValueKind::RandomFloat),
+    ("random_choice", ValueKind::RandomChoice),
+    ("random_string", ValueKind::RandomString),
+    ("zipf", ValueKind::Zipf),
+    ("timestamp", ValueKind::Timestamp),
+    ("template", ValueKind::Template),
+    ("pick", ValueKind::Pick),
+    ("script", ValueKind::Script),
 ];
 
 /// Default characters of a random text.
 const ALPHANUMERIC: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-impl Reading<'_> {
+impl ScenarioReader<'_> {
     pub(crate) fn values(&mut self, root: &mut Section<'_>) {
         let mut sections = root.named("values");
         let mut declared = Vec::new();
         // All are declared before any is read: they may name each other in any order.
         for (name, section) in &mut sections {
-            let per = section.word("per", &Per::WORDS, Per::Operation);
+            let per = section.word("per", &DrawScope::WORDS, DrawScope::Operation);
             let place = self.names.slots.add(life_of(per));
             let draw = DrawId(u16::try_from(self.draws.len() + declared.len()).unwrap_or(u16::MAX));
-            let named = Named { source: Source::Slot(place), per, list: false, draw: Some(draw) };
+            let named = NameEntry { source: Source::Slot(place), per, list: false, draw: Some(draw) };
             self.names.declare(self.given, &section.at, name, named);
             declared.push((per, place));
         }
@@ -67,7 +67,12 @@ impl Reading<'_> {
             let generator = self.generator(&mut section, &mut scope).unwrap_or(Generator::Uuid);
             direct.push((scope.draws, section.at.clone()));
             section.finish();
-            self.draws.push(Draw { name: name::leak(&name), per, place, what: Drawn::Generated(generator) });
+            self.draws.push(Draw {
+                name: name::leak(&name),
+                per,
+                place,
+                what: DrawSource::Generated(generator),
+            });
         }
         self.names.needs.resize(self.draws.len(), Vec::new());
         for i in 0..direct.len() {
@@ -88,16 +93,16 @@ impl Reading<'_> {
             return None;
         };
         Some(match kind {
-            Kind::Sequence => Generator::Sequence {
+            ValueKind::Sequence => Generator::Sequence {
                 start: section.integer_or("start", i64::MIN..=i64::MAX, 1),
                 step: section.integer_or("step", i64::MIN..=i64::MAX, 1),
             },
-            Kind::UserId => Generator::UserId { first: section.integer_or("first", 0..=1 << 62, 0) },
-            Kind::Uuid => Generator::Uuid,
-            Kind::RandomInt => self.random_int(section)?,
-            Kind::RandomFloat => self.random_float(section)?,
-            Kind::RandomChoice => self.random_choice(section)?,
-            Kind::RandomString => {
+            ValueKind::UserId => Generator::UserId { first: section.integer_or("first", 0..=1 << 62, 0) },
+            ValueKind::Uuid => Generator::Uuid,
+            ValueKind::RandomInt => self.random_int(section)?,
+            ValueKind::RandomFloat => self.random_float(section)?,
+            ValueKind::RandomChoice => self.random_choice(section)?,
+            ValueKind::RandomString => {
                 let length = section.integer_or("length", 1..=MOST_LENGTH, 16) as u32;
                 let alphabet: Arc<[char]> = section.text_or("alphabet", ALPHANUMERIC).chars().collect();
                 if alphabet.is_empty() {
@@ -111,21 +116,21 @@ impl Reading<'_> {
                 }
                 Generator::RandomString { length, alphabet }
             }
-            Kind::Zipf => {
+            ValueKind::Zipf => {
                 let keys = section.integer("keys", 1..=1 << 40);
                 let exponent = section.number_or("exponent", 0.0..=10.0, 0.99);
                 let first = section.integer_or("first", 0..=1 << 40, 0);
                 Generator::Zipf { keys: self.required(section, "keys", keys)?.value as u64, exponent, first }
             }
-            Kind::Timestamp => {
+            ValueKind::Timestamp => {
                 Generator::Timestamp(section.word("format", &TimeFormat::WORDS, TimeFormat::UnixMillis))
             }
-            Kind::Template => {
+            ValueKind::Template => {
                 let text = section.text("text");
                 let text = self.required(section, "text", text)?;
                 Generator::Template(self.template(&text, Escape::Raw, scope))
             }
-            Kind::Pick => {
+            ValueKind::Pick => {
                 let from = section.text("from");
                 let from = self.required(section, "from", from)?;
                 let named = self.find(&from.at, &from.value, scope)?;
@@ -135,7 +140,7 @@ impl Reading<'_> {
                 }
                 Generator::Item(named.source)
             }
-            Kind::Script => Generator::Script(self.call(section)?),
+            ValueKind::Script => Generator::Script(self.call(section)?),
         })
     }
 
@@ -196,17 +201,17 @@ impl Reading<'_> {
     }
 }
 
-fn choice(of: &Got<Plain>) -> Option<Vec<(Box<str>, f64)>> {
+fn choice(of: &ReadValue<RawValue>) -> Option<Vec<(Box<str>, f64)>> {
     match &of.value {
-        Plain::List(items) => {
+        RawValue::List(items) => {
             let each = 1.0 / items.len() as f64;
-            let text = |n: &crate::given::Node| match &n.plain {
-                Plain::Text(text) => Some((text.as_str().into(), each)),
+            let text = |n: &crate::settings_reader::Node| match &n.plain {
+                RawValue::Text(text) => Some((text.as_str().into(), each)),
                 _ => None,
             };
             items.iter().map(text).collect()
         }
-        Plain::Table(entries) => {
+        RawValue::Table(entries) => {
             entries.iter().map(|(text, n)| Some((text.as_str().into(), as_share(&n.plain)?.get()))).collect()
         }
         _ => None,
@@ -217,7 +222,7 @@ fn choice(of: &Got<Plain>) -> Option<Vec<(Box<str>, f64)>> {
 fn visit(
     first: usize,
     i: usize,
-    direct: &[(Vec<DrawId>, crate::given::At)],
+    direct: &[(Vec<DrawId>, crate::settings_reader::KeyPosition)],
     (order, on_the_way): (&mut Vec<DrawId>, &mut Vec<usize>),
 ) -> bool {
     if on_the_way.contains(&i) {

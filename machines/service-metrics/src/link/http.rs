@@ -10,7 +10,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::{Beside, LARGEST, Trouble};
+use super::{ConnectionTask, LARGEST, LinkError};
 use crate::sums::Sums;
 use crate::{Form, form};
 
@@ -19,37 +19,37 @@ use crate::{Form, form};
 pub(crate) struct Link {
     requests: SendRequest<Empty<Bytes>>,
     host: String,
-    _beside: Beside,
+    _beside: ConnectionTask,
 }
 
 impl Link {
-    pub(super) async fn open(stream: TcpStream, at: SocketAddr) -> Result<Self, Trouble> {
+    pub(super) async fn open(stream: TcpStream, at: SocketAddr) -> Result<Self, LinkError> {
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(trouble)?;
         let beside = tokio::spawn(async move {
             // The next request notices its end.
             let _ = connection.await;
         });
-        Ok(Link { requests, host: at.to_string(), _beside: Beside(beside) })
+        Ok(Link { requests, host: at.to_string(), _beside: ConnectionTask(beside) })
     }
 
     pub(super) fn is_open(&self) -> bool {
         !self.requests.is_closed()
     }
 
-    pub(super) async fn ask(&mut self, path: &str, form: Form, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+    pub(super) async fn ask(&mut self, path: &str, form: Form, sums: &mut Sums<'_>) -> Result<(), LinkError> {
         let request = Request::get(path).header(HOST, &self.host).header(ACCEPT, "*/*").body(Empty::new());
-        let request = request.map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        let request = request.map_err(|error| LinkError::Unreadable(error.to_string()))?;
         self.requests.ready().await.map_err(trouble)?;
         let answer = self.requests.send_request(request).await.map_err(trouble)?;
         if answer.status() != StatusCode::OK {
-            return Err(Trouble::Refused(format!("status {} for {path}", answer.status())));
+            return Err(LinkError::Refused(format!("status {} for {path}", answer.status())));
         }
         let body = Limited::new(answer.into_body(), LARGEST).collect().await;
-        let body = body.map_err(|error| Trouble::Unreadable(error.to_string()))?.to_bytes();
-        form::read(form, &String::from_utf8_lossy(&body), sums).map_err(Trouble::Unreadable)
+        let body = body.map_err(|error| LinkError::Unreadable(error.to_string()))?.to_bytes();
+        form::read(form, &String::from_utf8_lossy(&body), sums).map_err(LinkError::Unreadable)
     }
 }
 
-fn trouble(error: hyper::Error) -> Trouble {
-    Trouble::Io(std::io::Error::other(error))
+fn trouble(error: hyper::Error) -> LinkError {
+    LinkError::Io(std::io::Error::other(error))
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, Opts, OptsBuilder};
 
-use super::{LARGEST, Trouble};
+use super::{LARGEST, LinkError};
 use crate::sums::Sums;
 
 /// Idle time-out in seconds, longer than any pause between questions; set here, so that the client need not
@@ -17,7 +17,7 @@ const IDLE_SECONDS: usize = 3_600;
 pub(crate) struct Link(Conn);
 
 impl Link {
-    pub(super) async fn open(at: SocketAddr, user: &str) -> Result<Self, Trouble> {
+    pub(super) async fn open(at: SocketAddr, user: &str) -> Result<Self, LinkError> {
         let opts: Opts = OptsBuilder::default()
             .ip_or_hostname(at.ip().to_string())
             .tcp_port(at.port())
@@ -29,7 +29,7 @@ impl Link {
         Conn::new(opts).await.map(Link).map_err(trouble)
     }
 
-    pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+    pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), LinkError> {
         let rows: Vec<(String, String)> = self.0.query(statement).await.map_err(trouble)?;
         for (name, value) in rows {
             if let Ok(value) = value.parse() {
@@ -40,9 +40,9 @@ impl Link {
     }
 }
 
-fn trouble(error: Error) -> Trouble {
+fn trouble(error: Error) -> LinkError {
     match error {
-        Error::Server(said) => Trouble::Refused(said.message),
-        other => Trouble::Io(std::io::Error::other(other)),
+        Error::Server(said) => LinkError::Refused(said.message),
+        other => LinkError::Io(std::io::Error::other(other)),
     }
 }

@@ -3,7 +3,7 @@
 use tokio::net::TcpStream;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
-use super::{Beside, Trouble};
+use super::{ConnectionTask, LinkError};
 use crate::sums::Sums;
 
 /// Name of the connection in `pg_stat_activity`, so that statements can exclude it.
@@ -13,11 +13,11 @@ const NAME: &str = "barograph-statistics";
 #[derive(Debug)]
 pub(crate) struct Link {
     client: Client,
-    _beside: Beside,
+    _beside: ConnectionTask,
 }
 
 impl Link {
-    pub(super) async fn open(stream: TcpStream, user: &str) -> Result<Self, Trouble> {
+    pub(super) async fn open(stream: TcpStream, user: &str) -> Result<Self, LinkError> {
         let mut config = Config::new();
         config.user(user).dbname(user).application_name(NAME);
         let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(trouble)?;
@@ -25,20 +25,20 @@ impl Link {
             // The next question notices its end.
             let _ = connection.await;
         });
-        Ok(Link { client, _beside: Beside(beside) })
+        Ok(Link { client, _beside: ConnectionTask(beside) })
     }
 
     pub(super) fn is_open(&self) -> bool {
         !self.client.is_closed()
     }
 
-    pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+    pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), LinkError> {
         let answer = self.client.simple_query(statement).await.map_err(trouble)?;
         let row = answer.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
         });
-        let row = row.ok_or_else(|| Trouble::Unreadable("no row".to_owned()))?;
+        let row = row.ok_or_else(|| LinkError::Unreadable("no row".to_owned()))?;
         for (at, column) in row.columns().iter().enumerate() {
             if let Some(value) = row.get(at).and_then(|text| text.parse().ok()) {
                 sums.add(column.name(), value);
@@ -48,9 +48,9 @@ impl Link {
     }
 }
 
-fn trouble(error: tokio_postgres::Error) -> Trouble {
+fn trouble(error: tokio_postgres::Error) -> LinkError {
     match error.as_db_error() {
-        Some(said) => Trouble::Refused(said.message().to_owned()),
-        None => Trouble::Io(std::io::Error::other(error)),
+        Some(said) => LinkError::Refused(said.message().to_owned()),
+        None => LinkError::Io(std::io::Error::other(error)),
     }
 }

@@ -10,7 +10,7 @@ mod render;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parse::{Known, RESERVED, condition, inline, text};
+pub(crate) use parse::{KnownNames, RESERVED, condition, inline, text};
 pub(crate) use render::Scope;
 
 use crate::size::{Quantity, Step};
@@ -18,15 +18,15 @@ use crate::size::{Quantity, Step};
 /// A parsed and checked text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Word(Expression),
-    If { condition: Condition, body: Vec<Part> },
-    Each { list: String, body: Vec<Part> },
+    If { condition: Condition, body: Vec<TemplatePart> },
+    Each { list: String, body: Vec<TemplatePart> },
 }
 
 /// Meaning of a word in braces.
@@ -73,13 +73,13 @@ enum View {
 /// Condition for keeping a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
-    asked: Asked,
+    asked: ConditionTest,
     /// Whether it must hold, or must not.
     holds: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Asked {
+enum ConditionTest {
     Tuned,
     /// The topology gave the word, or it has a default.
     Given(String),

@@ -1,13 +1,13 @@
 //! Parser of templates and conditions, which refuses unknown words.
 
-use super::{Asked, Condition, Expression, Fact, Part, Template, View};
+use super::{Condition, ConditionTest, Expression, Fact, Template, TemplatePart, View};
 use crate::ServiceError;
 use crate::size::{Quantity, Step};
-use crate::word::{Kind, Word};
+use crate::word::{Word, WordKind};
 
 /// Names that a template of a service may use.
 #[derive(Clone, Copy)]
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownNames<'a> {
     pub(crate) ports: &'a [(String, u16)],
     pub(crate) paths: &'a [String],
     pub(crate) words: &'a [Word],
@@ -37,7 +37,7 @@ pub(crate) const RESERVED: &[&str] = &[
 ];
 
 /// Parses a file. `file` is its path below `services/`.
-pub(crate) fn text(file: &str, text: &str, known: Known<'_>) -> Result<Template, ServiceError> {
+pub(crate) fn text(file: &str, text: &str, known: KnownNames<'_>) -> Result<Template, ServiceError> {
     let mut reader = Reader { file, known, open: Vec::new(), parts: Vec::new() };
     for (index, line) in text.split_inclusive('\n').enumerate() {
         reader.line(index + 1, line)?;
@@ -49,7 +49,7 @@ pub(crate) fn text(file: &str, text: &str, known: Known<'_>) -> Result<Template,
 }
 
 /// Parses an argument or value, which has no blocks. `place` is the file and the key.
-pub(crate) fn inline(place: &str, text: &str, known: Known<'_>) -> Result<Template, ServiceError> {
+pub(crate) fn inline(place: &str, text: &str, known: KnownNames<'_>) -> Result<Template, ServiceError> {
     Ok(Template { parts: pieces(place, text, known, None)? })
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn condition(
     place: &str,
     text: &str,
     holds: bool,
-    known: Known<'_>,
+    known: KnownNames<'_>,
 ) -> Result<Condition, ServiceError> {
     let unknown = || ServiceError::UnknownWord { file: place.to_owned(), word: text.to_owned() };
     let (name, value) = match text.split_once('=') {
@@ -66,15 +66,15 @@ pub(crate) fn condition(
         None => (text, None),
     };
     match (name, value) {
-        ("tuned", None) => return Ok(Condition { asked: Asked::Tuned, holds }),
-        ("vanilla", None) => return Ok(Condition { asked: Asked::Tuned, holds: !holds }),
+        ("tuned", None) => return Ok(Condition { asked: ConditionTest::Tuned, holds }),
+        ("vanilla", None) => return Ok(Condition { asked: ConditionTest::Tuned, holds: !holds }),
         _ => {}
     }
     let word = word(known, name).ok_or_else(unknown)?;
     let asked = match value {
-        None => Asked::Given(name.to_owned()),
+        None => ConditionTest::Given(name.to_owned()),
         Some(value) if word.choice.is_empty() || word.choice.iter().any(|c| c == value) => {
-            Asked::Is(name.to_owned(), value.to_owned())
+            ConditionTest::Is(name.to_owned(), value.to_owned())
         }
         Some(_) => return Err(unknown()),
     };
@@ -84,21 +84,21 @@ pub(crate) fn condition(
 /// An open block.
 struct Block {
     line: usize,
-    opened: Opened,
+    opened: OpenBlock,
     /// Parts before the block.
-    before: Vec<Part>,
+    before: Vec<TemplatePart>,
 }
 
-enum Opened {
+enum OpenBlock {
     If(Condition),
     Each(String),
 }
 
 struct Reader<'a> {
     file: &'a str,
-    known: Known<'a>,
+    known: KnownNames<'a>,
     open: Vec<Block>,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 impl Reader<'_> {
@@ -108,9 +108,9 @@ impl Reader<'_> {
         let opened = match alone {
             Some("end") => return self.end(&place),
             Some(word) => match word.split_once(':') {
-                Some(("if", asked)) => Some(Opened::If(condition(&place, asked, true, self.known)?)),
-                Some(("unless", asked)) => Some(Opened::If(condition(&place, asked, false, self.known)?)),
-                Some(("each", list)) => Some(Opened::Each(self.list(&place, list)?)),
+                Some(("if", asked)) => Some(OpenBlock::If(condition(&place, asked, true, self.known)?)),
+                Some(("unless", asked)) => Some(OpenBlock::If(condition(&place, asked, false, self.known)?)),
+                Some(("each", list)) => Some(OpenBlock::Each(self.list(&place, list)?)),
                 _ => None,
             },
             None => None,
@@ -121,8 +121,8 @@ impl Reader<'_> {
             }
             None => {
                 let item = self.open.iter().rev().find_map(|block| match &block.opened {
-                    Opened::Each(list) => word(self.known, list),
-                    Opened::If(_) => None,
+                    OpenBlock::Each(list) => word(self.known, list),
+                    OpenBlock::If(_) => None,
                 });
                 self.parts.extend(pieces(&place, line, self.known, item)?);
             }
@@ -143,15 +143,20 @@ impl Reader<'_> {
         };
         let body = std::mem::replace(&mut self.parts, block.before);
         self.parts.push(match block.opened {
-            Opened::If(condition) => Part::If { condition, body },
-            Opened::Each(list) => Part::Each { list, body },
+            OpenBlock::If(condition) => TemplatePart::If { condition, body },
+            OpenBlock::Each(list) => TemplatePart::Each { list, body },
         });
         Ok(())
     }
 }
 
 /// Splits a text into literal and variable parts. `item` is the list of the surrounding repeated block.
-fn pieces(place: &str, text: &str, known: Known<'_>, item: Option<&Word>) -> Result<Vec<Part>, ServiceError> {
+fn pieces(
+    place: &str,
+    text: &str,
+    known: KnownNames<'_>,
+    item: Option<&Word>,
+) -> Result<Vec<TemplatePart>, ServiceError> {
     let mut parts = Vec::new();
     let (mut plain, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('{') {
@@ -167,9 +172,9 @@ fn pieces(place: &str, text: &str, known: Known<'_>, item: Option<&Word>) -> Res
                 return Err(unknown(rest.trim_end()));
             };
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::Word(expression(name, known, item).ok_or_else(|| unknown(name))?));
+            parts.push(TemplatePart::Word(expression(name, known, item).ok_or_else(|| unknown(name))?));
             rest = after;
         } else {
             plain.push('{');
@@ -177,13 +182,13 @@ fn pieces(place: &str, text: &str, known: Known<'_>, item: Option<&Word>) -> Res
     }
     plain.push_str(rest);
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(TemplatePart::Text(plain));
     }
     Ok(parts)
 }
 
 /// Meaning of a word; `None` if it is unknown.
-fn expression(text: &str, known: Known<'_>, item: Option<&Word>) -> Option<Expression> {
+fn expression(text: &str, known: KnownNames<'_>, item: Option<&Word>) -> Option<Expression> {
     let fact = match text {
         "name" => Some(Fact::Name),
         "host" => Some(Fact::Host),
@@ -208,21 +213,21 @@ fn expression(text: &str, known: Known<'_>, item: Option<&Word>) -> Option<Expre
     let (name, view) = view(text)?;
     if name == "item" {
         let list = item?;
-        let fits = !matches!(view, View::Host | View::Port) || list.kind == Kind::Addresses;
+        let fits = !matches!(view, View::Host | View::Port) || list.kind == WordKind::Addresses;
         return fits.then_some(Expression::Item(view));
     }
     if let Some((base, step)) = Step::split(text) {
         if let Some(quantity) = Quantity::named(base) {
             return Some(Expression::Quantity(quantity, step));
         }
-        if let Some(word) = word(known, base).filter(|word| word.kind == Kind::Number) {
+        if let Some(word) = word(known, base).filter(|word| word.kind == WordKind::Number) {
             return Some(Expression::Number(word.name.clone(), step));
         }
     }
     let word = word(known, name)?;
     let fits = match view {
         View::Whole => !word.kind.is_list(),
-        View::Host | View::Port => word.kind == Kind::Address,
+        View::Host | View::Port => word.kind == WordKind::Address,
         View::Name => false,
     };
     fits.then(|| Expression::Value(word.name.clone(), view))
@@ -238,11 +243,11 @@ fn view(text: &str) -> Option<(&str, View)> {
     })
 }
 
-fn port(known: Known<'_>, name: &str) -> Option<String> {
+fn port(known: KnownNames<'_>, name: &str) -> Option<String> {
     known.ports.iter().find(|(port, _)| port == name).map(|(port, _)| port.clone())
 }
 
-fn word<'a>(known: Known<'a>, name: &str) -> Option<&'a Word> {
+fn word<'a>(known: KnownNames<'a>, name: &str) -> Option<&'a Word> {
     known.words.iter().find(|word| word.name == name)
 }
 

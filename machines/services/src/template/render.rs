@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use super::{Asked, Condition, Expression, Fact, Part, Template, View};
+use super::{Condition, ConditionTest, Expression, Fact, Template, TemplatePart, View};
 use crate::size::Size;
 use crate::word::{Item, Word, host_of, items, no_value, port_of};
-use crate::{Flavour, Place, ServiceError};
+use crate::{Flavour, Placement, ServiceError};
 
 /// Values of all words at one place.
 pub(crate) struct Scope<'a> {
     pub(crate) service: &'a str,
-    pub(crate) place: &'a Place<'a>,
+    pub(crate) place: &'a Placement<'a>,
     pub(crate) size: Size,
     pub(crate) words: &'a [Word],
     /// Values from the topology, with defaults.
@@ -31,27 +31,27 @@ impl Template {
 impl Condition {
     pub(crate) fn met(&self, scope: &Scope<'_>) -> bool {
         let asked = match &self.asked {
-            Asked::Tuned => scope.place.flavour == Flavour::Tuned,
-            Asked::Given(word) => scope.values.contains_key(word),
-            Asked::Is(word, value) => scope.values.get(word) == Some(value),
+            ConditionTest::Tuned => scope.place.flavour == Flavour::Tuned,
+            ConditionTest::Given(word) => scope.values.contains_key(word),
+            ConditionTest::Is(word, value) => scope.values.get(word) == Some(value),
         };
         asked == self.holds
     }
 }
 
 fn render(
-    parts: &[Part],
+    parts: &[TemplatePart],
     scope: &Scope<'_>,
     item: Option<&Item>,
     out: &mut String,
 ) -> Result<(), ServiceError> {
     for part in parts {
         match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Word(word) => out.push_str(&scope.fill(word, item)?),
-            Part::If { condition, body } if condition.met(scope) => render(body, scope, item, out)?,
-            Part::If { .. } => {}
-            Part::Each { list, body } => {
+            TemplatePart::Text(text) => out.push_str(text),
+            TemplatePart::Word(word) => out.push_str(&scope.fill(word, item)?),
+            TemplatePart::If { condition, body } if condition.met(scope) => render(body, scope, item, out)?,
+            TemplatePart::If { .. } => {}
+            TemplatePart::Each { list, body } => {
                 for item in scope.values.get(list).map(|value| items(value)).unwrap_or_default() {
                     render(body, scope, Some(&item), out)?;
                 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use barograph_platform::Limits;
 
-use super::{Known, Scope, condition, inline, text};
+use super::{KnownNames, Scope, condition, inline, text};
 use crate::size::Size;
-use crate::word::{Kind, Word};
-use crate::{Flavour, Place, ServiceError};
+use crate::word::{Word, WordKind};
+use crate::{Flavour, Placement, ServiceError};
 
 fn words() -> Vec<Word> {
     let word = |name: &str, kind, choice: &[&str]| Word {
@@ -21,12 +21,12 @@ fn words() -> Vec<Word> {
         default: None,
     };
     vec![
-        word("servers", Kind::Addresses, &[]),
-        word("settings", Kind::Settings, &[]),
-        word("primary", Kind::Address, &[]),
-        word("mode", Kind::Choice, &["http", "tcp"]),
-        word("connections", Kind::Number, &[]),
-        word("tls", Kind::Path, &[]),
+        word("servers", WordKind::Addresses, &[]),
+        word("settings", WordKind::Settings, &[]),
+        word("primary", WordKind::Address, &[]),
+        word("mode", WordKind::Choice, &["http", "tcp"]),
+        word("connections", WordKind::Number, &[]),
+        word("tls", WordKind::Path, &[]),
     ]
 }
 
@@ -42,13 +42,13 @@ const VALUES: &[(&str, &str)] = &[
 fn render_as(flavour: Flavour, source: &str) -> Result<String, ServiceError> {
     let words = words();
     let ports = [("main".to_owned(), 80)];
-    let known = Known { ports: &ports, paths: &["sh".to_owned()], words: &words };
+    let known = KnownNames { ports: &ports, paths: &["sh".to_owned()], words: &words };
     let template = text("x/x.conf", source, known)?;
     let port_numbers = BTreeMap::from([("main".to_owned(), 8080)]);
     let limits = Limits { cpus: Some(1.5), cpu_set: vec![], memory_bytes: Some(1000 << 20) };
     let values: BTreeMap<String, String> =
         VALUES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let place = Place {
+    let place = Placement {
         name: "x-1",
         host: "h-1",
         address: IpAddr::from([10, 0, 0, 7]),
@@ -169,7 +169,7 @@ fn a_word_that_the_topology_left_out_is_named() {
 #[test]
 fn arguments_have_words_and_no_blocks() {
     let words = words();
-    let known = Known { ports: &[], paths: &[], words: &words };
+    let known = KnownNames { ports: &[], paths: &[], words: &words };
     assert!(inline("x", "{name}-{mode}", known).is_ok());
     assert!(inline("x", "{if:tuned}", known).is_err());
     assert!(condition("x", "tuned", true, known).is_ok());

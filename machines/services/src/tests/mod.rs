@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use barograph_platform::{Limits, Readiness, Unit};
 
-use crate::{Flavour, Place, Service, ServiceError};
+use crate::{Flavour, Placement, Service, ServiceError};
 
 /// Required words of a service.
 fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
@@ -50,7 +50,7 @@ fn unit_in(
     let values: BTreeMap<String, String> =
         values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let limits = Limits { cpus: Some(2.0), cpu_set: vec![], memory_bytes: Some(4 << 30) };
-    let place = Place {
+    let place = Placement {
         name: "unit-1",
         host: "host-1",
         address: IpAddr::from([10, 1, 0, 5]),
@@ -185,7 +185,7 @@ fn services_are_found_by_name_and_tell_of_themselves() {
 
 #[test]
 fn what_is_not_installed_is_told_with_its_command() {
-    let folder = crate::list::Folder {
+    let folder = crate::list::ServiceFolder {
         name: "none",
         service: r#"
             title = "None"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::list::Folder;
+use crate::list::ServiceFolder;
 use crate::{Flavour, Service, find};
 
 use super::{unit, unit_in};
@@ -24,7 +24,7 @@ const START: &str = "start = { program = \"sh\", args = [] }\n";
 const READY: &str = "ready = [{ by = \"run\" }]\n";
 
 fn refusal(text: &str) -> String {
-    let folder = Folder {
+    let folder = ServiceFolder {
         name: "x",
         service: Box::leak(text.to_owned().into_boxed_str()),
         templates: &[("t", "{name}\n")],

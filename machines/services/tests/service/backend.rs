@@ -11,10 +11,10 @@ use std::thread;
 #[derive(Clone)]
 pub(crate) struct Backend {
     pub(crate) at: SocketAddr,
-    inner: Arc<Inner>,
+    inner: Arc<BackendState>,
 }
 
-struct Inner {
+struct BackendState {
     name: String,
     asked: AtomicU32,
     go: Mutex<bool>,
@@ -24,7 +24,7 @@ struct Inner {
 impl Backend {
     pub(crate) fn start(name: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.8:0").unwrap();
-        let inner = Inner {
+        let inner = BackendState {
             name: name.to_owned(),
             asked: AtomicU32::new(0),
             go: Mutex::new(false),

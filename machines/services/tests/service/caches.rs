@@ -4,10 +4,10 @@ use barograph_services::Flavour;
 
 use crate::FLAVOURS;
 use crate::said::{ask, connect, http, program};
-use crate::stand::{Stand, Up, Wanted, or_skip};
+use crate::stand::{InstanceSpec, ReadyUnit, TestSite, or_skip};
 
 /// Second line of the answer to `CONFIG GET`.
-fn redis_setting(up: &Up, name: &str) -> String {
+fn redis_setting(up: &ReadyUnit, name: &str) -> String {
     let mut stream = connect(up.main());
     let answer = ask(&mut stream, format!("CONFIG GET {name}\r\nPING\r\n").as_bytes(), "+PONG\r\n");
     answer.lines().nth(4).unwrap_or_default().to_owned()
@@ -16,10 +16,10 @@ fn redis_setting(up: &Up, name: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_keeps_what_it_answered_unless_it_is_a_cache() {
     let Some([service]) = or_skip(["redis"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         let values = [("settings", "appendonly=no appendfsync=no".to_owned())];
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &values }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
         assert_eq!(["appendonly", "appendfsync"].map(|name| redis_setting(&up, name)), ["yes", "always"]);
         let memory = if flavour == Flavour::Tuned { 2048 * 60 / 100 } else { 0 };
         assert_eq!(redis_setting(&up, "maxmemory"), (memory << 20).to_string());
@@ -30,7 +30,8 @@ async fn redis_keeps_what_it_answered_unless_it_is_a_cache() {
         up.stop().await;
     }
     let values = [("cache", "yes".to_owned())];
-    let up = stand.start(service, Wanted { name: "cache", flavour: Flavour::Tuned, values: &values }).await;
+    let up =
+        stand.start(service, InstanceSpec { name: "cache", flavour: Flavour::Tuned, values: &values }).await;
     assert_eq!(
         ["appendonly", "maxmemory-policy"].map(|name| redis_setting(&up, name)),
         ["no", "allkeys-lru"]
@@ -42,9 +43,9 @@ async fn redis_keeps_what_it_answered_unless_it_is_a_cache() {
 #[tokio::test(flavor = "multi_thread")]
 async fn memcached_answers() {
     let Some([service]) = or_skip(["memcached"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &[] }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &[] }).await;
         let mut stream = connect(up.main());
         let settings = ask(&mut stream, b"stats settings\r\n", "END\r\n");
         let memory = if flavour == Flavour::Tuned { 2048 * 70 / 100 } else { 64 };
@@ -60,16 +61,17 @@ async fn memcached_answers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn twemproxy_spreads_keys() {
     let Some([service, redis, memcached]) = or_skip(["twemproxy", "redis", "memcached"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         for (protocol, behind) in [("redis", redis), ("memcached", memcached)] {
             let name = |what: &str| format!("{protocol}-{what}-{}", flavour.name());
             let [one, two] = [name("one"), name("two")];
-            let one = stand.start(behind, Wanted { name: &one, flavour, values: &[] }).await;
-            let two = stand.start(behind, Wanted { name: &two, flavour, values: &[] }).await;
+            let one = stand.start(behind, InstanceSpec { name: &one, flavour, values: &[] }).await;
+            let two = stand.start(behind, InstanceSpec { name: &two, flavour, values: &[] }).await;
             let servers = format!("one={} {}", one.main(), two.main());
             let values = [("servers", servers), ("protocol", protocol.to_owned())];
-            let up = stand.start(service, Wanted { name: &name("front"), flavour, values: &values }).await;
+            let up =
+                stand.start(service, InstanceSpec { name: &name("front"), flavour, values: &values }).await;
             let mut stream = connect(up.main());
             // Its hash hardly distinguishes keys that differ only at their end.
             for key in 0..40 {
@@ -106,11 +108,11 @@ fn number(text: &str) -> u32 {
 #[tokio::test(flavor = "multi_thread")]
 async fn nats_carries_a_message() {
     let Some([service]) = or_skip(["nats"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         let streams = if flavour == Flavour::Tuned { "on" } else { "off" };
         let values = [("jetstream", streams.to_owned())];
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &values }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
         let mut stream = connect(up.main());
         let info = ask(&mut stream, b"", "\r\n");
         assert!(
@@ -133,9 +135,9 @@ async fn nats_carries_a_message() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rabbitmq_lets_others_in() {
     let Some([service]) = or_skip(["rabbitmq"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &[] }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &[] }).await;
         let mut stream = connect(up.main());
         let greeting = ask(&mut stream, b"AMQP\0\0\x09\x01", "en_US");
         assert!(greeting.contains("RabbitMQ") && greeting.contains("PLAIN"), "{greeting}");

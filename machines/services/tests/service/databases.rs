@@ -4,7 +4,7 @@ use barograph_services::Flavour;
 
 use crate::FLAVOURS;
 use crate::said::{connect, program};
-use crate::stand::{Stand, Up, Wanted, or_skip};
+use crate::stand::{InstanceSpec, ReadyUnit, TestSite, or_skip};
 use std::io::{Read, Write};
 
 /// A row, in psql's unaligned format without headers.
@@ -15,14 +15,14 @@ pub(crate) fn psql(url: &str, question: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_keeps_what_it_answered() {
     let Some([service]) = or_skip(["postgres"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         // A topology must not be able to trade durability for speed.
         let values = [(
             "settings",
             "fsync=off synchronous_commit=off full_page_writes=off log_temp_files=7".to_owned(),
         )];
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &values }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
         let show = |name: &str| psql(&up.url, &format!("SHOW {name}"));
         for setting in ["fsync", "synchronous_commit", "full_page_writes"] {
             assert_eq!(show(setting), "on", "{setting}");
@@ -52,14 +52,14 @@ async fn postgres_keeps_what_it_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn mariadb_keeps_what_it_answered() {
     let Some([service]) = or_skip(["mariadb"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         let binlog = if flavour == Flavour::Tuned { "on" } else { "off" };
         let values = [
             ("binlog", binlog.to_owned()),
             ("settings", "innodb-flush-log-at-trx-commit=0 sync-binlog=0 long-query-time=3".to_owned()),
         ];
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &values }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
         let (host, port) = (up.main().ip().to_string(), up.main().port().to_string());
         let ask = |question: &str| {
             let args =
@@ -110,7 +110,7 @@ fn hello() -> Vec<u8> {
 }
 
 /// Answer to `hello`.
-pub(crate) fn say_hello(up: &Up) -> Vec<u8> {
+pub(crate) fn say_hello(up: &ReadyUnit) -> Vec<u8> {
     let mut stream = connect(up.main());
     stream.write_all(&hello()).unwrap();
     let mut length = [0; 4];
@@ -123,9 +123,9 @@ pub(crate) fn say_hello(up: &Up) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn ferretdb_speaks_as_mongodb_does() {
     let Some([service]) = or_skip(["ferretdb"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &[] }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &[] }).await;
         let answer = say_hello(&up);
         assert!(String::from_utf8_lossy(&answer).contains("isWritablePrimary"));
         up.assert_listens_at_home();

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 use crate::FLAVOURS;
 use crate::backend::Backend;
 use crate::said::{ask, connect, http, request};
-use crate::stand::{Stand, Wanted, or_skip, until};
+use crate::stand::{InstanceSpec, TestSite, or_skip, until};
 
 fn body(at: SocketAddr, method: &str, path: &str) -> String {
     let (head, body) = http(at, method, path, "API_TOKEN: secret\r\n").unwrap();
@@ -71,9 +71,10 @@ fn assert_streams(at: SocketAddr, nodes: &Nodes) {
     assert!(ask(&mut stream, b"", "data: last").contains("data: last"));
 }
 
-async fn web(service: &'static Service, flavour: Flavour, stand: &Stand) {
+async fn web(service: &'static Service, flavour: Flavour, stand: &TestSite) {
     let nodes = Nodes::start();
-    let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &nodes.values() }).await;
+    let up =
+        stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &nodes.values() }).await;
     assert_routes(up.main(), &nodes);
     assert_streams(up.main(), &nodes);
     // A public picture is fetched once, for any number of clients, and stored on the disk.
@@ -110,7 +111,7 @@ fn holds(folder: &Path, text: &str) -> bool {
 }
 
 /// A certificate for 127.0.0.9 and its key, in files.
-fn certificate(stand: &Stand) -> (CertificateDer<'static>, Vec<(&'static str, String)>) {
+fn certificate(stand: &TestSite) -> (CertificateDer<'static>, Vec<(&'static str, String)>) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.9".to_owned()]).unwrap();
     let (certificate, key) = (stand.path("cert.pem"), stand.path("key.pem"));
     fs::write(&certificate, made.cert.pem()).unwrap();
@@ -138,12 +139,12 @@ async fn over_tls(at: SocketAddr, certificate: CertificateDer<'static>, path: &s
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-async fn web_with_tls(service: &'static Service, flavour: Flavour, stand: &Stand) {
+async fn web_with_tls(service: &'static Service, flavour: Flavour, stand: &TestSite) {
     let nodes = Nodes::start();
     let (der, tls) = certificate(stand);
     let values = [nodes.values(), tls].concat();
     let name = format!("tls-{}", flavour.name());
-    let up = stand.start(service, Wanted { name: &name, flavour, values: &values }).await;
+    let up = stand.start(service, InstanceSpec { name: &name, flavour, values: &values }).await;
     let answer = over_tls(up.main(), der, "/auction/user/1").await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("/auction/user/1 token none"), "{answer}");
     assert_eq!(http(up.at("plain"), "GET", "/barograph/ready", "").unwrap().1, "ready\n");
@@ -154,7 +155,7 @@ async fn web_with_tls(service: &'static Service, flavour: Flavour, stand: &Stand
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_is_a_web_tier() {
     let Some([service]) = or_skip(["nginx"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         web(service, flavour, &stand).await;
         web_with_tls(service, flavour, &stand).await;
@@ -165,7 +166,7 @@ async fn nginx_is_a_web_tier() {
 #[tokio::test(flavor = "multi_thread")]
 async fn httpd_is_a_web_tier() {
     let Some([service]) = or_skip(["httpd"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         web(service, flavour, &stand).await;
         web_with_tls(service, flavour, &stand).await;
@@ -176,13 +177,13 @@ async fn httpd_is_a_web_tier() {
 #[tokio::test(flavor = "multi_thread")]
 async fn haproxy_balances_requests_and_leaves_out_the_dead() {
     let Some([service]) = or_skip(["haproxy"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     for flavour in FLAVOURS {
         let nodes = Nodes::start();
         // A port at which nothing listens: the server is out after two checks.
         let mut values = nodes.values();
         values[0].1 = format!("{} dead=127.0.0.8:{}", values[0].1, stand.port());
-        let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &values }).await;
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
         until("dead server that is out", || {
             let (_, table) = http(up.at("stats"), "GET", "/stats;csv", "").unwrap();
             table.lines().find(|line| line.starts_with("servers,dead,"))?.contains(",DOWN,").then_some(())
@@ -200,18 +201,18 @@ async fn haproxy_balances_requests_and_leaves_out_the_dead() {
 #[tokio::test(flavor = "multi_thread")]
 async fn haproxy_passes_connections_on() {
     let Some([service, nginx]) = or_skip(["haproxy", "nginx"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     let nodes = Nodes::start();
     let (der, tls) = certificate(&stand);
     let values = [nodes.values(), tls].concat();
     let flavour = Flavour::Tuned;
-    let web = stand.start(nginx, Wanted { name: "web", flavour, values: &values }).await;
+    let web = stand.start(nginx, InstanceSpec { name: "web", flavour, values: &values }).await;
     let values = [
         ("mode", "tcp".to_owned()),
         ("check", "https".to_owned()),
         ("servers", format!("web={}", web.main())),
     ];
-    let up = stand.start(service, Wanted { name: "balancer", flavour, values: &values }).await;
+    let up = stand.start(service, InstanceSpec { name: "balancer", flavour, values: &values }).await;
     // The certificate is the web server's: nothing in between decrypts the traffic.
     let answer = over_tls(up.main(), der, "/auction/user/1").await;
     assert!(answer.contains("/auction/user/1 token none"), "{answer}");

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Ledger, Limits, Running, Site, SiteSpec, ignore_lines};
-use barograph_platform_process::{HostOn, Local};
-use barograph_services::{Flavour, Place, Service};
+use barograph_platform::{Ledger, Limits, Site, SiteSpec, UnitExit, UnitHandle, ignore_lines};
+use barograph_platform_process::{HostEntry, Local};
+use barograph_services::{Flavour, Placement, Service};
 
 use crate::said::http;
 use crate::stand::{or_skip, say, until};
@@ -66,10 +66,10 @@ impl Hosts {
         IpAddr::from([10, 213, (self.tag % 250) as u8, last])
     }
 
-    fn on(&self, host: &str, last: u8) -> HostOn {
+    fn on(&self, host: &str, last: u8) -> HostEntry {
         let prefix =
             ["nsenter".to_owned(), format!("--net=/run/netns/{}", self.namespace(host)), "--".to_owned()];
-        HostOn { address: self.address(last), prefix: prefix.to_vec(), own_ports: true }
+        HostEntry { address: self.address(last), prefix: prefix.to_vec(), own_ports: true }
     }
 
     /// Whether the moving address is on this host.
@@ -97,17 +97,17 @@ fn ip(command: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("ip {command}: {said}")) }
 }
 
-struct World<'a> {
+struct MoveContext<'a> {
     hosts: &'a Hosts,
     site: &'a dyn Site,
     folder: &'a Path,
 }
 
-impl World<'_> {
-    async fn start(&self, service: &Service, host: &str, values: &[(&str, String)]) -> Box<dyn Running> {
+impl MoveContext<'_> {
+    async fn start(&self, service: &Service, host: &str, values: &[(&str, String)]) -> Box<dyn UnitHandle> {
         let name = format!("{}-{host}", service.name());
         let (folder, log) = (self.folder.join("site").join(&name), self.folder.join(format!("{name}.log")));
-        let place = Place {
+        let place = Placement {
             name: &name,
             host,
             address: self.site.address(host).unwrap(),
@@ -131,7 +131,7 @@ impl World<'_> {
     }
 
     /// Starts a balancer without nodes, which answers for itself, and its watcher.
-    async fn pair(&self, services: [&Service; 2], host: &str, priority: u8) -> [Box<dyn Running>; 2] {
+    async fn pair(&self, services: [&Service; 2], host: &str, priority: u8) -> [Box<dyn UnitHandle>; 2] {
         let [haproxy, keepalived] = services;
         let (own, peer) = if host == "a" { (1, 2) } else { (2, 1) };
         let moving = self.hosts.address(100).to_string();
@@ -160,7 +160,7 @@ async fn the_address_goes_where_a_balancer_lives() {
         SiteSpec { id: "moving".to_owned(), folder: folder.path().join("site"), ..SiteSpec::default() };
     let site = Local::open(&spec, &ledger).with_host("a", hosts.on("a", 1)).with_host("b", hosts.on("b", 2));
     let site: Box<dyn Site> = Box::new(site.with_folder().unwrap());
-    let world = World { hosts: &hosts, site: &*site, folder: folder.path() };
+    let world = MoveContext { hosts: &hosts, site: &*site, folder: folder.path() };
     let [balancer_a, watcher_a] = world.pair(services, "a", 150).await;
     let [balancer_b, watcher_b] = world.pair(services, "b", 100).await;
 
@@ -177,7 +177,7 @@ async fn the_address_goes_where_a_balancer_lives() {
 
     for unit in [watcher_a, watcher_b, balancer_b] {
         let ended = unit.stop(Duration::from_secs(60)).await.unwrap();
-        assert_ne!(ended, Ended::Signal(9), "{}", unit.name());
+        assert_ne!(ended, UnitExit::Signal(9), "{}", unit.name());
     }
     assert!(!hosts.has_it("a") && !hosts.has_it("b"), "who ends gives the address back");
     assert!(services[1].version().unwrap().starts_with(|c: char| c.is_ascii_digit()));

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{
-    Ended, HERE, Ledger, Limits, Platform, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
+    HERE, Ledger, Limits, Platform, Readiness, Site, SiteSpec, Unit, UnitExit, UnitHandle, ignore_lines,
 };
 use barograph_platform_process::ProcessPlatform;
-use barograph_services::{Flavour, Place, Service, find};
+use barograph_services::{Flavour, Placement, Service, find};
 use tempfile::TempDir;
 
 use crate::traces;
@@ -39,36 +39,36 @@ pub(crate) fn or_skip<const N: usize>(names: [&str; N]) -> Option<[&'static Serv
     Some(services)
 }
 
-pub(crate) struct Stand {
+pub(crate) struct TestSite {
     folder: TempDir,
     pub(crate) site: Box<dyn Site>,
     ledger: Ledger,
 }
 
 /// An instance to be started.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct InstanceSpec<'a> {
     pub(crate) name: &'a str,
     pub(crate) flavour: Flavour,
     pub(crate) values: &'a [(&'a str, String)],
 }
 
 /// A ready unit.
-pub(crate) struct Up {
+pub(crate) struct ReadyUnit {
     pub(crate) service: &'static Service,
-    pub(crate) running: Box<dyn Running>,
+    pub(crate) running: Box<dyn UnitHandle>,
     pub(crate) unit: Unit,
     pub(crate) ports: BTreeMap<String, u16>,
     pub(crate) url: String,
 }
 
-impl Stand {
+impl TestSite {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path().join("ledger")).unwrap();
         let spec =
             SiteSpec { id: "services".to_owned(), folder: folder.path().join("site"), ..SiteSpec::default() };
         let site = ProcessPlatform.open(&spec, &ledger).await.unwrap();
-        Stand { folder, site, ledger }
+        TestSite { folder, site, ledger }
     }
 
     /// Path for files of a test that the site does not know.
@@ -81,14 +81,14 @@ impl Stand {
         self.site.port(HERE, 0).unwrap()
     }
 
-    pub(crate) fn unit(&self, service: &Service, wanted: &Wanted<'_>) -> (Unit, BTreeMap<String, u16>) {
+    pub(crate) fn unit(&self, service: &Service, wanted: &InstanceSpec<'_>) -> (Unit, BTreeMap<String, u16>) {
         let ports: BTreeMap<String, u16> =
             service.ports().iter().map(|(name, _)| (name.clone(), self.port())).collect();
         let values = wanted.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let folder = self.folder.path().join("site").join(wanted.name);
         let log = self.folder.path().join(format!("{}.log", wanted.name));
         let limits = Limits::default();
-        let place = Place {
+        let place = Placement {
             name: wanted.name,
             host: HERE,
             address: ADDRESS,
@@ -112,14 +112,14 @@ impl Stand {
     }
 
     /// Starts a service and waits until it is ready.
-    pub(crate) async fn start(&self, service: &'static Service, wanted: Wanted<'_>) -> Up {
+    pub(crate) async fn start(&self, service: &'static Service, wanted: InstanceSpec<'_>) -> ReadyUnit {
         let (unit, ports) = self.unit(service, &wanted);
         let running = match self.site.create(&unit, ignore_lines()).await {
             Ok(running) => running,
             Err(fault) => panic!("{fault}\n{}", fs::read_to_string(&unit.log).unwrap_or_default()),
         };
         let url = service.url(ADDRESS, &ports);
-        Up { service, running, unit, ports, url }
+        ReadyUnit { service, running, unit, ports, url }
     }
 
     /// Closes the site and checks that nothing of it is left.
@@ -130,7 +130,7 @@ impl Stand {
     }
 }
 
-impl Up {
+impl ReadyUnit {
     pub(crate) fn at(&self, port: &str) -> SocketAddr {
         SocketAddr::new(ADDRESS, self.ports[port])
     }
@@ -163,7 +163,7 @@ impl Up {
         let before = traces::of_folder(&self.unit.workdir);
         assert!(!before.is_empty(), "{}: no process is known by its folder", self.unit.name);
         let ended = self.running.stop(self.service.grace()).await.unwrap();
-        assert_ne!(ended, Ended::Signal(9), "{} had to be killed:\n{}", self.unit.name, self.log());
+        assert_ne!(ended, UnitExit::Signal(9), "{} had to be killed:\n{}", self.unit.name, self.log());
         let left = traces::of_folder(&self.unit.workdir);
         assert!(left.is_empty(), "{left:?} of {before:?}");
     }

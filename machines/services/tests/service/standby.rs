@@ -3,15 +3,15 @@
 use barograph_services::Flavour;
 
 use crate::databases::psql;
-use crate::stand::{Stand, Wanted, or_skip, until};
+use crate::stand::{InstanceSpec, TestSite, or_skip, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_is_answered_when_the_standby_has_it() {
     let Some([service]) = or_skip(["postgres"]) else { return };
-    let stand = Stand::new().await;
+    let stand = TestSite::new().await;
     let flavour = Flavour::Tuned;
     let values = [("standby", "postgres-2".to_owned())];
-    let primary = stand.start(service, Wanted { name: "postgres-1", flavour, values: &values }).await;
+    let primary = stand.start(service, InstanceSpec { name: "postgres-1", flavour, values: &values }).await;
     // It accepts connections and reads before its standby is ready, and a commit waits.
     assert_eq!(psql(&primary.url, "SELECT 1"), "1");
     let (waiting_url, later) =
@@ -25,7 +25,7 @@ async fn a_commit_is_answered_when_the_standby_has_it() {
     assert!(!commit.is_finished());
 
     let values = [("primary", primary.main().to_string())];
-    let standby = stand.start(service, Wanted { name: "postgres-2", flavour, values: &values }).await;
+    let standby = stand.start(service, InstanceSpec { name: "postgres-2", flavour, values: &values }).await;
     commit.await.unwrap();
     let state = "SELECT application_name, state, sync_state FROM pg_stat_replication";
     until("synchronous standby", || (psql(&primary.url, state) == "postgres-2|streaming|sync").then_some(()))

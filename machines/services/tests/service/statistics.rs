@@ -3,36 +3,36 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use barograph_auction_bus::{BusUrl, Heard, Place, Settings, To};
-use barograph_service_metrics::{AskError, Asker, Statistic};
+use barograph_auction_bus::{BusEvent, BusUrl, NodeName, Recipient, Settings};
+use barograph_service_metrics::{AskError, Statistic, StatisticsClient};
 use barograph_services::Flavour;
-use barograph_testkit::Closed;
+use barograph_testkit::ClosedPort;
 
 use crate::backend::Backend;
 use crate::databases::psql;
 use crate::said::{ask, connect, http, program};
-use crate::stand::{Stand, Up, Wanted, or_skip};
+use crate::stand::{InstanceSpec, ReadyUnit, TestSite, or_skip};
 
 /// Longer than anything here takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 /// A service under query, over one connection.
-struct Talk {
-    asker: Asker,
+struct StatisticsSession {
+    asker: StatisticsClient,
     values: Vec<Statistic>,
 }
 
-type Told = BTreeMap<String, f64>;
+type StatisticValues = BTreeMap<String, f64>;
 
-impl Talk {
-    fn with(up: &Up) -> Self {
+impl StatisticsSession {
+    fn with(up: &ReadyUnit) -> Self {
         let asked = up.service.statistics().unwrap();
         let at = up.at(asked.port.as_deref().unwrap());
-        Talk { asker: Asker::new(asked, at), values: asked.values.clone() }
+        StatisticsSession { asker: StatisticsClient::new(asked, at), values: asked.values.clone() }
     }
 
     /// Waits for the next answer, as a busy machine may leave questions without one.
-    async fn told(&mut self) -> Told {
+    async fn told(&mut self) -> StatisticValues {
         let answered = async {
             loop {
                 match self.asker.ask().await {
@@ -48,7 +48,7 @@ impl Talk {
     }
 
     /// Checks that all statistics are reported, except those in `absent`.
-    async fn all(&mut self, absent: &[&str]) -> Told {
+    async fn all(&mut self, absent: &[&str]) -> StatisticValues {
         let told = self.told().await;
         let missing =
             self.values.iter().map(|value| value.name.as_str()).filter(|name| !told.contains_key(*name));
@@ -57,8 +57,8 @@ impl Talk {
     }
 
     /// Asks until all statistics are right.
-    async fn told_when(&mut self, right: impl Fn(&Told) -> bool) -> Told {
-        let mut last = Told::new();
+    async fn told_when(&mut self, right: impl Fn(&StatisticValues) -> bool) -> StatisticValues {
+        let mut last = StatisticValues::new();
         let wait = async {
             loop {
                 last = self.told().await;
@@ -74,7 +74,7 @@ impl Talk {
     }
 
     /// Answer to one question; `None` if a busy machine leaves it without one.
-    async fn told_at_once(&mut self) -> Option<Told> {
+    async fn told_at_once(&mut self) -> Option<StatisticValues> {
         let values = self.asker.ask().await.ok()?;
         let named = self.values.iter().zip(values);
         Some(named.filter_map(|(statistic, value)| Some((statistic.name.clone(), value?))).collect())
@@ -83,7 +83,7 @@ impl Talk {
     /// Statistics before and after `act`, with no question in between. A question without an answer may count
     /// like any other, and so does its connection until the service notices its end: then everything is
     /// repeated.
-    async fn around<T>(&mut self, act: impl Fn() -> T) -> (Told, Told, Vec<T>) {
+    async fn around<T>(&mut self, act: impl Fn() -> T) -> (StatisticValues, StatisticValues, Vec<T>) {
         let mut done = Vec::new();
         let both = async {
             loop {
@@ -100,8 +100,8 @@ impl Talk {
     }
 
     /// Asks until the change since `before` is right: some services update their figures only occasionally.
-    async fn until(&mut self, before: &Told, right: impl Fn(&dyn Fn(&str) -> f64) -> bool) {
-        let mut last = Told::new();
+    async fn until(&mut self, before: &StatisticValues, right: impl Fn(&dyn Fn(&str) -> f64) -> bool) {
+        let mut last = StatisticValues::new();
         let wait = async {
             loop {
                 last = self.told().await;
@@ -117,14 +117,14 @@ impl Talk {
     }
 }
 
-async fn one(name: &str, values: &[(&str, String)]) -> Option<(Stand, Up)> {
+async fn one(name: &str, values: &[(&str, String)]) -> Option<(TestSite, ReadyUnit)> {
     let [service] = or_skip([name])?;
-    let stand = Stand::new().await;
-    let up = stand.start(service, Wanted { name, flavour: Flavour::Tuned, values }).await;
+    let stand = TestSite::new().await;
+    let up = stand.start(service, InstanceSpec { name, flavour: Flavour::Tuned, values }).await;
     Some((stand, up))
 }
 
-async fn end((stand, up): (Stand, Up)) {
+async fn end((stand, up): (TestSite, ReadyUnit)) {
     up.assert_listens_at_home();
     up.stop().await;
     stand.end().await;
@@ -134,11 +134,12 @@ async fn end((stand, up): (Stand, Up)) {
 async fn postgres_tells_of_commits_rows_and_its_log() {
     let Some((stand, up)) = one("postgres", &[]).await else { return };
     psql(&up.url, "CREATE TABLE kept (x int)");
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     talk.all(&[]).await;
     // The connection of the previous client ends a moment after its program.
-    let none =
-        |told: &Told| ["active", "waiting_for_locks", "connections"].iter().all(|&name| told[name] == 0.0);
+    let none = |told: &StatisticValues| {
+        ["active", "waiting_for_locks", "connections"].iter().all(|&name| told[name] == 0.0)
+    };
     let before = talk.told_when(none).await;
     for _ in 0..10 {
         psql(&up.url, "INSERT INTO kept SELECT generate_series(1, 100)");
@@ -164,7 +165,7 @@ async fn mariadb_tells_of_commits_and_its_log() {
         )
     };
     sql("CREATE TABLE kept (x int) ENGINE=InnoDB");
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     let before = talk.all(&[]).await;
     for _ in 0..5 {
         sql("START TRANSACTION; INSERT INTO kept VALUES (1); COMMIT");
@@ -181,7 +182,7 @@ async fn mariadb_tells_of_commits_and_its_log() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_counts_what_was_asked_of_it() {
     let Some((stand, up)) = one("redis", &[]).await else { return };
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     talk.all(&[]).await;
     let words = b"SET key value\r\nGET key\r\nGET key\r\nGET none\r\nPING\r\n";
     let (before, now, streams) = talk
@@ -202,7 +203,7 @@ async fn redis_counts_what_was_asked_of_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn memcached_counts_what_was_asked_of_it() {
     let Some((stand, up)) = one("memcached", &[]).await else { return };
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     let before = talk.all(&[]).await;
     let mut stream = connect(up.main());
     ask(&mut stream, b"set key 0 0 5\r\nvalue\r\nget key\r\nget none\r\n", "\r\nEND\r\nEND\r\n");
@@ -216,7 +217,7 @@ async fn memcached_counts_what_was_asked_of_it() {
 /// Sends twenty messages over the bus of the application, from one node to another.
 async fn twenty_messages(url: &str) {
     let url: BusUrl = url.parse().unwrap();
-    let place = |node| Place { namespace: "statistics", node };
+    let place = |node| NodeName { namespace: "statistics", node };
     let settings = Settings::default();
     let (from, _heard) = barograph_auction_bus::connect(&url, place("from"), &settings).await.unwrap();
     let (to, mut heard) = barograph_auction_bus::connect(&url, place("to"), &settings).await.unwrap();
@@ -225,9 +226,9 @@ async fn twenty_messages(url: &str) {
         while messages < 20 {
             // Messages sent before both were connected may be lost.
             if to.is_connected() && from.is_connected() {
-                let _ = from.send(To::Node("to"), vec![7; 100].into());
+                let _ = from.send(Recipient::Node("to"), vec![7; 100].into());
             }
-            if let Ok(Some(Heard::Message(_))) =
+            if let Ok(Some(BusEvent::Message(_))) =
                 tokio::time::timeout(Duration::from_millis(50), heard.recv()).await
             {
                 messages += 1;
@@ -242,7 +243,7 @@ async fn twenty_messages(url: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn nats_counts_messages() {
     let Some((stand, up)) = one("nats", &[]).await else { return };
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     let before = talk.all(&[]).await;
     twenty_messages(&up.url).await;
     talk.until(&before, |grown| {
@@ -258,7 +259,7 @@ async fn nats_counts_messages() {
 async fn rabbitmq_counts_messages() {
     let Some((stand, up)) = one("rabbitmq", &[]).await else { return };
     twenty_messages(&up.url).await;
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     let before = talk.all(&[]).await;
     assert!(before["messages_in"] >= 20.0 && before["used_bytes"] > 1e6, "{before:?}");
     assert_eq!(before["memory_alarm"], 0.0);
@@ -275,7 +276,7 @@ async fn web_servers_count_requests_and_connections() {
         let Some((stand, up)) = one(name, &[("servers", format!("app-1={}", node.at))]).await else {
             continue;
         };
-        let mut talk = Talk::with(&up);
+        let mut talk = StatisticsSession::with(&up);
         let before = talk.all(&[]).await;
         for user in 0..7 {
             http(up.main(), "GET", &format!("/auction/user/{user}"), "").unwrap();
@@ -284,7 +285,10 @@ async fn web_servers_count_requests_and_connections() {
         let held: Vec<_> = (0..3).map(|_| connect(up.main())).collect();
         if name == "nginx" {
             // The connection of the readiness check may still count before.
-            let since = Told::from([("requests".to_owned(), before["requests"]), ("active".to_owned(), 0.0)]);
+            let since = StatisticValues::from([
+                ("requests".to_owned(), before["requests"]),
+                ("active".to_owned(), 0.0),
+            ]);
             talk.until(&since, |grown| grown("requests") >= 8.0 && grown("active") >= 4.0).await;
             assert!(talk.told().await["requests"] - before["requests"] < 10_000.0);
         } else {
@@ -302,12 +306,13 @@ async fn web_servers_count_requests_and_connections() {
 #[tokio::test(flavor = "multi_thread")]
 async fn haproxy_counts_requests_and_dead_servers() {
     let node = Backend::start("app-1");
-    let closed = Closed::new().unwrap();
+    let closed = ClosedPort::new().unwrap();
     let servers = format!("app-1={} dead={}", node.at, closed.addr());
     let Some((stand, up)) = one("haproxy", &[("servers", servers)]).await else { return };
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     let before = talk.all(&[]).await;
-    talk.until(&Told::from([("servers_down".to_owned(), 0.0)]), |now| now("servers_down") == 1.0).await;
+    talk.until(&StatisticValues::from([("servers_down".to_owned(), 0.0)]), |now| now("servers_down") == 1.0)
+        .await;
     assert!(talk.told().await["servers_lost"] >= 1.0, "what is out was lost once");
     for user in 0..7 {
         http(up.main(), "GET", &format!("/auction/user/{user}"), "").unwrap();
@@ -322,7 +327,7 @@ async fn haproxy_counts_requests_and_dead_servers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ferretdb_counts_commands() {
     let Some((stand, up)) = one("ferretdb", &[]).await else { return };
-    let mut talk = Talk::with(&up);
+    let mut talk = StatisticsSession::with(&up);
     // It does not list a counter that has counted nothing.
     talk.told().await;
     crate::databases::say_hello(&up);
@@ -342,7 +347,7 @@ async fn ferretdb_counts_commands() {
 async fn one_that_stands_still_gives_no_answer_and_another_when_it_goes_on() {
     for name in ["postgres", "redis", "nats"] {
         let Some((stand, up)) = one(name, &[]).await else { continue };
-        let mut talk = Talk::with(&up);
+        let mut talk = StatisticsSession::with(&up);
         let before = talk.all(&[]).await;
         up.running.pausing().unwrap().pause().unwrap();
         for _ in 0..2 {

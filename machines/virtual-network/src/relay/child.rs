@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use barograph_platform::{Entry, Ledger, LinkSpec, MARK, Thing};
+use barograph_platform::{Entry, Ledger, LinkSpec, MARK, Resource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::SwitchError;
@@ -28,7 +28,7 @@ pub struct RelayProgram {
 }
 
 /// Place of a relay: between two taps of a namespace, for a host.
-pub(crate) struct Place<'a> {
+pub(crate) struct RelayPosition<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) host: &'a str,
     /// The tap towards the host.
@@ -71,11 +71,11 @@ impl Relay {
     /// Starts a relay and waits until it has opened its taps.
     pub(crate) fn start(
         program: &RelayProgram,
-        place: &Place<'_>,
+        place: &RelayPosition<'_>,
         link: &LinkSpec,
         ledger: &Ledger,
     ) -> Result<Self, SwitchError> {
-        let entry = ledger.will(Thing::Process { program: program.program.clone(), id: None })?;
+        let entry = ledger.will(Resource::Process { program: program.program.clone(), id: None })?;
         let enter = enter(place.namespace);
         let (first, rest) = enter.split_first().map_or(("nsenter", &[][..]), |(f, r)| (f.as_str(), r));
         let spawned = Command::new(first)

@@ -30,7 +30,7 @@ impl Setting {
 
 /// A delay line. Time is in nanoseconds of the caller's clock.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct DelayLine {
     frames: VecDeque<(u64, Box<[u8]>)>,
     held_bytes: usize,
     last_due: u64,
@@ -38,9 +38,9 @@ pub(crate) struct Line {
     late: Lateness,
 }
 
-impl Line {
+impl DelayLine {
     pub(crate) fn new() -> Self {
-        Line {
+        DelayLine {
             frames: VecDeque::new(),
             held_bytes: 0,
             last_due: 0,
@@ -68,7 +68,7 @@ impl Line {
         self.frames.front().map(|(due, _)| *due)
     }
 
-    /// Takes the next frame, if it is due. The caller reports the result to [`Line::sent`].
+    /// Takes the next frame, if it is due. The caller reports the result to [`DelayLine::sent`].
     pub(crate) fn take(&mut self, now: u64) -> Option<Box<[u8]>> {
         let late = now.checked_sub(self.due()?)?;
         let (_, frame) = self.frames.pop_front()?;
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn frames_come_out_in_order_when_due_and_never_before() {
-        let mut line = Line::new();
+        let mut line = DelayLine::new();
         line.offer(b"one", 100, u64::MAX, &setting(50, 0.0));
         line.offer(b"two", 110, u64::MAX, &setting(50, 0.0));
         assert_eq!(line.due(), Some(150));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_shorter_delay_lets_nothing_overtake() {
-        let mut line = Line::new();
+        let mut line = DelayLine::new();
         line.offer(b"slow", 0, 0, &setting(1000, 0.0));
         line.offer(b"quick", 10, 0, &setting(0, 0.0));
         assert_eq!(line.take(20), None);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_wanted_part_is_lost() {
-        let mut line = Line::new();
+        let mut line = DelayLine::new();
         let draws = |i: u64| i << 54;
         for i in 0..1024 {
             line.offer(b"x", 0, draws(i), &setting(0, 0.25));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_full_line_drops_and_counts() {
-        let mut line = Line::new();
+        let mut line = DelayLine::new();
         let frame = vec![0; 1 << 20];
         for _ in 0..70 {
             line.offer(&frame, 0, u64::MAX, &setting(10, 0.0));
@@ -154,7 +154,7 @@ mod tests {
         line.sent(taken.len(), &Ok(taken.len()));
         line.sent(1, &Err(std::io::ErrorKind::Other.into()));
         assert_eq!((line.count().frames, line.count().bytes, line.count().dropped), (1, 1 << 20, 7));
-        let mut small = Line::new();
+        let mut small = DelayLine::new();
         for _ in 0..=MOST_FRAMES {
             small.offer(b"", 0, u64::MAX, &setting(10, 0.0));
         }

@@ -10,6 +10,6 @@ mod line;
 mod process;
 
 pub use child::RelayProgram;
-pub(crate) use child::{Place, Relay, priority};
+pub(crate) use child::{Relay, RelayPosition, priority};
 pub use count::{LineCount, RelayCount};
 pub use process::relay_main;

@@ -15,7 +15,7 @@ use tokio_tun::{Tun, TunBuilder};
 
 use crate::clock::{NANOS_PER_SECOND, now_ns};
 use crate::relay::count::RelayCount;
-use crate::relay::line::{Line, Setting};
+use crate::relay::line::{DelayLine, Setting};
 
 /// Largest frame of a tap in bytes.
 const LARGEST_FRAME: usize = 65_536 + 64;
@@ -75,7 +75,7 @@ fn come_first() -> i32 {
 }
 
 /// Next event.
-enum Next {
+enum RelayEvent {
     Frames,
     Due,
     Wish(Option<String>),
@@ -84,8 +84,8 @@ enum Next {
 struct Relay {
     out: Tun,
     back: Tun,
-    outwards: Line,
-    backwards: Line,
+    outwards: DelayLine,
+    backwards: DelayLine,
     setting: Setting,
     draws: Xoshiro256PlusPlus,
     /// A timer of the kernel, read like a pipe: the runtime's own timers have a resolution of milliseconds.
@@ -104,8 +104,8 @@ impl Relay {
         Ok(Relay {
             out: tap(out)?,
             back: tap(back)?,
-            outwards: Line::new(),
-            backwards: Line::new(),
+            outwards: DelayLine::new(),
+            backwards: DelayLine::new(),
             setting,
             draws: Xoshiro256PlusPlus::seed_from_u64(seed),
             timer: pipe::Receiver::from_owned_fd_unchecked(timer)?,
@@ -121,12 +121,12 @@ impl Relay {
             pass_on(&mut self.backwards, &self.out);
             self.arm()?;
             match self.next().await? {
-                Next::Frames => {
+                RelayEvent::Frames => {
                     self.take_in()?;
                 }
-                Next::Due => {}
-                Next::Wish(None) => return Ok(()),
-                Next::Wish(Some(wish)) => self.fulfil(&wish)?,
+                RelayEvent::Due => {}
+                RelayEvent::Wish(None) => return Ok(()),
+                RelayEvent::Wish(Some(wish)) => self.fulfil(&wish)?,
             }
         }
     }
@@ -153,7 +153,7 @@ impl Relay {
         Ok(())
     }
 
-    async fn next(&mut self) -> io::Result<Next> {
+    async fn next(&mut self) -> io::Result<RelayEvent> {
         let [of_out, of_back] = &mut self.frames;
         tokio::select! {
             biased;
@@ -164,18 +164,18 @@ impl Relay {
                 let _ = self.timer.try_read(&mut expirations);
                 // The timer has expired, so the next time is set even if it is the same.
                 self.armed = None;
-                Ok(Next::Due)
+                Ok(RelayEvent::Due)
             }
-            wish = self.wishes.next_line() => Ok(Next::Wish(wish?)),
+            wish = self.wishes.next_line() => Ok(RelayEvent::Wish(wish?)),
             got = self.out.recv(of_out) => {
                 let frame = &of_out[..got?];
                 self.outwards.offer(frame, now_ns(), self.draws.next_u64(), &self.setting);
-                Ok(Next::Frames)
+                Ok(RelayEvent::Frames)
             }
             got = self.back.recv(of_back) => {
                 let frame = &of_back[..got?];
                 self.backwards.offer(frame, now_ns(), self.draws.next_u64(), &self.setting);
-                Ok(Next::Frames)
+                Ok(RelayEvent::Frames)
             }
         }
     }
@@ -217,7 +217,7 @@ fn tap(name: &str) -> io::Result<Tun> {
 }
 
 /// Passes due frames to the kernel.
-fn pass_on(line: &mut Line, to: &Tun) {
+fn pass_on(line: &mut DelayLine, to: &Tun) {
     while let Some(frame) = line.due().and_then(|_| line.take(now_ns())) {
         let taken = to.try_send(&frame);
         line.sent(frame.len(), &taken);

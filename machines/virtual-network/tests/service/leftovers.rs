@@ -5,11 +5,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use barograph_platform::{Ledger, Thing};
+use barograph_platform::{Ledger, Resource};
 use barograph_virtual_network::sweep;
 use tempfile::TempDir;
 
-use crate::place::{Place, echo, new_id, possible, program, talks, tell, until};
+use crate::place::{TestSwitch, echo, new_id, possible, program, talks, tell, until};
 
 const STEPS: [&str; 8] = ["host=a", "host=b", "limit=a", "delay=a", "tap=g", "cut=b", "delay=g", "host=c"];
 
@@ -80,7 +80,7 @@ async fn killed_leaves_nothing(dir: &TempDir, id: &str, mut driver: Child, when:
     assert!(swept.failed.is_empty(), "{when}: {swept:?}");
     let again = sweep(&ledger).await.unwrap();
     assert!(again.is_empty(), "{when}: {again:?}");
-    let others = ledger.left().iter().filter(|l| !matches!(l.thing, Thing::Process { .. })).count();
+    let others = ledger.left().iter().filter(|l| !matches!(l.thing, Resource::Process { .. })).count();
     assert_eq!(others, 0, "{when}");
     // Relays end because their stdin has ended; devices disappear when the kernel removes their namespace.
     until(when, || listing(id, &path, &legs).is_empty());
@@ -125,7 +125,7 @@ async fn a_driver_killed_amid_its_steps_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_in_which_a_process_sits_goes_all_the_same() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let host = place.host("a").await;
     talks(None, echo(Some(&host.namespace), host.address));
     let words = barograph_virtual_network::enter(&host.namespace);
@@ -150,7 +150,7 @@ async fn a_namespace_in_which_a_process_sits_goes_all_the_same() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_switch_leaves_nothing() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     place.host("a").await;
     let (path, id) = (place.ledger.path().to_owned(), place.id.clone());
     let legs = legs(&path);

@@ -5,7 +5,9 @@ use std::time::Duration;
 use barograph_platform::LinkSpec;
 use barograph_testkit::{one_of, one_of_async};
 
-use crate::place::{LONG, Place, TRIES, ask, connect, echo, one_at_a_time, packets, talks, tell, throughput};
+use crate::place::{
+    LONG, TRIES, TestSwitch, ask, connect, echo, one_at_a_time, packets, talks, tell, throughput,
+};
 
 fn limit(bits_per_second: u64) -> LinkSpec {
     LinkSpec { bits_per_second: Some(bits_per_second), ..LinkSpec::default() }
@@ -18,7 +20,7 @@ fn delay(ms: u64) -> LinkSpec {
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn a_limit_holds_both_ways() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b) = (place.host("a").await, place.host("b").await);
     for rate in [20_000_000, 100_000_000] {
@@ -41,7 +43,7 @@ async fn a_limit_holds_both_ways() {
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn a_delay_is_what_was_asked_for() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b) = (place.host("a").await, place.host("b").await);
     place.switch.shape("a", delay(10)).await.unwrap();
@@ -75,7 +77,7 @@ async fn a_delay_is_what_was_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn the_exactness_of_a_delay_is_measured() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let ms = Duration::from_millis;
     let found = one_of_async(TRIES, async || {
@@ -94,7 +96,7 @@ async fn the_exactness_of_a_delay_is_measured() {
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn the_wanted_part_of_packets_is_lost_each_way() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b) = (place.host("a").await, place.host("b").await);
     // Neighbours are resolved before packets get lost.
@@ -116,7 +118,7 @@ async fn the_wanted_part_of_packets_is_lost_each_way() {
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn a_connection_lives_through_every_change_of_its_link() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b) = (place.host("a").await, place.host("b").await);
     let on_a = echo(Some(&a.namespace), a.address);
@@ -138,7 +140,7 @@ async fn a_connection_lives_through_every_change_of_its_link() {
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn a_delayed_link_carries_much_and_drops_nothing() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b) = (place.host("a").await, place.host("b").await);
     place.switch.shape("a", delay(1)).await.unwrap();
@@ -163,7 +165,7 @@ async fn a_delayed_link_carries_much_and_drops_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relay_that_cannot_start_says_why_and_leaves_the_link_as_it_was() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     if place.switch.kernel_delays() {
         tell("skipped: this kernel needs no relay");
         return;

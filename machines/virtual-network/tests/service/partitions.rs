@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use barograph_platform::LinkSpec;
 
-use crate::place::{LONG, Place, ask, connect, echo, is_silence, one_at_a_time, talks};
+use crate::place::{LONG, TestSwitch, ask, connect, echo, is_silence, one_at_a_time, talks};
 
 const SHORT: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
 async fn a_partition_stalls_an_open_connection_and_healing_lets_it_go_on() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let _alone = one_at_a_time();
     let (a, b, c) = (place.host("a").await, place.host("b").await, place.host("c").await);
     let on_a = echo(Some(&a.namespace), a.address);
@@ -41,7 +41,7 @@ async fn a_partition_stalls_an_open_connection_and_healing_lets_it_go_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_hold_for_links_of_all_kinds_and_through_changes() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let (a, b) = (place.host("a").await, place.host("b").await);
     let on_a = echo(Some(&a.namespace), a.address);
     let links = [

@@ -34,7 +34,7 @@ pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     TIMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) struct Place {
+pub(crate) struct TestSwitch {
     _dir: TempDir,
     pub(crate) ledger: Ledger,
     pub(crate) id: String,
@@ -75,7 +75,7 @@ pub(crate) fn relay() -> RelayProgram {
     RelayProgram { program: program(), args: vec!["relay".to_owned()] }
 }
 
-impl Place {
+impl TestSwitch {
     pub(crate) async fn new() -> Option<Self> {
         if !possible() {
             return None;
@@ -84,7 +84,7 @@ impl Place {
         let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
         let id = new_id();
         let switch = Switch::open(&id, relay(), &ledger).await.unwrap();
-        Some(Place { _dir: dir, ledger, id, switch })
+        Some(TestSwitch { _dir: dir, ledger, id, switch })
     }
 
     pub(crate) async fn host(&self, name: &str) -> Host {

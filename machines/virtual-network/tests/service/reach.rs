@@ -7,11 +7,11 @@ use barograph_platform::LinkSpec;
 use barograph_testkit::one_of_async;
 use barograph_virtual_network::{HOST_DEVICE, Switch, SwitchError, inside};
 
-use crate::place::{Place, TRIES, connect, echo, relay, talks, tell};
+use crate::place::{TRIES, TestSwitch, connect, echo, relay, talks, tell};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_reach_each_other_and_the_machine_and_are_reached() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let (a, b) = (place.host("a").await, place.host("b").await);
     assert_eq!(place.switch.address("a"), Some(a.address));
     assert_eq!(place.switch.address("nobody"), None);
@@ -30,7 +30,7 @@ async fn hosts_reach_each_other_and_the_machine_and_are_reached() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_has_the_settings_of_the_machine_and_low_ports_for_all() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let host = place.host("a").await;
     let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/{name}")).unwrap();
     for name in ["core/somaxconn", "ipv4/ip_local_port_range", "ipv4/tcp_fin_timeout", "ipv4/tcp_rmem"] {
@@ -45,7 +45,7 @@ async fn a_host_has_the_settings_of_the_machine_and_low_ports_for_all() {
 
 /// Time to create twenty hosts. `None` if they cannot be created.
 async fn twenty_hosts() -> Option<Duration> {
-    let place = Place::new().await?;
+    let place = TestSwitch::new().await?;
     let start = Instant::now();
     let mut last = None;
     for n in 0..20 {
@@ -74,7 +74,7 @@ async fn twenty_hosts_are_there_quickly() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_can_be_removed_and_made_again_under_the_same_address() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let (first, other) = (place.host("a").await, place.host("b").await);
     talks(Some(&other.namespace), echo(Some(&first.namespace), first.address));
     place.switch.remove("a").await.unwrap();
@@ -86,7 +86,7 @@ async fn a_host_can_be_removed_and_made_again_under_the_same_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_is_refused_and_leaves_nothing() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     place.host("a").await;
     let plain = LinkSpec::default();
     assert!(matches!(place.switch.host("a", &plain).await, Err(SwitchError::Taken(_))));
@@ -103,7 +103,7 @@ async fn what_cannot_be_is_refused_and_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_set_aside_goes_from_host_to_host() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = TestSwitch::new().await else { return };
     let shared = place.switch.reserve("shared").await.unwrap();
     assert_eq!(place.switch.address("shared"), Some(shared));
     let client = place.host("client").await;
@@ -127,7 +127,7 @@ async fn an_address_set_aside_goes_from_host_to_host() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_switches_do_not_meet() {
-    let (Some(one), Some(two)) = (Place::new().await, Place::new().await) else { return };
+    let (Some(one), Some(two)) = (TestSwitch::new().await, TestSwitch::new().await) else { return };
     assert_ne!(one.switch.leg(), two.switch.leg());
     let (a, b) = (one.host("a").await, two.host("a").await);
     let on_b = echo(Some(&b.namespace), b.address);

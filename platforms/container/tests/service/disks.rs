@@ -2,11 +2,11 @@
 
 use barograph_platform::{DiskSpec, Platform, Unit, UnitFile};
 
-use crate::place::{JOB, Place, ended_early, host, platform};
+use crate::place::{JOB, TestSite, ended_early, host, platform};
 
 #[tokio::test]
 async fn a_container_sees_its_disk_full_and_free_again() {
-    let Some(mut place) = Place::closed(vec![host("a")], &[]) else { return };
+    let Some(mut place) = TestSite::closed(vec![host("a")], &[]) else { return };
     place.spec.disks = vec![DiskSpec { unit: "full".to_owned(), bytes: 40 << 20 }];
     if let Err(missing) = platform().preflight(&place.spec).await {
         crate::shared::say(&format!("skipped: {missing:?}"));

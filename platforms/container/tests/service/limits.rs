@@ -4,13 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use barograph_platform::{Ended, HostSpec, Limits, Readiness, Running};
+use barograph_platform::{HostSpec, Limits, Readiness, UnitExit, UnitHandle};
 use barograph_testkit::one_of_async;
 
-use crate::place::{JOB, Place, ended_early, until};
+use crate::place::{JOB, TestSite, ended_early, until};
 
 /// CPU time used by a unit, from its accounts.
-fn used(running: &dyn Running) -> Duration {
+fn used(running: &dyn UnitHandle) -> Duration {
     let folders = running.accounts().cgroups;
     let nanos = folders.iter().find_map(|folder| {
         let text = fs::read_to_string(folder.join("cpuacct.usage")).ok()?;
@@ -51,7 +51,7 @@ const BURN: &str = "while :; do :; done";
 
 #[tokio::test]
 async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let mut unit = place.unit("burn", BURN, Readiness::Runs);
     unit.limits = Limits { cpus: Some(0.2), cpu_set: vec![0], memory_bytes: Some(64 << 20) };
     let running = place.create(&unit).await.unwrap();
@@ -85,11 +85,11 @@ async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
 
 #[tokio::test]
 async fn a_unit_that_takes_too_much_memory_is_ended_and_its_log_says_so() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let mut unit = place.unit("hungry", "exec python3 -c 'x = b\"x\" * (300 << 20); print(len(x))'", JOB);
     unit.limits.memory_bytes = Some(48 << 20);
     let (ended, log) = ended_early(&place.create(&unit).await.err().unwrap());
-    assert_eq!(ended, Ended::Signal(9));
+    assert_eq!(ended, UnitExit::Signal(9));
     // The engine may not have known of it before the container was gone.
     let remarks = [
         "barograph: the kernel ended a process of this unit: out of memory",
@@ -108,7 +108,7 @@ async fn a_host_has_limits_for_all_its_units() {
         limits: Limits { cpus: Some(0.2), ..Limits::default() },
         ..HostSpec::default()
     };
-    let Some(place) = Place::open_with(vec![limited], &[]).await else { return };
+    let Some(place) = TestSite::open_with(vec![limited], &[]).await else { return };
     let one = place.create(&place.unit("one", BURN, Readiness::Runs)).await.unwrap();
     let two = place.create(&place.unit("two", BURN, Readiness::Runs)).await.unwrap();
     share_that(|| used(one.as_ref()) + used(two.as_ref()), |share| share < 0.3).await;

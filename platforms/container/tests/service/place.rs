@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use barograph_platform::{
-    Ended, Fault, HostSpec, Ledger, OnLine, Platform, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
+    Fault, HostSpec, Ledger, OnLine, Platform, Readiness, Site, SiteSpec, Unit, UnitExit, UnitHandle,
+    ignore_lines,
 };
 use barograph_platform_container::ContainerPlatform;
 use tempfile::TempDir;
 
-use crate::shared::{Shared, engine_or_skip, fresh_id, no_relay};
+use crate::shared::{SharedEngine, engine_or_skip, fresh_id, no_relay};
 
 /// Longer than anything that does not hang, also for starts of services on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
@@ -19,33 +20,33 @@ pub(crate) const SERVICE: Readiness = Readiness::StdoutLine { timeout: LONG };
 pub(crate) const JOB: Readiness = Readiness::Exit { timeout: LONG };
 
 /// Folders of a site and its units.
-pub(crate) struct Place {
+pub(crate) struct TestSite {
     pub(crate) site: Option<Box<dyn Site>>,
     pub(crate) spec: SiteSpec,
     pub(crate) ledger: Ledger,
     pub(crate) dir: TempDir,
-    pub(crate) engine: Arc<Shared>,
+    pub(crate) engine: Arc<SharedEngine>,
 }
 
 pub(crate) fn host(name: &str) -> HostSpec {
     HostSpec { name: name.to_owned(), ..HostSpec::default() }
 }
 
-impl Place {
+impl TestSite {
     /// Opens a site with hosts `a` and `b` on the shared engine; `None` if there can be no engine.
-    pub(crate) async fn open(options: &[(&str, &str)]) -> Option<Place> {
-        Place::open_with(vec![host("a"), host("b")], options).await
+    pub(crate) async fn open(options: &[(&str, &str)]) -> Option<TestSite> {
+        TestSite::open_with(vec![host("a"), host("b")], options).await
     }
 
-    pub(crate) async fn open_with(hosts: Vec<HostSpec>, options: &[(&str, &str)]) -> Option<Place> {
-        let mut place = Place::closed(hosts, options)?;
+    pub(crate) async fn open_with(hosts: Vec<HostSpec>, options: &[(&str, &str)]) -> Option<TestSite> {
+        let mut place = TestSite::closed(hosts, options)?;
         let site = platform().open(&place.spec, &place.ledger).await.unwrap();
         place.site = Some(site);
         Some(place)
     }
 
     /// Makes a place without a site.
-    pub(crate) fn closed(hosts: Vec<HostSpec>, options: &[(&str, &str)]) -> Option<Place> {
+    pub(crate) fn closed(hosts: Vec<HostSpec>, options: &[(&str, &str)]) -> Option<TestSite> {
         let engine = engine_or_skip()?;
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
@@ -65,7 +66,7 @@ impl Place {
             options: all,
             ..SiteSpec::default()
         };
-        Some(Place { site: None, spec, ledger, dir, engine })
+        Some(TestSite { site: None, spec, ledger, dir, engine })
     }
 
     pub(crate) fn site(&self) -> &dyn Site {
@@ -90,7 +91,7 @@ impl Place {
         }
     }
 
-    pub(crate) async fn create(&self, unit: &Unit) -> Result<Box<dyn Running>, Fault> {
+    pub(crate) async fn create(&self, unit: &Unit) -> Result<Box<dyn UnitHandle>, Fault> {
         self.site().create(unit, ignore_lines()).await
     }
 
@@ -132,7 +133,7 @@ pub(crate) fn lives(pid: u32) -> bool {
         .is_some_and(|state| state != 'Z' && state != 'X')
 }
 
-pub(crate) fn ended_early(fault: &Fault) -> (Ended, Vec<String>) {
+pub(crate) fn ended_early(fault: &Fault) -> (UnitExit, Vec<String>) {
     match fault {
         Fault::EndedEarly { ended, log, .. } => (ended.clone(), log.0.clone()),
         other => panic!("{other}: {:?}", std::error::Error::source(other)),

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use barograph_platform::{Ask, Ended, Readiness, Step, StopSignal, User};
+use barograph_platform::{Readiness, ReadinessCheck, Step, StopSignal, UnitExit, User};
 use tokio_postgres::NoTls;
 
-use crate::place::{JOB, LONG, Place, collector};
+use crate::place::{JOB, LONG, TestSite, collector};
 use crate::shared::say;
 
 /// The folder of PostgreSQL's programs.
@@ -22,11 +22,12 @@ async fn postgresql_answers_the_machine_and_another_host() {
         say("skipped: no PostgreSQL; apt-get install -y postgresql");
         return;
     };
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let port = place.site().port("a", 5432).unwrap();
     let address = format!("{}:{port}", place.site().address("a").unwrap()).parse().unwrap();
-    let mut unit = place.unit("pg", "", Readiness::Answers { ask: Ask::Postgres, address, timeout: LONG });
+    let mut unit =
+        place.unit("pg", "", Readiness::Answers { ask: ReadinessCheck::Postgres, address, timeout: LONG });
     unit.program = bin.join("postgres");
     unit.args = words(&["-D", "data", "-k", "", "-c", "listen_addresses=*", "-p", &port.to_string()]);
     unit.user = User::NotRoot;
@@ -64,7 +65,7 @@ async fn postgresql_answers_the_machine_and_another_host() {
     place.site().create(&query, on_line).await.unwrap();
     assert_eq!(*lines.lock().unwrap(), [format!("{}|42", place.site().address("b").unwrap())]);
 
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Code(0), "{}", place.log("pg"));
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Code(0), "{}", place.log("pg"));
     assert!(place.log("pg").contains("database system is shut down"), "{}", place.log("pg"));
     place.close().await;
 }

@@ -1,15 +1,15 @@
 //! An engine that does not see this machine's files: reached over TCP, and given files through its API.
 
-use barograph_platform::{Ended, Platform, Readiness, Step, Unit, UnitFile, User};
+use barograph_platform::{Platform, Readiness, Step, Unit, UnitExit, UnitFile, User};
 use barograph_platform_container::gone_with;
 
-use crate::place::{JOB, LONG, Place, collector, host, platform};
+use crate::place::{JOB, LONG, TestSite, collector, host, platform};
 use crate::shared::engine_or_skip;
 
 #[tokio::test]
 async fn units_of_a_remote_engine_get_their_files_and_give_their_logs() {
     let Some(engine) = engine_or_skip() else { return };
-    let Some(mut place) = Place::closed(vec![host("a")], &[("engine", &engine.tcp), ("remote", "true")])
+    let Some(mut place) = TestSite::closed(vec![host("a")], &[("engine", &engine.tcp), ("remote", "true")])
     else {
         return;
     };
@@ -49,15 +49,16 @@ async fn units_of_a_remote_engine_get_their_files_and_give_their_logs() {
     assert!(running.accounts().cgroups.is_empty());
     assert_eq!(running.address().map(|address| address.ip()), place.site().address("a"));
     running.pausing().unwrap().pause().unwrap();
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15));
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15));
     place.close().await;
 }
 
 #[tokio::test]
 async fn what_a_lost_engine_had_stays_noted_until_somebody_knows_better() {
-    let Some(place) = Place::closed(vec![host("a")], &[]) else { return };
+    let Some(place) = TestSite::closed(vec![host("a")], &[]) else { return };
     let nowhere = "unix:///no/such/engine.sock".to_owned();
-    let thing = barograph_platform::Thing::Container { engine: nowhere.clone(), name: "bg-x-app".to_owned() };
+    let thing =
+        barograph_platform::Resource::Container { engine: nowhere.clone(), name: "bg-x-app".to_owned() };
     place.ledger.will(thing.clone()).unwrap();
     for _ in 0..2 {
         let swept = platform().sweep(&place.ledger).await.unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 
 use barograph_platform::Ledger;
-use barograph_platform_container::{OwnEngine, OwnWishes};
+use barograph_platform_container::{OwnEngine, OwnEngineOptions};
 use barograph_virtual_network::RelayProgram;
 
 /// Counter for unique names.
@@ -37,7 +37,7 @@ pub(crate) fn can_have_an_engine() -> bool {
 }
 
 /// A running engine.
-pub(crate) struct Shared {
+pub(crate) struct SharedEngine {
     pub(crate) address: String,
     pub(crate) tcp: String,
     pub(crate) leg: IpAddr,
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Shared {
+impl SharedEngine {
     /// Returns a part of the engine's addresses, for one site.
     pub(crate) fn subnet(&self) -> String {
         let part = self.given.fetch_add(1, Ordering::Relaxed) % 16 * 16;
@@ -55,7 +55,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedEngine {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -66,11 +66,11 @@ impl Drop for Shared {
 }
 
 /// Returns the engine; or `None` after the line `skipped: ...` if this machine cannot have one.
-pub(crate) fn engine_or_skip() -> Option<Arc<Shared>> {
+pub(crate) fn engine_or_skip() -> Option<Arc<SharedEngine>> {
     if !can_have_an_engine() {
         return None;
     }
-    static CURRENT: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+    static CURRENT: Mutex<Weak<SharedEngine>> = Mutex::new(Weak::new());
     let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = current.upgrade() {
         return Some(shared);
@@ -80,26 +80,26 @@ pub(crate) fn engine_or_skip() -> Option<Arc<Shared>> {
     Some(shared)
 }
 
-fn start() -> Shared {
+fn start() -> SharedEngine {
     let (stop, stopped) = sync_channel(1);
     let (tell, told) = sync_channel(1);
     let thread = std::thread::spawn(move || keep(&tell, &stopped));
     let (address, tcp, leg, subnet) = told.recv().expect("the engine has started");
     let given = AtomicU32::new(0);
-    Shared { address, tcp, leg, subnet, given, stop: Some(stop), thread: Some(thread) }
+    SharedEngine { address, tcp, leg, subnet, given, stop: Some(stop), thread: Some(thread) }
 }
 
 /// Addresses of an engine: its socket, its TCP address, the machine's address for containers, and the subnet.
-type Told = (String, String, IpAddr, String);
+type EngineInfo = (String, String, IpAddr, String);
 
 /// Starts an engine, waits until it is no longer needed, ends it, and checks that nothing is left.
-fn keep(tell: &SyncSender<Told>, stopped: &Receiver<()>) {
+fn keep(tell: &SyncSender<EngineInfo>, stopped: &Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
     // Longer than the path of a socket may be, as folders of runs inside studies are.
     let files = dir.path().join("engine".repeat(20));
-    let wishes = OwnWishes { id: fresh_id("cts"), folder: files.clone(), tcp: true };
+    let wishes = OwnEngineOptions { id: fresh_id("cts"), folder: files.clone(), tcp: true };
     runtime.block_on(async {
         let begin = std::time::Instant::now();
         let engine = OwnEngine::start(&wishes, no_relay(), &ledger).await.unwrap();

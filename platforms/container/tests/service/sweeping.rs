@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use barograph_platform::{HostSpec, Ledger, LedgerError, Platform, SiteSpec, Swept};
+use barograph_platform::{HostSpec, Ledger, LedgerError, Platform, SiteSpec, SweepResult};
 use barograph_platform_process::ProcessPlatform;
 
 use crate::place::{LONG, host, platform};
@@ -21,7 +21,7 @@ fn one_site() -> PathBuf {
 }
 
 /// All sweeps, in the order of `barograph clean`.
-async fn sweep_all(ledger: &Ledger) -> Result<Swept, LedgerError> {
+async fn sweep_all(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
     let mut swept = platform().sweep(ledger).await?;
     swept.append(ProcessPlatform.sweep(ledger).await?);
     swept.append(barograph_virtual_network::sweep(ledger).await?);

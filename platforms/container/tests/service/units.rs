@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use barograph_platform::{Ended, Fault, Platform, Readiness, Side, Step, UnitFile, User};
+use barograph_platform::{Fault, Platform, Readiness, Side, Step, UnitExit, UnitFile, User};
 
-use crate::place::{JOB, LONG, Place, SERVICE, collector, ended_early, host, lives, platform, until};
+use crate::place::{JOB, LONG, SERVICE, TestSite, collector, ended_early, host, lives, platform, until};
 
 /// Reports readiness at any address, and answers `hello` to every connection.
 const ANSWERING: &str = r#"echo noise >&2; echo hello $COLOUR; echo '{"ready":true,"address":"0.0.0.0:4321"}'
@@ -28,7 +28,7 @@ sys.exit(1)
 
 #[tokio::test]
 async fn a_service_is_ready_and_is_reached_from_everywhere() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let (on_line, lines) = collector();
     let unit = place.unit("app", ANSWERING, SERVICE);
     let running = place.site().create(&unit, on_line).await.unwrap();
@@ -45,7 +45,7 @@ async fn a_service_is_ready_and_is_reached_from_everywhere() {
         asking.args.extend(["sh".to_owned(), of]);
         let (on_line, lines) = collector();
         let job = place.site().create(&asking, on_line).await.unwrap();
-        assert_eq!(job.wait_exit().await, Ended::Code(0));
+        assert_eq!(job.wait_exit().await, UnitExit::Code(0));
         assert_eq!(*lines.lock().unwrap(), ["hello"], "from host {host}");
     }
     let mut said = Vec::new();
@@ -56,8 +56,8 @@ async fn a_service_is_ready_and_is_reached_from_everywhere() {
     })
     .await;
     assert_eq!(said, b"hello\n");
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15));
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15), "stopping twice is fine");
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15));
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15), "stopping twice is fine");
     assert_eq!(running.logs().unwrap().tail(5).0, ["noise"]);
     assert!(!lives(pid));
     place.close().await;
@@ -65,16 +65,16 @@ async fn a_service_is_ready_and_is_reached_from_everywhere() {
 
 #[tokio::test]
 async fn jobs_tell_their_end_and_failures_say_why() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let (on_line, lines) = collector();
     let job = place.unit("job", "echo one; echo two; exit 0", JOB);
     let job = place.site().create(&job, on_line).await.unwrap();
-    assert_eq!((job.wait_exit().await, job.address()), (Ended::Code(0), None));
+    assert_eq!((job.wait_exit().await, job.address()), (UnitExit::Code(0), None));
     assert_eq!(*lines.lock().unwrap(), ["one", "two"]);
 
     let bad = place.unit("bad", "echo went wrong >&2; exit 7", JOB);
     let fault = place.create(&bad).await.err().unwrap();
-    assert_eq!(ended_early(&fault), (Ended::Code(7), vec!["went wrong".to_owned()]));
+    assert_eq!(ended_early(&fault), (UnitExit::Code(7), vec!["went wrong".to_owned()]));
     assert_eq!(fault.side(), Side::Target);
 
     let mut absent = place.unit("absent", "", JOB);
@@ -103,7 +103,7 @@ async fn jobs_tell_their_end_and_failures_say_why() {
 
 #[tokio::test]
 async fn files_steps_and_the_user_are_there_before_the_start() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let script = "id -u; cat sub/one.conf made; touch mine; stat -c %a sub/one.conf; readlink /proc/self/cwd";
     let mut unit = place.unit("app", script, JOB);
     unit.user = User::NotRoot;
@@ -123,7 +123,7 @@ async fn files_steps_and_the_user_are_there_before_the_start() {
     unit.prepare = vec![Step { program: "/bin/cat".into(), args: vec!["absent".to_owned()] }];
     let fault = place.create(&unit).await.err().unwrap();
     let Fault::Prepare { step, ended, log, .. } = &fault else { panic!("{fault}") };
-    assert_eq!((step.as_str(), ended), ("/bin/cat absent", &Ended::Code(1)));
+    assert_eq!((step.as_str(), ended), ("/bin/cat absent", &UnitExit::Code(1)));
     assert!(log.0.last().unwrap().contains("No such file"), "{log}");
 
     unit.files = vec![UnitFile { path: "/etc/nobody-wrote-this".into(), bytes: Vec::new(), mode: 0o644 }];
@@ -134,11 +134,11 @@ async fn files_steps_and_the_user_are_there_before_the_start() {
 
 #[tokio::test]
 async fn a_log_is_complete_and_an_early_end_shows_its_tail() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let script = "i=1; while [ $i -le 20000 ]; do echo line $i >&2; i=$((i+1)); done; exit 7";
     let unit = place.unit("app", script, SERVICE);
     let (ended, tail) = ended_early(&place.create(&unit).await.err().unwrap());
-    assert_eq!((ended, tail.len(), tail[19].as_str()), (Ended::Code(7), 20, "line 20000"));
+    assert_eq!((ended, tail.len(), tail[19].as_str()), (UnitExit::Code(7), 20, "line 20000"));
     let log = place.log("app");
     let wanted: String = (1..=20000).map(|i| format!("line {i}\n")).collect();
     assert!(log == wanted, "{} of {} bytes", log.len(), wanted.len());
@@ -146,13 +146,13 @@ async fn a_log_is_complete_and_an_early_end_shows_its_tail() {
     let both = place.unit("both", "echo out; echo err >&2; exec sleep 100", Readiness::Runs);
     let running = place.create(&both).await.unwrap();
     until("its words", || place.log("both").len() == 8).await;
-    assert_eq!(running.kill().await.unwrap(), Ended::Signal(9));
+    assert_eq!(running.kill().await.unwrap(), UnitExit::Signal(9));
     place.close().await;
 }
 
 #[tokio::test]
 async fn a_unit_is_paused_resumed_and_stopped_with_its_own_signal() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let script = "trap 'echo orderly; exit 3' INT; while :; do echo tick; sleep 0.05; done";
     let mut unit = place.unit("app", script, Readiness::Runs);
     unit.stop = barograph_platform::StopSignal::Int;
@@ -175,7 +175,11 @@ async fn a_unit_is_paused_resumed_and_stopped_with_its_own_signal() {
     running.pausing().unwrap().resume().unwrap();
     until("ticks again", || length() > before).await;
     running.pausing().unwrap().pause().unwrap();
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Code(3), "a paused unit is let go to end in order");
+    assert_eq!(
+        running.stop(LONG).await.unwrap(),
+        UnitExit::Code(3),
+        "a paused unit is let go to end in order"
+    );
     assert!(place.log("app").ends_with("orderly\n"));
     running.pausing().unwrap().pause().unwrap();
 
@@ -183,14 +187,14 @@ async fn a_unit_is_paused_resumed_and_stopped_with_its_own_signal() {
         place.unit("stubborn", "trap '' TERM; echo up; while :; do sleep 1; done", Readiness::Runs);
     let running = place.create(&stubborn).await.unwrap();
     until("its trap", || !place.log("stubborn").is_empty()).await;
-    assert_eq!(running.stop(Duration::from_millis(300)).await.unwrap(), Ended::Signal(9));
+    assert_eq!(running.stop(Duration::from_millis(300)).await.unwrap(), UnitExit::Signal(9));
     place.close().await;
 }
 
 #[tokio::test]
 async fn what_is_dropped_ends_at_once() {
-    let Some(mut place) = Place::open(&[]).await else { return };
-    let sleeping = |place: &Place, name| place.unit(name, "sleep 1000 & exec sleep 1000", Readiness::Runs);
+    let Some(mut place) = TestSite::open(&[]).await else { return };
+    let sleeping = |place: &TestSite, name| place.unit(name, "sleep 1000 & exec sleep 1000", Readiness::Runs);
     let running = place.create(&sleeping(&place, "one")).await.unwrap();
     let one = running.pid().unwrap();
     drop(running);
@@ -206,24 +210,24 @@ async fn what_is_dropped_ends_at_once() {
             .ledger
             .left()
             .iter()
-            .all(|left| matches!(left.thing, barograph_platform::Thing::Directory { .. }))
+            .all(|left| matches!(left.thing, barograph_platform::Resource::Directory { .. }))
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_stdin_that_only_the_driver_holds_is_open() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let unit = place.unit("app", "cat; echo the driver is gone", Readiness::Runs);
     let running = place.create(&unit).await.unwrap();
     assert!(running.pid().is_some_and(lives), "it waits for its stdin");
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15));
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15));
     place.close().await;
 }
 
 #[tokio::test]
 async fn hosts_on_the_engines_network_share_an_address_and_its_ports() {
-    let Some(place) = Place::open(&[("network", "host")]).await else { return };
+    let Some(place) = TestSite::open(&[("network", "host")]).await else { return };
     let site = place.site();
     assert_eq!(site.address("a"), site.address("b"));
     assert_eq!(site.address("none"), None);
@@ -234,7 +238,7 @@ async fn hosts_on_the_engines_network_share_an_address_and_its_ports() {
 
 #[tokio::test]
 async fn hosts_of_their_own_have_ports_of_their_own() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let site = place.site();
     assert_eq!((site.port("a", 5432).unwrap(), site.port("b", 5432).unwrap()), (5432, 5432));
     assert_ne!(site.port("a", 5432).unwrap(), 5432);
@@ -244,7 +248,7 @@ async fn hosts_of_their_own_have_ports_of_their_own() {
 
 #[tokio::test]
 async fn a_unit_reaches_a_unit_of_this_machine() {
-    let Some(place) = Place::open(&[]).await else { return };
+    let Some(place) = TestSite::open(&[]).await else { return };
     let listener = std::net::TcpListener::bind((place.engine.leg, 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let answering = std::thread::spawn(move || {
@@ -270,7 +274,7 @@ print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 20).recv(100).de
 
 #[tokio::test]
 async fn preflight_says_what_is_there_and_what_is_not() {
-    let Some(place) = Place::closed(vec![host("a")], &[]) else { return };
+    let Some(place) = TestSite::closed(vec![host("a")], &[]) else { return };
     let facts = platform().preflight(&place.spec).await.unwrap();
     let fact = |name: &str| facts.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
     assert_eq!(fact("engine"), Some(place.engine.address.as_str()));

@@ -2,11 +2,11 @@
 
 use barograph_platform::{DiskSpec, Readiness, Unit, UnitFile, ignore_lines};
 
-use crate::place::{LONG, Place, host, listing, possible, until};
+use crate::place::{LONG, TestSite, host, listing, possible, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_disk_of_one_unit_is_full_and_that_of_another_is_not() {
-    let Some(mut place) = Place::new(vec![host("a"), host("b")]).await else { return };
+    let Some(mut place) = TestSite::new(vec![host("a"), host("b")]).await else { return };
     place.spec.disks = vec![DiskSpec { unit: "full".to_owned(), bytes: 40 << 20 }];
     if !possible(&place.spec).await {
         return;

@@ -9,7 +9,7 @@ use barograph_platform::{
 };
 use barograph_platform_namespace::VIRTUAL_ADDRESSES;
 
-use crate::place::{LONG, Place, host, listing, platform, tell, until};
+use crate::place::{LONG, TestSite, host, listing, platform, tell, until};
 
 fn job(name: &str, on: &str, script: &str) -> Unit {
     Unit {
@@ -29,7 +29,7 @@ fn collector() -> (OnLine, Arc<Mutex<Vec<String>>>) {
 async fn a_unit_runs_on_its_host_and_sees_the_machines_control_groups() {
     let limits = Limits { memory_bytes: Some(256 << 20), ..Limits::default() };
     let limited = HostSpec { limits, ..host("small") };
-    let Some(place) = Place::new(vec![limited, host("other")]).await else { return };
+    let Some(place) = TestSite::new(vec![limited, host("other")]).await else { return };
     let site = place.open().await;
     for on in ["small", "other", HERE] {
         let (on_line, lines) = collector();
@@ -53,7 +53,7 @@ async fn a_unit_runs_on_its_host_and_sees_the_machines_control_groups() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_announces_loopback_is_known_by_its_hosts_address() {
-    let Some(place) = Place::new(vec![host("one")]).await else { return };
+    let Some(place) = TestSite::new(vec![host("one")]).await else { return };
     let site = place.open().await;
     let unit = Unit {
         ready: Readiness::StdoutLine { timeout: LONG },
@@ -68,7 +68,7 @@ async fn a_service_that_announces_loopback_is_known_by_its_hosts_address() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_site_with_a_delay_says_how_exact_it_is() {
     let link = LinkSpec { delay: Duration::from_millis(3), ..LinkSpec::default() };
-    let Some(place) = Place::new(vec![HostSpec { link, ..host("far") }]).await else { return };
+    let Some(place) = TestSite::new(vec![HostSpec { link, ..host("far") }]).await else { return };
     let site = place.open().await;
     let facts = site.network().unwrap().facts();
     tell(&format!("{facts:#?}"));
@@ -84,7 +84,7 @@ async fn a_site_with_a_delay_says_how_exact_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_can_be_set_aside() {
-    let Some(mut place) = Place::new(vec![host("a"), host("b")]).await else { return };
+    let Some(mut place) = TestSite::new(vec![host("a"), host("b")]).await else { return };
     place.spec.options.push((VIRTUAL_ADDRESSES.to_owned(), "web-vip db-vip".to_owned()));
     let site = place.open().await;
     let all = ["a", "b", "web-vip", "db-vip", HERE].map(|name| site.address(name).unwrap());
@@ -120,7 +120,7 @@ async fn what_is_missing_is_told_all_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn facts_say_how_hosts_are_made() {
-    let Some(place) = Place::new(vec![host("a")]).await else { return };
+    let Some(place) = TestSite::new(vec![host("a")]).await else { return };
     let facts = platform().preflight(&place.spec).await.unwrap();
     let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     assert_eq!(fact("platform"), Some("namespace"));

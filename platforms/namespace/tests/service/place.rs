@@ -64,18 +64,18 @@ pub(crate) async fn possible(spec: &SiteSpec) -> bool {
     }
 }
 
-pub(crate) struct Place {
+pub(crate) struct TestSite {
     pub(crate) dir: TempDir,
     pub(crate) ledger: Ledger,
     pub(crate) spec: SiteSpec,
 }
 
-impl Place {
+impl TestSite {
     pub(crate) async fn new(hosts: Vec<HostSpec>) -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
         let spec = SiteSpec { id: new_id(), folder: dir.path().join("site"), hosts, ..SiteSpec::default() };
-        possible(&spec).await.then_some(Place { dir, ledger, spec })
+        possible(&spec).await.then_some(TestSite { dir, ledger, spec })
     }
 
     pub(crate) async fn open(&self) -> Box<dyn Site> {

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use barograph_platform::{
-    Ask, HERE, LinkSpec, Platform, Readiness, Step, StopSignal, Unit, UnitFile, User, ignore_lines,
+    HERE, LinkSpec, Platform, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitFile, User, ignore_lines,
 };
 
-use crate::place::{LONG, Place, connect, get, host, listing, platform, program, tell, until};
+use crate::place::{LONG, TestSite, connect, get, host, listing, platform, program, tell, until};
 
-fn nginx(place: &Place, program: PathBuf, on: &str, address: SocketAddr) -> Unit {
+fn nginx(place: &TestSite, program: PathBuf, on: &str, address: SocketAddr) -> Unit {
     let conf = format!(
         "daemon off; worker_processes 1; error_log stderr; pid nginx.pid; user root;\n\
          events {{ worker_connections 64; }}\n\
@@ -20,7 +20,7 @@ fn nginx(place: &Place, program: PathBuf, on: &str, address: SocketAddr) -> Unit
     );
     let folder = place.folder("nginx");
     let words = ["-p", &folder.to_string_lossy(), "-e", "stderr", "-c", "nginx.conf"];
-    let ask = Ask::Http { path: "/".to_owned() };
+    let ask = ReadinessCheck::Http { path: "/".to_owned() };
     Unit {
         host: on.to_owned(),
         args: words.map(str::to_owned).to_vec(),
@@ -35,7 +35,7 @@ fn nginx(place: &Place, program: PathBuf, on: &str, address: SocketAddr) -> Unit
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_on_a_host_answers_others_through_every_change_of_the_network() {
     let Some(program) = program(&["/usr/sbin/nginx"], "nginx-light") else { return };
-    let Some(place) = Place::new(vec![host("web"), host("client")]).await else { return };
+    let Some(place) = TestSite::new(vec![host("web"), host("client")]).await else { return };
     let site = place.open().await;
     let port = site.port("web", 80).unwrap();
     assert_eq!(port, 80, "a host has its ports for itself");
@@ -71,7 +71,7 @@ async fn nginx_on_a_host_answers_others_through_every_change_of_the_network() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_machine_is_a_host_that_others_reach() {
     let Some(program) = program(&["/usr/sbin/nginx"], "nginx-light") else { return };
-    let Some(place) = Place::new(vec![host("client")]).await else { return };
+    let Some(place) = TestSite::new(vec![host("client")]).await else { return };
     let site = place.open().await;
     let at = SocketAddr::new(site.address(HERE).unwrap(), site.port(HERE, 0).unwrap());
     let running = site.create(&nginx(&place, program, HERE, at), ignore_lines()).await.unwrap();
@@ -89,7 +89,7 @@ async fn postgresql_on_a_host_lets_others_in() {
     let initdb = program(&["/usr/lib/postgresql/15/bin/initdb"], "postgresql-15");
     let postgres = program(&["/usr/lib/postgresql/15/bin/postgres"], "postgresql-15");
     let (Some(initdb), Some(postgres)) = (initdb, postgres) else { return };
-    let Some(place) = Place::new(vec![host("db"), host("app")]).await else { return };
+    let Some(place) = TestSite::new(vec![host("db"), host("app")]).await else { return };
     let site = place.open().await;
     let at = SocketAddr::new(site.address("db").unwrap(), site.port("db", 5432).unwrap());
     let folder = place.folder("pg");
@@ -120,7 +120,11 @@ async fn postgresql_on_a_host_lets_others_in() {
         log: place.log("pg"),
         user: User::NotRoot,
         stop: StopSignal::Int,
-        ..Unit::new("pg", postgres, Readiness::Answers { ask: Ask::Postgres, address: at, timeout: LONG })
+        ..Unit::new(
+            "pg",
+            postgres,
+            Readiness::Answers { ask: ReadinessCheck::Postgres, address: at, timeout: LONG },
+        )
     };
     let running = site.create(&unit, ignore_lines()).await.unwrap();
     // The first message of PostgreSQL's protocol, version 3: user and database. `R` requests a password or

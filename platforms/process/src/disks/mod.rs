@@ -4,7 +4,7 @@
 //! Only these can be full: the machine's own disk is never filled.
 
 mod ballast;
-mod kind;
+mod file_system;
 mod mounted;
 
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use barograph_platform::{DiskSpec, Entry, Fault, Filled, Ledger, SiteSpec, Thing, Unit};
+use barograph_platform::{DiskFill, DiskSpec, Entry, Fault, Ledger, Resource, SiteSpec, Unit};
 use tokio::process::Command;
 
 use crate::folders::Folders;
-pub(crate) use kind::Kind;
+pub(crate) use file_system::FileSystemKind;
 pub(crate) use mounted::unmount;
 
 /// File systems of a site.
@@ -28,7 +28,7 @@ pub(crate) struct Disks {
     ledger: Ledger,
     wanted: Vec<DiskSpec>,
     /// `None` if the site has none, or this machine supports none.
-    kind: Option<Kind>,
+    kind: Option<FileSystemKind>,
     /// Folder of the files that contain them; it is removed with the site.
     images: PathBuf,
     made: Mutex<BTreeMap<String, Disk>>,
@@ -52,7 +52,7 @@ impl Disks {
         Disks {
             ledger: ledger.clone(),
             wanted: spec.disks.clone(),
-            kind: spec.disks.first().and_then(|_| Kind::choose(spec).ok()),
+            kind: spec.disks.first().and_then(|_| FileSystemKind::choose(spec).ok()),
             images: spec.folder.clone(),
             made: Mutex::default(),
         }
@@ -83,11 +83,11 @@ impl Disks {
         let kind = self.kind.ok_or_else(|| failed("this machine cannot".into()))?;
         let folder = empty_folder(&unit.workdir).map_err(|error| failed(error.into()))?;
         let image = self.images.join(format!("{}.disk", unit.name));
-        if kind == Kind::Ext4 {
+        if kind == FileSystemKind::Ext4 {
             make_image(&self.ledger, &image, disk.bytes).await.map_err(failed)?;
         }
         let note = |source| Fault::Note { unit: unit.name.clone(), source };
-        let thing = Thing::Mount { path: folder.clone() };
+        let thing = Resource::Mount { path: folder.clone() };
         let entry = self.ledger.will(thing.clone()).map_err(note)?;
         let mut made = Disk { folder: folder.clone(), bytes: disk.bytes, entry, is_there: false };
         self.made().insert(unit.name.clone(), made.clone());
@@ -108,12 +108,12 @@ impl Disks {
     }
 
     /// Fills the file system to the last byte.
-    pub(crate) async fn fill(&self, unit: &Unit) -> Result<Filled, Fault> {
+    pub(crate) async fn fill(&self, unit: &Unit) -> Result<DiskFill, Fault> {
         const ACT: &str = "fill the disk of";
         let Disk { folder, bytes, .. } = self.find(unit, ACT)?;
         let bytes = self.blocking(unit, ACT, move || ballast::fill(&folder, bytes)).await?;
         let kind = self.kind.map_or_else(String::new, |kind| kind.describe().to_owned());
-        Ok(Filled { bytes, kind })
+        Ok(DiskFill { bytes, kind })
     }
 
     /// Frees the filled space.
@@ -173,7 +173,7 @@ fn empty_folder(folder: &Path) -> io::Result<PathBuf> {
 
 /// Makes a file with an empty ext4, without blocks reserved for root and without deferred initialisation.
 async fn make_image(ledger: &Ledger, image: &Path, bytes: u64) -> Result<(), Cause> {
-    let maker = kind::maker().ok_or("mkfs.ext4 is not there")?;
+    let maker = file_system::maker().ok_or("mkfs.ext4 is not there")?;
     if let Some(folder) = image.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -186,13 +186,15 @@ async fn make_image(ledger: &Ledger, image: &Path, bytes: u64) -> Result<(), Cau
 
 async fn mount(
     ledger: &Ledger,
-    kind: Kind,
+    kind: FileSystemKind,
     (image, folder): (&Path, &Path),
     bytes: u64,
 ) -> Result<(), Cause> {
     let (name, options, source) = match kind {
-        Kind::Ext4 => ("ext4", "loop,nosuid,nodev".to_owned(), image.as_os_str()),
-        Kind::Tmpfs => ("tmpfs", format!("size={bytes},mode=0755,nosuid,nodev"), OsStr::new("barograph")),
+        FileSystemKind::Ext4 => ("ext4", "loop,nosuid,nodev".to_owned(), image.as_os_str()),
+        FileSystemKind::Tmpfs => {
+            ("tmpfs", format!("size={bytes},mode=0755,nosuid,nodev"), OsStr::new("barograph"))
+        }
     };
     let words = ["-t".into(), name.into(), "-o".into(), options.into(), source.into(), folder.into()];
     run(ledger, OsStr::new("mount"), words).await
@@ -243,7 +245,7 @@ mod tests {
             options: vec![("disks".to_owned(), "tmpfs".to_owned())],
             ..SiteSpec::default()
         };
-        if let Err(missing) = Kind::choose(&spec) {
+        if let Err(missing) = FileSystemKind::choose(&spec) {
             println!("skipped: {missing}");
             return;
         }
@@ -264,7 +266,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let left = ledger.left();
-        assert!(left.iter().any(|left| matches!(left.thing, Thing::Mount { .. })), "{left:?}");
+        assert!(left.iter().any(|left| matches!(left.thing, Resource::Mount { .. })), "{left:?}");
         let swept = crate::sweep::sweep(&ledger).await.unwrap();
         assert!(swept.failed.is_empty() && ledger.left().is_empty(), "{swept:?}");
         assert!(!unmount(&workdir).await.unwrap(), "nothing is mounted");

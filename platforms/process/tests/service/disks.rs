@@ -4,18 +4,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use barograph_platform::{DiskSpec, Fault, Platform, Readiness, Thing, Unit, UnitFile};
+use barograph_platform::{DiskSpec, Fault, Platform, Readiness, Resource, Unit, UnitFile};
 use barograph_platform_process::ProcessPlatform;
 
-use crate::place::{LONG, Place, until};
+use crate::place::{LONG, TestSite, until};
 
 const BYTES: u64 = 40 << 20;
 
 /// A site whose unit `db` has a file system of its own; `None`, with a printed reason, if this machine
 /// supports none.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
-async fn place(kind: &str) -> Option<Place> {
-    let place = Place::with(|spec, dir| {
+async fn place(kind: &str) -> Option<TestSite> {
+    let place = TestSite::with(|spec, dir| {
         spec.folder = dir.join("site");
         spec.disks = vec![DiskSpec { unit: "db".to_owned(), bytes: BYTES }];
         spec.options = vec![("disks".to_owned(), kind.to_owned())];
@@ -36,7 +36,7 @@ async fn place(kind: &str) -> Option<Place> {
 }
 
 /// A job of the unit with the file system; it has a file, so that its folder is created after the mount.
-fn job(place: &Place, script: &str) -> Unit {
+fn job(place: &TestSite, script: &str) -> Unit {
     Unit {
         workdir: place.spec.folder.join("a/db"),
         files: vec![UnitFile { path: "conf".into(), bytes: b"x".to_vec(), mode: 0o644 }],
@@ -45,14 +45,14 @@ fn job(place: &Place, script: &str) -> Unit {
     }
 }
 
-fn mounts(place: &Place) -> usize {
+fn mounts(place: &TestSite) -> usize {
     let root = place.dir.path().to_str().unwrap().to_owned();
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap();
     text.lines().filter(|line| line.contains(&root)).count()
 }
 
 /// Loop devices of files of this place.
-fn devices(place: &Place) -> String {
+fn devices(place: &TestSite) -> String {
     let said = Command::new("losetup").arg("-a").output().unwrap();
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let root = place.dir.path().to_str().unwrap().to_owned();
@@ -60,7 +60,7 @@ fn devices(place: &Place) -> String {
 }
 
 /// The kernel frees the device with its last user, and programs of the machine probe a new one for a moment.
-fn until_no_device(place: &Place) {
+fn until_no_device(place: &TestSite) {
     until("the loop device is free", || devices(place).is_empty());
 }
 
@@ -114,7 +114,8 @@ async fn what_a_killed_driver_leaves_mounted_is_swept() {
     assert_eq!(mounts(&place), 1);
     let swept = place.sweep().await;
     assert!(swept.failed.is_empty(), "{swept:?}");
-    let kinds: Vec<bool> = swept.removed.iter().map(|thing| matches!(thing, Thing::Mount { .. })).collect();
+    let kinds: Vec<bool> =
+        swept.removed.iter().map(|thing| matches!(thing, Resource::Mount { .. })).collect();
     assert!(kinds.contains(&true) && kinds.contains(&false), "{swept:?}");
     assert_eq!((mounts(&place), place.ledger.left()), (0, Vec::new()));
     until_no_device(&place);
@@ -135,7 +136,7 @@ async fn a_folder_with_something_in_it_is_not_hidden() {
 
 #[tokio::test]
 async fn no_unit_has_one_unless_it_is_asked_for() {
-    let mut place = Place::new();
+    let mut place = TestSite::new();
     assert!(place.site().disks().is_none());
     place.close().await;
 }

@@ -3,23 +3,23 @@
 use std::process::Command;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Fault, Readiness, Unit};
+use barograph_platform::{Fault, Readiness, Unit, UnitExit};
 use barograph_platform_process::Local;
 
 use crate::place::{
-    HOLDS, LONG, Place, READY, SERVICE, children, groups_of, groups_or_skip, lives, processes_naming, state,
-    ticks, until, until_async,
+    HOLDS, LONG, READY, SERVICE, TestSite, children, groups_of, groups_or_skip, lives, processes_naming,
+    state, ticks, until, until_async,
 };
 
 /// Ways supported by this machine, with a place for each.
-fn places() -> Vec<(&'static str, Place)> {
-    let places = HOLDS.map(|hold| (hold, Place::holding(hold)));
+fn places() -> Vec<(&'static str, TestSite)> {
+    let places = HOLDS.map(|hold| (hold, TestSite::holding(hold)));
     places.into_iter().filter(|(hold, place)| can(hold, place)).collect()
 }
 
 /// Whether the machine supports it; prints the reason if not.
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
-fn can(hold: &str, place: &Place) -> bool {
+fn can(hold: &str, place: &TestSite) -> bool {
     match Local::look(&place.spec) {
         Ok(facts) => {
             assert!(facts.iter().any(|(name, _)| name == "units are held together by"), "{facts:?}");
@@ -45,14 +45,14 @@ async fn a_unit_lives_and_ends_alike() {
         assert_eq!(above == std::process::id(), hold != "namespace", "{hold}: nothing is in between");
         assert_eq!(running.accounts().pid, Some(pid));
         assert_eq!(running.accounts().cgroups.is_empty(), hold != "control-group");
-        assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15), "{hold}");
+        assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15), "{hold}");
         assert!(!lives(pid) && place.left().is_empty());
         let running = place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
-        assert_eq!(running.kill().await.unwrap(), Ended::Signal(9), "{hold}");
+        assert_eq!(running.kill().await.unwrap(), UnitExit::Signal(9), "{hold}");
         let job = Readiness::Exit { timeout: LONG };
         assert!(place.create("exit 0", job.clone()).await.is_ok(), "{hold}");
         let fault = place.create("exit 7", job).await.err().unwrap();
-        assert!(matches!(fault, Fault::EndedEarly { ended: Ended::Code(7), .. }), "{hold}: {fault}");
+        assert!(matches!(fault, Fault::EndedEarly { ended: UnitExit::Code(7), .. }), "{hold}: {fault}");
         place.close().await;
     }
 }
@@ -60,7 +60,7 @@ async fn a_unit_lives_and_ends_alike() {
 /// Starts daemons as epmd and PostgreSQL do: outside of the group and the session, and one without the mark.
 /// Ready when both have executed their program: a process with only their words, and not within a script, is
 /// one of them.
-fn daemons(place: &Place, forget: &str) -> String {
+fn daemons(place: &TestSite, forget: &str) -> String {
     let name = place.path("ledger.jsonl").display().to_string();
     format!(
         "setsid tail -f {name} > /dev/null & setsid {forget} tail -f {name} > /dev/null & \
@@ -123,7 +123,7 @@ async fn a_paused_unit_stands_still_with_its_children_and_can_be_stopped() {
         pausing.pause().unwrap();
         assert_eq!(
             running.stop(LONG).await.unwrap(),
-            Ended::Signal(15),
+            UnitExit::Signal(15),
             "{hold}: a request reaches a paused unit"
         );
         assert!(!lives(child), "{hold}");
@@ -140,8 +140,8 @@ async fn groups_go_with_their_units_and_sites() {
     if !groups_or_skip() {
         return;
     }
-    let mut place = Place::new();
-    let other = Place::new();
+    let mut place = TestSite::new();
+    let other = TestSite::new();
     let running = place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
     let paths = running.accounts().cgroups;
     assert!(!paths.is_empty() && paths.iter().all(|path| path.is_dir()));
@@ -157,7 +157,7 @@ async fn groups_go_with_their_units_and_sites() {
     let pid = second.pid().unwrap();
     place.close().await;
     assert!(!above.exists() && !lives(pid));
-    assert_eq!(second.wait_exit().await, Ended::Signal(9));
+    assert_eq!(second.wait_exit().await, UnitExit::Signal(9));
     // Dropped with a running unit.
     let mut other = other;
     let running = other.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
@@ -169,7 +169,7 @@ async fn groups_go_with_their_units_and_sites() {
 
 #[tokio::test]
 async fn a_creation_that_fails_leaves_no_group() {
-    let mut place = Place::new();
+    let mut place = TestSite::new();
     let short = Readiness::StdoutLine { timeout: Duration::from_millis(300) };
     assert!(place.create("setsid sleep 1000 & exec cat", short).await.is_err());
     let unit = Unit { workdir: "/no/such".into(), ..place.unit("", SERVICE) };
@@ -192,12 +192,12 @@ async fn a_site_that_goes_ends_its_units() {
     for (hold, mut place) in places() {
         let running = place.create(&format!("setsid sleep 1000 & {READY} exec cat"), SERVICE).await.unwrap();
         place.close().await;
-        assert_eq!(running.wait_exit().await, Ended::Signal(9), "{hold}");
+        assert_eq!(running.wait_exit().await, UnitExit::Signal(9), "{hold}");
         assert!(!lives(running.pid().unwrap()));
-        let mut place = Place::holding(hold);
+        let mut place = TestSite::holding(hold);
         let running = place.create(&format!("setsid sleep 1000 & {READY} exec cat"), SERVICE).await.unwrap();
         drop(place.site.take());
-        assert_eq!(running.wait_exit().await, Ended::Signal(9), "{hold}");
+        assert_eq!(running.wait_exit().await, UnitExit::Signal(9), "{hold}");
         assert_eq!(place.left(), [], "{hold}");
     }
 }

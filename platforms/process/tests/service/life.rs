@@ -5,17 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Fault, Readiness, Side, StopSignal, Thing, Unit, User, ignore_lines};
+use barograph_platform::{Fault, Readiness, Resource, Side, StopSignal, Unit, UnitExit, User, ignore_lines};
 
 use crate::place::{
-    LONG, Place, READY, SERVICE, children, collector, lives, processes_naming, start_ticks, until,
+    LONG, READY, SERVICE, TestSite, children, collector, lives, processes_naming, start_ticks, until,
     until_async,
 };
 use crate::sweep::shell;
 
 #[tokio::test]
 async fn a_service_is_ready_with_its_address_and_stops() {
-    let place = Place::new();
+    let place = TestSite::new();
     let (on_line, lines) = collector();
     let unit = place.unit(&format!("echo noise >&2; echo hello $COLOUR; {READY} exec cat"), SERVICE);
     let running = place.site().create(&unit, on_line).await.unwrap();
@@ -23,21 +23,21 @@ async fn a_service_is_ready_with_its_address_and_stops() {
     assert_eq!((running.name(), lines.lock().unwrap()[0].as_str()), ("app", "hello green"));
     let pid = running.pid().unwrap();
     let noted = place.left();
-    let [Thing::Process { id: Some(id), .. }] = &noted[..] else { panic!("{noted:?}") };
+    let [Resource::Process { id: Some(id), .. }] = &noted[..] else { panic!("{noted:?}") };
     assert_eq!(noted[0], shell(id.pid, start_ticks(id.pid)));
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15));
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15));
     assert!(!lives(pid) && place.left().is_empty());
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15), "stopping twice is fine");
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15), "stopping twice is fine");
     assert_eq!(running.logs().unwrap().tail(5).0, ["noise"]);
 }
 
 #[tokio::test]
 async fn an_early_end_shows_status_and_the_last_twenty_lines() {
-    let place = Place::new();
+    let place = TestSite::new();
     let script = "i=1; while [ $i -le 30 ]; do echo line $i >&2; i=$((i+1)); done; exit 7";
     let fault = place.create(script, SERVICE).await.err().unwrap();
     let Fault::EndedEarly { ended, log, .. } = &fault else { panic!("{fault}") };
-    assert_eq!((ended, log.0.len()), (&Ended::Code(7), 20));
+    assert_eq!((ended, log.0.len()), (&UnitExit::Code(7), 20));
     assert_eq!((log.0[0].as_str(), log.0[19].as_str()), ("line 11", "line 30"));
     assert_eq!(fault.side(), Side::Target);
     assert!(place.left().is_empty());
@@ -45,7 +45,7 @@ async fn an_early_end_shows_status_and_the_last_twenty_lines() {
 
 #[tokio::test]
 async fn a_service_that_never_says_ready_is_killed_in_time() {
-    let place = Place::new();
+    let place = TestSite::new();
     let ready = Readiness::StdoutLine { timeout: Duration::from_millis(200) };
     let fault = place.create("echo thinking >&2; exec cat", ready).await.err().unwrap();
     assert!(matches!(fault, Fault::NotReady { .. }), "{fault}");
@@ -56,7 +56,7 @@ async fn a_service_that_never_says_ready_is_killed_in_time() {
 
 #[tokio::test]
 async fn a_closed_stdout_is_not_ready_but_an_end_or_a_time_out() {
-    let place = Place::new();
+    let place = TestSite::new();
     let ready = Readiness::StdoutLine { timeout: Duration::from_millis(200) };
     let fault = place.create("exec > /dev/null; exec cat", ready).await.err().unwrap();
     assert!(matches!(fault, Fault::NotReady { .. }), "{fault}");
@@ -64,7 +64,7 @@ async fn a_closed_stdout_is_not_ready_but_an_end_or_a_time_out() {
 
 #[tokio::test]
 async fn a_wrong_ready_line_is_refused_and_the_unit_ended() {
-    let place = Place::new();
+    let place = TestSite::new();
     let script = r#"echo '{"ready":true,"address":"somewhere"}'; exec cat"#;
     let fault = place.create(script, SERVICE).await.err().unwrap();
     assert!(matches!(fault, Fault::BadReadyLine { .. }), "{fault}");
@@ -73,7 +73,7 @@ async fn a_wrong_ready_line_is_refused_and_the_unit_ended() {
 
 #[tokio::test]
 async fn a_missing_program_is_a_fault_and_leaves_nothing() {
-    let place = Place::new();
+    let place = TestSite::new();
     let mut unit = place.unit("", SERVICE);
     unit.program = "/no/such/program".into();
     assert!(place.site().preflight(&unit).await.unwrap_err().what.contains("/no/such/program"));
@@ -84,7 +84,7 @@ async fn a_missing_program_is_a_fault_and_leaves_nothing() {
 
 #[tokio::test]
 async fn preflight_names_what_is_missing() {
-    let place = Place::new();
+    let place = TestSite::new();
     let good = place.unit("", SERVICE);
     assert!(place.site().preflight(&good).await.is_ok());
     let plain = place.dir.path().join("plain");
@@ -107,13 +107,13 @@ async fn preflight_names_what_is_missing() {
 
 #[tokio::test]
 async fn a_job_hands_over_all_its_lines_and_its_end() {
-    let place = Place::new();
+    let place = TestSite::new();
     let (on_line, lines) = collector();
     let job = Readiness::Exit { timeout: LONG };
     let unit = place.unit("for n in 1 2 3; do echo step $n; done", job.clone());
     let done = place.site().create(&unit, on_line).await.unwrap();
     assert_eq!(*lines.lock().unwrap(), ["step 1", "step 2", "step 3"]);
-    assert_eq!((done.wait_exit().await, done.address()), (Ended::Code(0), None));
+    assert_eq!((done.wait_exit().await, done.address()), (UnitExit::Code(0), None));
     let fault = place.create("echo no room >&2; exit 8", job).await.err().unwrap();
     assert!(fault.to_string().ends_with("exit code 8; the end of its log:\n  no room"), "{fault}");
     let short = Readiness::Exit { timeout: Duration::from_millis(100) };
@@ -124,7 +124,7 @@ async fn a_job_hands_over_all_its_lines_and_its_end() {
 
 #[tokio::test]
 async fn a_kill_from_outside_is_named() {
-    let place = Place::new();
+    let place = TestSite::new();
     let running = place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
     let killed =
         Command::new("/bin/sh").args(["-c", &format!("kill -9 {}", running.pid().unwrap())]).status();
@@ -135,25 +135,25 @@ async fn a_kill_from_outside_is_named() {
 
 #[tokio::test]
 async fn a_unit_that_ignores_the_request_is_killed_with_its_children() {
-    let place = Place::new();
+    let place = TestSite::new();
     let script = format!("trap '' TERM; sleep 1000 & {READY} while :; do wait; done");
     let running = place.create(&script, SERVICE).await.unwrap();
     let child = children(running.pid().unwrap())[0];
     let ended = running.stop(Duration::from_millis(100)).await.unwrap();
-    assert_eq!(ended, Ended::Signal(9));
+    assert_eq!(ended, UnitExit::Signal(9));
     assert!(!lives(child));
 }
 
 #[tokio::test]
 async fn the_signal_that_asks_is_the_unit_s_own() {
-    let place = Place::new();
+    let place = TestSite::new();
     for (stop, number) in [(StopSignal::Int, 2), (StopSignal::Quit, 3), (StopSignal::Term, 15)] {
         // Ready only when no shell precedes the program any more: a shell catches the signal, and loses it
         // with the step.
         let runs = place.unit("", Readiness::Runs);
         let unit = Unit { program: "/bin/cat".into(), args: Vec::new(), stop, ..runs };
         let running = place.start(&unit).await.unwrap();
-        assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(number));
+        assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(number));
     }
 }
 
@@ -172,7 +172,7 @@ fn so_it_is_where_this_program_was_started_to_ignore_it() {
 
 #[tokio::test]
 async fn a_unit_that_says_nothing_is_ready_when_its_program_runs() {
-    let place = Place::new();
+    let place = TestSite::new();
     let unit = Unit { program: "/bin/cat".into(), args: Vec::new(), ..place.unit("", Readiness::Runs) };
     for user in [User::Own, User::NotRoot] {
         let running = place.start(&Unit { user, ..unit.clone() }).await.unwrap();
@@ -181,18 +181,18 @@ async fn a_unit_that_says_nothing_is_ready_when_its_program_runs() {
             fs::read_link(format!("/proc/{pid}/exe")).unwrap().ends_with("cat"),
             "not what comes before it"
         );
-        assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15));
+        assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Signal(15));
     }
     let fault = place.create("echo to the log; exit 3", Readiness::Runs).await;
     // It may have run for a moment.
     if let Err(fault) = fault {
-        assert!(matches!(fault, Fault::EndedEarly { ended: Ended::Code(3), .. }), "{fault}");
+        assert!(matches!(fault, Fault::EndedEarly { ended: UnitExit::Code(3), .. }), "{fault}");
     }
 }
 
 #[tokio::test]
 async fn a_script_runs_too_and_its_output_is_in_the_log() {
-    let place = Place::new();
+    let place = TestSite::new();
     let script = place.path("script");
     fs::write(&script, "#!/bin/sh\necho out; echo err >&2; echo $1 > said; exec cat\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -206,7 +206,7 @@ async fn a_script_runs_too_and_its_output_is_in_the_log() {
 
 #[tokio::test]
 async fn dropping_a_unit_or_its_creation_ends_it() {
-    let place = Place::new();
+    let place = TestSite::new();
     let running = place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
     let pid = running.pid().unwrap();
     drop(running);

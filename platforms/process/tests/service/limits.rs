@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use barograph_cgroup::{Meter, Usage};
-use barograph_platform::{Fault, HostSpec, Limits, Readiness, Running, Site, Unit};
+use barograph_platform::{Fault, HostSpec, Limits, Readiness, Site, Unit, UnitHandle};
 use barograph_platform_process::Local;
 use barograph_testkit::one_of_async;
 
-use crate::place::{LONG, Place, READY, SERVICE, groups_or_skip, until_async};
+use crate::place::{LONG, READY, SERVICE, TestSite, groups_or_skip, until_async};
 
 const BURN: &str = "while :; do :; done";
 
-fn usage(running: &dyn Running) -> Usage {
+fn usage(running: &dyn UnitHandle) -> Usage {
     Meter::open(&running.accounts().cgroups).read()
 }
 
@@ -25,13 +25,13 @@ const STRETCHES: usize = 5;
 
 /// Figures for some amount of used CPU time.
 #[derive(Debug)]
-struct Stretch {
+struct CpuUse {
     cores: f64,
     periods: u64,
     throttled: u64,
 }
 
-impl Stretch {
+impl CpuUse {
     /// Whether the limit held it back, not other work.
     fn held_back(&self) -> bool {
         self.throttled * 10 > self.periods * 5
@@ -39,13 +39,13 @@ impl Stretch {
 }
 
 /// Observes until it has used `used` of CPU time.
-async fn stretch(read: impl Fn() -> Usage, used: Duration) -> Stretch {
+async fn stretch(read: impl Fn() -> Usage, used: Duration) -> CpuUse {
     until_async("it has begun", || cpu(&read()) > Duration::from_millis(50)).await;
     let (start, before) = (Instant::now(), read());
     until_async("it uses CPU time", || cpu(&read()) >= cpu(&before) + used).await;
     let after = read();
     let (held, now) = (before.throttling.unwrap(), after.throttling.unwrap());
-    Stretch {
+    CpuUse {
         cores: (cpu(&after) - cpu(&before)).as_secs_f64() / start.elapsed().as_secs_f64(),
         periods: now.periods - held.periods,
         throttled: now.throttled - held.throttled,
@@ -53,7 +53,7 @@ async fn stretch(read: impl Fn() -> Usage, used: Duration) -> Stretch {
 }
 
 /// Observes until one stretch meets the condition.
-async fn until_one(read: impl Fn() -> Usage, used: Duration, wanted: impl Fn(&Stretch) -> bool) {
+async fn until_one(read: impl Fn() -> Usage, used: Duration, wanted: impl Fn(&CpuUse) -> bool) {
     one_of_async(STRETCHES, async || {
         let seen = stretch(&read, used).await;
         if wanted(&seen) { Ok(()) } else { Err(format!("{seen:?}")) }
@@ -70,7 +70,7 @@ async fn the_cpu_time_of_a_unit_is_limited_and_the_limit_can_be_changed() {
     if !groups_or_skip() {
         return;
     }
-    let mut place = Place::new();
+    let mut place = TestSite::new();
     let script = format!("{READY} {BURN} & {BURN}");
     let unit = Unit { limits: cpus(0.3), ..place.unit(&script, SERVICE) };
     let running = place.start(&unit).await.unwrap();
@@ -79,7 +79,7 @@ async fn the_cpu_time_of_a_unit_is_limited_and_the_limit_can_be_changed() {
     let limiting = running.limiting().unwrap();
     limiting.limit(&cpus(0.1)).unwrap();
     until_one(|| usage(&*running), Duration::from_millis(300), |seen| seen.cores < 0.14).await;
-    until_one(|| usage(&*running), Duration::from_millis(300), Stretch::held_back).await;
+    until_one(|| usage(&*running), Duration::from_millis(300), CpuUse::held_back).await;
     limiting.limit(&Limits::default()).unwrap();
     // Its share of a core now depends on other work; the absence of throttling does not.
     let free = stretch(|| usage(&*running), Duration::from_secs(1)).await;
@@ -125,7 +125,7 @@ async fn a_unit_that_wants_more_memory_than_it_may_is_killed() {
     if !groups_or_skip() {
         return;
     }
-    let place = Place::new();
+    let place = TestSite::new();
     let limits = Limits { memory_bytes: Some(48 << 20), ..Limits::default() };
     // `tail` keeps all it has read until it sees a line end, and there is none.
     let hog = "head -c 300000000 /dev/zero | tail -n 1 > /dev/null";
@@ -144,7 +144,7 @@ async fn a_unit_that_wants_more_memory_than_it_may_is_killed() {
     assert!(memory.current.unwrap() <= 48 << 20 && memory.out_of_memory_kills == Some(0), "{memory:?}");
 }
 
-async fn allowed(place: &Place, limits: Limits) -> String {
+async fn allowed(place: &TestSite, limits: Limits) -> String {
     let script = format!("grep Cpus_allowed_list /proc/self/status > allowed; {READY} exec cat");
     let running = place.start(&Unit { limits, ..place.unit(&script, SERVICE) }).await.unwrap();
     let text = std::fs::read_to_string(place.path("allowed")).unwrap();
@@ -156,12 +156,12 @@ async fn allowed(place: &Place, limits: Limits) -> String {
 async fn cores_are_chosen_with_and_without_control_groups() {
     let one = || Limits { cpu_set: vec![0], ..Limits::default() };
     for hold in crate::place::HOLDS {
-        let place = Place::holding(hold);
+        let place = TestSite::holding(hold);
         assert_eq!(allowed(&place, one()).await, "0", "{hold}");
     }
     let host = HostSpec { name: "h".to_owned(), limits: one(), ..HostSpec::default() };
     for hold in crate::place::HOLDS {
-        let place = Place::with(|spec, _| {
+        let place = TestSite::with(|spec, _| {
             spec.hosts.push(host.clone());
             spec.options.push(("hold".to_owned(), hold.to_owned()));
         });
@@ -175,7 +175,7 @@ async fn cores_are_chosen_with_and_without_control_groups() {
 
 #[tokio::test]
 async fn limits_that_cannot_be_set_are_missing_and_refused() {
-    let place = Place::holding("mark");
+    let place = TestSite::holding("mark");
     for limits in [cpus(1.0), Limits { memory_bytes: Some(1 << 30), ..Limits::default() }] {
         let unit = Unit { limits: limits.clone(), ..place.unit("exec cat", SERVICE) };
         let missing = place.site().preflight(&unit).await.unwrap_err();
@@ -189,7 +189,7 @@ async fn limits_that_cannot_be_set_are_missing_and_refused() {
     assert!(place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap().limiting().is_none());
     // The kernel has no such core.
     if groups_or_skip() {
-        let place = Place::new();
+        let place = TestSite::new();
         let limits = Limits { cpu_set: vec![100_000], ..Limits::default() };
         let fault = place.start(&Unit { limits, ..place.unit("exec cat", SERVICE) }).await.err().unwrap();
         assert!(fault.to_string().starts_with("make a control group for unit"), "{fault}");

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use barograph_cgroup::Hierarchies;
 use barograph_platform::{
-    Fault, HostSpec, Ledger, OnLine, Platform, Readiness, Running, Site, SiteSpec, Swept, Unit, ignore_lines,
+    Fault, HostSpec, Ledger, OnLine, Platform, Readiness, Site, SiteSpec, SweepResult, Unit, UnitHandle,
+    ignore_lines,
 };
 use barograph_platform_process::{Local, ProcessPlatform};
 use tempfile::TempDir;
@@ -22,14 +23,14 @@ pub(crate) const HOLDS: [&str; 3] = ["control-group", "namespace", "mark"];
 
 /// A site on this machine, in a temporary folder. Fields are dropped in this order: the site before its
 /// folder.
-pub(crate) struct Place {
+pub(crate) struct TestSite {
     pub(crate) site: Option<Box<dyn Site>>,
     pub(crate) ledger: Ledger,
     pub(crate) spec: SiteSpec,
     pub(crate) dir: TempDir,
 }
 
-impl Place {
+impl TestSite {
     pub(crate) fn new() -> Self {
         Self::with(|_, _| {})
     }
@@ -44,7 +45,7 @@ impl Place {
         let mut spec = SiteSpec { id: "test".to_owned(), ..SiteSpec::default() };
         change(&mut spec, dir.path());
         let site = Local::open(&spec, &ledger).with_folder().unwrap();
-        Place { site: Some(Box::new(site)), ledger, spec, dir }
+        TestSite { site: Some(Box::new(site)), ledger, spec, dir }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -65,15 +66,15 @@ impl Place {
         }
     }
 
-    pub(crate) async fn create(&self, script: &str, ready: Readiness) -> Result<Box<dyn Running>, Fault> {
+    pub(crate) async fn create(&self, script: &str, ready: Readiness) -> Result<Box<dyn UnitHandle>, Fault> {
         self.start(&self.unit(script, ready)).await
     }
 
-    pub(crate) async fn start(&self, unit: &Unit) -> Result<Box<dyn Running>, Fault> {
+    pub(crate) async fn start(&self, unit: &Unit) -> Result<Box<dyn UnitHandle>, Fault> {
         self.site().create(unit, ignore_lines()).await
     }
 
-    pub(crate) async fn sweep(&self) -> Swept {
+    pub(crate) async fn sweep(&self) -> SweepResult {
         ProcessPlatform.sweep(&self.ledger).await.unwrap()
     }
 
@@ -84,9 +85,10 @@ impl Place {
     }
 
     /// Processes and folders that the ledger still names; the groups of a site are removed when it is closed.
-    pub(crate) fn left(&self) -> Vec<barograph_platform::Thing> {
-        let group =
-            |thing: &barograph_platform::Thing| matches!(thing, barograph_platform::Thing::Cgroup { .. });
+    pub(crate) fn left(&self) -> Vec<barograph_platform::Resource> {
+        let group = |thing: &barograph_platform::Resource| {
+            matches!(thing, barograph_platform::Resource::Cgroup { .. })
+        };
         self.ledger.left().into_iter().map(|left| left.thing).filter(|thing| !group(thing)).collect()
     }
 }

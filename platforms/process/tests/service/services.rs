@@ -6,20 +6,23 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use barograph_platform::{Ask, Ended, Platform, Readiness, Running, Step, StopSignal, Unit, UnitFile, User};
+use barograph_platform::{
+    Platform, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitExit, UnitFile, UnitHandle, User,
+};
 use barograph_platform_process::ProcessPlatform;
 
 use crate::place::{
-    LONG, Place, children, groups_or_skip, postgres_or_skip, processes_naming, program_or_skip, until_async,
+    LONG, TestSite, children, groups_or_skip, postgres_or_skip, processes_naming, program_or_skip,
+    until_async,
 };
 
 /// A place whose site has a folder of its own.
-fn place() -> Place {
-    Place::with(|spec, dir| spec.folder = dir.join("site"))
+fn place() -> TestSite {
+    TestSite::with(|spec, dir| spec.folder = dir.join("site"))
 }
 
 /// A unit in a folder of its own with one file, which creates the folder.
-fn unit(place: &Place, name: &str, program: PathBuf, ask: Ask) -> (Unit, u16) {
+fn unit(place: &TestSite, name: &str, program: PathBuf, ask: ReadinessCheck) -> (Unit, u16) {
     let port = place.site().port("here", 0).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let unit = Unit {
@@ -35,9 +38,9 @@ fn words(text: &str) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
 }
 
-fn postgres(place: &Place) -> Option<Unit> {
+fn postgres(place: &TestSite) -> Option<Unit> {
     let (server, initdb) = (postgres_or_skip("postgres")?, postgres_or_skip("initdb")?);
-    let (unit, port) = unit(place, "postgres", server, Ask::Postgres);
+    let (unit, port) = unit(place, "postgres", server, ReadinessCheck::Postgres);
     let data = unit.workdir.join("data").display().to_string();
     let args = words(&format!("-D {data} -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync"));
     let options = format!("-D {data} -p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=");
@@ -68,7 +71,7 @@ async fn postgresql_is_set_up_by_a_step_and_stops_is_killed_and_swept() {
     assert_eq!(exe, unit.program.canonicalize().unwrap(), "it is the server, not what comes before it");
     assert!(children(pid).len() >= 3);
     let folder = place.spec.folder.clone();
-    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Code(0), "SIGINT is its orderly end");
+    assert_eq!(running.stop(LONG).await.unwrap(), UnitExit::Code(0), "SIGINT is its orderly end");
     nothing_of(&folder);
     assert!(
         running.logs().unwrap().tail(9).0.iter().any(|line| line.contains("database system is shut down"))
@@ -78,7 +81,7 @@ async fn postgresql_is_set_up_by_a_step_and_stops_is_killed_and_swept() {
     let running = place.start(&again).await.unwrap();
     let started = children(running.pid().unwrap());
     assert!(started.len() >= 3, "its processes: {started:?}");
-    assert_eq!(running.kill().await.unwrap(), Ended::Signal(9));
+    assert_eq!(running.kill().await.unwrap(), UnitExit::Signal(9));
     nothing_of(&folder);
     assert!(started.iter().all(|pid| !crate::place::lives(*pid)));
     let running = place.start(&again).await.unwrap();
@@ -97,7 +100,7 @@ async fn rabbitmq_leaves_no_epmd() {
     let hint = "apt-get install -y rabbitmq-server";
     let Some(server) = program_or_skip(&["/usr/lib/rabbitmq/bin/rabbitmq-server"], hint) else { return };
     let mut place = place();
-    let (unit, port) = unit(&place, "rabbitmq", server, Ask::Amqp);
+    let (unit, port) = unit(&place, "rabbitmq", server, ReadinessCheck::Amqp);
     let ports = [(); 2].map(|()| place.site().port("here", 0).unwrap());
     let at = |name: &str| unit.workdir.join(name).display().to_string();
     let env = [
@@ -128,22 +131,26 @@ async fn rabbitmq_leaves_no_epmd() {
 }
 
 /// A service that needs only its command; `None` after printing what is missing.
-fn simple(place: &Place, name: &str) -> Option<Unit> {
+fn simple(place: &TestSite, name: &str) -> Option<Unit> {
     let (places, hint, ask): (&[&str], _, _) = match name {
-        "redis" => (&["/usr/bin/redis-server"], "apt-get install -y redis-server", Ask::Redis),
-        "memcached" => (&["/usr/bin/memcached"], "apt-get install -y memcached", Ask::Memcached),
-        "nats" => {
-            (&["/usr/sbin/nats-server", "/usr/bin/nats-server"], "apt-get install -y nats-server", Ask::Nats)
-        }
-        "nginx" => {
-            (&["/usr/sbin/nginx"], "apt-get install -y nginx-light", Ask::Http { path: "/".to_owned() })
-        }
-        "haproxy" => (&["/usr/sbin/haproxy"], "apt-get install -y haproxy", Ask::Listens),
+        "redis" => (&["/usr/bin/redis-server"], "apt-get install -y redis-server", ReadinessCheck::Redis),
+        "memcached" => (&["/usr/bin/memcached"], "apt-get install -y memcached", ReadinessCheck::Memcached),
+        "nats" => (
+            &["/usr/sbin/nats-server", "/usr/bin/nats-server"],
+            "apt-get install -y nats-server",
+            ReadinessCheck::Nats,
+        ),
+        "nginx" => (
+            &["/usr/sbin/nginx"],
+            "apt-get install -y nginx-light",
+            ReadinessCheck::Http { path: "/".to_owned() },
+        ),
+        "haproxy" => (&["/usr/sbin/haproxy"], "apt-get install -y haproxy", ReadinessCheck::Listens),
         "ferretdb" => {
             let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/ferretdb");
-            (&[built], "cargo xtask test builds it", Ask::MongoDb)
+            (&[built], "cargo xtask test builds it", ReadinessCheck::MongoDb)
         }
-        _ => (&["/usr/sbin/mariadbd"], "apt-get install -y mariadb-server", Ask::MySql),
+        _ => (&["/usr/sbin/mariadbd"], "apt-get install -y mariadb-server", ReadinessCheck::MySql),
     };
     let (mut unit, port) = unit(place, name, program_or_skip(places, hint)?, ask);
     let folder = unit.workdir.display().to_string();
@@ -237,7 +244,7 @@ async fn a_killed_postgresql_in_a_paused_group_is_gone_at_once() {
     }
     let mut place = place();
     let Some(unit) = postgres(&place) else { return };
-    let running: Box<dyn Running> = place.start(&unit).await.unwrap();
+    let running: Box<dyn UnitHandle> = place.start(&unit).await.unwrap();
     running.pausing().unwrap().pause().unwrap();
     let pg_isready = postgres_or_skip("pg_isready").unwrap();
     let Readiness::Answers { address, .. } = &unit.ready else { unreachable!() };
@@ -247,7 +254,7 @@ async fn a_killed_postgresql_in_a_paused_group_is_gone_at_once() {
     running.pausing().unwrap().resume().unwrap();
     until_async("it answers again", ready).await;
     running.pausing().unwrap().pause().unwrap();
-    assert_eq!(running.kill().await.unwrap(), Ended::Signal(9));
+    assert_eq!(running.kill().await.unwrap(), UnitExit::Signal(9));
     nothing_of(&place.spec.folder);
     place.close().await;
 }

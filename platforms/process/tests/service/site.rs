@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use barograph_platform::{
-    Fault, HERE, Ledger, LinkSpec, Platform, Readiness, Site, SiteSpec, Step, Thing, Unit, UnitFile, User,
+    Fault, HERE, Ledger, LinkSpec, Platform, Readiness, Resource, Site, SiteSpec, Step, Unit, UnitFile, User,
     ignore_lines,
 };
-use barograph_platform_process::{HostOn, Local, ProcessPlatform};
+use barograph_platform_process::{HostEntry, Local, ProcessPlatform};
 
-use crate::place::{LONG, Place, READY, SERVICE, host};
+use crate::place::{LONG, READY, SERVICE, TestSite, host};
 
 fn file(path: &str, text: &str, mode: u32) -> UnitFile {
     UnitFile { path: path.into(), bytes: text.as_bytes().to_vec(), mode }
@@ -22,8 +22,8 @@ fn step(script: &str) -> Step {
 }
 
 /// A place whose site has a folder, and a unit with files in it.
-fn with_folder() -> (Place, Unit) {
-    let place = Place::with(|spec, dir| spec.folder = dir.join("site"));
+fn with_folder() -> (TestSite, Unit) {
+    let place = TestSite::with(|spec, dir| spec.folder = dir.join("site"));
     let workdir = place.spec.folder.join("app/data");
     let unit = Unit { workdir, ..place.unit(&format!("{READY} exec cat"), SERVICE) };
     (place, unit)
@@ -49,7 +49,7 @@ async fn files_are_written_and_steps_done_before_the_start() {
     let mode = |name: &str| fs::metadata(unit.workdir.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("a/secret.conf"), mode("run.sh")), (0o600, 0o755));
     assert_eq!(running.logs().unwrap().tail(9).0, ["from a step", "its error"]);
-    let noted: Vec<Thing> = place.left();
+    let noted: Vec<Resource> = place.left();
     assert_eq!(noted.len(), 2, "its process and the site's folder, which covers the rest: {noted:?}");
     running.stop(LONG).await.unwrap();
     let folder = place.spec.folder.clone();
@@ -60,7 +60,7 @@ async fn files_are_written_and_steps_done_before_the_start() {
 
 #[tokio::test]
 async fn a_working_folder_elsewhere_is_noted_and_removed_with_the_site() {
-    let mut place = Place::new();
+    let mut place = TestSite::new();
     let made = place.path("new");
     let unit = Unit {
         workdir: made.join("deep"),
@@ -68,7 +68,7 @@ async fn a_working_folder_elsewhere_is_noted_and_removed_with_the_site() {
         ..place.unit(&format!("{READY} exec cat"), SERVICE)
     };
     let running = place.start(&unit).await.unwrap();
-    assert!(place.left().contains(&Thing::Directory { path: made.clone() }), "{:?}", place.left());
+    assert!(place.left().contains(&Resource::Directory { path: made.clone() }), "{:?}", place.left());
     running.kill().await.unwrap();
     // Another unit in the same folder adds no entry.
     place.start(&unit).await.unwrap().kill().await.unwrap();
@@ -79,7 +79,7 @@ async fn a_working_folder_elsewhere_is_noted_and_removed_with_the_site() {
 
 #[tokio::test]
 async fn a_file_that_would_stay_behind_is_refused() {
-    let place = Place::new();
+    let place = TestSite::new();
     let outside = tempfile::tempdir().unwrap();
     let elsewhere = outside.path().join("f").display().to_string();
     for path in [elsewhere.as_str(), "../f", "a/../../f"] {
@@ -88,7 +88,7 @@ async fn a_file_that_would_stay_behind_is_refused() {
         assert!(fault.to_string().starts_with("write file"), "{fault}");
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
-    let allowed = Place::with(|spec, _| spec.writable.push(outside.path().to_owned()));
+    let allowed = TestSite::with(|spec, _| spec.writable.push(outside.path().to_owned()));
     let unit = Unit {
         files: vec![file(&elsewhere, "x", 0o644)],
         ..allowed.unit(&format!("{READY} exec cat"), SERVICE)
@@ -98,7 +98,7 @@ async fn a_file_that_would_stay_behind_is_refused() {
 
 #[tokio::test]
 async fn a_step_that_fails_or_never_ends_shows_why() {
-    let place = Place::new();
+    let place = TestSite::new();
     let unit = Unit {
         prepare: vec![step("exit 0"), step("echo no disk >&2; exit 4"), step("touch never")],
         ..place.unit("exec cat", SERVICE)
@@ -131,7 +131,8 @@ async fn ports_differ_and_addresses_are_those_of_the_hosts() {
     let spec = SiteSpec { hosts: vec![host("a"), host("b")], ..SiteSpec::default() };
     let there = IpAddr::from([10, 99, 0, 2]);
     let prefix = ["/usr/bin/env", "PLACE=there"].map(str::to_owned).to_vec();
-    let site = Local::open(&spec, &ledger).with_host("b", HostOn { address: there, prefix, own_ports: true });
+    let site =
+        Local::open(&spec, &ledger).with_host("b", HostEntry { address: there, prefix, own_ports: true });
     let local = IpAddr::from([127, 0, 0, 1]);
     assert_eq!([HERE, "a", "b", "c"].map(|h| site.address(h)), [Some(local), Some(local), Some(there), None]);
     let ports =

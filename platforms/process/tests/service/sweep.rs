@@ -6,14 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::pin::pin;
 use std::process::{Child, Command, Stdio};
 
-use barograph_platform::{Ended, ProcessId, Thing};
+use barograph_platform::{ProcessId, Resource, UnitExit};
 
 use crate::place::{
-    Place, children, lives, start_ticks, state, ticks, until, until_async, until_environ_has,
+    TestSite, children, lives, start_ticks, state, ticks, until, until_async, until_environ_has,
 };
 
-pub(crate) fn shell(pid: u32, start_ticks: u64) -> Thing {
-    Thing::Process { program: "/bin/sh".into(), id: Some(ProcessId { pid, start_ticks }) }
+pub(crate) fn shell(pid: u32, start_ticks: u64) -> Resource {
+    Resource::Process { program: "/bin/sh".into(), id: Some(ProcessId { pid, start_ticks }) }
 }
 
 fn bystander() -> Child {
@@ -22,7 +22,7 @@ fn bystander() -> Child {
 
 #[tokio::test]
 async fn a_sweep_removes_what_is_left_and_twice_is_fine() {
-    let place = Place::new();
+    let place = TestSite::new();
     let mut left = bystander();
     let folder = place.dir.path().join("data");
     place.ledger.make_directory(&folder).unwrap();
@@ -30,22 +30,26 @@ async fn a_sweep_removes_what_is_left_and_twice_is_fine() {
     let gone = place.ledger.make_directory(&place.dir.path().join("gone")).unwrap();
     fs::remove_dir(place.dir.path().join("gone")).unwrap();
     let thing = shell(left.id(), start_ticks(left.id()));
-    let entry = place.ledger.will(Thing::Process { program: "/bin/sh".into(), id: None }).unwrap();
+    let entry = place.ledger.will(Resource::Process { program: "/bin/sh".into(), id: None }).unwrap();
     place.ledger.done(entry, thing.clone()).unwrap();
     let swept = place.sweep().await;
-    assert_eq!(swept.removed, [thing, Thing::Directory { path: folder.clone() }], "the process goes first");
+    assert_eq!(
+        swept.removed,
+        [thing, Resource::Directory { path: folder.clone() }],
+        "the process goes first"
+    );
     assert_eq!(swept.already_gone.len(), 1);
     assert!(swept.failed.is_empty() && !folder.exists() && gone.number() < entry.number());
-    assert_eq!(Ended::from(left.wait().unwrap()), Ended::Signal(9));
+    assert_eq!(UnitExit::from(left.wait().unwrap()), UnitExit::Signal(9));
     assert!(place.sweep().await.is_empty());
     assert!(place.ledger.left().is_empty());
 }
 
 #[tokio::test]
 async fn a_number_that_was_given_to_another_process_is_left_alone() {
-    let place = Place::new();
+    let place = TestSite::new();
     let mut other = bystander();
-    let entry = place.ledger.will(Thing::Process { program: "/bin/sh".into(), id: None }).unwrap();
+    let entry = place.ledger.will(Resource::Process { program: "/bin/sh".into(), id: None }).unwrap();
     place.ledger.done(entry, shell(other.id(), start_ticks(other.id()) - 1)).unwrap();
     let swept = place.sweep().await;
     assert_eq!((swept.removed.len(), swept.already_gone.len()), (0, 1));
@@ -56,8 +60,8 @@ async fn a_number_that_was_given_to_another_process_is_left_alone() {
 
 #[tokio::test]
 async fn a_process_whose_number_was_never_noted_is_found_by_its_mark() {
-    let place = Place::new();
-    let entry = place.ledger.will(Thing::Process { program: "/bin/cat".into(), id: None }).unwrap();
+    let place = TestSite::new();
+    let entry = place.ledger.will(Resource::Process { program: "/bin/cat".into(), id: None }).unwrap();
     let mark = |n: u64| format!("{}#{n}", place.ledger.path().display());
     let start = |mark: String| {
         let mut command = Command::new("/bin/cat");
@@ -68,7 +72,7 @@ async fn a_process_whose_number_was_never_noted_is_found_by_its_mark() {
     };
     let (mut ours, mut theirs) = (start(mark(entry.number())), start(mark(entry.number() + 1)));
     assert_eq!(place.sweep().await.removed.len(), 1);
-    assert_eq!(Ended::from(ours.wait().unwrap()), Ended::Signal(9));
+    assert_eq!(UnitExit::from(ours.wait().unwrap()), UnitExit::Signal(9));
     assert!(theirs.try_wait().unwrap().is_none());
     theirs.kill().unwrap();
     theirs.wait().unwrap();
@@ -76,16 +80,16 @@ async fn a_process_whose_number_was_never_noted_is_found_by_its_mark() {
 
 #[tokio::test]
 async fn a_process_that_is_just_becoming_its_program_is_found() {
-    let place = Place::new();
+    let place = TestSite::new();
     // Each is met at a different moment; some have no environment yet.
     for _ in 0..50 {
-        let entry = place.ledger.will(Thing::Process { program: "/bin/cat".into(), id: None }).unwrap();
+        let entry = place.ledger.will(Resource::Process { program: "/bin/cat".into(), id: None }).unwrap();
         let mut command = Command::new("/bin/cat");
         command.env("BAROGRAPH_MARK", place.ledger.mark(entry)).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().unwrap();
         let swept = place.sweep().await;
         assert_eq!(swept.removed.len(), 1, "{swept:?}");
-        assert_eq!(Ended::from(child.wait().unwrap()), Ended::Signal(9));
+        assert_eq!(UnitExit::from(child.wait().unwrap()), UnitExit::Signal(9));
     }
 }
 
@@ -108,8 +112,8 @@ leave(None)
 #[tokio::test]
 #[expect(clippy::print_stdout, reason = "a skipped test says why")]
 async fn a_process_that_has_lost_its_first_thread_is_found_by_its_mark() {
-    let place = Place::new();
-    let entry = place.ledger.will(Thing::Process { program: "/bin/sh".into(), id: None }).unwrap();
+    let place = TestSite::new();
+    let entry = place.ledger.will(Resource::Process { program: "/bin/sh".into(), id: None }).unwrap();
     let mut python = Command::new("python3");
     python.args(["-c", HEADLESS]).env("BAROGRAPH_MARK", place.ledger.mark(entry));
     python.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -125,20 +129,20 @@ async fn a_process_that_has_lost_its_first_thread_is_found_by_its_mark() {
     assert_eq!(state(child.id()), Some('Z'));
     let swept = place.sweep().await;
     assert_eq!((swept.removed.len(), swept.failed.len()), (1, 0), "{swept:?}");
-    assert_eq!(Ended::from(child.wait().unwrap()), Ended::Signal(9));
+    assert_eq!(UnitExit::from(child.wait().unwrap()), UnitExit::Signal(9));
 }
 
 /// Leftovers of a killed run in a process namespace. One process in it was brought from outside: its end must
 /// be noticed by its parent outside, which is stopped. Until then the first process of the namespace is
 /// exiting.
-struct Stuck {
+struct StuckUnit {
     began: Child,
     first: u32,
     bringer: Child,
     brought: u32,
 }
 
-impl Stuck {
+impl StuckUnit {
     fn new(mark: &str) -> Self {
         let mut unshare = Command::new("unshare");
         unshare.args(["--pid", "--fork", "--kill-child=KILL", "--", "/bin/sh", "-c", "cat; exit 0"]);
@@ -153,7 +157,7 @@ impl Stuck {
         bringer.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         bringer.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let brought = children(bringer.id())[0];
-        let stuck = Stuck { began, first, bringer, brought };
+        let stuck = StuckUnit { began, first, bringer, brought };
         signal("-STOP", &stuck.bringer.id().to_string());
         until("the one that notices stands still", || state(stuck.bringer.id()) == Some('T'));
         stuck
@@ -168,7 +172,7 @@ impl Stuck {
     }
 }
 
-impl Drop for Stuck {
+impl Drop for StuckUnit {
     fn drop(&mut self) {
         for child in [&mut self.bringer, &mut self.began] {
             let _ = child.kill();
@@ -199,9 +203,9 @@ async fn a_sweep_waits_until_a_namespace_of_processes_is_empty() {
         return;
     }
     for killed_before in [false, true] {
-        let place = Place::new();
-        let entry = place.ledger.will(Thing::Process { program: "/bin/sh".into(), id: None }).unwrap();
-        let mut stuck = Stuck::new(&place.ledger.mark(entry));
+        let place = TestSite::new();
+        let entry = place.ledger.will(Resource::Process { program: "/bin/sh".into(), id: None }).unwrap();
+        let mut stuck = StuckUnit::new(&place.ledger.mark(entry));
         let began = stuck.began.id();
         place.ledger.done(entry, shell(began, start_ticks(began))).unwrap();
         if killed_before {

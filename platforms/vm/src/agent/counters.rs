@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_cgroup::Meter;
-use barograph_platform::{GuestCounters, Running, UnitCounters};
+use barograph_platform::{GuestCounters, UnitCounters, UnitHandle};
 use barograph_probe::{process_cpu, whole_disks};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -29,7 +29,7 @@ impl Counters {
     }
 
     /// Reads everything now; `running` are the running units, by their numbers.
-    pub(super) fn read(&self, running: &[(u64, Arc<dyn Running>)]) -> GuestCounters {
+    pub(super) fn read(&self, running: &[(u64, Arc<dyn UnitHandle>)]) -> GuestCounters {
         let read = |name: &str| {
             let text = fs::read_to_string(Path::new("/proc").join(name)).ok()?;
             Some((name.to_owned(), text))
@@ -41,7 +41,7 @@ impl Counters {
         GuestCounters { at, hz: self.hz, disks, files, agent: Duration::from(process_cpu()), units }
     }
 
-    fn of_units(&self, running: &[(u64, Arc<dyn Running>)]) -> Vec<UnitCounters> {
+    fn of_units(&self, running: &[(u64, Arc<dyn UnitHandle>)]) -> Vec<UnitCounters> {
         let mut meters = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         meters.retain(|number, _| running.iter().any(|(known, _)| known == number));
         let each = running.iter().filter_map(|(number, unit)| {

@@ -50,7 +50,7 @@ fn find_port() -> io::Result<PathBuf> {
 }
 
 /// Work of the writing thread.
-enum Out {
+enum WriteJob {
     Frame(Vec<u8>),
     /// Writes this, then nothing until the other end of the channel is dropped.
     Last(Vec<u8>, Receiver<Infallible>),
@@ -58,28 +58,28 @@ enum Out {
 
 /// Sends messages to the host process, in order.
 #[derive(Clone)]
-pub(super) struct Voice {
-    out: SyncSender<Out>,
+pub(super) struct AgentWriter {
+    out: SyncSender<WriteJob>,
     /// While it is set, nothing is sent.
     silence: Arc<Mutex<Option<SyncSender<Infallible>>>>,
 }
 
-impl Voice {
+impl AgentWriter {
     /// Sends a message, and waits while the queue is full. A message that cannot be sent is lost with the
     /// port.
     pub(super) fn say(&self, message: &Message, raw: &[u8]) {
         if let Ok(bytes) = framed(message, raw) {
-            let _ = self.out.send(Out::Frame(bytes));
+            let _ = self.out.send(WriteJob::Frame(bytes));
         }
     }
 
-    /// Sends a message, and then nothing until [`Voice::go_on`]; later messages wait.
+    /// Sends a message, and then nothing until [`AgentWriter::go_on`]; later messages wait.
     pub(super) fn say_last(&self, message: &Message) {
         let (silence, wait) = sync_channel(0);
         // An earlier silence that was not ended would keep this message from being sent.
         self.set_silence(Some(silence));
         if let Ok(bytes) = framed(message, &[]) {
-            let _ = self.out.send(Out::Last(bytes, wait));
+            let _ = self.out.send(WriteJob::Last(bytes, wait));
         }
     }
 
@@ -98,20 +98,20 @@ fn framed(message: &impl Serialize, raw: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Starts the two threads of the port.
-pub(super) fn speak(from: File, to: File) -> Result<(mpsc::Receiver<Request>, Voice), AgentError> {
+pub(super) fn speak(from: File, to: File) -> Result<(mpsc::Receiver<Request>, AgentWriter), AgentError> {
     let failed = |error| AgentError::Begin("start the threads of the serial port", error);
     let (out, messages) = sync_channel(OUTGOING);
     let (requests, incoming) = mpsc::channel(INCOMING);
     thread::Builder::new().name("port-out".to_owned()).spawn(move || write(&messages, to)).map_err(failed)?;
     thread::Builder::new().name("port-in".to_owned()).spawn(move || read(from, &requests)).map_err(failed)?;
-    Ok((incoming, Voice { out, silence: Arc::default() }))
+    Ok((incoming, AgentWriter { out, silence: Arc::default() }))
 }
 
-fn write(messages: &Receiver<Out>, mut to: File) {
+fn write(messages: &Receiver<WriteJob>, mut to: File) {
     while let Ok(out) = messages.recv() {
         let (bytes, wait) = match out {
-            Out::Frame(bytes) => (bytes, None),
-            Out::Last(bytes, wait) => (bytes, Some(wait)),
+            WriteJob::Frame(bytes) => (bytes, None),
+            WriteJob::Last(bytes, wait) => (bytes, Some(wait)),
         };
         if to.write_all(&bytes).is_err() {
             return;
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(hear(&mut ours, &mut frames, 2), ["before", "last"]);
         let waiting: Vec<String> = (0..OUTGOING).map(|number| number.to_string()).collect();
         waiting.iter().for_each(|text| voice.say(&line(text), &[]));
-        let full = voice.out.try_send(Out::Frame(Vec::new()));
+        let full = voice.out.try_send(WriteJob::Frame(Vec::new()));
         assert!(full.is_err(), "nothing of it was taken to be said");
         voice.go_on();
         assert_eq!(hear(&mut ours, &mut frames, OUTGOING), waiting);

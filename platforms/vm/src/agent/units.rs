@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use barograph_platform::{Fault, Limits, Running, Site, Unit};
+use barograph_platform::{Fault, Limits, Site, Unit, UnitHandle};
 use barograph_platform_process::Local;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
 use super::serve::say_blocking;
-use super::speak::Voice;
-use crate::wire::{End, Message, Reply};
-use crate::work::failed;
+use super::speak::AgentWriter;
+use crate::host_commands::failed;
+use crate::wire::{AgentReply, End, Message};
 
 /// Interval between polls of a log.
 const LOG_EVERY: Duration = Duration::from_millis(500);
@@ -23,41 +23,41 @@ const LOG_EVERY: Duration = Duration::from_millis(500);
 /// Largest piece of a log in one message, in bytes.
 const LOG_PIECE: u64 = 256 << 10;
 
-type Created = Result<Box<dyn Running>, Fault>;
+type CreateResult = Result<Box<dyn UnitHandle>, Fault>;
 
 /// State of a unit.
-enum Known {
+enum UnitState {
     /// It was requested.
     Asked,
     /// It is being created, by this task.
     Coming(AbortHandle),
     /// It was killed during its creation. The task may have been done already, and then there is a process.
     Killed,
-    Running(Arc<dyn Running>),
+    Running(Arc<dyn UnitHandle>),
     /// It has ended, and its end must still be reported.
     Over,
 }
 
 pub(super) struct Units {
     local: Arc<Local>,
-    voice: Voice,
+    voice: AgentWriter,
     logs: PathBuf,
-    known: Mutex<HashMap<u64, Known>>,
+    known: Mutex<HashMap<u64, UnitState>>,
 }
 
 /// Sent part of a log.
 struct SentLog {
     unit: u64,
     file: File,
-    voice: Voice,
+    voice: AgentWriter,
 }
 
 impl Units {
-    pub(super) fn new(local: Arc<Local>, voice: Voice, logs: PathBuf) -> Units {
+    pub(super) fn new(local: Arc<Local>, voice: AgentWriter, logs: PathBuf) -> Units {
         Units { local, voice, logs, known: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<u64, UnitState>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,11 +68,11 @@ impl Units {
 
     /// Records a unit in the order of requests, before it is created: from now on it can be killed.
     pub(super) fn announce(&self, number: u64) {
-        self.known().insert(number, Known::Asked);
+        self.known().insert(number, UnitState::Asked);
     }
 
     /// Creates an announced unit, and follows it to its end.
-    pub(super) async fn create(self: &Arc<Self>, number: u64, mut unit: Unit) -> Result<Reply, Fault> {
+    pub(super) async fn create(self: &Arc<Self>, number: u64, mut unit: Unit) -> Result<AgentReply, Fault> {
         let act = || format!("create unit `{}`", unit.name);
         let log = self.log_of(&format!("{number}-{}", unit.name));
         let sent = SentLog::begin(number, &log, &self.voice).map_err(|error| {
@@ -90,7 +90,7 @@ impl Units {
             None => None,
         };
         let created = created.unwrap_or_else(|| Err(killed_early()));
-        let running: Arc<dyn Running> = match created {
+        let running: Arc<dyn UnitHandle> = match created {
             Ok(running) => Arc::from(running),
             Err(fault) => {
                 let end = End::Unknown("it was not created".to_owned());
@@ -99,67 +99,67 @@ impl Units {
             }
         };
         let address = running.address();
-        let before = self.known().insert(number, Known::Running(running.clone()));
+        let before = self.known().insert(number, UnitState::Running(running.clone()));
         let (units, followed) = (self.clone(), running.clone());
         tokio::spawn(async move {
             let end = End::from(followed.wait_exit().await);
             units.finish(&mut following, number, end).await;
         });
-        if matches!(before, Some(Known::Killed)) {
+        if matches!(before, Some(UnitState::Killed)) {
             running.kill().await?;
             return Err(killed_early());
         }
-        Ok(Reply::Created { address })
+        Ok(AgentReply::Created { address })
     }
 
     /// Begins to create it, unless it was killed meanwhile.
     fn begin(
         &self,
         number: u64,
-        work: impl Future<Output = Created> + Send + 'static,
-    ) -> Option<JoinHandle<Created>> {
+        work: impl Future<Output = CreateResult> + Send + 'static,
+    ) -> Option<JoinHandle<CreateResult>> {
         let mut known = self.known();
-        if matches!(known.get(&number), Some(Known::Killed)) {
+        if matches!(known.get(&number), Some(UnitState::Killed)) {
             return None;
         }
         let task = tokio::spawn(work);
-        known.insert(number, Known::Coming(task.abort_handle()));
+        known.insert(number, UnitState::Coming(task.abort_handle()));
         Some(task)
     }
 
-    fn running(&self, number: u64) -> Option<Arc<dyn Running>> {
+    fn running(&self, number: u64) -> Option<Arc<dyn UnitHandle>> {
         match self.known().get(&number) {
-            Some(Known::Running(running)) => Some(running.clone()),
+            Some(UnitState::Running(running)) => Some(running.clone()),
             _ => None,
         }
     }
 
     /// Returns the running units, by their numbers.
-    pub(super) fn all_running(&self) -> Vec<(u64, Arc<dyn Running>)> {
+    pub(super) fn all_running(&self) -> Vec<(u64, Arc<dyn UnitHandle>)> {
         let known = self.known();
         let running = known.iter().filter_map(|(number, known)| match known {
-            Known::Running(running) => Some((*number, running.clone())),
+            UnitState::Running(running) => Some((*number, running.clone())),
             _ => None,
         });
         running.collect()
     }
 
     /// Stops a unit. Succeeds if it has ended already.
-    pub(super) async fn stop(&self, number: u64, grace: Duration) -> Result<Reply, Fault> {
+    pub(super) async fn stop(&self, number: u64, grace: Duration) -> Result<AgentReply, Fault> {
         match self.running(number) {
-            Some(running) => Ok(Reply::Ended(running.stop(grace).await?.into())),
-            None => Ok(Reply::Done),
+            Some(running) => Ok(AgentReply::Ended(running.stop(grace).await?.into())),
+            None => Ok(AgentReply::Done),
         }
     }
 
     /// Cancels its creation. Returns whether it did not exist yet.
     fn give_up(&self, number: u64) -> bool {
         match self.known().get_mut(&number) {
-            Some(known @ (Known::Asked | Known::Coming(_))) => {
-                if let Known::Coming(task) = &*known {
+            Some(known @ (UnitState::Asked | UnitState::Coming(_))) => {
+                if let UnitState::Coming(task) = &*known {
                     task.abort();
                 }
-                *known = Known::Killed;
+                *known = UnitState::Killed;
                 true
             }
             _ => false,
@@ -167,37 +167,37 @@ impl Units {
     }
 
     /// Kills it, or cancels its creation.
-    pub(super) async fn kill(&self, number: u64) -> Result<Reply, Fault> {
+    pub(super) async fn kill(&self, number: u64) -> Result<AgentReply, Fault> {
         if self.give_up(number) {
-            return Ok(Reply::Done);
+            return Ok(AgentReply::Done);
         }
         match self.running(number) {
-            Some(running) => Ok(Reply::Ended(running.kill().await?.into())),
-            None => Ok(Reply::Done),
+            Some(running) => Ok(AgentReply::Ended(running.kill().await?.into())),
+            None => Ok(AgentReply::Done),
         }
     }
 
     /// Pauses or resumes it.
-    pub(super) fn pause(&self, number: u64, held: bool) -> Result<Reply, Fault> {
+    pub(super) fn pause(&self, number: u64, held: bool) -> Result<AgentReply, Fault> {
         if let Some(running) = self.running(number)
             && let Some(pausing) = running.pausing()
         {
             if held { pausing.pause()? } else { pausing.resume()? }
         }
-        Ok(Reply::Done)
+        Ok(AgentReply::Done)
     }
 
-    pub(super) fn limit(&self, number: u64, limits: &Limits) -> Result<Reply, Fault> {
-        let Some(running) = self.running(number) else { return Ok(Reply::Done) };
+    pub(super) fn limit(&self, number: u64, limits: &Limits) -> Result<AgentReply, Fault> {
+        let Some(running) = self.running(number) else { return Ok(AgentReply::Done) };
         match running.limiting() {
-            Some(limiting) => limiting.limit(limits).map(|()| Reply::Done),
+            Some(limiting) => limiting.limit(limits).map(|()| AgentReply::Done),
             None => Err(failed("limit a unit", "the guest has no control groups")),
         }
     }
 
     /// Kills all units but these, and returns the existing ones of these: the end of all others was reported
     /// before.
-    pub(super) async fn keep(&self, wanted: &[u64]) -> Result<Reply, Fault> {
+    pub(super) async fn keep(&self, wanted: &[u64]) -> Result<AgentReply, Fault> {
         let (there, unwanted): (Vec<u64>, Vec<u64>) =
             self.known().keys().copied().partition(|number| wanted.contains(number));
         // Every one is tried; the first fault is returned.
@@ -205,12 +205,12 @@ impl Units {
         for number in unwanted {
             first = first.and(self.kill(number).await.map(drop));
         }
-        first.map(|()| Reply::Kept(there))
+        first.map(|()| AgentReply::Kept(there))
     }
 
     /// Sends the rest of the log, and then the end.
     async fn finish(&self, following: &mut JoinHandle<()>, unit: u64, end: End) {
-        self.known().insert(unit, Known::Over);
+        self.known().insert(unit, UnitState::Over);
         following.abort();
         // The log is open in the task: it is returned by the task or lost.
         let _ = following.await;
@@ -233,7 +233,7 @@ fn killed_early() -> Fault {
 }
 
 impl SentLog {
-    fn begin(unit: u64, path: &Path, voice: &Voice) -> io::Result<SentLog> {
+    fn begin(unit: u64, path: &Path, voice: &AgentWriter) -> io::Result<SentLog> {
         File::options().append(true).create(true).open(path)?;
         Ok(SentLog { unit, file: File::open(path)?, voice: voice.clone() })
     }
@@ -309,10 +309,10 @@ mod tests {
         };
         [1, 2, 3].into_iter().for_each(|number| units.announce(number));
         for number in [1, 2] {
-            assert!(matches!(units.create(number, sleep()).await.unwrap(), Reply::Created { .. }));
+            assert!(matches!(units.create(number, sleep()).await.unwrap(), AgentReply::Created { .. }));
         }
         match units.keep(&[2, 3, 9]).await.unwrap() {
-            Reply::Kept(mut there) => {
+            AgentReply::Kept(mut there) => {
                 there.sort_unstable();
                 assert_eq!(there, [2, 3], "one that was announced is there, and 9 was never heard of");
             }

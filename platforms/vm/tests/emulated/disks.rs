@@ -2,14 +2,14 @@
 
 use barograph_platform::{Disks, Site, Unit, UnitFile, ignore_lines};
 
-use crate::site::{Opened, say};
+use crate::site::{TestSite, say};
 
 /// The unit with a file system of its own.
 pub(crate) const UNIT: &str = "full";
 
 pub(crate) const BYTES: u64 = 48 << 20;
 
-pub(crate) async fn all(opened: &Opened) {
+pub(crate) async fn all(opened: &TestSite) {
     let script = "dd if=/dev/zero of=$$ bs=4096 count=64 conv=fsync";
     let unit = Unit {
         files: vec![UnitFile { path: "conf".into(), bytes: Vec::new(), mode: 0o644 }],

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use barograph_platform::{Readiness, Running, ignore_lines};
+use barograph_platform::{Readiness, UnitHandle, ignore_lines};
 
-use crate::site::{LIMIT, Opened, program};
+use crate::site::{LIMIT, TestSite, program};
 
 /// Longest standstill of a guest that keeps its connections, even on a busy machine.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Starts it on a host.
-pub(crate) async fn start(opened: &Opened, host: &str) -> Box<dyn Running> {
+pub(crate) async fn start(opened: &TestSite, host: &str) -> Box<dyn UnitHandle> {
     let mut unit = opened.unit(&format!("echo-{host}"), host, program().to_str().unwrap(), &["echo", "7000"]);
     unit.ready = Readiness::StdoutLine { timeout: LIMIT };
     opened.create(&unit, ignore_lines()).await
@@ -45,13 +45,13 @@ pub(crate) fn once(address: SocketAddr, text: &str, limit: Duration) -> std::io:
 }
 
 /// A connection in constant use.
-pub(crate) struct Asking {
+pub(crate) struct EchoLoop {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<(u64, Duration)>,
 }
 
-impl Asking {
-    pub(crate) fn begin(address: SocketAddr) -> Asking {
+impl EchoLoop {
+    pub(crate) fn begin(address: SocketAddr) -> EchoLoop {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = stop.clone();
         let mut stream = TcpStream::connect_timeout(&address, LONGEST).unwrap();
@@ -70,7 +70,7 @@ impl Asking {
             }
             (count, longest)
         });
-        Asking { stop, thread }
+        EchoLoop { stop, thread }
     }
 
     /// Returns the number of answers, and the longest time for one.

@@ -1,6 +1,6 @@
 //! Impossible sites, shared folders, and guests that die.
 
-use barograph_platform::{Ended, Fault, Ledger, Readiness, Site, ignore_lines};
+use barograph_platform::{Fault, Ledger, Readiness, Site, UnitExit, ignore_lines};
 use barograph_platform_vm::{Program, VmPlatform};
 
 use crate::site::{LIMIT, can, open, program, spec};
@@ -39,7 +39,7 @@ async fn shared_files_are_seen_writable_ones_too_and_a_dead_guest_is_noticed() {
     let killed = std::process::Command::new("kill").args(["-9", &emulator.to_string()]).status().unwrap();
     assert!(killed.success());
     let ended = tokio::time::timeout(LIMIT, running.wait_exit()).await.unwrap();
-    assert_eq!(ended, Ended::Unknown("the virtual machine `a` is gone".to_owned()));
+    assert_eq!(ended, UnitExit::Unknown("the virtual machine `a` is gone".to_owned()));
     let fault = opened.vm.create(&sleep, ignore_lines()).await.map(drop).unwrap_err();
     assert!(matches!(fault, Fault::Site { .. }), "{fault:?}");
     opened.close().await;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use barograph_platform::{Ledger, Platform, SiteSpec, Thing};
+use barograph_platform::{Ledger, Platform, Resource, SiteSpec};
 use barograph_platform_process::ProcessPlatform;
 use serde_json::Value;
 
@@ -121,18 +121,18 @@ fn begin(site: &SiteSpec, ledger: &Path) -> Child {
 }
 
 /// Everything that a ledger has ever named.
-fn named(ledger: &Path) -> Vec<Thing> {
+fn named(ledger: &Path) -> Vec<Resource> {
     let text = std::fs::read_to_string(ledger).unwrap();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter_map(|line| serde_json::from_value(line.get("thing")?.clone()).ok()).collect()
 }
 
-fn is_there(thing: &Thing) -> bool {
+fn is_there(thing: &Resource) -> bool {
     match thing {
-        Thing::Process { id, .. } => id.is_some_and(|id| lives(id.pid)),
-        Thing::Directory { path } | Thing::Cgroup { path } => path.exists(),
-        Thing::Namespace { name } => Path::new("/run/netns").join(name).exists(),
-        Thing::Link { name } => Path::new("/sys/class/net").join(name).exists(),
+        Resource::Process { id, .. } => id.is_some_and(|id| lives(id.pid)),
+        Resource::Directory { path } | Resource::Cgroup { path } => path.exists(),
+        Resource::Namespace { name } => Path::new("/run/netns").join(name).exists(),
+        Resource::Link { name } => Path::new("/sys/class/net").join(name).exists(),
         other => panic!("{other} is not expected"),
     }
 }

@@ -3,32 +3,32 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use barograph_platform::{LogTail, Moved, Readiness, Running, Site, Thing, ignore_lines};
+use barograph_platform::{LogTail, MachineOperation, Readiness, Resource, Site, UnitHandle, ignore_lines};
 
 use crate::back;
-use crate::echo::{self, Asking};
-use crate::site::{LIMIT, Opened, say};
+use crate::echo::{self, EchoLoop};
+use crate::site::{LIMIT, TestSite, say};
 
 /// One after another on the same guest, so that each also works after the others.
-pub(crate) async fn all(opened: &Opened) {
+pub(crate) async fn all(opened: &TestSite) {
     let echo = echo::start(opened, "a").await;
     let address = echo.address().unwrap();
     let machines = opened.vm.machines().unwrap();
     let before = echo.accounts().pid;
 
-    let asking = Asking::begin(address);
+    let asking = EchoLoop::begin(address);
     let moved = machines.migrate("a").await.unwrap();
     show("live migration", moved, asking.end());
     assert!(moved.bytes > 1 << 20 && moved.downtime < moved.took);
     assert_ne!(echo.accounts().pid, before, "another emulator");
     still_there(opened, "a", echo.as_ref()).await;
 
-    let asking = Asking::begin(address);
+    let asking = EchoLoop::begin(address);
     let moved = machines.mirror("a").await.unwrap();
     show("disk moved to another file", moved, asking.end());
     still_there(opened, "a", echo.as_ref()).await;
 
-    let asking = Asking::begin(address);
+    let asking = EchoLoop::begin(address);
     let moved = machines.snapshot("a", "kept").await.unwrap();
     show("snapshot of memory and disk", moved, asking.end());
     assert!(moved.bytes > 10 << 20);
@@ -38,7 +38,7 @@ pub(crate) async fn all(opened: &Opened) {
 
     let file = opened.spec.folder.join("mine");
     opened.script("write", "a", &format!("echo of a >{}", file.display())).await;
-    let asking = Asking::begin(address);
+    let asking = EchoLoop::begin(address);
     let moved = machines.clone_host("a", "c").await.unwrap();
     show("clone, booted", moved, asking.end());
     let (read, write) = (format!("cat {}", file.display()), format!("echo of c >{}", file.display()));
@@ -51,7 +51,7 @@ pub(crate) async fn all(opened: &Opened) {
     machines.restore("a", "kept").await.map(drop).unwrap_err();
     machines.snapshot("a", "late").await.unwrap();
 
-    let asking = Asking::begin(address);
+    let asking = EchoLoop::begin(address);
     let moved = machines.migrate("a").await.unwrap();
     show("live migration, once more", moved, asking.end());
     still_there(opened, "a", echo.as_ref()).await;
@@ -69,14 +69,14 @@ pub(crate) async fn all(opened: &Opened) {
     assert_eq!(echo.logs().unwrap().tail(5), LogTail::default());
 }
 
-fn show(what: &str, moved: Moved, (count, longest): (u64, Duration)) {
+fn show(what: &str, moved: MachineOperation, (count, longest): (u64, Duration)) {
     say(&format!("{what}: {moved:?}; {count} exchanges meanwhile, the longest took {longest:?}"));
     assert!(count > 0);
 }
 
 /// A failed move leaves nothing behind, not even until a sweep.
-async fn a_gone_guest_cannot_be_moved(opened: &Opened, host: &str) {
-    let is_process = |thing: &Thing| matches!(thing, Thing::Process { .. });
+async fn a_gone_guest_cannot_be_moved(opened: &TestSite, host: &str) {
+    let is_process = |thing: &Resource| matches!(thing, Resource::Process { .. });
     let processes = || opened.ledger.left().iter().filter(|left| is_process(&left.thing)).count();
     let before = processes();
     let mut sleep = opened.unit("sleep", host, "/bin/sleep", &["1000"]);
@@ -94,7 +94,7 @@ async fn a_gone_guest_cannot_be_moved(opened: &Opened, host: &str) {
 }
 
 /// Checks that new connections and new units work, too.
-async fn still_there(opened: &Opened, host: &str, echo: &dyn Running) {
+async fn still_there(opened: &TestSite, host: &str, echo: &dyn UnitHandle) {
     assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
     let unit = opened.unit("still", host, "/bin/true", &[]);
     opened.create(&unit, ignore_lines()).await;

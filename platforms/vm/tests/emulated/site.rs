@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use barograph_platform::{
-    HostSpec, Ledger, Limits, Missing, OnLine, Platform, Readiness, Running, Site, SiteSpec, Unit,
+    HostSpec, Ledger, Limits, MissingRequirement, OnLine, Platform, Readiness, Site, SiteSpec, Unit,
+    UnitHandle,
 };
 use barograph_platform_vm::{Program, VmPlatform, VmSite};
 
@@ -39,7 +40,7 @@ pub(crate) fn spec(id: &str, folder: &Path, hosts: &[&str]) -> SiteSpec {
 }
 
 /// The folder of a test, its ledger and its open site.
-pub(crate) struct Opened {
+pub(crate) struct TestSite {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) ledger: Ledger,
     pub(crate) spec: SiteSpec,
@@ -49,7 +50,8 @@ pub(crate) struct Opened {
 /// Whether this machine can create the site; prints the reason if not.
 pub(crate) async fn can(spec: &SiteSpec) -> bool {
     let looked = platform().preflight(spec).await;
-    let told = |all: Vec<Missing>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let told =
+        |all: Vec<MissingRequirement>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     or_skip(looked.map_err(told)).is_some()
 }
 
@@ -63,7 +65,7 @@ pub(crate) async fn open(
     id: &str,
     hosts: &[&str],
     change: impl FnOnce(&mut SiteSpec, &Path),
-) -> Option<Opened> {
+) -> Option<TestSite> {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = spec(id, folder.path(), hosts);
     change(&mut spec, folder.path());
@@ -72,10 +74,10 @@ pub(crate) async fn open(
     }
     let ledger = Ledger::open(folder.path().join("ledger")).unwrap();
     let vm = platform().open_site(&spec, &ledger).await.unwrap_or_else(|fault| panic!("{fault:?}"));
-    Some(Opened { folder, ledger, spec, vm })
+    Some(TestSite { folder, ledger, spec, vm })
 }
 
-impl Opened {
+impl TestSite {
     /// A unit on a host with a folder and a log of its own.
     pub(crate) fn unit(&self, name: &str, host: &str, program: &str, args: &[&str]) -> Unit {
         let mut unit = Unit::new(name, PathBuf::from(program), Readiness::Exit { timeout: LIMIT });
@@ -98,7 +100,7 @@ impl Opened {
         lines.lock().unwrap().clone()
     }
 
-    pub(crate) async fn create(&self, unit: &Unit, on_line: OnLine) -> Box<dyn Running> {
+    pub(crate) async fn create(&self, unit: &Unit, on_line: OnLine) -> Box<dyn UnitHandle> {
         self.vm.create(unit, on_line).await.unwrap_or_else(|fault| panic!("{fault:?}"))
     }
 

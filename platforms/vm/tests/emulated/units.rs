@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use barograph_platform::{
-    Ask, DiskSpec, Ended, Fault, Guests, HERE, Limits, LinkSpec, Readiness, Site, Step, UnitFile, User,
-    ignore_lines,
+    DiskSpec, Fault, Guests, HERE, Limits, LinkSpec, Readiness, ReadinessCheck, Site, Step, UnitExit,
+    UnitFile, User, ignore_lines,
 };
 use barograph_testkit::one_of_async;
 
-use crate::site::{LIMIT, Opened, cpus, listener, open, or_skip, say};
+use crate::site::{LIMIT, TestSite, cpus, listener, open, or_skip, say};
 use crate::{disks, echo, moves};
 
 /// Largest number of observations of a limit.
@@ -48,7 +48,7 @@ async fn guests_do_what_hosts_do_and_can_be_moved() {
     took("nothing is left");
 }
 
-async fn lines_logs_and_ends(opened: &Opened) {
+async fn lines_logs_and_ends(opened: &TestSite) {
     let lines = opened
         .script("words", "a", "echo one; echo two >&2; hostname; pwd; [ -e /dev/vda ] && echo disk")
         .await;
@@ -58,7 +58,10 @@ async fn lines_logs_and_ends(opened: &Opened) {
     let bad = opened.unit("bad", "a", "/bin/sh", &["-c", "echo not today >&2; exit 3"]);
     match opened.vm.create(&bad, ignore_lines()).await.map(drop).unwrap_err() {
         Fault::EndedEarly { unit, ended, log } => {
-            assert_eq!((unit.as_str(), ended, log.0), ("bad", Ended::Code(3), vec!["not today".to_owned()]));
+            assert_eq!(
+                (unit.as_str(), ended, log.0),
+                ("bad", UnitExit::Code(3), vec!["not today".to_owned()])
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -81,12 +84,12 @@ async fn lines_logs_and_ends(opened: &Opened) {
         Some(SocketAddr::new(opened.vm.address("a").unwrap(), 1)),
         "as seen from outside"
     );
-    assert_eq!(running.stop(LIMIT).await.unwrap(), Ended::Code(7));
+    assert_eq!(running.stop(LIMIT).await.unwrap(), UnitExit::Code(7));
     // The shell reports its `sleep`, too.
     let log = std::fs::read_to_string(opened.log("service")).unwrap();
     assert!(log.ends_with("bye\n"), "the log is whole after the stop: {log}");
     let running = opened.create(&service, ignore_lines()).await;
-    assert_eq!(running.kill().await.unwrap(), Ended::Signal(9));
+    assert_eq!(running.kill().await.unwrap(), UnitExit::Signal(9));
     let (accounts, pid) = (running.accounts(), running.pid());
     assert!(accounts.machine && accounts.pid.is_some() && pid.is_none());
     // Dropped while it runs, and dropped during its creation: in both cases it does not run any more.
@@ -117,7 +120,7 @@ async fn until<F: Future<Output = bool>>(mut holds: impl FnMut() -> F) {
     }
 }
 
-async fn clocks_and_counters(opened: &Opened) {
+async fn clocks_and_counters(opened: &TestSite) {
     let offset = opened.vm.clock_offset("a").unwrap();
     say(&format!("clock: {offset:?}"));
     assert!(offset.nanos.unsigned_abs() < 50_000_000 + offset.error_nanos, "{offset:?}");
@@ -128,7 +131,7 @@ async fn clocks_and_counters(opened: &Opened) {
     }
 }
 
-async fn pauses_and_limits(opened: &Opened) {
+async fn pauses_and_limits(opened: &TestSite) {
     let echo = echo::start(opened, "a").await;
     let address = echo.address().unwrap();
     assert_eq!(address, SocketAddr::new(opened.vm.address("a").unwrap(), 7000));
@@ -174,13 +177,13 @@ async fn pauses_and_limits(opened: &Opened) {
     let fault =
         opened.vm.create(&hungry("hungry", Some(16 << 20)), ignore_lines()).await.map(drop).unwrap_err();
     assert!(
-        matches!(fault, Fault::EndedEarly { ended: Ended::Code(137) | Ended::Signal(9), .. }),
+        matches!(fault, Fault::EndedEarly { ended: UnitExit::Code(137) | UnitExit::Signal(9), .. }),
         "{fault:?}"
     );
 }
 
 /// Share of the time in which the guest's processor is not idle.
-async fn busy(opened: &Opened) -> f64 {
+async fn busy(opened: &TestSite) -> f64 {
     let ticks = || async {
         let sample = opened.vm.counters("a").await.unwrap();
         let stat = sample.text("stat").unwrap();
@@ -194,7 +197,7 @@ async fn busy(opened: &Opened) -> f64 {
     1.0 - (after.1 - before.1) / (after.0 - before.0)
 }
 
-async fn network(opened: &Opened) {
+async fn network(opened: &TestSite) {
     let echo = echo::start(opened, "b").await;
     let address = echo.address().unwrap();
     let talk = "exec 3<>/dev/tcp/b/7000; echo hej >&3; head -n 1 <&3";
@@ -233,7 +236,7 @@ fn postgres() -> Result<PathBuf, &'static str> {
         .ok_or("PostgreSQL is not there; apt-get install -y postgresql")
 }
 
-async fn a_database(opened: &Opened) {
+async fn a_database(opened: &TestSite) {
     let Some(programs) = or_skip(postgres()) else { return };
     let program = |name: &str| programs.join(name);
     let ip = opened.vm.address("b").unwrap();
@@ -259,7 +262,7 @@ async fn a_database(opened: &Opened) {
     unit.args = words.split(' ').map(str::to_owned).collect();
     unit.user = User::NotRoot;
     let address = SocketAddr::new(ip, port);
-    unit.ready = Readiness::Answers { ask: Ask::Postgres, address, timeout: LIMIT };
+    unit.ready = Readiness::Answers { ask: ReadinessCheck::Postgres, address, timeout: LIMIT };
     let begun = Instant::now();
     let database = opened.create(&unit, ignore_lines()).await;
     say(&format!("PostgreSQL in a guest: initdb and start took {:?}", begun.elapsed()));

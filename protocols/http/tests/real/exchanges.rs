@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use barograph_http::{Answer, Client, Connections, Fault, Flaw, JSON, Method, Policy, Request, Resolved};
-use barograph_testkit::{Act, Answer as Told, Closed, Server};
+use barograph_http::{
+    Answer, Client, Connections, Fault, Flaw, JSON, Method, Policy, Request, ResolvedTarget,
+};
+use barograph_testkit::{Act, Answer as Told, ClosedPort, Server};
 
 use super::on_worker;
 
@@ -29,7 +31,7 @@ fn good(body: &str) -> Act {
 }
 
 fn connections(server: &Server, most: u32) -> Connections {
-    Client::new(&Resolved::at(server.addr(), Policy::PerUser(most))).user(0)
+    Client::new(&ResolvedTarget::at(server.addr(), Policy::PerUser(most))).user(0)
 }
 
 #[test]
@@ -111,10 +113,10 @@ fn chunks_interim_answers_and_left_overs() {
 
 #[test]
 fn a_refused_connection_names_the_target() {
-    let closed = Closed::new().unwrap();
+    let closed = ClosedPort::new().unwrap();
     let address = closed.addr();
     on_worker(async {
-        let fault = ask(&Client::new(&Resolved::at(address, Policy::PerUser(1))).user(0), Method::GET)
+        let fault = ask(&Client::new(&ResolvedTarget::at(address, Policy::PerUser(1))).user(0), Method::GET)
             .await
             .map(|_| ())
             .unwrap_err();

@@ -1,7 +1,7 @@
 //! HTTP/2 alone: multiplexing, resets, connections that end, and peers that do not speak it.
 
 use barograph_http::{Fault, Method, Options, Protocol};
-use barograph_testkit::{Act, Door, Server, Site, Speaks, always};
+use barograph_testkit::{Act, ListenOptions, Server, Site, SiteProtocols, always};
 use futures::FutureExt as _;
 use futures::future::join_all;
 
@@ -13,7 +13,7 @@ fn options() -> Options {
 
 #[test]
 fn many_requests_are_on_their_way_at_once_and_each_gets_its_answer() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &options());
         let paths: Vec<String> = (0..30).map(|n| format!("/slow/{}/500/1", 1_000 + n)).collect();
@@ -31,7 +31,7 @@ fn many_requests_are_on_their_way_at_once_and_each_gets_its_answer() {
 
 #[test]
 fn more_than_the_window_comes_through() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &options());
         for _ in 0..3 {
@@ -42,7 +42,7 @@ fn more_than_the_window_comes_through() {
 
 #[test]
 fn a_reset_ends_its_request_and_nothing_else() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &options());
         let (slow, broken) = futures::join!(get(&connections, "/delay/30"), get(&connections, "/abort"));
@@ -54,7 +54,7 @@ fn a_reset_ends_its_request_and_nothing_else() {
 
 #[test]
 fn a_dropped_request_leaves_its_connection_to_the_others() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &options());
         get(&connections, "/hello").await.unwrap();
@@ -71,7 +71,7 @@ fn a_dropped_request_leaves_its_connection_to_the_others() {
 
 #[test]
 fn after_a_goodbye_the_next_request_has_a_new_connection() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &options());
         for _ in 0..10 {
@@ -85,7 +85,7 @@ fn after_a_goodbye_the_next_request_has_a_new_connection() {
 
 #[test]
 fn a_peer_of_another_protocol_is_garbage_or_broken() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     let other = Server::start(always(Act::Garbage(b"220 mail.example ready\r\n".to_vec()))).unwrap();
     on_worker(async {
         for url in [site.url("/"), format!("http://{}/", other.addr())] {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use barograph_http::{Client, Connections, Options, Policy, Protocol, Target};
-use barograph_testkit::{Act, Answer as Told, Door, Server, Site, Speaks};
+use barograph_testkit::{Act, Answer as Told, ListenOptions, Server, Site, SiteProtocols};
 use futures::future::join_all;
 
 use super::{HELD, get, let_go, on_worker};
@@ -29,7 +29,7 @@ async fn load(users: &[Connections], at_once: usize) {
 
 /// Connections opened at the site, and its highest number of concurrent requests.
 fn seen(policy: Policy, protocol: Protocol, at_once: usize) -> (u64, u64) {
-    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
     let options = Options { policy, protocol, streams: 20, ..Options::default() };
     on_worker(async {
         let users = users(&site.url("/"), &options);
@@ -42,7 +42,7 @@ fn seen(policy: Policy, protocol: Protocol, at_once: usize) -> (u64, u64) {
 
 /// The same for users whose requests are all held until the last of them has arrived.
 fn seen_held(policy: Policy, at_once: usize) -> (u64, u64) {
-    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
     let options = Options { policy, protocol: Protocol::Http2, streams: 20, ..Options::default() };
     on_worker(async {
         let users = users(&site.url("/"), &options);
@@ -80,7 +80,7 @@ fn over_http2_requests_share_a_connection() {
 
 #[test]
 fn idle_connections_are_closed_when_asked() {
-    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
         on_worker(async {
             let options = Options { protocol, ..Options::default() };
@@ -138,7 +138,7 @@ fn a_kept_connection_that_was_closed_is_replaced_once_for_safe_requests_only() {
     let server = Server::start(Arc::new(|_| Act::Pieces {
         pieces: vec![b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok".to_vec()],
         pause: std::time::Duration::ZERO,
-        then: barograph_testkit::Then::Close,
+        then: barograph_testkit::AfterBytes::Close,
     }))
     .unwrap();
     on_worker(async {

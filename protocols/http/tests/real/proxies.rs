@@ -7,7 +7,7 @@ use std::thread;
 
 use barograph_http::{Detour, Fault, Options, Protocol, Proxy, Target, Tls};
 use barograph_model::Outcome;
-use barograph_testkit::{Act, Answer, Authority, Door, Request, Server, Site, Speaks};
+use barograph_testkit::{Act, Answer, Authority, ListenOptions, Request, Server, Site, SiteProtocols};
 
 use super::{failed, get, on_worker, user};
 
@@ -79,8 +79,8 @@ fn a_target_in_the_clear_is_asked_for_by_its_whole_url() {
 #[test]
 fn a_target_behind_tls_is_reached_through_a_tunnel_with_both_protocols() {
     let authority = Authority::new().unwrap();
-    let door = Door::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
-    let site = Site::start(door, Speaks::Either).unwrap();
+    let door = ListenOptions::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
+    let site = Site::start(door, SiteProtocols::Either).unwrap();
     for (protocol, version) in [(Protocol::Http1, "HTTP/1.1"), (Protocol::Http2, "HTTP/2.0")] {
         let (proxy, asked) = tunnels(1);
         let tls = Tls { authorities: Some(authority.ca_pem().as_bytes().into()), ..Tls::default() };
@@ -124,7 +124,8 @@ fn a_proxy_that_opens_no_tunnel_is_named() {
 #[test]
 fn another_address_is_connected_to_and_the_url_is_asked_for() {
     let authority = Authority::new().unwrap();
-    let site = Site::start(Door::v4().tls(authority.wrong_name().unwrap()), Speaks::Http1).unwrap();
+    let site =
+        Site::start(ListenOptions::v4().tls(authority.wrong_name().unwrap()), SiteProtocols::Http1).unwrap();
     let port = site.address().tcp().port();
     let tls = Tls { authorities: Some(authority.ca_pem().as_bytes().into()), ..Tls::default() };
     let detour = Detour::resolve(&format!("other.invalid:{port}:127.0.0.1")).unwrap();

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use barograph_http::{Client, Fault, JSON, Method, Options, Policy, Prepared, Request, Target};
-use barograph_testkit::{Act, Answer as Told, Door, Server, Site, Speaks};
+use barograph_http::{Client, Fault, JSON, Method, Options, Policy, PreparedRequest, Request, Target};
+use barograph_testkit::{Act, Answer as Told, ListenOptions, Server, Site, SiteProtocols};
 
 use super::{ask, failed, get, on_worker, user};
 
@@ -39,7 +39,7 @@ fn requests_arrive_as_they_were_written_in_all_three_ways() {
         );
         let told = |answer: barograph_http::Answer| String::from_utf8(answer.body().to_vec()).unwrap();
         assert_eq!(told(connections.send(&request).await.unwrap()), expected);
-        let prepared = Prepared::new(&target, &request).unwrap();
+        let prepared = PreparedRequest::new(&target, &request).unwrap();
         assert_eq!(told(connections.send_prepared(&prepared).await.unwrap()), expected);
         let mut draft = connections.draft(Method::POST);
         write!(draft.path(), "/items/{n}?q=%20").unwrap();
@@ -81,7 +81,7 @@ fn a_connection_for_one_request_is_said_to_be_one() {
 
 #[test]
 fn every_method_is_sent_and_head_has_no_body() {
-    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
     on_worker(async {
         for protocol in [barograph_http::Protocol::Http1, barograph_http::Protocol::Http2] {
             let connections = user(&site.url("/"), &Options { protocol, ..Options::default() });

@@ -23,7 +23,7 @@ const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 
 /// The client's requests, and the peer's frames after the head of each of them.
-struct Talk<'t> {
+struct PeerScript<'t> {
     requests: usize,
     body: Option<&'t [u8]>,
     /// By connection, and on each by request.
@@ -50,7 +50,7 @@ fn await_heads(stream: &mut TcpStream, came: &mut Vec<u8>, wanted: usize) -> usi
 }
 
 /// Results of the requests of a talk, and the number of repetitions.
-fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
+fn ends(talk: &PeerScript<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     std::thread::scope(|scope| {
@@ -85,7 +85,7 @@ fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
 
 /// The result of a request whose head is answered with `said`.
 fn ends_with(said: &[u8]) -> Result<Answer, Fault> {
-    let (mut all, repeated) = ends(&Talk { requests: 1, body: None, said: &[&[said.to_vec()]] });
+    let (mut all, repeated) = ends(&PeerScript { requests: 1, body: None, said: &[&[said.to_vec()]] });
     assert_eq!(repeated, 0);
     all.remove(0)
 }
@@ -110,12 +110,12 @@ fn a_request_that_the_peer_has_not_processed_is_sent_again() {
     let refused_thrice: &[&[Vec<u8>]] = &[&[refused(1), refused(3), refused(5), good(7)]];
     let moved: &[&[Vec<u8>]] = &[&[goodbye(0)], &[good(1)]];
     for (said, times) in [(refused_once, 1), (refused_thrice, 3), (moved, 1)] {
-        let (all, repeated) = ends(&Talk { requests: 1, body: None, said });
+        let (all, repeated) = ends(&PeerScript { requests: 1, body: None, said });
         assert!(all[0].as_ref().is_ok_and(|answer| answer.status == 200), "{times} times");
         assert_eq!(repeated, times);
     }
     let always = &[refused(1), refused(3), refused(5), refused(7)][..];
-    let (mut all, repeated) = ends(&Talk { requests: 1, body: None, said: &[always] });
+    let (mut all, repeated) = ends(&PeerScript { requests: 1, body: None, said: &[always] });
     assert!(matches!(failed(all.remove(0)), Fault::Reset { reason: "REFUSED_STREAM" }));
     assert_eq!(repeated, 3);
 }
@@ -126,13 +126,14 @@ fn an_answer_that_comes_instead_of_reading_on_counts() {
     let body = vec![b'a'; 1 << 20];
     let said =
         [frame(HEADERS, 0x4, 1, b"\x88"), frame(DATA, 0x1, 1, b"enough"), frame(RST_STREAM, 0, 1, &[0; 4])];
-    let (mut all, _) = ends(&Talk { requests: 1, body: Some(&body), said: &[&[said.concat()]] });
+    let (mut all, _) = ends(&PeerScript { requests: 1, body: Some(&body), said: &[&[said.concat()]] });
     assert_eq!(all.remove(0).unwrap().body(), b"enough");
 }
 
 #[test]
 fn requests_wait_for_the_settings_of_the_peer() {
-    let (all, repeated) = ends(&Talk { requests: 3, body: None, said: &[&[good(1), good(3), good(5)]] });
+    let (all, repeated) =
+        ends(&PeerScript { requests: 3, body: None, said: &[&[good(1), good(3), good(5)]] });
     assert!(all.iter().all(Result::is_ok) && repeated == 0);
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use barograph_http::{Client, Options, Protocol, Target, TargetError, Tls};
-use barograph_testkit::{Act, Answer as Told, Authority, Door, Server, Site, Speaks, always};
+use barograph_testkit::{Act, Answer as Told, Authority, ListenOptions, Server, Site, SiteProtocols, always};
 
 use super::{get, on_worker};
 
@@ -41,8 +41,8 @@ fn a_name_and_its_addresses() {
 #[test]
 fn a_look_is_through_tls_and_asks_for_the_protocol() {
     let authority = Authority::new().unwrap();
-    let door = Door::v4().tls(authority.server().unwrap()).offering(&["http/1.1"]);
-    let site = Site::start(door, Speaks::Http1).unwrap();
+    let door = ListenOptions::v4().tls(authority.server().unwrap()).offering(&["http/1.1"]);
+    let site = Site::start(door, SiteProtocols::Http1).unwrap();
     let look = |authorities: Option<&str>, protocol| {
         let tls = Tls { authorities: authorities.map(|pem| pem.as_bytes().into()), ..Tls::default() };
         let target = Target::parse(&site.url("/"), &Options { tls, protocol, ..Options::default() }).unwrap();

@@ -1,7 +1,9 @@
 //! Streams of Server-Sent Events.
 
 use barograph_http::{Connections, EventStream, Fault, Method, Options, Protocol, Request};
-use barograph_testkit::{Act, Authority, Door, Server, Site, Speaks, Then, always, pieces};
+use barograph_testkit::{
+    Act, AfterBytes, Authority, ListenOptions, Server, Site, SiteProtocols, always, pieces,
+};
 
 use super::{failed, get, on_worker, user};
 
@@ -24,9 +26,9 @@ async fn all(stream: &mut EventStream) -> Result<Vec<(String, String, String)>, 
 #[test]
 fn events_come_one_after_the_other_over_every_protocol() {
     let authority = Authority::new().unwrap();
-    let plain = Site::start(Door::v4(), Speaks::Either).unwrap();
-    let door = Door::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
-    let secured = Site::start(door, Speaks::Either).unwrap();
+    let plain = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
+    let door = ListenOptions::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
+    let secured = Site::start(door, SiteProtocols::Either).unwrap();
     for site in [&plain, &secured] {
         for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Auto] {
             let tls = barograph_http::Tls {
@@ -51,7 +53,7 @@ fn events_come_one_after_the_other_over_every_protocol() {
 
 #[test]
 fn a_stream_has_a_connection_beside_the_policy_and_closes_it_when_dropped() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     on_worker(async {
         let options = Options { policy: barograph_http::Policy::PerUser(1), ..Options::default() };
         let connections = user(&site.url("/"), &options);
@@ -68,7 +70,7 @@ fn a_stream_has_a_connection_beside_the_policy_and_closes_it_when_dropped() {
 
 #[test]
 fn a_wait_that_is_dropped_loses_no_event() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &Options::default());
         let mut stream = open(&connections, "/feed").await.unwrap();
@@ -82,7 +84,7 @@ fn a_wait_that_is_dropped_loses_no_event() {
 
 #[test]
 fn another_answer_is_no_stream() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &Options::default());
         assert!(matches!(failed(open(&connections, "/status/503").await), Fault::Status(503)));
@@ -105,7 +107,7 @@ fn events_in_any_two_pieces_and_any_framing_are_the_same() {
         for two in (1..wire.len()).step_by(step).map(|cut| pieces::at(&[cut], wire.as_bytes())) {
             let pause = std::time::Duration::from_millis(1);
             let server =
-                Server::start(always(Act::Pieces { pieces: two, pause, then: Then::Close })).unwrap();
+                Server::start(always(Act::Pieces { pieces: two, pause, then: AfterBytes::Close })).unwrap();
             on_worker(async {
                 let connections = user(&format!("http://{}/", server.addr()), &Options::default());
                 let mut stream = open(&connections, "/").await.unwrap();

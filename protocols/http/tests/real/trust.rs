@@ -2,12 +2,13 @@
 
 use barograph_http::{Client, Fault, Options, Policy, Protocol, Target, Tls};
 use barograph_net as net;
-use barograph_testkit::{Authority, Door, Identity, Site, Speaks};
+use barograph_testkit::{Authority, Identity, ListenOptions, Site, SiteProtocols};
 
 use super::{failed, get, in_words, on_worker, user};
 
 fn site(identity: Identity) -> Site {
-    Site::start(Door::v4().tls(identity).offering(&["h2", "http/1.1"]), Speaks::Either).unwrap()
+    Site::start(ListenOptions::v4().tls(identity).offering(&["h2", "http/1.1"]), SiteProtocols::Either)
+        .unwrap()
 }
 
 fn trusting(authority: &Authority) -> Options {
@@ -33,9 +34,9 @@ fn a_certificate_that_is_not_believed_is_a_fault_of_connecting() {
 }
 
 /// The site's view of one request, or the fault.
-fn version(offered: &[&'static str], speaks: Speaks, protocol: Protocol) -> Result<String, Fault> {
+fn version(offered: &[&'static str], speaks: SiteProtocols, protocol: Protocol) -> Result<String, Fault> {
     let authority = Authority::new().unwrap();
-    let door = Door::v4().tls(authority.server().unwrap()).offering(offered);
+    let door = ListenOptions::v4().tls(authority.server().unwrap()).offering(offered);
     let site = Site::start(door, speaks).unwrap();
     let options = Options { protocol, ..trusting(&authority) };
     on_worker(async {
@@ -52,13 +53,13 @@ fn version(offered: &[&'static str], speaks: Speaks, protocol: Protocol) -> Resu
 #[test]
 fn the_protocol_is_agreed_on_in_the_handshake() {
     let both = ["h2", "http/1.1"];
-    assert_eq!(version(&both, Speaks::Either, Protocol::Auto).unwrap(), "HTTP/2.0");
-    assert_eq!(version(&both, Speaks::Either, Protocol::Http1).unwrap(), "HTTP/1.1");
-    assert_eq!(version(&both, Speaks::Either, Protocol::Http2).unwrap(), "HTTP/2.0");
-    assert_eq!(version(&["http/1.1"], Speaks::Http1, Protocol::Auto).unwrap(), "HTTP/1.1");
-    assert_eq!(version(&[], Speaks::Http1, Protocol::Auto).unwrap(), "HTTP/1.1");
+    assert_eq!(version(&both, SiteProtocols::Either, Protocol::Auto).unwrap(), "HTTP/2.0");
+    assert_eq!(version(&both, SiteProtocols::Either, Protocol::Http1).unwrap(), "HTTP/1.1");
+    assert_eq!(version(&both, SiteProtocols::Either, Protocol::Http2).unwrap(), "HTTP/2.0");
+    assert_eq!(version(&["http/1.1"], SiteProtocols::Http1, Protocol::Auto).unwrap(), "HTTP/1.1");
+    assert_eq!(version(&[], SiteProtocols::Http1, Protocol::Auto).unwrap(), "HTTP/1.1");
     for offered in [&["http/1.1"][..], &[]] {
-        let fault = version(offered, Speaks::Http1, Protocol::Http2).unwrap_err();
+        let fault = version(offered, SiteProtocols::Http1, Protocol::Http2).unwrap_err();
         assert!(
             matches!(
                 fault,

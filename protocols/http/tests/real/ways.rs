@@ -1,7 +1,9 @@
 //! All ways in which an answer ends, over every way to reach a target.
 
 use barograph_http::{Fault, Method, Options, Protocol};
-use barograph_testkit::{Act, Authority, Door, Server, Site, Speaks, Then, always, has_ipv6, pieces};
+use barograph_testkit::{
+    Act, AfterBytes, Authority, ListenOptions, Server, Site, SiteProtocols, always, has_ipv6, pieces,
+};
 
 use super::{ask, failed, get, on_worker, reaching, user};
 
@@ -35,19 +37,19 @@ async fn everything(site: &Site, options: &Options) {
 #[expect(clippy::print_stdout, reason = "a skipped part says why")]
 fn every_way_and_protocol_gives_the_same_answers() {
     let authority = Authority::new().unwrap();
-    let mut doors: Vec<fn() -> Door> = vec![Door::v4, Door::unix];
+    let mut doors: Vec<fn() -> ListenOptions> = vec![ListenOptions::v4, ListenOptions::unix];
     if has_ipv6() {
-        doors.push(Door::v6);
+        doors.push(ListenOptions::v6);
     } else {
         println!("skipped for IPv6: this machine has no ::1");
     }
     for door in doors {
         for protocol in [Protocol::Http1, Protocol::Http2] {
-            let site = Site::start(door(), Speaks::Either).unwrap();
+            let site = Site::start(door(), SiteProtocols::Either).unwrap();
             on_worker(everything(&site, &Options { protocol, ..reaching(&site) }));
             let identity = authority.server().unwrap();
-            let site =
-                Site::start(door().tls(identity).offering(&["h2", "http/1.1"]), Speaks::Either).unwrap();
+            let site = Site::start(door().tls(identity).offering(&["h2", "http/1.1"]), SiteProtocols::Either)
+                .unwrap();
             let tls = barograph_http::Tls {
                 authorities: Some(authority.ca_pem().as_bytes().into()),
                 ..Default::default()
@@ -59,7 +61,7 @@ fn every_way_and_protocol_gives_the_same_answers() {
 
 #[test]
 fn trailers_are_found_by_name() {
-    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
     on_worker(async {
         for protocol in [Protocol::Http1, Protocol::Http2] {
             let connections = user(&site.url("/"), &Options { protocol, ..Options::default() });
@@ -78,7 +80,7 @@ fn trailers_are_found_by_name() {
 
 #[test]
 fn a_body_beyond_the_limit_is_too_large_however_it_is_framed() {
-    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Either).unwrap();
     on_worker(async {
         for protocol in [Protocol::Http1, Protocol::Http2] {
             let options = Options { protocol, body_limit: 1_000, ..Options::default() };
@@ -99,7 +101,8 @@ fn an_answer_in_any_two_pieces_is_the_same_answer() {
     let wire = b"HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx: y\r\n\r\n";
     for two in (1..wire.len()).map(|cut| pieces::at(&[cut], wire)) {
         let pause = std::time::Duration::from_millis(1);
-        let server = Server::start(always(Act::Pieces { pieces: two, pause, then: Then::Stay })).unwrap();
+        let server =
+            Server::start(always(Act::Pieces { pieces: two, pause, then: AfterBytes::Stay })).unwrap();
         on_worker(async {
             let connections = user(&format!("http://{}/", server.addr()), &Options::default());
             let answer = ask(&connections, Method::GET, "/").await.unwrap();
@@ -111,7 +114,7 @@ fn an_answer_in_any_two_pieces_is_the_same_answer() {
 #[test]
 fn a_body_until_the_end_is_whole_when_the_peer_closes_and_broken_when_it_resets() {
     let body = b"HTTP/1.1 200 OK\r\n\r\nall of it".to_vec();
-    for (then, whole) in [(Then::Close, true), (Then::Reset, false)] {
+    for (then, whole) in [(AfterBytes::Close, true), (AfterBytes::Reset, false)] {
         let act = Act::Pieces { pieces: vec![body.clone()], pause: std::time::Duration::ZERO, then };
         let server = Server::start(always(act)).unwrap();
         on_worker(async {

@@ -1,7 +1,7 @@
 //! WebSockets.
 
 use barograph_http::{Connections, Fault, Message, Method, Options, Protocol, Request, Tls, WebSocket};
-use barograph_testkit::{Authority, Door, Site, Speaks};
+use barograph_testkit::{Authority, ListenOptions, Site, SiteProtocols};
 
 use super::{failed, on_worker, user};
 
@@ -34,9 +34,9 @@ async fn talk(connections: &Connections) {
 #[test]
 fn texts_bytes_and_pings_over_every_way() {
     let authority = Authority::new().unwrap();
-    let plain = Site::start(Door::v4(), Speaks::Http1).unwrap();
-    let door = Door::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
-    let secured = Site::start(door, Speaks::Either).unwrap();
+    let plain = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
+    let door = ListenOptions::v4().tls(authority.server().unwrap()).offering(&["h2", "http/1.1"]);
+    let secured = Site::start(door, SiteProtocols::Either).unwrap();
     for site in [&plain, &secured] {
         for protocol in [Protocol::Http1, Protocol::Auto] {
             let tls = Tls { authorities: Some(authority.ca_pem().as_bytes().into()), ..Tls::default() };
@@ -49,7 +49,7 @@ fn texts_bytes_and_pings_over_every_way() {
 
 #[test]
 fn messages_of_the_server_come_in_order_and_then_its_goodbye() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &Options::default());
         let mut socket = open(&connections, "/ws/events/4/1").await.unwrap();
@@ -72,7 +72,7 @@ fn messages_of_the_server_come_in_order_and_then_its_goodbye() {
 
 #[test]
 fn a_cut_a_refusal_and_too_much_are_told_apart() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &Options { body_limit: 1_000, ..Options::default() });
         let mut socket = open(&connections, "/ws").await.unwrap();
@@ -87,7 +87,7 @@ fn a_cut_a_refusal_and_too_much_are_told_apart() {
 
 #[test]
 fn a_wait_that_is_dropped_loses_no_message() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     on_worker(async {
         let connections = user(&site.url("/"), &Options::default());
         let mut socket = open(&connections, "/ws/feed").await.unwrap();

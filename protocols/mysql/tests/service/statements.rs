@@ -1,6 +1,6 @@
 //! Statements, their values and their ends.
 
-use barograph_mysql::{CallError, Connection, ErrorCode, Fault, Flaw, Kind, Param, Reply, Timestamp};
+use barograph_mysql::{CallError, Connection, ErrorCode, Fault, Flaw, Param, Reply, SqlType, Timestamp};
 use barograph_test_services::Service;
 
 use super::stand::{client, code, end, on_worker, run, server, session, text, url};
@@ -60,7 +60,7 @@ async fn values_come_back(session: &mut Connection) {
     assert_eq!([8, 9, 10].map(|n| row.get::<&str>(n).unwrap()), ["-1234567890.12", "naïve 🦀", ""]);
     assert_eq!(
         (row.kind(8), row.kind(9), row.kind(11)),
-        (Some(Kind::Decimal), Some(Kind::Text), Some(Kind::Bytes))
+        (Some(SqlType::Decimal), Some(SqlType::Text), Some(SqlType::Bytes))
     );
     assert_eq!(row.get::<&[u8]>(11), Ok(&b"\0\xff"[..]));
     assert_eq!(row.get::<Timestamp>(12).unwrap().unix_us(), 1_699_920_000_000_000);

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use barograph_model::{Nanos, Outcome};
 use barograph_net::{Counters, Dialer, Endpoint, Fault, Policy, Routes, Watch};
-use barograph_testkit::Closed;
+use barograph_testkit::ClosedPort;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::peer::{self, serve};
@@ -123,7 +123,7 @@ fn a_users_own_connections_go_one_way_and_others_take_turns() {
 
 #[test]
 fn a_refusal_is_the_targets_and_a_lack_is_the_drivers() {
-    let held = Closed::new().unwrap();
+    let held = ClosedPort::new().unwrap();
     let to = held.addr();
     let endpoint = Endpoint::Host { host: to.ip().to_string(), port: to.port() };
     let fault = |sources: &[_]| {

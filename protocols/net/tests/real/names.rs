@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use barograph_net::{Alpn, Endpoint, Routes, SetupError, Tls, TlsConfig};
-use barograph_testkit::{Authority, Closed};
+use barograph_testkit::{Authority, ClosedPort};
 
 use super::peer::{secured, serve};
 
@@ -46,7 +46,7 @@ fn of_the_addresses_of_a_name_those_remain_that_answer() {
 
 #[test]
 fn a_look_tells_what_is_wrong() {
-    let held = Closed::new().unwrap();
+    let held = ClosedPort::new().unwrap();
     let closed = held.addr();
     let text = wrong(closed, None, WAIT);
     let refused = format!("connect to {closed}: Connection refused");

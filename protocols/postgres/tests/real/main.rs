@@ -8,7 +8,7 @@ mod random;
 mod steady;
 
 #[global_allocator]
-static ALLOCATOR: barograph_testkit::Counting = barograph_testkit::Counting;
+static ALLOCATOR: barograph_testkit::CountingAllocator = barograph_testkit::CountingAllocator;
 
 /// Runs `work` on a loop like a worker's.
 fn on_worker<T>(work: impl Future<Output = T>) -> T {

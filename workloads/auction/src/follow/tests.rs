@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use barograph_auction_api::{AuctionId, BidState, BidUpdate, ItemId, UserId as Account};
-use barograph_engine::{Turn, User};
+use barograph_engine::{OpContext, User};
 use barograph_http::{Answer, Event, Fault, Request};
 use barograph_model::{OpId, Outcome, UserId};
 use futures::FutureExt;
@@ -14,15 +14,15 @@ use proptest::prelude::*;
 
 use crate::ops::{GET_CURRENT_ITEM, GET_NEXT_BID};
 use crate::profile::{LOOK_AGAIN, STILL_OPEN, WAIT_ON};
-use crate::state::Followed;
-use crate::{AuctionUser, Feed, Line, News};
+use crate::state::FollowedAuction;
+use crate::{AuctionUser, BidUpdates, Feed, Line};
 
 /// The auction followed in all tests.
 const AUCTION: i64 = 1;
 
 /// An auction with a known course.
 #[derive(Default)]
-struct Course {
+struct AuctionScript {
     /// Rounds and states, in their order.
     states: Vec<(i64, BidUpdate)>,
     /// Index of the present state.
@@ -45,7 +45,7 @@ enum Failure {
     Breaks,
 }
 
-impl Course {
+impl AuctionScript {
     /// Lets time pass, though no item ends meanwhile: an item is on sale for a minute at least, the engine's
     /// limit of any operation.
     fn get_on(&self) {
@@ -114,7 +114,7 @@ impl Course {
     }
 }
 
-impl Line for Rc<Course> {
+impl Line for Rc<AuctionScript> {
     type Feed = Script;
 
     fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
@@ -152,7 +152,7 @@ impl Line for Rc<Course> {
 
 /// A stream of the auction's events.
 struct Script {
-    course: Rc<Course>,
+    course: Rc<AuctionScript>,
     next: usize,
     failure: Option<Failure>,
     id: String,
@@ -187,7 +187,7 @@ fn state(item: i64, sequence: u32, state: BidState) -> BidUpdate {
 }
 
 /// A course of listings: the item, its bids, and whether it is sold. The last one stays on sale.
-fn course(listings: &[(i64, u32, bool)]) -> Course {
+fn course(listings: &[(i64, u32, bool)]) -> AuctionScript {
     let mut states = Vec::new();
     for (round, (item, bids, sold)) in (1..).zip(listings) {
         let mut listing: Vec<BidUpdate> = (1..=bids + 1).map(|n| state(*item, n, BidState::Open)).collect();
@@ -197,39 +197,39 @@ fn course(listings: &[(i64, u32, bool)]) -> Course {
         states.extend(listing.into_iter().map(|s| (round, s)));
     }
     states.pop();
-    Course { states, ..Course::default() }
+    AuctionScript { states, ..AuctionScript::default() }
 }
 
 /// A user who follows the auction and has seen its beginning.
-fn follower(course: &Rc<Course>, news: News) -> (AuctionUser<Rc<Course>>, Turn) {
+fn follower(course: &Rc<AuctionScript>, news: BidUpdates) -> (AuctionUser<Rc<AuctionScript>>, OpContext) {
     let user = AuctionUser::new(Rc::clone(course), UserId(0), 1, news);
     let seen = course.states[0].1;
-    user.with(|s| s.followed.push(Followed { auction: AUCTION, seen, round: None }));
-    let mut turn = Turn::for_test();
-    turn.argument = 1;
-    (user, turn)
+    user.with(|s| s.followed.push(FollowedAuction { auction: AUCTION, seen, round: None }));
+    let mut context = OpContext::for_test();
+    context.argument = 1;
+    (user, context)
 }
 
-fn act(user: &AuctionUser<Rc<Course>>, op: OpId, turn: &mut Turn) -> Option<Outcome> {
-    user.act(op, turn).now_or_never()
+fn act(user: &AuctionUser<Rc<AuctionScript>>, op: OpId, context: &mut OpContext) -> Option<Outcome> {
+    user.act(op, context).now_or_never()
 }
 
 /// Every state seen by a follower until the end, without repetitions.
-fn watch(course: Course, news: News) -> Vec<BidUpdate> {
+fn watch(course: AuctionScript, news: BidUpdates) -> Vec<BidUpdate> {
     let course = Rc::new(course);
-    let (user, mut turn) = follower(&course, news);
+    let (user, mut context) = follower(&course, news);
     let mut seen = vec![course.states[0].1];
     let mut op = GET_NEXT_BID;
-    while let Some(outcome) = act(&user, op, &mut turn) {
+    while let Some(outcome) = act(&user, op, &mut context) {
         assert_eq!(outcome, Outcome::Good);
         let now = user.with(|s| s.followed[0].seen);
         if now.state != BidState::ItemNotActive && seen.last() != Some(&now) {
             seen.push(now);
         }
-        let waits = op == GET_CURRENT_ITEM || user.choose(STILL_OPEN, &mut turn) == WAIT_ON;
+        let waits = op == GET_CURRENT_ITEM || user.choose(STILL_OPEN, &mut context) == WAIT_ON;
         op = if waits { GET_NEXT_BID } else { GET_CURRENT_ITEM };
     }
-    assert!(news == News::Polled || course.opened.get() == 1, "one stream serves all items");
+    assert!(news == BidUpdates::Polled || course.opened.get() == 1, "one stream serves all items");
     seen
 }
 
@@ -246,8 +246,8 @@ proptest! {
         listings in prop::collection::vec((10i64..13, 0u32..5, any::<bool>()), 1..8),
     ) {
         let all: Vec<BidUpdate> = course(&listings).states.iter().map(|s| s.1).collect();
-        prop_assert_eq!(&watch(course(&listings), News::Polled), &all);
-        prop_assert_eq!(&watch(course(&listings), News::Pushed), &all);
+        prop_assert_eq!(&watch(course(&listings), BidUpdates::Polled), &all);
+        prop_assert_eq!(&watch(course(&listings), BidUpdates::Pushed), &all);
     }
 
     #[test]
@@ -255,8 +255,8 @@ proptest! {
         listings in prop::collection::vec((10i64..13, 0u32..5, any::<bool>()), 1..8),
         lags in prop::collection::vec(0usize..6, 0..40),
     ) {
-        for news in [News::Polled, News::Pushed] {
-            let slow = Course { lags: RefCell::new(lags.iter().copied().collect()), ..course(&listings) };
+        for news in [BidUpdates::Polled, BidUpdates::Pushed] {
+            let slow = AuctionScript { lags: RefCell::new(lags.iter().copied().collect()), ..course(&listings) };
             let all = slow.states.clone();
             let seen = watch(slow, news);
             prop_assert!(is_within(&seen, &all), "{news:?}: {seen:?}");
@@ -280,13 +280,13 @@ fn a_stream_that_fails_is_an_outcome_and_another_is_opened_after_a_look_at_the_i
         (Failure::Status(408), Outcome::Refused),
     ] {
         let failures = RefCell::new(VecDeque::from([failure]));
-        let course = Rc::new(Course { failures, ..course(&[(10, 3, true)]) });
-        let (user, mut turn) = follower(&course, News::Pushed);
-        assert_eq!(act(&user, GET_NEXT_BID, &mut turn), Some(expected), "{failure:?}");
-        assert_eq!(user.choose(STILL_OPEN, &mut turn), LOOK_AGAIN, "{failure:?}");
-        assert_eq!(act(&user, GET_CURRENT_ITEM, &mut turn), Some(Outcome::Good));
-        assert_eq!(act(&user, GET_NEXT_BID, &mut turn), Some(Outcome::Good));
-        assert_eq!(user.choose(STILL_OPEN, &mut turn), WAIT_ON);
+        let course = Rc::new(AuctionScript { failures, ..course(&[(10, 3, true)]) });
+        let (user, mut context) = follower(&course, BidUpdates::Pushed);
+        assert_eq!(act(&user, GET_NEXT_BID, &mut context), Some(expected), "{failure:?}");
+        assert_eq!(user.choose(STILL_OPEN, &mut context), LOOK_AGAIN, "{failure:?}");
+        assert_eq!(act(&user, GET_CURRENT_ITEM, &mut context), Some(Outcome::Good));
+        assert_eq!(act(&user, GET_NEXT_BID, &mut context), Some(Outcome::Good));
+        assert_eq!(user.choose(STILL_OPEN, &mut context), WAIT_ON);
         assert_eq!((user.with(|s| s.followed[0].seen.sequence), course.opened.get()), (2, 2), "{failure:?}");
     }
 }
@@ -294,25 +294,25 @@ fn a_stream_that_fails_is_an_outcome_and_another_is_opened_after_a_look_at_the_i
 #[test]
 fn a_wait_that_is_given_up_closes_the_stream() {
     let course = Rc::new(course(&[(10, 0, true)]));
-    let (user, mut turn) = follower(&course, News::Pushed);
-    assert_eq!(act(&user, GET_NEXT_BID, &mut turn), Some(Outcome::Good));
-    assert_eq!(user.choose(STILL_OPEN, &mut turn), WAIT_ON);
+    let (user, mut context) = follower(&course, BidUpdates::Pushed);
+    assert_eq!(act(&user, GET_NEXT_BID, &mut context), Some(Outcome::Good));
+    assert_eq!(user.choose(STILL_OPEN, &mut context), WAIT_ON);
     // Nothing comes after the last call here, until the engine's time limit.
-    assert_eq!(act(&user, GET_NEXT_BID, &mut turn), None);
-    assert_eq!(user.choose(STILL_OPEN, &mut turn), LOOK_AGAIN);
+    assert_eq!(act(&user, GET_NEXT_BID, &mut context), None);
+    assert_eq!(user.choose(STILL_OPEN, &mut context), LOOK_AGAIN);
     assert_eq!(Rc::strong_count(&course), 2, "the user and this test hold it, no stream does");
 }
 
 #[test]
 fn the_end_of_the_session_closes_every_stream() {
     let course = Rc::new(course(&[(10, 3, true)]));
-    let (user, mut turn) = follower(&course, News::Pushed);
-    assert_eq!(act(&user, GET_NEXT_BID, &mut turn), Some(Outcome::Good));
+    let (user, mut context) = follower(&course, BidUpdates::Pushed);
+    assert_eq!(act(&user, GET_NEXT_BID, &mut context), Some(Outcome::Good));
     assert_eq!(Rc::strong_count(&course), 3);
     user.end_session();
     assert_eq!(Rc::strong_count(&course), 2);
     assert_eq!(
-        act(&user, GET_NEXT_BID, &mut turn),
+        act(&user, GET_NEXT_BID, &mut context),
         Some(Outcome::Cancelled),
         "a follower of the old session ends"
     );

@@ -1,11 +1,11 @@
 //! Refusals of conflicting parts, and of keys without effect, which would be taken for measured.
 
-use barograph_spec::{Ability, Given, Plan, TlsPlan};
+use barograph_spec::{Ability, Plan, SettingsReader, TlsPlan};
 
 use super::{AuctionPlan, Parts, TIERS};
 
 /// Refuses conflicts, and keys without effect in this plan.
-pub(super) fn check(own: &AuctionPlan, plan: &Plan, g: &mut Given) {
+pub(super) fn check(own: &AuctionPlan, plan: &Plan, g: &mut SettingsReader) {
     let parts = &own.deploy;
     stores(g, parts);
     in_front(g, parts);
@@ -20,7 +20,7 @@ pub(super) fn check(own: &AuctionPlan, plan: &Plan, g: &mut Given) {
 }
 
 /// Refuses conflicts of stores and buses.
-fn stores(g: &mut Given, parts: &Parts) {
+fn stores(g: &mut SettingsReader, parts: &Parts) {
     let nodes = parts.nodes();
     if parts.is_embedded() {
         let of_servers = [
@@ -62,7 +62,7 @@ fn stores(g: &mut Given, parts: &Parts) {
 }
 
 /// Refuses several nodes without a common address.
-fn in_front(g: &mut Given, parts: &Parts) {
+fn in_front(g: &mut SettingsReader, parts: &Parts) {
     if parts.bid_nodes > 0 && parts.web == "none" {
         let remedy = "choose deploy.web = \"nginx\", which tells bids from the rest, or no bid nodes";
         g.refuse("deploy.bid_nodes", parts.bid_nodes, "0 without a web tier", remedy);
@@ -80,7 +80,7 @@ fn in_front(g: &mut Given, parts: &Parts) {
     }
 }
 
-fn virtual_address(g: &mut Given, parts: &Parts, plan: &Plan) {
+fn virtual_address(g: &mut SettingsReader, parts: &Parts, plan: &Plan) {
     if parts.balancer_nodes > 1 && parts.virtual_addresses == 0 {
         let remedy = "set deploy.virtual_addresses = 1, or one balancer";
         g.refuse("deploy.balancer_nodes", parts.balancer_nodes, "1 without a virtual address", remedy);
@@ -101,7 +101,7 @@ fn virtual_address(g: &mut Given, parts: &Parts, plan: &Plan) {
 }
 
 /// Refuses counts and limits of tiers without a part.
-fn without_their_tier(g: &mut Given, parts: &Parts) {
+fn without_their_tier(g: &mut SettingsReader, parts: &Parts) {
     for (tier, none) in [("web", parts.web_nodes == 0), ("balancer", parts.balancer_nodes == 0)] {
         if none {
             let allowed = format!("left out with deploy.{tier} = \"none\"");
@@ -136,7 +136,7 @@ fn without_their_tier(g: &mut Given, parts: &Parts) {
 }
 
 /// Refuses keys of the users' address without effect.
-fn of_the_front(g: &mut Given, parts: &Parts) {
+fn of_the_front(g: &mut SettingsReader, parts: &Parts) {
     if parts.virtual_addresses > 0 {
         let allowed = "left out with deploy.virtual_addresses = 1: the address has all ports for itself";
         g.refuse_asked("target.port", allowed, "leave it out, or set deploy.virtual_addresses = 0");

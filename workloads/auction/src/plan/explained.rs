@@ -1,11 +1,11 @@
 //! The auction's part of a plan in words.
 
-use barograph_spec::{Ability, Given, Plan, WorkloadSettings, placed, there};
+use barograph_spec::{Ability, Plan, SettingsReader, WorkloadSettings, placed, there};
 
 use super::{AuctionPlan, checked};
 
 impl WorkloadSettings for AuctionPlan {
-    fn check(&self, plan: &Plan, given: &mut Given) {
+    fn check(&self, plan: &Plan, given: &mut SettingsReader) {
         checked::check(self, plan, given);
     }
 

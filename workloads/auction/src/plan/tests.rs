@@ -1,6 +1,6 @@
 //! Topologies: their defaults, conflicts, and keys without effect.
 
-use barograph_spec::{Ability, Catalogue, Plan, PlatformKind, Refused, TlsPlan, explain, read};
+use barograph_spec::{Ability, Catalogue, Plan, PlatformKind, Refusals, TlsPlan, explain, read};
 
 use super::AuctionPlan;
 use crate::Auctions;
@@ -11,7 +11,7 @@ const PLATFORMS: [PlatformKind; 2] = [
     PlatformKind { name: "apart", abilities: &[Ability::Hosts, Ability::Links, Ability::VirtualAddresses] },
 ];
 
-fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
+fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refusals> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     read(Catalogue { workloads: &[&Auctions], platforms: &PLATFORMS }, "p.toml", text, &sets)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use barograph_auction::fill::{FillPlan, Filled, Progress, Stage, fill_unless};
+use barograph_auction::fill::{FillPlan, FillResult, Progress, Stage, fill_unless};
 use barograph_auction::sizes::{self, Factors};
 use barograph_record::ExitCode;
 use barograph_workload::{CommandError, Outside, Program};
@@ -49,7 +49,7 @@ fn fill(args: &FillArgs, outside: &Outside) -> Result<(), CommandError> {
     let filled =
         fill_unless(&plan, &stop, &mut show).map_err(|why| CommandError::new(ExitCode::CannotWrite, why))?;
     if args.supervised {
-        let Filled { marker, reused } = filled;
+        let FillResult { marker, reused } = filled;
         print_line(outside, &Line::Filled { marker: Box::new(marker), reused });
     } else {
         let result = outside.result;

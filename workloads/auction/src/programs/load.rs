@@ -1,6 +1,6 @@
 //! `barograph load auction`: loads a filled data set into database servers.
 
-use barograph_auction::load::{Part, Servers, load as load_all};
+use barograph_auction::load::{LoadPart, Servers, load as load_all};
 use barograph_record::ExitCode;
 use barograph_workload::{CommandError, Outside, Program};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -30,7 +30,7 @@ fn load(args: &LoadArgs, outside: &Outside) -> Result<(), CommandError> {
     }
     let servers = Servers { stores, images };
     let mut shown = None;
-    let mut show = |part: Part, done: u64, total: u64| {
+    let mut show = |part: LoadPart, done: u64, total: u64| {
         let tenth = done * 10 / total.max(1);
         if shown != Some((part, tenth)) {
             shown = Some((part, tenth));

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 
-use barograph_auction::{Limits, Peers, Place, Role, ServeConfig, Stores};
+use barograph_auction::{Limits, Peers, PictureLocation, Role, ServeConfig, Stores};
 use barograph_record::ExitCode;
 use barograph_workload::{CommandError, Outside, Program, Supervision};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -77,14 +77,14 @@ fn stores(args: &ServeArgs) -> Result<Stores, CommandError> {
     }
 }
 
-fn images(args: &ServeArgs) -> Result<Place, CommandError> {
+fn images(args: &ServeArgs) -> Result<PictureLocation, CommandError> {
     if let Some(typed) = &args.servers.images {
         return place(typed);
     }
     let no_data = || CommandError::refused("serve without --images needs --data, whose pictures it shows");
     let data = args.data.as_ref().ok_or_else(no_data)?;
     let write = args.state.as_ref().map(|state| state.join("uploads"));
-    Ok(Place::Files { read: data.join("images"), write })
+    Ok(PictureLocation::Files { read: data.join("images"), write })
 }
 
 fn peers(args: &ServeArgs) -> Result<Option<Peers>, CommandError> {

@@ -4,7 +4,7 @@ use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, Outcome};
 use barograph_simulated_auction::{Application, Feeds, InProcess};
 use barograph_stats::Interval;
-use barograph_workload_auction::{Auction, News, ops};
+use barograph_workload_auction::{Auction, BidUpdates, ops};
 
 use crate::settings;
 
@@ -17,7 +17,7 @@ type Sim = Simulation<Auction<InProcess>>;
 fn simulate(
     seed: u64,
     users: u32,
-    news: News,
+    news: BidUpdates,
     change: impl Fn(Application) -> Application,
 ) -> (Sim, Application) {
     let mut app = None;
@@ -43,7 +43,7 @@ fn an_hour(sim: &mut Sim) -> Interval {
 
 #[test]
 fn a_follower_asks_for_one_stream_and_keeps_it_for_its_session() {
-    let (mut sim, app) = simulate(6, USERS, News::Pushed, |app| app);
+    let (mut sim, app) = simulate(6, USERS, BidUpdates::Pushed, |app| app);
     let got = an_hour(&mut sim);
     let waits = &got.ops[ops::GET_NEXT_BID.index()];
     let Feeds { opened, open, most } = app.feeds();
@@ -62,7 +62,7 @@ fn a_follower_asks_for_one_stream_and_keeps_it_for_its_session() {
 
 #[test]
 fn a_stream_that_stays_silent_is_timed_out_and_opened_again() {
-    let (mut sim, app) = simulate(7, 1, News::Pushed, Application::that_never_changes);
+    let (mut sim, app) = simulate(7, 1, BidUpdates::Pushed, Application::that_never_changes);
     let got = an_hour(&mut sim);
     let waits = &got.ops[ops::GET_NEXT_BID.index()];
     let timed_out = waits.outcomes[Outcome::TimedOut.index()];
@@ -81,7 +81,7 @@ fn a_stream_that_stays_silent_is_timed_out_and_opened_again() {
 #[test]
 fn no_refusal_wedges_a_user() {
     for (status, news) in
-        [503, 410, 408, 409, 500].into_iter().flat_map(|s| [(s, News::Polled), (s, News::Pushed)])
+        [503, 410, 408, 409, 500].into_iter().flat_map(|s| [(s, BidUpdates::Polled), (s, BidUpdates::Pushed)])
     {
         let (mut sim, app) = simulate(8, USERS, news, |app| app);
         sim.run(Nanos::from_secs(300));

@@ -10,12 +10,13 @@ use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, Outcome, UserId};
 use barograph_simulated_auction::{Application, InProcess};
 use barograph_stats::Interval;
-use barograph_workload_auction::{Auction, News, ops, profile};
+use barograph_workload_auction::{Auction, BidUpdates, ops, profile};
 
 const USERS: u32 = 600;
 
 /// The profiles with their sources of news.
-const BOTH: [(&str, News); 2] = [("official2", News::Polled), ("official2-push", News::Pushed)];
+const BOTH: [(&str, BidUpdates); 2] =
+    [("official2", BidUpdates::Polled), ("official2-push", BidUpdates::Pushed)];
 
 fn settings(seed: u64, workers: usize) -> Settings {
     Settings {
@@ -31,7 +32,7 @@ fn settings(seed: u64, workers: usize) -> Settings {
 }
 
 /// Half an hour of load, after the ramp and warm-up of the published phases.
-fn measure(seed: u64, workers: usize, news: News) -> Interval {
+fn measure(seed: u64, workers: usize, news: BidUpdates) -> Interval {
     let mut app = None;
     let mut sim = Simulation::new(&settings(seed, workers), |timer| {
         let app = app.get_or_insert_with(|| Application::new(timer, USERS, seed));
@@ -92,7 +93,7 @@ fn users_do_as_much_as_the_profile_is_derived_to() {
 /// to the last operation; only the requests of the waits differ.
 #[test]
 fn both_profiles_do_the_same_from_the_same_seed() {
-    let (polled, pushed) = (measure(1, 1, News::Polled), measure(1, 1, News::Pushed));
+    let (polled, pushed) = (measure(1, 1, BidUpdates::Polled), measure(1, 1, BidUpdates::Pushed));
     let is_wait = |i: usize| i == ops::GET_NEXT_BID.index();
     for (i, (a, b)) in polled.ops.iter().zip(&pushed.ops).enumerate() {
         assert_eq!(a.outcomes, b.outcomes, "{}", ops::ALL[i].name);
@@ -106,10 +107,10 @@ fn both_profiles_do_the_same_from_the_same_seed() {
 #[test]
 fn a_seed_gives_the_same_users_on_one_worker_and_on_three() {
     let counts = |got: &Interval| got.ops.iter().map(|op| op.count()).collect::<Vec<_>>();
-    assert_eq!(counts(&measure(3, 1, News::Polled)), counts(&measure(3, 1, News::Polled)));
+    assert_eq!(counts(&measure(3, 1, BidUpdates::Polled)), counts(&measure(3, 1, BidUpdates::Polled)));
     // Users of different workers meet in auctions, where the order of two simultaneous bids depends on the
     // workers; so rates agree, not every bit.
-    let (one, three) = (measure(3, 1, News::Polled), measure(3, 3, News::Polled));
+    let (one, three) = (measure(3, 1, BidUpdates::Polled), measure(3, 3, BidUpdates::Polled));
     for (a, b) in counts(&one).iter().zip(counts(&three)) {
         assert!(a.abs_diff(b) as f64 <= 0.05 * (*a as f64) + 50.0, "{a} and {b}");
     }

@@ -4,7 +4,7 @@ use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, QosRule};
 use barograph_simulated_auction::{Application, InProcess};
 use barograph_stats::Interval;
-use barograph_workload_auction::{Auction, News, ops, profile};
+use barograph_workload_auction::{Auction, BidUpdates, ops, profile};
 
 use crate::settings;
 
@@ -15,10 +15,10 @@ const USERS: u32 = 4_000;
 const WINDOW: Nanos = Nanos::from_secs(20);
 
 /// An operation, and its share as a part of the required one.
-type Off = Vec<(&'static str, f64)>;
+type ShareDeviations = Vec<(&'static str, f64)>;
 
 /// The judged operations whose shares in a window are outside of `times` times the profile's tolerances.
-fn off(got: &Interval, times: f64) -> Off {
+fn off(got: &Interval, times: f64) -> ShareDeviations {
     let rules = profile::operations();
     let judged = || rules.iter().enumerate().filter(|(_, rule)| rule.judged);
     let all: u64 = judged().map(|(i, _)| got.ops[i].count()).sum();
@@ -32,11 +32,11 @@ fn off(got: &Interval, times: f64) -> Off {
 
 /// Deviations 10 s after a step from `before` users, and 53 s after it. For the second, chance is allowed as
 /// much again as the tolerances: the auctions themselves move in step for a while, whenever users come.
-fn after_a_step(before: u32) -> (Off, Off) {
+fn after_a_step(before: u32) -> (ShareDeviations, ShareDeviations) {
     let mut app = None;
     let mut sim = Simulation::new(&settings(4, 1), |timer| {
         let app = app.get_or_insert_with(|| Application::new(timer, USERS, 4));
-        Auction::new(InProcess::new(app.clone()), USERS).hearing(News::Polled)
+        Auction::new(InProcess::new(app.clone()), USERS).hearing(BidUpdates::Polled)
     });
     let s = Nanos::from_secs;
     sim.ramp(before, s(90));

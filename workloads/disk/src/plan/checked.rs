@@ -1,10 +1,10 @@
 //! Refusals of keys that do not go together, and of keys without effect, which would be taken for measured.
 
 use barograph_data::Popularity;
-use barograph_spec::{Given, Plan};
+use barograph_spec::{Plan, SettingsReader};
 
 use super::{DiskPlan, Sync, path_of};
-use crate::operation::Kind;
+use crate::operation::OpKind;
 use crate::places::Pattern;
 use crate::size::shown;
 
@@ -12,7 +12,7 @@ use crate::size::shown;
 const MOST_VERIFIED: u64 = 1 << 28;
 
 /// Refuses what does not go together, and what has no effect in this plan.
-pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut Given) {
+pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
     if let Some(url) = plan.target.url.as_deref().filter(|url| path_of(url).is_none()) {
         let allowed = "a file or device by its whole path, as in file:///var/tmp/disk.data";
         g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
@@ -33,7 +33,7 @@ pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut Given) {
     verify(own, g);
 }
 
-fn pattern(pattern: Pattern, g: &mut Given) {
+fn pattern(pattern: Pattern, g: &mut SettingsReader) {
     let is_zipf = matches!(pattern, Pattern::Random(Popularity::Zipf { .. }));
     let is_hot = matches!(pattern, Pattern::Random(Popularity::Hot { .. }));
     let needs = [
@@ -49,8 +49,8 @@ fn pattern(pattern: Pattern, g: &mut Given) {
     }
 }
 
-fn writes(own: &DiskPlan, g: &mut Given) {
-    if !own.mix.iter().any(|(kind, _)| *kind == Kind::Write) {
+fn writes(own: &DiskPlan, g: &mut SettingsReader) {
+    if !own.mix.iter().any(|(kind, _)| *kind == OpKind::Write) {
         for key in ["disk.sync", "disk.mix.Sync", "disk.device_again"] {
             let allowed = "left out without Write in disk.mix";
             g.refuse_asked(key, allowed, "leave it out, or add Write to disk.mix");
@@ -65,7 +65,7 @@ fn writes(own: &DiskPlan, g: &mut Given) {
     }
 }
 
-fn verify(own: &DiskPlan, g: &mut Given) {
+fn verify(own: &DiskPlan, g: &mut SettingsReader) {
     if !own.verify {
         return;
     }

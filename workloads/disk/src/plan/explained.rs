@@ -2,7 +2,7 @@
 
 use barograph_data::Popularity;
 use barograph_model::words::span;
-use barograph_spec::{Given, Plan, WorkloadSettings};
+use barograph_spec::{Plan, SettingsReader, WorkloadSettings};
 
 use super::{DiskPlan, Engine, Sync, checked, path};
 use crate::contents::Contents;
@@ -10,7 +10,7 @@ use crate::places::Pattern;
 use crate::size::shown;
 
 impl WorkloadSettings for DiskPlan {
-    fn check(&self, plan: &Plan, given: &mut Given) {
+    fn check(&self, plan: &Plan, given: &mut SettingsReader) {
         checked::check(self, plan, given);
     }
 

@@ -11,7 +11,7 @@ fn own(text: &str) -> DiskPlan {
 fn an_empty_plan_is_seven_reads_to_three_writes_at_random() {
     let own = own("");
     assert_eq!((own.size, own.blocks.as_slice()), (1 << 30, &[Block { bytes: 4_096, weight: 1 }][..]));
-    assert_eq!(own.mix, [(Kind::Read, 70), (Kind::Write, 30)]);
+    assert_eq!(own.mix, [(OpKind::Read, 70), (OpKind::Write, 30)]);
     assert_eq!((own.direct, own.engine, own.sync), (true, Engine::IoUring, Sync::None));
     assert_eq!((own.verify, own.entropy, own.rules.limit), (false, 1.0, None));
     assert_eq!(path(&plan("")), std::path::absolute("data/disk-1GiB.data").unwrap());
@@ -28,7 +28,7 @@ fn a_resolved_plan_reads_back_to_the_same() {
     let own = DiskPlan::of(&first);
     assert_eq!(own.blocks, [Block { bytes: 4_096, weight: 60 }, Block { bytes: 65_536, weight: 40 }]);
     assert_eq!((own.engine, own.sync, own.largest()), (Engine::Threads, Sync::Every(7), 65_536));
-    assert_eq!(own.kinds(), [Kind::Read, Kind::Write, Kind::Sync]);
+    assert_eq!(own.kinds(), [OpKind::Read, OpKind::Write, OpKind::Sync]);
 }
 
 #[test]

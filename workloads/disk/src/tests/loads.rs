@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::task::Context;
 
-use barograph_engine::{Group, GroupFactory, Members, Turn, runnable_groups};
+use barograph_engine::{Group, GroupFactory, Members, OpContext, runnable_groups};
 use barograph_model::{ChooserId, OpId, UserId};
-use barograph_testkit::{Counting, allocations};
+use barograph_testkit::{CountingAllocator, allocations};
 
 use super::*;
 use crate::group::{RingGroup, Rings};
@@ -14,7 +14,7 @@ use crate::measures::{CALLS, READ, SUBMISSION, SUBMITTED, VERIFIABLE, VERIFIED, 
 use crate::program::Program;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Both ways to do operations.
 const ENGINES: [&str; 2] = ["io_uring", "threads"];
@@ -174,10 +174,10 @@ impl Group for CountedGroup {
         self.group.join(place, user);
     }
 
-    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn) {
+    fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
         const WARM: u64 = 1_000;
         const COUNTED: u64 = 5_000;
-        self.group.begin(place, op, turn);
+        self.group.begin(place, op, context);
         self.begun.set(self.begun.get() + 1);
         match self.begun.get() {
             WARM => self.before.set(allocations()),
@@ -194,8 +194,8 @@ impl Group for CountedGroup {
         self.group.poll(cx, members);
     }
 
-    fn choose(&mut self, place: usize, chooser: ChooserId, turn: &mut Turn) -> usize {
-        self.group.choose(place, chooser, turn)
+    fn choose(&mut self, place: usize, chooser: ChooserId, context: &mut OpContext) -> usize {
+        self.group.choose(place, chooser, context)
     }
 }
 

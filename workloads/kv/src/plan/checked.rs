@@ -2,13 +2,13 @@
 
 use barograph_data::Popularity;
 use barograph_resp::Address;
-use barograph_spec::{Given, Plan, TlsPlan};
+use barograph_spec::{Plan, SettingsReader, TlsPlan};
 
 use super::{KvPlan, Parts};
 use crate::command::{Family, Verb};
 
 /// Refuses conflicts, and keys without effect in this plan.
-pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut Given) {
+pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut SettingsReader) {
     values(g);
     without_commands(own, g);
     popularity(own.popularity, g);
@@ -26,8 +26,8 @@ pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut Given) {
     }
 }
 
-fn values(g: &mut Given) {
-    let number = |g: &Given, key: &str| g.asked(key).and_then(|text| text.parse::<u64>().ok());
+fn values(g: &mut SettingsReader) {
+    let number = |g: &SettingsReader, key: &str| g.asked(key).and_then(|text| text.parse::<u64>().ok());
     if let Some(most) = number(g, "kv.value_bytes_max") {
         let least = number(g, "kv.value_bytes").unwrap_or(100);
         if most < least {
@@ -38,7 +38,7 @@ fn values(g: &mut Given) {
 }
 
 /// Refuses keys of commands that are not in the mix.
-fn without_commands(own: &KvPlan, g: &mut Given) {
+fn without_commands(own: &KvPlan, g: &mut SettingsReader) {
     let has = |verb| own.mix.iter().any(|(known, _)| *known == verb);
     let of_family = |family| own.mix.iter().any(|(verb, _)| verb.family() == family);
     let writes = of_family(Family::Strings) || of_family(Family::Hashes) || of_family(Family::Lists);
@@ -63,7 +63,7 @@ fn without_commands(own: &KvPlan, g: &mut Given) {
     }
 }
 
-fn popularity(popularity: Popularity, g: &mut Given) {
+fn popularity(popularity: Popularity, g: &mut SettingsReader) {
     let needs = [
         ("kv.zipf_exponent", matches!(popularity, Popularity::Zipf { .. }), "zipf"),
         ("kv.hot_keys", matches!(popularity, Popularity::Hot { .. }), "hot"),
@@ -78,7 +78,7 @@ fn popularity(popularity: Popularity, g: &mut Given) {
 }
 
 /// Checks the keys of an existing target.
-fn there(url: &str, own: &KvPlan, g: &mut Given) {
+fn there(url: &str, own: &KvPlan, g: &mut SettingsReader) {
     let tls = match Address::parse(url) {
         Ok(address) => address.tls,
         Err(why) => {
@@ -99,7 +99,7 @@ fn there(url: &str, own: &KvPlan, g: &mut Given) {
 }
 
 /// Checks the keys of a deployment.
-fn deployed(own: &KvPlan, g: &mut Given) {
+fn deployed(own: &KvPlan, g: &mut SettingsReader) {
     let Parts { store, stores, proxy, proxies, balancer, append_only } = own.deploy;
     if store == "embedded" && append_only != "none" {
         let allowed = "\"none\" with deploy.store = \"embedded\", which keeps everything in memory";

@@ -2,13 +2,13 @@
 
 use barograph_data::Popularity;
 use barograph_model::words::{count, span};
-use barograph_spec::{Given, Plan, WorkloadSettings, placed, there};
+use barograph_spec::{Plan, SettingsReader, WorkloadSettings, placed, there};
 
 use super::{KvPlan, checked};
 use crate::values::Size;
 
 impl WorkloadSettings for KvPlan {
-    fn check(&self, plan: &Plan, given: &mut Given) {
+    fn check(&self, plan: &Plan, given: &mut SettingsReader) {
         checked::check(self, plan, given);
     }
 

@@ -42,10 +42,10 @@ pub(super) struct Load {
 }
 
 /// Keys by family, and the last progress report.
-pub(super) type Filled = (Vec<(String, u64)>, Option<FillProgress>);
+pub(super) type FilledKeys = (Vec<(String, u64)>, Option<FillProgress>);
 
 /// Result of a run.
-pub(super) struct Ended {
+pub(super) struct RunResult {
     names: Vec<&'static str>,
     sum: Interval,
     pub(super) reasons: Vec<FailureReason>,
@@ -64,7 +64,7 @@ impl Load {
     }
 
     /// Fills the stores.
-    pub(super) fn fill(&self) -> Result<Filled, LoadError> {
+    pub(super) fn fill(&self) -> Result<FilledKeys, LoadError> {
         let last: Arc<Mutex<Option<FillProgress>>> = Arc::default();
         let told = Arc::clone(&last);
         let job = self.job();
@@ -99,12 +99,12 @@ impl Load {
     }
 
     /// Runs until this many commands have ended.
-    pub(super) fn until_done(&self, commands: u64) -> Ended {
+    pub(super) fn until_done(&self, commands: u64) -> RunResult {
         self.until(|ended| ended.count() >= commands)
     }
 
     /// Runs until `enough` holds.
-    pub(super) fn until(&self, enough: impl Fn(&Ended) -> bool) -> Ended {
+    pub(super) fn until(&self, enough: impl Fn(&RunResult) -> bool) -> RunResult {
         let profile = self.workload.profiles()[0];
         let names: Vec<&'static str> = self.workload.ops().iter().map(|op| op.name).collect();
         let settings = Settings {
@@ -119,7 +119,7 @@ impl Load {
         };
         let loaded = self.workload.load(&self.job()).unwrap_or_else(|why| panic!("{why}"));
         let handle = loaded.start(&settings).unwrap();
-        let mut ended = Ended { sum: Interval::new(names.len()), names, reasons: Vec::new() };
+        let mut ended = RunResult { sum: Interval::new(names.len()), names, reasons: Vec::new() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(ended.follow(handle, self.users, enough));
         ended.reasons = self.workload.failure_reasons();
@@ -132,8 +132,8 @@ impl Load {
     }
 }
 
-impl Ended {
-    async fn follow(&mut self, mut handle: EngineHandle, users: u32, enough: impl Fn(&Ended) -> bool) {
+impl RunResult {
+    async fn follow(&mut self, mut handle: EngineHandle, users: u32, enough: impl Fn(&RunResult) -> bool) {
         handle.ramp(users, Nanos::ZERO).await.unwrap();
         for n in 0.. {
             assert!(n < MOST_INTERVALS, "this takes too long: {:?}", self.reasons);

@@ -9,9 +9,9 @@ use barograph_engine::{Runnable, runnable};
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
 use barograph_mysql::Address;
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::Tier;
-use barograph_spec::{Given, Plan, Refusal, Refused, placed, there};
+use barograph_spec::{Plan, Refusal, Refusals, SettingsReader, placed, there};
 use barograph_workload::topology::{Topology, Value as Word};
 use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value, json};
@@ -20,15 +20,15 @@ use super::MariadbError;
 use super::admin::{in_session, on_thread, row};
 use super::check::Queries;
 use super::databases::Databases;
-use super::fill::Filling;
+use super::fill::DatabaseFill;
 use super::users::MariadbUsers;
 use crate::checks;
-use crate::engine::{Engine, Filled};
+use crate::engine::{Engine, FillCounts};
 use crate::generate::Generator;
 use crate::plan::{OrderEntryPlan, generator};
 use crate::tally::Tally;
 use crate::topology;
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// Databases that a server needs for itself.
 const RESERVED: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
@@ -91,7 +91,7 @@ impl MariadbEngine {
                 "remove the database if nothing needs it, or name another",
             ),
         };
-        LoadError::Refused(Refused(vec![Refusal {
+        LoadError::Refused(Refusals(vec![Refusal {
             place: job.plan.place(key).to_owned(),
             key: key.to_owned(),
             value,
@@ -123,7 +123,7 @@ impl Engine for MariadbEngine {
         (93e6, 10e6)
     }
 
-    fn check(&self, plan: &Plan, g: &mut Given) {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         let allowed = "left out with MariaDB, where writers wait for the rows that they change";
         g.refuse_asked("order_entry.write_lock", allowed, "leave it out");
         let allowed = "left out with MariaDB, whose functions are not written";
@@ -182,11 +182,11 @@ impl Engine for MariadbEngine {
         topology::of(plan, ("mariadb", "mysql"), words)
     }
 
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move { self.tier(url).await.map(drop) })
     }
 
-    fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>> {
+    fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
         let url = address(url);
         let asked = on_thread(move || {
             let databases = databases(&url)?;
@@ -205,7 +205,7 @@ impl Engine for MariadbEngine {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Later<'a, Result<Filled, LoadError>> {
+    ) -> BoxFuture<'a, Result<FillCounts, LoadError>> {
         let (url, generator, is_durable) = (address(job.url), self.generator, self.plan.is_durable);
         let stop = StopAtEnd::default();
         let stopped = stop.flag();
@@ -216,7 +216,7 @@ impl Engine for MariadbEngine {
                     durable(&databases)?;
                 }
                 let done = AtomicU64::new(0);
-                Filling { databases, generator, progress, stopped, done }.run()
+                DatabaseFill { databases, generator, progress, stopped, done }.run()
             });
             let filled = filled.await;
             drop(stop);
@@ -233,7 +233,7 @@ impl Engine for MariadbEngine {
         })
     }
 
-    fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
+    fn load(&self, job: &LoadJob<'_>, shared: LoadState) -> Result<Box<dyn Runnable>, LoadError> {
         let found = databases(&address(job.url));
         let unreachable =
             |why: MariadbError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
@@ -243,7 +243,7 @@ impl Engine for MariadbEngine {
     }
 
     /// The copy stays for inspection if a check fails.
-    fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
+    fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> BoxFuture<'a, Result<Findings, String>> {
         let (url, generator) = (address(url), self.generator);
         let checked = on_thread(move || {
             let databases = databases(&url)?;

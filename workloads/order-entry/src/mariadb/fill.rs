@@ -13,7 +13,7 @@ use super::admin::{in_session, run};
 use super::databases::{Databases, State, beginning};
 use super::schema::{INDICES, MARKER};
 use crate::chunk::Chunk;
-use crate::engine::Filled;
+use crate::engine::FillCounts;
 use crate::generate::{Batch, Generator, Piece};
 use crate::tables::Table;
 
@@ -27,7 +27,7 @@ const WAITING: usize = 4;
 const MOST_CHUNKS: usize = 64;
 
 /// A fill in progress.
-pub(super) struct Filling {
+pub(super) struct DatabaseFill {
     pub(super) databases: Databases,
     pub(super) generator: Generator,
     pub(super) progress: OnProgress,
@@ -36,12 +36,12 @@ pub(super) struct Filling {
     pub(super) done: AtomicU64,
 }
 
-impl Filling {
+impl DatabaseFill {
     /// Fills the database, unless it is filled, and copies it for the run. Blocks.
     ///
     /// # Errors
     /// A database with other contents, which is not changed; a server that refuses.
-    pub(super) fn run(&self) -> Result<Filled, MariadbError> {
+    pub(super) fn run(&self) -> Result<FillCounts, MariadbError> {
         let found = self.databases.state(&self.generator)?;
         let (reused, lines) = match found {
             State::Filled(lines) => (true, lines),
@@ -58,7 +58,7 @@ impl Filling {
         let bytes = self.databases.bytes()?;
         self.stage("copy")?;
         self.databases.reset()?;
-        Ok(Filled { reused, lines, bytes })
+        Ok(FillCounts { reused, lines, bytes })
     }
 
     /// Shows a stage.

@@ -1,13 +1,15 @@
 //! The session of a user: the statements of the transactions on MariaDB.
 
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_model::words::in_one_line;
 use barograph_mysql::{Client, Connection, ErrorCode, Fault, Param, Reply as Piece, Row, Statement};
 
 use super::admin::run;
 use super::statements::{ALL, Sql};
 use crate::input::{District, Key};
-use crate::session::{Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
+use crate::session::{
+    Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError,
+};
 
 /// A row was changed after the snapshot of the transaction: from MariaDB 11.6 on, and before with
 /// `innodb_snapshot_isolation`.
@@ -58,24 +60,24 @@ impl MariadbSession {
     }
 
     /// The error of a transaction for one of the client.
-    fn trouble(&mut self, fault: &Fault) -> Trouble {
+    fn trouble(&mut self, fault: &Fault) -> TransactionError {
         self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
         let code = match fault {
             Fault::Server(said) => Some(said.code()),
             _ => None,
         };
         match code {
-            Some(ErrorCode::DEADLOCK) => Trouble::Conflict(Conflict::Deadlock),
-            Some(ErrorCode::LOCK_WAIT_TIMEOUT) => Trouble::Conflict(Conflict::Busy),
-            Some(OUTDATED) => Trouble::Conflict(Conflict::Snapshot),
-            _ => Trouble::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
+            Some(ErrorCode::DEADLOCK) => TransactionError::Conflict(Conflict::Deadlock),
+            Some(ErrorCode::LOCK_WAIT_TIMEOUT) => TransactionError::Conflict(Conflict::Busy),
+            Some(OUTDATED) => TransactionError::Conflict(Conflict::Snapshot),
+            _ => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
         }
     }
 
     /// Changes exactly one row.
     async fn change_one(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<()> {
         let changed = self.call(sql, values, |_| Ok(())).await?;
-        if changed == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
+        if changed == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 
     /// The number in the first column of the last row, if any.
@@ -91,7 +93,7 @@ impl MariadbSession {
 
     /// The number in the first column of the one row.
     async fn number(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<i64> {
-        self.optional(sql, values).await?.ok_or_else(|| Trouble::missing(what))
+        self.optional(sql, values).await?.ok_or_else(|| TransactionError::missing(what))
     }
 
     /// Appends the text in the first column of the one row.
@@ -100,13 +102,13 @@ impl MariadbSession {
             text.push_str(row.get(0)?);
             Ok(())
         };
-        if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
+        if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 }
 
 impl Session for MariadbSession {
     /// A transaction begins with its first statement.
-    async fn begin(&mut self, _: Access, _: &mut Turn) -> Reply<()> {
+    async fn begin(&mut self, _: Access, _: &mut OpContext) -> Reply<()> {
         Ok(())
     }
 
@@ -137,7 +139,7 @@ impl Session for MariadbSession {
         let district = ints([of.w, of.d]);
         self.call(Sql::LockNumber, &district, read).await?;
         self.change_one(Sql::RaiseNumber, &district, "district").await?;
-        numbered.ok_or_else(|| Trouble::missing("district"))
+        numbered.ok_or_else(|| TransactionError::missing("district"))
     }
 
     async fn discount(&mut self, customer: Key) -> Reply<i64> {

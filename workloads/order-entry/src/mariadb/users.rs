@@ -3,19 +3,19 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_engine::{Turn, User, UserFactory};
+use barograph_engine::{OpContext, User, UserFactory};
 use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_mysql::{Client, Target};
 use futures::lock::{Mutex, MutexGuard};
 
 use super::session::MariadbSession;
-use crate::user::{Shared, Terminal, Transaction};
+use crate::user::{LoadState, Terminal, Transaction};
 
 /// Makes the users of one worker.
 pub(super) struct MariadbUsers {
     server: Rc<Server>,
-    shared: Arc<Shared>,
+    shared: Arc<LoadState>,
 }
 
 /// A worker's way to sessions.
@@ -26,7 +26,7 @@ struct Server {
 
 impl MariadbUsers {
     /// `setup` is the SQL with which each session begins.
-    pub(super) fn new(target: &Target, setup: &Arc<str>, shared: &Arc<Shared>) -> Self {
+    pub(super) fn new(target: &Target, setup: &Arc<str>, shared: &Arc<LoadState>) -> Self {
         let server = Server { client: Client::new(target), setup: Arc::clone(setup) };
         MariadbUsers { server: Rc::new(server), shared: Arc::clone(shared) }
     }
@@ -61,7 +61,7 @@ impl MariadbUser {
 }
 
 impl User for MariadbUser {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
         let transaction = Transaction::ALL[op.index()];
         let State { terminal, session: kept } = &mut *self.state();
         // The session of an operation that is dropped is dropped with it, and with the session its transaction.
@@ -77,14 +77,14 @@ impl User for MariadbUser {
                 }
             }
         };
-        let outcome = terminal.transact(&mut session, transaction, turn).await;
+        let outcome = terminal.transact(&mut session, transaction, context).await;
         if !outcome.is_failure() {
             *kept = Some(session);
         }
         outcome
     }
 
-    fn choose(&self, _: ChooserId, turn: &mut Turn) -> usize {
-        self.state().terminal.next(turn)
+    fn choose(&self, _: ChooserId, context: &mut OpContext) -> usize {
+        self.state().terminal.next(context)
     }
 }

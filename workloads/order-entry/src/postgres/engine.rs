@@ -8,10 +8,10 @@ use barograph_database::{Findings, StopAtEnd};
 use barograph_engine::{Runnable, runnable};
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_postgres::Address;
 use barograph_record::Tier;
-use barograph_spec::{Given, Plan, Refusal, Refused, placed, there};
+use barograph_spec::{Plan, Refusal, Refusals, SettingsReader, placed, there};
 use barograph_workload::topology::{Topology, Value as Word};
 use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value, json};
@@ -20,15 +20,15 @@ use super::PostgresError;
 use super::admin::{in_session, on_thread, row};
 use super::check::Queries;
 use super::databases::Databases;
-use super::fill::Filling;
+use super::fill::DatabaseFill;
 use super::users::PostgresUsers;
 use crate::checks;
-use crate::engine::{Engine, Filled};
+use crate::engine::{Engine, FillCounts};
 use crate::generate::Generator;
 use crate::plan::{Form, OrderEntryPlan, generator};
 use crate::tally::Tally;
 use crate::topology;
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// Databases that a server needs for itself.
 const RESERVED: [&str; 3] = ["postgres", "template0", "template1"];
@@ -89,7 +89,7 @@ impl PostgresEngine {
                 "remove the database if nothing needs it, or name another",
             ),
         };
-        LoadError::Refused(Refused(vec![Refusal {
+        LoadError::Refused(Refusals(vec![Refusal {
             place: job.plan.place(key).to_owned(),
             key: key.to_owned(),
             value,
@@ -121,7 +121,7 @@ impl Engine for PostgresEngine {
         (100e6, 14e6)
     }
 
-    fn check(&self, plan: &Plan, g: &mut Given) {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         let allowed = "left out with PostgreSQL, where writers wait for the rows that they change";
         g.refuse_asked("order_entry.write_lock", allowed, "leave it out");
         let Some(url) = &plan.target.url else { return };
@@ -177,11 +177,11 @@ impl Engine for PostgresEngine {
         topology::of(plan, ("postgres", "postgres"), words)
     }
 
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move { self.tier(url).await.map(drop) })
     }
 
-    fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>> {
+    fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
         let (url, options) = (address(url), self.options());
         let asked = on_thread(move || {
             in_session(&databases(&url)?.maintenance(&options), "ask", async |session| {
@@ -205,7 +205,7 @@ impl Engine for PostgresEngine {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Later<'a, Result<Filled, LoadError>> {
+    ) -> BoxFuture<'a, Result<FillCounts, LoadError>> {
         let (url, generator, options) = (address(job.url), self.generator, self.options());
         let OrderEntryPlan { is_durable, form, .. } = self.plan;
         let stop = StopAtEnd::default();
@@ -218,7 +218,8 @@ impl Engine for PostgresEngine {
                 }
                 let done = AtomicU64::new(0);
                 let filled =
-                    Filling { databases: databases.clone(), generator, progress, stopped, done }.run()?;
+                    DatabaseFill { databases: databases.clone(), generator, progress, stopped, done }
+                        .run()?;
                 if form == Form::Stored {
                     databases.add_functions()?;
                 }
@@ -238,7 +239,7 @@ impl Engine for PostgresEngine {
         })
     }
 
-    fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
+    fn load(&self, job: &LoadJob<'_>, shared: LoadState) -> Result<Box<dyn Runnable>, LoadError> {
         let found = databases(&address(job.url));
         let unreachable = |why: PostgresError| LoadError::Unreachable {
             url: masked(job.url).into_owned(),
@@ -251,7 +252,7 @@ impl Engine for PostgresEngine {
     }
 
     /// The copy stays for inspection if a check fails.
-    fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
+    fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> BoxFuture<'a, Result<Findings, String>> {
         let (url, generator) = (address(url), self.generator);
         let checked = on_thread(move || {
             let databases = databases(&url)?;

@@ -6,8 +6,8 @@ use barograph_postgres::{Fault, Param, Row, SqlState};
 
 use super::session::{PostgresSession, ints};
 use super::statements::Sql;
-use crate::input::{Input, LineInput, Who};
-use crate::session::{Reply, Trouble};
+use crate::input::{CustomerChoice, Input, LineInput};
+use crate::session::{Reply, TransactionError};
 use crate::tables::DISTRICTS;
 use crate::transactions::End;
 use crate::user::Request;
@@ -60,7 +60,7 @@ impl PostgresSession {
             Request::OrderStatus(of, who) => {
                 let ([w, d], (who, name)) = (ints([of.w, of.d]), named(who, input));
                 match self.execute(Sql::OrderStatus, &[w, d, who, name], |_| Ok(())).await {
-                    Ok(0) => return Err(Trouble::missing("lines of an order")),
+                    Ok(0) => return Err(TransactionError::missing("lines of an order")),
                     lines => lines.map(|_| End::Read),
                 }
             }
@@ -92,10 +92,10 @@ impl PostgresSession {
 }
 
 /// A customer by id or by last name, the other one null.
-fn named(who: Who, input: &Input) -> (Param<'static>, Param<'_>) {
+fn named(who: CustomerChoice, input: &Input) -> (Param<'static>, Param<'_>) {
     match who {
-        Who::Id(id) => (Param::Int(id), Param::Null),
-        Who::Name => (Param::Null, Param::Text(&input.name)),
+        CustomerChoice::Id(id) => (Param::Int(id), Param::Null),
+        CustomerChoice::Name => (Param::Null, Param::Text(&input.name)),
     }
 }
 

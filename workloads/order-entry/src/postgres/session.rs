@@ -1,6 +1,6 @@
 //! The session of a user: the statements of the transactions on PostgreSQL.
 
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_model::Outcome;
 use barograph_model::words::in_one_line;
 use barograph_postgres::{
@@ -11,7 +11,9 @@ use super::functions::Arrays;
 use super::statements::{ALL, Sql, WITHOUT_FUNCTIONS};
 use crate::input::{District, Input, Key};
 use crate::plan::Form;
-use crate::session::{Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
+use crate::session::{
+    Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError,
+};
 use crate::transactions::End;
 use crate::user::Request;
 
@@ -72,26 +74,26 @@ impl PostgresSession {
     }
 
     /// The error of a transaction for one of the client.
-    pub(super) fn trouble(&mut self, fault: &Fault) -> Trouble {
+    pub(super) fn trouble(&mut self, fault: &Fault) -> TransactionError {
         self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
         match fault {
             Fault::Server(said) if said.state() == SqlState::SERIALIZATION_FAILURE => {
-                Trouble::Conflict(Conflict::Snapshot)
+                TransactionError::Conflict(Conflict::Snapshot)
             }
             Fault::Server(said) if said.state() == SqlState::DEADLOCK => {
-                Trouble::Conflict(Conflict::Deadlock)
+                TransactionError::Conflict(Conflict::Deadlock)
             }
             Fault::Server(said) if said.state() == SqlState::LOCK_NOT_AVAILABLE => {
-                Trouble::Conflict(Conflict::Busy)
+                TransactionError::Conflict(Conflict::Busy)
             }
-            fault => Trouble::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
+            fault => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
         }
     }
 
     /// Changes exactly one row.
     async fn change_one(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<()> {
         let changed = self.call(sql, values, |_| Ok(())).await?;
-        if changed == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
+        if changed == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 
     /// The number in the first column of the last row, if any.
@@ -107,7 +109,7 @@ impl PostgresSession {
 
     /// The number in the first column of the one row.
     async fn number(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<i64> {
-        self.optional(sql, values).await?.ok_or_else(|| Trouble::missing(what))
+        self.optional(sql, values).await?.ok_or_else(|| TransactionError::missing(what))
     }
 
     /// Appends the text in the first column of the one row.
@@ -116,7 +118,7 @@ impl PostgresSession {
             text.push_str(row.get(0)?);
             Ok(())
         };
-        if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
+        if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 }
 
@@ -129,7 +131,7 @@ impl Session for PostgresSession {
         self.function(asked, input).await
     }
 
-    async fn begin(&mut self, access: Access, _: &mut Turn) -> Reply<()> {
+    async fn begin(&mut self, access: Access, _: &mut OpContext) -> Reply<()> {
         self.begin = Some(match access {
             Access::Read => Sql::BeginRead,
             Access::Write => Sql::BeginWrite,
@@ -153,7 +155,7 @@ impl Session for PostgresSession {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let why = "the server rolled back where it should commit".to_owned();
-                Err(Trouble::Failed { outcome: Outcome::Refused, why })
+                Err(TransactionError::Failed { outcome: Outcome::Refused, why })
             }
             Err(fault) => Err(self.trouble(&fault)),
         }
@@ -178,7 +180,7 @@ impl Session for PostgresSession {
             Ok(())
         };
         self.call(Sql::TakeNumber, &ints([of.w, of.d]), read).await?;
-        numbered.ok_or_else(|| Trouble::missing("district"))
+        numbered.ok_or_else(|| TransactionError::missing("district"))
     }
 
     async fn discount(&mut self, customer: Key) -> Reply<i64> {

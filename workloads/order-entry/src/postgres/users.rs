@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_engine::{Turn, User, UserFactory};
+use barograph_engine::{OpContext, User, UserFactory};
 use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_postgres::{Client, Target};
@@ -11,17 +11,17 @@ use futures::lock::{Mutex, MutexGuard};
 
 use super::session::PostgresSession;
 use crate::plan::Form;
-use crate::user::{Shared, Terminal, Transaction};
+use crate::user::{LoadState, Terminal, Transaction};
 
 /// Makes the users of one worker.
 pub(super) struct PostgresUsers {
     client: Rc<Client>,
     form: Form,
-    shared: Arc<Shared>,
+    shared: Arc<LoadState>,
 }
 
 impl PostgresUsers {
-    pub(super) fn new(target: &Target, form: Form, shared: &Arc<Shared>) -> Self {
+    pub(super) fn new(target: &Target, form: Form, shared: &Arc<LoadState>) -> Self {
         PostgresUsers { client: Rc::new(Client::new(target)), form, shared: Arc::clone(shared) }
     }
 }
@@ -57,7 +57,7 @@ impl PostgresUser {
 }
 
 impl User for PostgresUser {
-    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
+    async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
         let transaction = Transaction::ALL[op.index()];
         let State { terminal, session: kept } = &mut *self.state();
         // The session of an operation that is dropped is dropped with it, and with the session its transaction.
@@ -70,14 +70,14 @@ impl User for PostgresUser {
                 }
             },
         };
-        let outcome = terminal.transact(&mut session, transaction, turn).await;
+        let outcome = terminal.transact(&mut session, transaction, context).await;
         if !outcome.is_failure() {
             *kept = Some(session);
         }
         outcome
     }
 
-    fn choose(&self, _: ChooserId, turn: &mut Turn) -> usize {
-        self.state().terminal.next(turn)
+    fn choose(&self, _: ChooserId, context: &mut OpContext) -> usize {
+        self.state().terminal.next(context)
     }
 }

@@ -10,20 +10,20 @@ use barograph_database::sqlite::{
 use barograph_database::{Findings, StopAtEnd};
 use barograph_engine::{Runnable, runnable_threads};
 use barograph_model::words::in_one_line;
-use barograph_platform::Later;
+use barograph_platform::BoxFuture;
 use barograph_record::Tier;
-use barograph_spec::{Given, Plan, Refusal, Refused};
+use barograph_spec::{Plan, Refusal, Refusals, SettingsReader};
 use barograph_workload::{FillProgress, LoadError, LoadJob, OnProgress};
 use parking_lot::FairMutex;
 use serde_json::{Map, Value, json};
 
 use super::{SqliteUsers, Target};
 use crate::checks;
-use crate::engine::{Engine, Filled};
+use crate::engine::{Engine, FillCounts};
 use crate::plan::{OrderEntryPlan, generator};
 use crate::tables::{Size, Table};
 use crate::tally::Tally;
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// Open files of a user: the database, its log and the index of the log.
 const FILES: u64 = 3;
@@ -87,7 +87,7 @@ impl Engine for SqliteEngine {
         (71e6, 9e6)
     }
 
-    fn check(&self, _: &Plan, g: &mut Given) {
+    fn check(&self, _: &Plan, g: &mut SettingsReader) {
         g.refuse_asked(
             "order_entry.isolation",
             "left out with SQLite, which is serializable",
@@ -126,7 +126,7 @@ impl Engine for SqliteEngine {
         facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
     }
 
-    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+    fn answers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let file = self.target.copy();
         Box::pin(async move {
             match file.exists() {
@@ -136,7 +136,7 @@ impl Engine for SqliteEngine {
         })
     }
 
-    fn tier<'a>(&'a self, _: &'a str) -> Later<'a, Result<Tier, String>> {
+    fn tier<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
         let tier = Tier {
             tier: "database".to_owned(),
             product: format!("SQLite {}", version()),
@@ -149,7 +149,7 @@ impl Engine for SqliteEngine {
         &'a self,
         job: &'a LoadJob<'a>,
         progress: OnProgress,
-    ) -> Later<'a, Result<Filled, LoadError>> {
+    ) -> BoxFuture<'a, Result<FillCounts, LoadError>> {
         let (target, stop) = (self.target.clone(), StopAtEnd::default());
         let stopped = stop.flag();
         Box::pin(async move {
@@ -160,14 +160,14 @@ impl Engine for SqliteEngine {
             match filled.map_err(|why| failed(why.into()))? {
                 Ok(filled) => Ok(filled),
                 Err(why @ (SqliteError::NotOurs { .. } | SqliteError::InUse { .. })) => {
-                    Err(LoadError::Refused(Refused(vec![self.target.refusal(job.plan, &why)])))
+                    Err(LoadError::Refused(Refusals(vec![self.target.refusal(job.plan, &why)])))
                 }
                 Err(why) => Err(failed(why.into())),
             }
         })
     }
 
-    fn load(&self, _: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
+    fn load(&self, _: &LoadJob<'_>, shared: LoadState) -> Result<Box<dyn Runnable>, LoadError> {
         let OrderEntryPlan { is_durable, is_queued, busy, .. } = self.plan;
         let users = SqliteUsers {
             shared: Arc::new(shared),
@@ -178,7 +178,7 @@ impl Engine for SqliteEngine {
     }
 
     /// The copy stays for inspection if a check fails.
-    fn verify<'a>(&'a self, _: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
+    fn verify<'a>(&'a self, _: &'a str, tally: Arc<Tally>) -> BoxFuture<'a, Result<Findings, String>> {
         let target = self.target.clone();
         Box::pin(async move {
             let checking = tokio::task::spawn_blocking(move || {
@@ -191,7 +191,7 @@ impl Engine for SqliteEngine {
 }
 
 /// Fills the database, unless it is filled, and copies it for the run.
-fn fill(target: &Target, stopped: &AtomicBool, progress: &OnProgress) -> Result<Filled, SqliteError> {
+fn fill(target: &Target, stopped: &AtomicBool, progress: &OnProgress) -> Result<FillCounts, SqliteError> {
     let total = Table::ALL.into_iter().map(|table| target.contents().size.rows(table)).sum();
     let mut done = 0;
     let FillResult { reused, rows, bytes, .. } = target.prepare(|table, rows| {
@@ -200,5 +200,5 @@ fn fill(target: &Target, stopped: &AtomicBool, progress: &OnProgress) -> Result<
         !stopped.load(Ordering::Relaxed)
     })?;
     let lines = rows.into_iter().find(|(table, _)| table == Table::OrderLine.name());
-    Ok(Filled { reused, lines: lines.map_or(0, |(_, rows)| rows), bytes })
+    Ok(FillCounts { reused, lines: lines.map_or(0, |(_, rows)| rows), bytes })
 }

@@ -1,17 +1,17 @@
 //! The statements of the transactions on SQLite.
 
 use barograph_database::sqlite::{Connection, Row};
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 
 use crate::input::{District, Key};
 use crate::measures::LOCK_WAIT;
-use crate::session::{Access, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
+use crate::session::{Access, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
 
 impl Session for Connection {
-    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()> {
+    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()> {
         match access {
             Access::Read => self.change("BEGIN", []).map(drop),
-            Access::Write => turn.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
+            Access::Write => context.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
         }
     }
 
@@ -32,7 +32,7 @@ impl Session for Connection {
                    RETURNING d_next_o_id - 1, d_tax";
         let numbered =
             self.row(sql, [of.w, of.d], |row| Ok(OrderNumber { order: row.get(0)?, tax: row.get(1)? }))?;
-        numbered.ok_or_else(|| Trouble::missing("district"))
+        numbered.ok_or_else(|| TransactionError::missing("district"))
     }
 
     async fn discount(&mut self, customer: Key) -> Reply<i64> {
@@ -67,7 +67,7 @@ impl Session for Connection {
         let Demand { supply, item, quantity, is_remote, district } = taken;
         info.clear();
         let found = self.row(sql, (supply, item, quantity, is_remote, district), |row| append(row, info))?;
-        found.ok_or_else(|| Trouble::missing("stock"))
+        found.ok_or_else(|| TransactionError::missing("stock"))
     }
 
     async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Reply<()> {
@@ -81,14 +81,14 @@ impl Session for Connection {
         let sql = "UPDATE warehouse SET w_ytd = w_ytd + ?2 WHERE w_id = ?1 \
                    RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
         let found = self.row(sql, (w, cents), |row| append(row, names))?;
-        found.ok_or_else(|| Trouble::missing("warehouse"))
+        found.ok_or_else(|| TransactionError::missing("warehouse"))
     }
 
     async fn pay_district(&mut self, of: District, cents: i64, names: &mut String) -> Reply<()> {
         let sql = "UPDATE district SET d_ytd = d_ytd + ?3 WHERE d_w_id = ?1 AND d_id = ?2 \
                    RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
         let found = self.row(sql, (of.w, of.d, cents), |row| append(row, names))?;
-        found.ok_or_else(|| Trouble::missing("district"))
+        found.ok_or_else(|| TransactionError::missing("district"))
     }
 
     async fn named(&mut self, of: District, name: &str, found: &mut Vec<i64>) -> Reply<()> {

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use barograph_database::sqlite::{self, Connection};
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
 use futures::FutureExt as _;
 
 use crate::measures;
 use crate::session::Access;
-use crate::user::{Shared, Terminal, Transaction};
+use crate::user::{LoadState, Terminal, Transaction};
 
 impl sqlite::Terminal for Terminal {
-    type Shared = Shared;
+    type Shared = LoadState;
 
     const LOCK_WAIT: CounterId = measures::LOCK_WAIT;
 
-    fn new(shared: &Arc<Shared>, id: UserId) -> Self {
+    fn new(shared: &Arc<LoadState>, id: UserId) -> Self {
         Terminal::new(shared, id.0)
     }
 
@@ -24,8 +24,8 @@ impl sqlite::Terminal for Terminal {
         Transaction::ALL[op.index()].access()
     }
 
-    fn act(&mut self, session: &mut Connection, op: OpId, turn: &mut Turn) -> Outcome {
-        let ended = self.transact(session, Transaction::ALL[op.index()], turn).now_or_never();
+    fn act(&mut self, session: &mut Connection, op: OpId, context: &mut OpContext) -> Outcome {
+        let ended = self.transact(session, Transaction::ALL[op.index()], context).now_or_never();
         ended.expect("calls of an engine that blocks are ready when they return")
     }
 
@@ -33,7 +33,7 @@ impl sqlite::Terminal for Terminal {
         Terminal::broken(self, Transaction::ALL[op.index()], why)
     }
 
-    fn choose(&mut self, _: ChooserId, turn: &mut Turn) -> usize {
-        self.next(turn)
+    fn choose(&mut self, _: ChooserId, context: &mut OpContext) -> usize {
+        self.next(context)
     }
 }

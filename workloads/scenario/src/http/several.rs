@@ -1,6 +1,6 @@
 //! Several URLs in one scenario: an operation each if they are few, else one operation for all.
 
-use barograph_model::{Behaviour, BehaviourId, Behaviours, Next, OpId, Share, Vector};
+use barograph_model::{Behaviour, BehaviourId, Behaviours, NextOp, OpId, Share, Vector};
 use barograph_scenario::{Action, Order, Scenario, leak};
 use barograph_workload::CommandError;
 
@@ -11,7 +11,7 @@ use crate::origins;
 const FEW: usize = 20;
 
 /// A scenario of all URLs.
-pub(super) struct Joined {
+pub(super) struct CombinedScenario {
     pub(super) scenario: Scenario,
     /// Description of the load, in a line.
     pub(super) title: String,
@@ -25,7 +25,7 @@ pub(super) fn join(
     titles: &[String],
     bases: &[&str],
     order: UrlOrder,
-) -> Result<Joined, CommandError> {
+) -> Result<CombinedScenario, CommandError> {
     let mut origins: Vec<String> = Vec::new();
     let mut all = scenarios.into_iter();
     let mut scenario = all.next().expect("there is a URL at least");
@@ -69,7 +69,7 @@ pub(super) fn join(
             format!("{} URLs, {} first", titles.len(), titles[0])
         }
     };
-    Ok(Joined { scenario, title, origins })
+    Ok(CombinedScenario { scenario, title, origins })
 }
 
 /// The number of an origin other than the first URL's.
@@ -97,11 +97,11 @@ fn name(scenario: &mut Scenario, titles: &[String]) {
 fn follow(scenario: &mut Scenario, order: UrlOrder) {
     let count = scenario.operations.len();
     let next = |at: usize| match order {
-        UrlOrder::InTurn => Next::Op(OpId(((at + 1) % count) as u8)),
+        UrlOrder::InTurn => NextOp::Op(OpId(((at + 1) % count) as u8)),
         UrlOrder::Random => {
             let share = Share::new(1.0 / count as f64).expect("a part of one");
             let entries = (0..count).map(|op| (OpId(op as u8), share)).collect();
-            Next::Vector(Vector::new(entries).expect("equal shares of one"))
+            NextOp::Vector(Vector::new(entries).expect("equal shares of one"))
         }
     };
     let main = scenario.behaviours.get(BehaviourId(0)).clone();

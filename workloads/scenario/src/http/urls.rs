@@ -10,7 +10,7 @@ const MOST: usize = 10_000;
 
 /// A URL under load.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Listed {
+pub(super) struct UrlEntry {
     /// The method, if its line names one.
     pub(super) method: Option<String>,
     pub(super) url: String,
@@ -19,7 +19,7 @@ pub(super) struct Listed {
 }
 
 /// All URLs, those of the file last.
-pub(super) fn listed(args: &HttpArgs) -> Result<Vec<Listed>, CommandError> {
+pub(super) fn listed(args: &HttpArgs) -> Result<Vec<UrlEntry>, CommandError> {
     let mut listed = Vec::new();
     for given in &args.url {
         let entry = entry(None, given);
@@ -48,7 +48,7 @@ pub(super) fn listed(args: &HttpArgs) -> Result<Vec<Listed>, CommandError> {
 }
 
 /// Parses `[METHOD] URL`; `None` for an empty line or a comment.
-fn of_line(line: &str) -> Result<Option<Listed>, String> {
+fn of_line(line: &str) -> Result<Option<UrlEntry>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
@@ -61,10 +61,10 @@ fn of_line(line: &str) -> Result<Option<Listed>, String> {
     }
 }
 
-fn entry(method: Option<&str>, given: &str) -> Result<Listed, String> {
+fn entry(method: Option<&str>, given: &str) -> Result<UrlEntry, String> {
     let url = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
     let base = base(&url)?;
-    Ok(Listed { method: method.map(str::to_owned), url, base })
+    Ok(UrlEntry { method: method.map(str::to_owned), url, base })
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_http::{Policy, Resolved};
+use barograph_http::{Policy, ResolvedTarget};
 use barograph_model::{Behaviour, Behaviours, Distribution, Nanos, Outcome, Pace};
 use barograph_scenario::Scenario;
-use barograph_testkit::{Act, Answer, Door, Request, Server, Site, Speaks};
+use barograph_testkit::{Act, Answer, ListenOptions, Request, Server, Site, SiteProtocols};
 
 use crate::rig::Run;
 
@@ -33,7 +33,7 @@ fn example(name: &str, change: impl Fn(String) -> String) -> Arc<Scenario> {
 /// Three users of an example against a scripted server.
 fn against(name: &str, script: impl Fn(&Request) -> Act + Send + Sync + 'static) -> (Server, Run) {
     let server = Server::start(Arc::new(script)).unwrap();
-    let run = Run::new(example(name, |text| text), Resolved::at(server.addr(), Policy::PerUser(6)));
+    let run = Run::new(example(name, |text| text), ResolvedTarget::at(server.addr(), Policy::PerUser(6)));
     (server, Run { users: 3, workers: 2, ..run })
 }
 
@@ -151,11 +151,11 @@ fn events() {
 #[test]
 fn chat() {
     // The site echoes at a path of its own, and offers no subprotocol.
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     let scenario = example("chat.toml", |text| {
         text.replace("\"/chat\"", "\"/ws\"").replace("protocols = [\"chat.v1\"]", "")
     });
-    let run = Run::new(scenario, Resolved::at(site.address().tcp(), Policy::PerUser(6)));
+    let run = Run::new(scenario, ResolvedTarget::at(site.address().tcp(), Policy::PerUser(6)));
     let run = Run { users: 3, workers: 2, ..run };
     // A user who has disconnected connects again after a pause, unless the load ends in it.
     let called_again = || site.connections() >= 5;

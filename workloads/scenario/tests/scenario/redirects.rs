@@ -3,10 +3,10 @@
 use barograph_model::Outcome;
 use barograph_testkit::{Answer, Request};
 
-use crate::rig::{Ended, Noting, answering};
+use crate::rig::{RecordingServer, RunResult, answering};
 
 /// Runs one exchange with these keys, which follows up to three redirects.
-fn followed(target: &Noting, keys: &str) -> Ended {
+fn followed(target: &RecordingServer, keys: &str) -> RunResult {
     let text = format!(
         "[target]\ncookies = false\nredirects = 3\n[operations.Go]\n[[operations.Go.exchanges]]\npath = \"/a\"\n{keys}\n"
     );
@@ -14,7 +14,7 @@ fn followed(target: &Noting, keys: &str) -> Ended {
 }
 
 /// The first requests, a line each: method, path, body and credentials.
-fn asked(target: &Noting, count: usize) -> Vec<String> {
+fn asked(target: &RecordingServer, count: usize) -> Vec<String> {
     let line = |r: &Request| {
         let secret = r.header("authorization").unwrap_or("-");
         format!("{} {} {:?} {secret}", r.method, r.path, String::from_utf8_lossy(&r.body))
@@ -77,7 +77,7 @@ fn credentials_stay_with_the_first_origin() {
 
 #[test]
 fn a_chain_that_cannot_be_followed_says_so() {
-    let closed = barograph_testkit::Closed::new().unwrap();
+    let closed = barograph_testkit::ClosedPort::new().unwrap();
     let gone = format!("http://{}/", closed.addr());
     let broken = format!("connect to {}: Connection refused (os error 111)", closed.addr());
     for (location, outcome, why) in [

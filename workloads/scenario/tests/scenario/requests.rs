@@ -1,7 +1,7 @@
 //! Requests: values from data files and generators, templates, bodies, cookies.
 
 use barograph_http::Target;
-use barograph_testkit::{Answer, Door, Site, Speaks};
+use barograph_testkit::{Answer, ListenOptions, Site, SiteProtocols};
 use barograph_workload_scenario::reach;
 
 use crate::rig::{Run, answering};
@@ -200,7 +200,7 @@ fn cookies_last_as_long_as_the_session() {
 
 #[test]
 fn a_scenario_says_how_its_target_is_spoken_to() {
-    let site = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http2).unwrap();
     let text = r#"
         [target]
         protocol = "http2"

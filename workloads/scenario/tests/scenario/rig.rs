@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use barograph_engine::{EngineHandle, Settings};
-use barograph_http::{Options as Reach, Policy, Resolved, Target};
+use barograph_http::{Options as Reach, Policy, ResolvedTarget, Target};
 use barograph_model::{Nanos, OpId, Outcome};
 use barograph_scenario::Scenario;
 use barograph_stats::Interval;
@@ -27,26 +27,26 @@ pub(crate) fn scenario(text: &str) -> Arc<Scenario> {
 }
 
 /// A server with given answers, and its requests.
-pub(crate) struct Noting {
+pub(crate) struct RecordingServer {
     pub(crate) server: Server,
     pub(crate) asked: Arc<Mutex<Vec<Request>>>,
 }
 
 /// Starts such a server.
-pub(crate) fn answering(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Noting {
+pub(crate) fn answering(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> RecordingServer {
     let asked: Arc<Mutex<Vec<Request>>> = Arc::default();
     let noted = Arc::clone(&asked);
     let script = move |request: &Request| {
         noted.lock().unwrap().push(request.clone());
         Act::Answer(answer(request))
     };
-    Noting { server: Server::start(Arc::new(script)).unwrap(), asked }
+    RecordingServer { server: Server::start(Arc::new(script)).unwrap(), asked }
 }
 
-impl Noting {
+impl RecordingServer {
     pub(crate) fn run(&self, text: &str) -> Run {
         let scenario = scenario(text);
-        Run::new(scenario, Resolved::at(self.server.addr(), Policy::PerUser(6)))
+        Run::new(scenario, ResolvedTarget::at(self.server.addr(), Policy::PerUser(6)))
     }
 
     /// Methods and paths of all requests, in order of arrival.
@@ -58,21 +58,21 @@ impl Noting {
 /// A run to be made.
 pub(crate) struct Run {
     pub(crate) scenario: Arc<Scenario>,
-    pub(crate) target: Resolved,
+    pub(crate) target: ResolvedTarget,
     pub(crate) users: u32,
     pub(crate) workers: usize,
     pub(crate) timeout: Nanos,
 }
 
 /// Result of a run.
-pub(crate) struct Ended {
+pub(crate) struct RunResult {
     scenario: Arc<Scenario>,
     sum: Interval,
     reasons: Arc<Mutex<Reasons>>,
 }
 
 impl Run {
-    pub(crate) fn new(scenario: Arc<Scenario>, target: Resolved) -> Self {
+    pub(crate) fn new(scenario: Arc<Scenario>, target: ResolvedTarget) -> Self {
         // Ends a hanging run; a machine may take the processor away for seconds.
         Run { scenario, target, users: 1, workers: 1, timeout: Nanos::from_secs(30) }
     }
@@ -84,7 +84,7 @@ impl Run {
     }
 
     /// Runs until `enough` holds.
-    pub(crate) fn until(self, enough: impl Fn(&Ended) -> bool) -> Ended {
+    pub(crate) fn until(self, enough: impl Fn(&RunResult) -> bool) -> RunResult {
         let settings = Settings {
             workers: self.workers,
             seed: 11,
@@ -100,20 +100,20 @@ impl Run {
         let workload = runnable(Arc::clone(&self.scenario), self.target, options).unwrap();
         let handle = workload.start(&settings).unwrap();
         let sum = Interval::new(self.scenario.operations.len());
-        let mut ended = Ended { scenario: self.scenario, sum, reasons };
+        let mut ended = RunResult { scenario: self.scenario, sum, reasons };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(ended.follow(handle, self.users, enough));
         ended
     }
 
     /// Runs until the operation of this name has ended `count` times.
-    pub(crate) fn until_done(self, operation: &str, count: u64) -> Ended {
+    pub(crate) fn until_done(self, operation: &str, count: u64) -> RunResult {
         self.until(|ended| ended.count(operation) >= count)
     }
 }
 
-impl Ended {
-    async fn follow(&mut self, mut handle: EngineHandle, users: u32, enough: impl Fn(&Ended) -> bool) {
+impl RunResult {
+    async fn follow(&mut self, mut handle: EngineHandle, users: u32, enough: impl Fn(&RunResult) -> bool) {
         handle.ramp(users, Nanos::ZERO).await.unwrap();
         for n in 0.. {
             assert!(n < MOST_INTERVALS, "this takes too long: {}", self.told());

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use barograph_http::{Policy, Resolved};
+use barograph_http::{Policy, ResolvedTarget};
 use barograph_scenario::Scenario;
 use barograph_testkit::Answer;
 use barograph_workload_scenario::{Options, Reasons, runnable};
 
-use crate::rig::{Noting, Run, answering, clock};
+use crate::rig::{RecordingServer, Run, answering, clock};
 
 const TEXT: &str = r#"
     [values.offer]
@@ -50,9 +50,9 @@ fn scenario(script: &'static str) -> Arc<Scenario> {
     Arc::new(barograph_scenario::read("test", TEXT, &files).unwrap_or_else(|refused| panic!("{refused}")))
 }
 
-fn run(script: &'static str) -> (Noting, Run) {
+fn run(script: &'static str) -> (RecordingServer, Run) {
     let target = answering(|_| Answer::new(200, ""));
-    let run = Run::new(scenario(script), Resolved::at(target.server.addr(), Policy::PerUser(1)));
+    let run = Run::new(scenario(script), ResolvedTarget::at(target.server.addr(), Policy::PerUser(1)));
     (target, run)
 }
 
@@ -91,7 +91,7 @@ fn a_function_that_fails_is_a_wrong_answer_and_chooses_the_last() {
 #[test]
 fn a_function_that_is_missing_is_found_before_the_run() {
     let target = answering(|_| Answer::new(200, ""));
-    let resolved = Resolved::at(target.server.addr(), Policy::PerUser(1));
+    let resolved = ResolvedTarget::at(target.server.addr(), Policy::PerUser(1));
     let options = Options { clock, reasons: Reasons::shared() };
     let scenario = scenario("function offer() { return 1; }");
     let why = runnable(scenario, resolved, options).err().map(|error| error.to_string()).unwrap();

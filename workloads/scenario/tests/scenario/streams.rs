@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
 use barograph_model::Outcome;
-use barograph_testkit::{Answer, Door, Site, Speaks, one_of};
+use barograph_testkit::{Answer, ListenOptions, Site, SiteProtocols, one_of};
 
 use crate::rig::Run;
 
 fn site() -> Site {
-    Site::start(Door::v4(), Speaks::Http1).unwrap()
+    Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap()
 }
 
 const EVENTS: &str = r#"

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use barograph_model::Outcome;
-use barograph_testkit::{Act, Answer, Door, Request, Server, Site, Speaks};
+use barograph_testkit::{Act, Answer, ListenOptions, Request, Server, Site, SiteProtocols};
 
 use crate::rig::{Run, answering};
 
 #[test]
 fn neighbours_and_repetitions_run_side_by_side() {
-    let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+    let site = Site::start(ListenOptions::v4(), SiteProtocols::Http1).unwrap();
     let text = r#"
         [operations.Get]
         [[operations.Get.exchanges]]

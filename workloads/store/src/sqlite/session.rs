@@ -2,16 +2,16 @@
 
 use barograph_database::sqlite::{self, Connection};
 use barograph_database::{Access, Reply, Value};
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 
 use crate::measures::LOCK_WAIT;
 use crate::session::{Field, OrderHead, OrderLine, Session};
 
 impl Session for Connection {
-    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()> {
+    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()> {
         match access {
             Access::Read => self.change("BEGIN", []).map(drop),
-            Access::Write => turn.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
+            Access::Write => context.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
         }
     }
 

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use barograph_database::Access;
 use barograph_database::sqlite::{Connection, Terminal};
-use barograph_engine::Turn;
+use barograph_engine::OpContext;
 use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
 use futures::FutureExt as _;
 
 use crate::measures;
-use crate::user::{Operation, Shared, Visitor};
+use crate::user::{LoadState, Operation, Visitor};
 
 impl Terminal for Visitor {
-    type Shared = Shared;
+    type Shared = LoadState;
 
     const LOCK_WAIT: CounterId = measures::LOCK_WAIT;
 
-    fn new(shared: &Arc<Shared>, _: UserId) -> Self {
+    fn new(shared: &Arc<LoadState>, _: UserId) -> Self {
         Visitor::new(shared)
     }
 
@@ -24,8 +24,8 @@ impl Terminal for Visitor {
         Operation::ALL[op.index()].access()
     }
 
-    fn act(&mut self, session: &mut Connection, op: OpId, turn: &mut Turn) -> Outcome {
-        let ended = Visitor::act(self, session, Operation::ALL[op.index()], turn).now_or_never();
+    fn act(&mut self, session: &mut Connection, op: OpId, context: &mut OpContext) -> Outcome {
+        let ended = Visitor::act(self, session, Operation::ALL[op.index()], context).now_or_never();
         ended.expect("calls of an engine that blocks are ready when they return")
     }
 
@@ -33,7 +33,7 @@ impl Terminal for Visitor {
         Visitor::broken(self, Operation::ALL[op.index()], why)
     }
 
-    fn choose(&mut self, _: ChooserId, turn: &mut Turn) -> usize {
-        self.next(turn) as usize
+    fn choose(&mut self, _: ChooserId, context: &mut OpContext) -> usize {
+        self.next(context) as usize
     }
 }

@@ -1,8 +1,8 @@
 //! Operations: what they leave in the database, alone and side by side.
 
 use barograph_database::sqlite::Connection;
-use barograph_database::{Access, Trouble};
-use barograph_engine::{BlockingFactory as _, BlockingUser as _, Turn};
+use barograph_database::{Access, TransactionError};
+use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{ChooserId, OpId, Outcome, Share, UserId};
 use futures::FutureExt as _;
 
@@ -22,7 +22,7 @@ fn ready<T>(call: impl Future<Output = T>) -> T {
 
 fn session(rig: &Rig) -> Connection {
     let mut session = Connection::open(&rig.connecting()).unwrap();
-    ready(session.begin(Access::Write, &mut Turn::for_test())).unwrap();
+    ready(session.begin(Access::Write, &mut OpContext::for_test())).unwrap();
     session
 }
 
@@ -59,16 +59,16 @@ fn a_seed_repeats_the_state_after_a_run() {
 fn a_visit_is_a_login_searches_and_a_purchase() {
     let rig = Rig::of(1, Habits { new_customers: Share::percent(50.0), ..HABITS });
     let mut user = rig.users().user(UserId(0));
-    let (mut turn, mut visits, mut searches, mut new) = (Turn::for_test(), 0, 0, 0);
+    let (mut context, mut visits, mut searches, mut new) = (OpContext::for_test(), 0, 0, 0);
     for _ in 0..200 {
-        let begin = user.choose(ChooserId(0), &mut turn);
+        let begin = user.choose(ChooserId(0), &mut context);
         assert!(begin <= Operation::NewCustomer as usize, "{begin}");
         new += begin;
-        assert_eq!(user.act(OpId(begin as u8), &mut turn), Outcome::Good);
+        assert_eq!(user.act(OpId(begin as u8), &mut context), Outcome::Good);
         let mut in_a_row = 0;
         loop {
-            let op = user.choose(ChooserId(0), &mut turn);
-            assert_eq!(user.act(OpId(op as u8), &mut turn), Outcome::Good);
+            let op = user.choose(ChooserId(0), &mut context);
+            assert_eq!(user.act(OpId(op as u8), &mut context), Outcome::Good);
             if op == Operation::Purchase as usize {
                 break;
             }
@@ -85,9 +85,9 @@ fn few_left_are_restocked_and_noted() {
     let rig = Rig::of(1, Habits { lines: 1, shortages: Share::ZERO, ..HABITS });
     rig.connection().execute_batch("UPDATE inventory SET i_stock = 3 WHERE i_stock > 0").unwrap();
     let mut user = rig.users().user(UserId(0));
-    let mut turn = Turn::for_test();
-    assert_eq!(user.act(Operation::Purchase.op(), &mut turn), Outcome::Good);
-    assert_eq!((turn.added(ORDERS), turn.added(RESTOCKS)), (1, 1));
+    let mut context = OpContext::for_test();
+    assert_eq!(user.act(Operation::Purchase.op(), &mut context), Outcome::Good);
+    assert_eq!((context.added(ORDERS), context.added(RESTOCKS)), (1, 1));
     let units = rig.number("SELECT sum(i_sold) FROM inventory");
     assert_eq!(
         rig.number(&format!("SELECT count(*) FROM inventory WHERE i_stock = {FULL} AND i_sold = {units}")),
@@ -111,7 +111,7 @@ fn stock_is_lowered_only_where_there_is_enough() {
     assert_eq!(session.number("SELECT i_sold FROM inventory WHERE i_product = 7", [], "stock"), Ok(5));
     assert_eq!(ready(session.take_stock(999, 1)), Ok(None));
     assert_eq!(ready(session.price(999)), Ok(None));
-    assert_eq!(ready(session.restock(999, 0, FULL)), Err(Trouble::missing("stock of a product")));
+    assert_eq!(ready(session.restock(999, 0, FULL)), Err(TransactionError::missing("stock of a product")));
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn a_planned_shortage_is_no_failure_and_leaves_nothing_behind() {
     let rig = Rig::of(1, Habits { shortages: Share::percent(100.0), ..HABITS });
     let before = digests(&rig.copy);
     let mut user = rig.users().user(UserId(0));
-    let mut turn = Turn::for_test();
+    let mut context = OpContext::for_test();
     for _ in 0..20 {
-        assert_eq!(user.act(Operation::Purchase.op(), &mut turn), Outcome::Good);
+        assert_eq!(user.act(Operation::Purchase.op(), &mut context), Outcome::Good);
     }
-    assert_eq!((turn.added(SHORTAGES), turn.added(ORDERS), turn.added(WRITES)), (20, 0, 20));
+    assert_eq!((context.added(SHORTAGES), context.added(ORDERS), context.added(WRITES)), (20, 0, 20));
     assert_eq!((digests(&rig.copy), rig.shared.tally.counted()), (before, Totals::default()));
 }
 
@@ -138,7 +138,7 @@ fn stock_that_is_wrong_fails_purchases() {
     {
         let before = digests(&rig.copy);
         let mut user = rig.users().user(UserId(0));
-        assert_eq!(user.act(Operation::Purchase.op(), &mut Turn::for_test()), Outcome::WrongAnswer);
+        assert_eq!(user.act(Operation::Purchase.op(), &mut OpContext::for_test()), Outcome::WrongAnswer);
         assert_eq!(rig.shared.reasons.lock().unwrap().of(Operation::Purchase.op())[0].why, why);
         assert_eq!((digests(&rig.copy), rig.shared.tally.counted()), (before, Totals::default()));
     }
@@ -209,17 +209,17 @@ fn answers_that_are_wrong_fail_searches_and_logins() {
                    INSERT INTO products_text (products_text) VALUES ('delete-all')";
     rig.connection().execute_batch(emptied).unwrap();
     let mut user = rig.users().user(UserId(0));
-    let mut turn = Turn::for_test();
+    let mut context = OpContext::for_test();
     for (operation, why) in [
         (Operation::Login, "no customer with this name and password"),
         (Operation::BrowseByCategory, "no special offer of a category"),
         (Operation::BrowseByTitle, "no product with words that one has"),
         (Operation::BrowseByActor, "no product with words that one has"),
     ] {
-        assert_eq!(user.act(operation.op(), &mut turn), Outcome::WrongAnswer, "{operation:?}");
+        assert_eq!(user.act(operation.op(), &mut context), Outcome::WrongAnswer, "{operation:?}");
         assert_eq!(rig.shared.reasons.lock().unwrap().of(operation.op())[0].why, why);
     }
-    assert_eq!(turn.added(TITLE_HITS), 0);
+    assert_eq!(context.added(TITLE_HITS), 0);
 }
 
 #[test]
@@ -228,15 +228,15 @@ fn a_held_lock_is_waited_for_counted_and_given_up() {
     let holder = rig.connection();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut user = rig.users().user(UserId(0));
-    let mut turn = Turn::for_test();
-    assert_eq!(user.act(Operation::NewCustomer.op(), &mut turn), Outcome::Refused);
-    assert_eq!((turn.added(BUSY), turn.added(WRITES)), (10, 1));
+    let mut context = OpContext::for_test();
+    assert_eq!(user.act(Operation::NewCustomer.op(), &mut context), Outcome::Refused);
+    assert_eq!((context.added(BUSY), context.added(WRITES)), (10, 1));
     // Readers do not wait. A failed registration ends the visit.
-    assert!(user.choose(ChooserId(0), &mut turn) <= Operation::NewCustomer as usize);
-    assert_eq!(user.act(Operation::Login.op(), &mut turn), Outcome::Good);
+    assert!(user.choose(ChooserId(0), &mut context) <= Operation::NewCustomer as usize);
+    assert_eq!(user.act(Operation::Login.op(), &mut context), Outcome::Good);
     holder.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(user.act(Operation::NewCustomer.op(), &mut turn), Outcome::Good);
-    assert_eq!(turn.added(BUSY), 10);
+    assert_eq!(user.act(Operation::NewCustomer.op(), &mut context), Outcome::Good);
+    assert_eq!(context.added(BUSY), 10);
     let reasons = rig.shared.reasons.lock().unwrap();
     assert_eq!(reasons.of(Operation::NewCustomer.op())[0].why, "met other transactions 10 times");
 }
@@ -246,6 +246,6 @@ fn a_file_that_is_gone_is_a_broken_connection() {
     let rig = Rig::new();
     std::fs::remove_file(&rig.copy).unwrap();
     let mut user = rig.users().user(UserId(0));
-    assert_eq!(user.act(Operation::Login.op(), &mut Turn::for_test()), Outcome::Broken);
+    assert_eq!(user.act(Operation::Login.op(), &mut OpContext::for_test()), Outcome::Broken);
     assert!(!rig.copy.exists());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_database::sqlite::{ConnectionOptions, Target, Users};
-use barograph_engine::{BlockingFactory as _, BlockingUser as _, Turn};
+use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{ChooserId, OpId, Outcome, Share};
 use barograph_workload::Reasons;
 use parking_lot::FairMutex;
@@ -17,7 +17,7 @@ use crate::checks;
 use crate::generate::Generator;
 use crate::input::{Habits, Inputs};
 use crate::tables::{Size, Table};
-use crate::user::{Shared, Visitor};
+use crate::user::{LoadState, Visitor};
 
 /// The usual habits, with more shortages.
 pub(crate) const HABITS: Habits = Habits {
@@ -35,7 +35,7 @@ pub(super) struct Rig {
     _folder: TempDir,
     pub(super) copy: PathBuf,
     pub(super) target: Target<Generator>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<LoadState>,
 }
 
 impl Rig {
@@ -49,7 +49,7 @@ impl Rig {
         let target = Target::new(folder.path().join("store.db"), generator);
         assert!(!target.prepare(|_, _| true).unwrap().reused);
         let inputs = Inputs::new(generator, habits);
-        let shared = Shared { inputs, tally: Arc::default(), reasons: Reasons::shared() };
+        let shared = LoadState { inputs, tally: Arc::default(), reasons: Reasons::shared() };
         Rig { _folder: folder, copy: target.copy(), target, shared: Arc::new(shared) }
     }
 
@@ -71,11 +71,11 @@ impl Rig {
         let factory = self.users();
         let one = |number: u32| {
             let mut user = factory.user(barograph_model::UserId(number));
-            let mut turn = Turn::for_test();
-            turn.rng = barograph_engine::stream(self.target.contents().seed, number, 0);
+            let mut context = OpContext::for_test();
+            context.rng = barograph_engine::stream(self.target.contents().seed, number, 0);
             let failed = (0..each).filter(|_| {
-                let op = user.choose(ChooserId(0), &mut turn);
-                user.act(OpId(op as u8), &mut turn) != Outcome::Good
+                let op = user.choose(ChooserId(0), &mut context);
+                user.act(OpId(op as u8), &mut context) != Outcome::Good
             });
             failed.count() as u64
         };

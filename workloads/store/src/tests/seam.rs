@@ -7,7 +7,7 @@ use barograph_engine::Settings;
 use barograph_model::{Nanos, OpId};
 use barograph_spec::{Catalogue, Plan};
 use barograph_stats::Interval;
-use barograph_workload::{LoadError, LoadJob, Verified, Workload, WorkloadFactory as _};
+use barograph_workload::{LoadError, LoadJob, VerifyResult, Workload, WorkloadFactory as _};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -61,7 +61,7 @@ async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
     all
 }
 
-async fn verify(workload: &dyn Workload) -> Verified {
+async fn verify(workload: &dyn Workload) -> VerifyResult {
     let url = workload.target().unwrap();
     workload.application().unwrap().verify(url).unwrap().await.unwrap()
 }
@@ -95,7 +95,7 @@ fn a_load_is_counted_and_its_data_are_right() {
                 (count(operation) as f64 / whole, StorePlan::of(&plan).share(operation).get());
             assert!((found / expected - 1.0).abs() < 0.2, "{operation:?}: {found} of {expected}");
         }
-        assert_eq!(verify(workload.as_ref()).await, Verified { ok: true, findings: vec![] });
+        assert_eq!(verify(workload.as_ref()).await, VerifyResult { ok: true, findings: vec![] });
         assert!(!folder.path().join("store.db.run").exists());
     });
 }

@@ -38,7 +38,7 @@ pub(super) enum Access {
 }
 
 /// A parameter of the query string: its name and bound.
-pub(super) type Asked = (&'static str, Bound);
+pub(super) type QueryParameter = (&'static str, Bound);
 
 /// One verb of one resource.
 pub(super) struct Endpoint {
@@ -46,7 +46,7 @@ pub(super) struct Endpoint {
     pub(super) path: &'static str,
     pub(super) summary: &'static str,
     pub(super) access: Access,
-    pub(super) query: &'static [Asked],
+    pub(super) query: &'static [QueryParameter],
     pub(super) request: Request,
     pub(super) status: u16,
     pub(super) answer: Body,
@@ -57,16 +57,16 @@ pub(super) struct Endpoint {
 }
 
 /// A page of a list.
-pub(super) const PAGE: &[Asked] = &[("page", Bound::Page), ("pageSize", Bound::PageSize)];
+pub(super) const PAGE: &[QueryParameter] = &[("page", Bound::Page), ("pageSize", Bound::PageSize)];
 /// A page of a list, in a span of time.
-pub(super) const SPAN: &[Asked] = &[
+pub(super) const SPAN: &[QueryParameter] = &[
     ("page", Bound::Page),
     ("pageSize", Bound::PageSize),
     ("fromDate", bounds::MILLIS),
     ("toDate", bounds::MILLIS),
 ];
 /// A search of auctions.
-pub(super) const AUCTION_SEARCH: &[Asked] = &[
+pub(super) const AUCTION_SEARCH: &[QueryParameter] = &[
     ("text", Bound::Text(0, MAX_SEARCH)),
     ("category", Bound::Text(0, MAX_CATEGORY)),
     ("state", Bound::Word("AuctionState")),
@@ -74,7 +74,7 @@ pub(super) const AUCTION_SEARCH: &[Asked] = &[
     ("pageSize", Bound::PageSize),
 ];
 /// A search of items.
-pub(super) const ITEM_SEARCH: &[Asked] = &[
+pub(super) const ITEM_SEARCH: &[QueryParameter] = &[
     ("text", Bound::Text(0, MAX_SEARCH)),
     ("state", Bound::Word("ItemState")),
     ("condition", Bound::Word("Condition")),
@@ -84,7 +84,7 @@ pub(super) const ITEM_SEARCH: &[Asked] = &[
     ("pageSize", Bound::PageSize),
 ];
 /// A size of an image; the one required query parameter.
-pub(super) const SIZE: &[Asked] = &[(SIZE_NAME, Bound::Word("ImageSize"))];
+pub(super) const SIZE: &[QueryParameter] = &[(SIZE_NAME, Bound::Word("ImageSize"))];
 /// The name in [`SIZE`].
 pub(super) const SIZE_NAME: &str = "size";
 

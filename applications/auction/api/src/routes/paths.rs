@@ -8,11 +8,11 @@ use super::*;
 use crate::{AuctionId, AuctionQuery, ImageId, ImageSize, ItemId, ItemQuery, UserId};
 
 /// A path being extended by its query string, part by part.
-struct Asked(String);
+struct QueryPath(String);
 
-impl Asked {
-    fn new(path: &str) -> Asked {
-        Asked(format!("{BASE}{path}"))
+impl QueryPath {
+    fn new(path: &str) -> QueryPath {
+        QueryPath(format!("{BASE}{path}"))
     }
 
     /// Adds a text, if there is one.
@@ -117,7 +117,7 @@ pub fn auctions(page: u32, page_size: u32) -> String {
 /// Path of a page of auctions that match.
 #[must_use]
 pub fn search_auctions(query: &AuctionQuery) -> String {
-    let mut path = Asked::new(AUCTIONS);
+    let mut path = QueryPath::new(AUCTIONS);
     path.text("text", query.text.as_deref());
     path.text("category", query.category.as_deref());
     path.word("state", query.state.as_ref());
@@ -141,7 +141,7 @@ pub fn items() -> String {
 /// Path of a page of items that match.
 #[must_use]
 pub fn search_items(query: &ItemQuery) -> String {
-    let mut path = Asked::new(ITEMS);
+    let mut path = QueryPath::new(ITEMS);
     path.text("text", query.text.as_deref());
     path.word("state", query.state.as_ref());
     path.word("condition", query.condition.as_ref());

@@ -1,7 +1,7 @@
 //! Rows of one auction: the auction, its items, bids, attendance and images.
 
-use super::crew::Made;
-use super::layout::{Era, ITEM_MS, Layout, Place};
+use super::crew::FilledRows;
+use super::layout::{AuctionPosition, Era, ITEM_MS, Layout};
 use crate::sizes::{ATTENDEES_PER_AUCTION, BIDS_PER_ITEM};
 use barograph_auction_store::{
     AttendanceRow, AuctionRow, BidRow, CLOCK_START_MS, EventBatch, HighBidRow, ImageRow, ItemRow, codes,
@@ -32,7 +32,7 @@ const CONDITIONS: i64 = 7;
 const YEAR_MS: i64 = 31_556_952_000;
 
 /// Adds the rows of an auction.
-pub(super) fn add(layout: &Layout, place: Place, made: &mut Made) {
+pub(super) fn add(layout: &Layout, place: AuctionPosition, made: &mut FilledRows) {
     let mut rng = layout.streams.stream("auction", place.id);
     let items = layout.items(place);
     let start_ms = layout.start_ms(place, &mut rng);
@@ -160,7 +160,7 @@ fn ms_on_sale(start_cents: f64) -> f64 {
     bids_to_the_ceiling(start_cents) * BID_EVERY_MS as f64 + CLOSING_MS
 }
 
-fn add_images(layout: &Layout, place: Place, item: &ItemRow, events: &mut EventBatch) {
+fn add_images(layout: &Layout, place: AuctionPosition, item: &ItemRow, events: &mut EventBatch) {
     let small = codes::image::THUMBNAIL | codes::image::PREVIEW;
     let sizes = if place.era == Era::Current { small | codes::image::FULL } else { small };
     for (number, id) in (0..).zip(layout.images(item.id as u64)) {
@@ -181,7 +181,7 @@ struct Sale<'a> {
 }
 
 /// Twenty bids by attendees; the last bidder bought the item.
-fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
+fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut FilledRows) {
     let (layout, attendees) = (sale.layout, sale.attendees);
     let first = layout.history_bids(sale.item.id as u64) as i64;
     let listing = layout.history_high_bid(sale.item.id as u64) as i64;
@@ -225,7 +225,7 @@ fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
 }
 
 /// The bidding in progress of the first item of a current auction.
-fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
+fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut FilledRows) {
     let (amount_cents, bids) = amount_in_progress(sale.item.starting_bid_cents, rng.random());
     let bidder_id = sale.attendees[rng.random_range(0..sale.attendees.len())];
     let (auction_id, item_id) = (sale.auction.id, sale.item.id);

@@ -20,7 +20,7 @@ const WAITING_BATCHES: usize = 16;
 
 /// Rows of both stores that were made together.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct FilledRows {
     pub(super) relational: RelationalBatch,
     pub(super) events: EventBatch,
 }
@@ -46,7 +46,7 @@ fn jobs(layout: &Layout) -> Vec<Job> {
 }
 
 /// State shared by all makers.
-struct Work<'a> {
+struct CrewState<'a> {
     layout: &'a Layout,
     pictures: &'a Pictures,
     images: &'a Path,
@@ -80,7 +80,7 @@ pub(super) struct Order<'a> {
 
 /// Makes all data; returns the bytes of the picture files.
 pub(super) fn make(order: &Order<'_>, progress: &mut dyn FnMut(Progress)) -> Result<u64, FillError> {
-    let work = Work {
+    let work = CrewState {
         layout: order.layout,
         pictures: order.pictures,
         images: order.images,
@@ -142,7 +142,7 @@ fn report(layout: &Layout, from_done: &Receiver<(Stage, u64)>, progress: &mut dy
     progress(Progress { stage: Stage::Stores, done: 0, total: 1 });
 }
 
-impl Work<'_> {
+impl CrewState<'_> {
     fn run(&self, outlets: &Outlets) -> Result<(), FillError> {
         let mut writer = Writer::new(self.pictures, self.images, self.layout);
         loop {
@@ -159,8 +159,8 @@ impl Work<'_> {
         }
     }
 
-    fn make(&self, job: &Job, writer: &mut Writer<'_>) -> Result<(Made, (Stage, u64)), FillError> {
-        let mut made = Made::default();
+    fn make(&self, job: &Job, writer: &mut Writer<'_>) -> Result<(FilledRows, (Stage, u64)), FillError> {
+        let mut made = FilledRows::default();
         let done = match job {
             Job::Users(ids) => {
                 made.relational.users = users::numbered(self.layout.streams, ids.clone());
@@ -189,7 +189,7 @@ impl Work<'_> {
 
 impl Outlets {
     /// Sends rows to the stores. A store that has failed takes none and reports its own reason.
-    fn send(&self, number: usize, made: Made, done: (Stage, u64)) -> Result<(), FillError> {
+    fn send(&self, number: usize, made: FilledRows, done: (Stage, u64)) -> Result<(), FillError> {
         self.relational.send((number, made.relational)).map_err(|_| FillError::Stopped)?;
         self.events.send((number, made.events)).map_err(|_| FillError::Stopped)?;
         self.done.send(done).map_err(|_| FillError::Stopped)

@@ -11,12 +11,12 @@ const OURS: [&str; 5] = ["pristine", "images", "marker.json", "marker.json.part"
 
 /// A folder locked for this process until the value is dropped.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct FillFolder {
     dir: PathBuf,
     _lock: File,
 }
 
-impl Folder {
+impl FillFolder {
     /// Creates the folder if need be and locks it. The system releases the lock when the process ends for any
     /// reason.
     pub(super) fn take(dir: &Path) -> Result<Self, FillError> {

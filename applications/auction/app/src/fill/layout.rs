@@ -26,7 +26,7 @@ pub(super) enum Era {
 
 /// Place of an auction: its id, and its index within its era.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct AuctionPosition {
     pub(super) era: Era,
     pub(super) id: u64,
     pub(super) index: u64,
@@ -63,20 +63,20 @@ impl Layout {
     }
 
     /// The place of the auction with an id between 1 and [`Self::auctions`].
-    pub(super) fn place(&self, id: u64) -> Place {
+    pub(super) fn place(&self, id: u64) -> AuctionPosition {
         let (current, history) = (self.counts.current_auctions, self.counts.history_auctions);
         let index = id - 1;
         if index < current {
-            Place { era: Era::Current, id, index }
+            AuctionPosition { era: Era::Current, id, index }
         } else if index < current + history {
-            Place { era: Era::History, id, index: index - current }
+            AuctionPosition { era: Era::History, id, index: index - current }
         } else {
-            Place { era: Era::Future, id, index: index - current - history }
+            AuctionPosition { era: Era::Future, id, index: index - current - history }
         }
     }
 
     /// The ids of an auction's items.
-    pub(super) fn items(&self, place: Place) -> Range<u64> {
+    pub(super) fn items(&self, place: AuctionPosition) -> Range<u64> {
         if place.era == Era::Current {
             let at = place.index as usize;
             return self.current_items_before[at] + 1..self.current_items_before[at + 1] + 1;
@@ -114,7 +114,7 @@ impl Layout {
     }
 
     /// The ids of an auction's attendance rows.
-    pub(super) fn attendance(&self, place: Place) -> Range<u64> {
+    pub(super) fn attendance(&self, place: AuctionPosition) -> Range<u64> {
         let each = self.counts.attendance_per_current_auction;
         let (first, rows) = match place.era {
             Era::Current => (place.index * each, each),
@@ -129,7 +129,7 @@ impl Layout {
 
     /// Start time of an auction. Those of the past and the future are spread evenly, each at random within
     /// its slot.
-    pub(super) fn start_ms(&self, place: Place, rng: &mut Stream) -> i64 {
+    pub(super) fn start_ms(&self, place: AuctionPosition, rng: &mut Stream) -> i64 {
         // Past auctions end before the present, and no future one starts within a day: neither occurs in a
         // run.
         let (from, to, slots) = match place.era {

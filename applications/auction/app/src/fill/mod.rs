@@ -111,7 +111,7 @@ pub struct Progress {
 
 /// A filled folder.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Filled {
+pub struct FillResult {
     /// Description of the data.
     pub marker: Marker,
     /// Whether the data were complete before.
@@ -122,7 +122,7 @@ pub struct Filled {
 ///
 /// # Errors
 /// See [`FillError`]. A fill that failed or was killed leaves no marker; the next one starts afresh.
-pub fn fill(plan: &FillPlan, progress: &mut dyn FnMut(Progress)) -> Result<Filled, FillError> {
+pub fn fill(plan: &FillPlan, progress: &mut dyn FnMut(Progress)) -> Result<FillResult, FillError> {
     fill_unless(plan, &AtomicBool::new(false), progress)
 }
 
@@ -134,12 +134,12 @@ pub fn fill_unless(
     plan: &FillPlan,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Filled, FillError> {
+) -> Result<FillResult, FillError> {
     let started = Instant::now();
     if let Some(filled) = reuse(plan)? {
         return Ok(filled);
     }
-    let folder = folder::Folder::take(&plan.dir)?;
+    let folder = folder::FillFolder::take(&plan.dir)?;
     // Another process may have finished between the first look and the lock.
     if let Some(filled) = reuse(plan)? {
         return Ok(filled);
@@ -174,11 +174,11 @@ pub fn fill_unless(
     let marker = Marker { store_bytes, image_bytes, ..Marker::new(plan, layout.rows(), seconds) };
     marker.write(&plan.dir)?;
     progress(Progress { stage: Stage::Flush, done: 1, total: 1 });
-    Ok(Filled { marker, reused: false })
+    Ok(FillResult { marker, reused: false })
 }
 
 /// The data in the folder, if they are complete and of this plan; an error if they are of another plan.
-fn reuse(plan: &FillPlan) -> Result<Option<Filled>, FillError> {
+fn reuse(plan: &FillPlan) -> Result<Option<FillResult>, FillError> {
     let Some(marker) = Marker::read(&plan.dir)? else { return Ok(None) };
     if marker.stamp != plan.stamp() {
         return Err(FillError::OtherPlan {
@@ -187,5 +187,5 @@ fn reuse(plan: &FillPlan) -> Result<Option<Filled>, FillError> {
             wanted: format!("{} (stamp {})", marker::describe(plan), plan.stamp()),
         });
     }
-    Ok(Some(Filled { marker, reused: true }))
+    Ok(Some(FillResult { marker, reused: true }))
 }

@@ -2,7 +2,7 @@
 
 use super::FillError;
 
-use barograph_store_sqlite::{Filling, Rows};
+use barograph_store_sqlite::{FileFill, Rows};
 use crossbeam_channel::Receiver;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Batches may arrive in any order and are written in the order of their numbers, so that the file does not
 /// depend on the number of threads. At most as many wait as there are threads.
 pub(super) fn write<B: Rows>(
-    mut store: Filling<B>,
+    mut store: FileFill<B>,
     path: &Path,
     stamp: &str,
     (batches, queue): (usize, &Receiver<(usize, B)>),

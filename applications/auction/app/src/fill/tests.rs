@@ -10,7 +10,7 @@ fn plan(dir: &Path) -> FillPlan {
     FillPlan { dir: dir.to_owned(), size: sizes::find("nano").unwrap(), factors, seed: 42, threads: 2 }
 }
 
-fn fill_quietly(plan: &FillPlan) -> Result<Filled, FillError> {
+fn fill_quietly(plan: &FillPlan) -> Result<FillResult, FillError> {
     fill(plan, &mut |_| {})
 }
 
@@ -236,7 +236,7 @@ fn folders_with_other_things_in_them_are_left_alone() {
 #[test]
 fn two_fills_of_one_folder_do_not_meet() {
     let dir = tempfile::tempdir().unwrap();
-    let held = folder::Folder::take(dir.path()).unwrap();
+    let held = folder::FillFolder::take(dir.path()).unwrap();
     assert!(matches!(fill_quietly(&plan(dir.path())), Err(FillError::Busy { .. })));
     drop(held);
     assert!(fill_quietly(&plan(dir.path())).is_ok());

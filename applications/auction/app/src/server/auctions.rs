@@ -11,7 +11,7 @@ use barograph_auction_api::{
 use barograph_auction_store::{AttendanceRow, AuctionFilter, codes};
 
 use super::error::ApiError;
-use super::extract::{Asked, Caller, Paged, Parted, Sent, check_search, window};
+use super::extract::{Caller, JsonBody, PageParameters, PathParts, QueryString, check_search, window};
 use super::respond;
 use crate::app::App;
 use crate::channels::Channel;
@@ -34,7 +34,11 @@ pub(crate) async fn live(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiEr
 }
 
 /// `GET /live/auction`
-pub(crate) async fn running(State(app): State<Arc<App>>, _: Caller, Paged(window): Paged) -> Answer {
+pub(crate) async fn running(
+    State(app): State<Arc<App>>,
+    _: Caller,
+    PageParameters(window): PageParameters,
+) -> Answer {
     let load = async || {
         let running = AuctionFilter { state: Some(AuctionState::Running), ..AuctionFilter::default() };
         app.relational.auctions(&running, window).await.map(|page| Some(respond::text(&page)))
@@ -47,7 +51,7 @@ pub(crate) async fn running(State(app): State<Arc<App>>, _: Caller, Paged(window
 pub(crate) async fn join(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Sent(sent): Sent<JoinRequest>,
+    JsonBody(sent): JsonBody<JoinRequest>,
 ) -> Answer {
     caller.must_be(sent.user_id)?;
     let channel = live(&app, sent.auction_id).await?;
@@ -64,7 +68,11 @@ pub(crate) async fn join(
 }
 
 /// `DELETE /live/auction/{auctionId}`
-pub(crate) async fn leave(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
+pub(crate) async fn leave(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathParts(id): PathParts<i64>,
+) -> Answer {
     if app.events.leave(caller.id, Some(AuctionId(id))).await? == 0 {
         return Err(ApiError::new(ErrorCode::NotAttending, "the caller does not attend this auction"));
     }
@@ -75,7 +83,7 @@ pub(crate) async fn leave(State(app): State<Arc<App>>, caller: Caller, Parted(id
 pub(crate) async fn search(
     State(app): State<Arc<App>>,
     _: Caller,
-    Asked(query): Asked<AuctionQuery>,
+    QueryString(query): QueryString<AuctionQuery>,
 ) -> Answer {
     let window = window(query.page, query.page_size)?;
     check_search("text", query.text.as_deref().unwrap_or(""), MAX_SEARCH)?;
@@ -88,7 +96,7 @@ pub(crate) async fn search(
 }
 
 /// `GET /auction/{id}`
-pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, Parted(id): Parted<i64>) -> Answer {
+pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, PathParts(id): PathParts<i64>) -> Answer {
     let id = AuctionId(id);
     let load =
         async || app.relational.auction(id).await.map(|found| found.map(|auction| respond::text(&auction)));
@@ -100,8 +108,8 @@ pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, Parted(id): Part
 pub(crate) async fn attendance(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Parted(id): Parted<i64>,
-    Paged(window): Paged,
+    PathParts(id): PathParts<i64>,
+    PageParameters(window): PageParameters,
 ) -> Answer {
     caller.must_be(UserId(id))?;
     Ok(respond::json(StatusCode::OK, &app.events.user_attendance(UserId(id), window).await?))

@@ -9,10 +9,10 @@ use barograph_auction_api::{AuctionId, BidAccepted, BidRequest, ErrorCode, ItemI
 
 use super::auctions::live;
 use super::error::ApiError;
-use super::extract::{Caller, Paged, Parted, Sent, check_id};
+use super::extract::{Caller, JsonBody, PageParameters, PathParts, check_id};
 use super::respond;
 use crate::app::App;
-use crate::channels::{Channel, News, POLL_LIMIT};
+use crate::channels::{Channel, POLL_LIMIT, WaitResult};
 use crate::messages::Bid;
 
 type Answer = Result<Response, ApiError>;
@@ -39,7 +39,7 @@ pub(crate) fn wake(app: &App, id: AuctionId, channel: &Channel) -> Result<(), Ap
 pub(crate) async fn place(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Sent(sent): Sent<BidRequest>,
+    JsonBody(sent): JsonBody<BidRequest>,
 ) -> Answer {
     caller.must_be(sent.user_id)?;
     if !(1..=MAX_CENTS).contains(&sent.amount_cents) {
@@ -67,7 +67,7 @@ pub(crate) async fn place(
 pub(crate) async fn next(
     State(app): State<Arc<App>>,
     _: Caller,
-    Parted((auction, item, count)): Parted<(i64, i64, u32)>,
+    PathParts((auction, item, count)): PathParts<(i64, i64, u32)>,
 ) -> Answer {
     check_id("item", item)?;
     let channel = watch(&app, AuctionId(auction)).await?;
@@ -77,9 +77,9 @@ pub(crate) async fn next(
     }
     let _following = app.channels.follow();
     match channel.next_bid(ItemId(item), count, app.clock.after(POLL_LIMIT)).await {
-        News::Got(body) => Ok(respond::ready_json(body)),
-        News::Nothing => Err(ApiError::new(ErrorCode::NoNews, "no news of this item")),
-        News::Stopping => Err(ApiError::stopping()),
+        WaitResult::Got(body) => Ok(respond::ready_json(body)),
+        WaitResult::Nothing => Err(ApiError::new(ErrorCode::NoNews, "no news of this item")),
+        WaitResult::Stopping => Err(ApiError::stopping()),
     }
 }
 
@@ -87,8 +87,8 @@ pub(crate) async fn next(
 pub(crate) async fn history(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Parted(id): Parted<i64>,
-    Paged(window): Paged,
+    PathParts(id): PathParts<i64>,
+    PageParameters(window): PageParameters,
 ) -> Answer {
     caller.must_be(UserId(id))?;
     Ok(respond::json(StatusCode::OK, &app.events.user_bids(UserId(id), window).await?))

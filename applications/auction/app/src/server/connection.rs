@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use super::heads::{Stage, Staged, Timely};
+use super::heads::{Stage, StageService, TimeoutStream};
 use super::traffic::Traffic;
 
 /// Buffer size of a connection in bytes: images are sent past the buffer, requests are far smaller. A longer
@@ -54,14 +54,14 @@ async fn reached(mut phase: watch::Receiver<Phase>, wanted: Phase) {
 }
 
 /// A listener with the settings of its connections.
-pub(super) struct Gate {
+pub(super) struct ConnectionAcceptor {
     pub(super) listener: TcpListener,
     pub(super) router: Router,
     pub(super) traffic: Arc<Traffic>,
     pub(super) phase: watch::Receiver<Phase>,
 }
 
-impl Gate {
+impl ConnectionAcceptor {
     /// Serves up to `room` connections at once until the server closes, and for a bounded time after.
     pub(super) async fn serve(self, room: usize) {
         let room = u32::try_from(room.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
@@ -112,13 +112,13 @@ where
     C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let stage = Stage::default();
-    let service = Staged::new(TowerToHyperService::new(router), stage.clone());
+    let service = StageService::new(TowerToHyperService::new(router), stage.clone());
     let connection = http1::Builder::new()
         .max_buf_size(BUFFER_BYTES)
         .timer(TokioTimer::new())
         .header_read_timeout(REST)
         .keep_alive(true)
-        .serve_connection(TokioIo::new(Timely::new(stream, stage)), service);
+        .serve_connection(TokioIo::new(TimeoutStream::new(stream, stage)), service);
     let mut connection = std::pin::pin!(connection);
     // Errors of a connection are the peer's: it closed early or sent something other than HTTP.
     tokio::select! {

@@ -9,7 +9,7 @@ use barograph_auction_store::StoreError;
 use barograph_store_images::{Full, PictureError};
 
 use super::respond;
-use crate::app::Refused;
+use crate::app::OwnerRefusal;
 use crate::publisher::with_cause;
 
 /// A refusal with its reason.
@@ -92,15 +92,17 @@ impl From<Full> for ApiError {
     }
 }
 
-impl From<Refused> for ApiError {
-    fn from(refused: Refused) -> Self {
+impl From<OwnerRefusal> for ApiError {
+    fn from(refused: OwnerRefusal) -> Self {
         match refused {
-            Refused::NoOwner => ApiError::new(ErrorCode::Busy, "the auction goes from one node to another"),
-            Refused::Busy => ApiError::new(ErrorCode::Busy, "too many bids wait to be decided"),
-            Refused::CutOff => {
+            OwnerRefusal::NoOwner => {
+                ApiError::new(ErrorCode::Busy, "the auction goes from one node to another")
+            }
+            OwnerRefusal::Busy => ApiError::new(ErrorCode::Busy, "too many bids wait to be decided"),
+            OwnerRefusal::CutOff => {
                 ApiError::new(ErrorCode::Busy, "another node decides, and the bus to it is down")
             }
-            Refused::Stopping => ApiError::stopping(),
+            OwnerRefusal::Stopping => ApiError::stopping(),
         }
     }
 }

@@ -20,9 +20,9 @@ use tokio::time::timeout;
 
 use super::bids::{wake, watch};
 use super::error::ApiError;
-use super::extract::{Caller, Parted};
+use super::extract::{Caller, PathParts};
 use crate::app::App;
-use crate::channels::{Following, Published, Seen};
+use crate::channels::{ChannelState, FollowGuard, StateNumber};
 
 /// Longest silence of a stream: proxies drop silent connections, often after a minute.
 const SILENCE: Duration = Duration::from_secs(15);
@@ -43,7 +43,7 @@ const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
 pub(crate) async fn follow(
     State(app): State<Arc<App>>,
     _: Caller,
-    Parted(id): Parted<i64>,
+    PathParts(id): PathParts<i64>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = AuctionId(id);
@@ -70,7 +70,7 @@ pub(crate) async fn follow(
 }
 
 /// Parses an event's id, `ROUND-SEQUENCE`.
-fn seen(id: &str) -> Option<Seen> {
+fn seen(id: &str) -> Option<StateNumber> {
     let (round, sequence) = id.trim().split_once('-')?;
     Some((round.parse().ok()?, sequence.parse().ok()?))
 }
@@ -84,13 +84,13 @@ enum Flow {
 
 /// A follower of an auction.
 struct Follower {
-    watch: Receiver<Published>,
+    watch: Receiver<ChannelState>,
     /// The last state sent; `None` before the first.
-    seen: Option<Seen>,
+    seen: Option<StateNumber>,
     /// An event that follows directly on the last one.
-    next: Option<(Seen, Bytes)>,
+    next: Option<(StateNumber, Bytes)>,
     state: Flow,
-    _following: Following,
+    _following: FollowGuard,
 }
 
 impl Follower {

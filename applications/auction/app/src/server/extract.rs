@@ -12,7 +12,7 @@ use barograph_auction_api::{
     Cents, DEFAULT_PAGE_SIZE, ErrorCode, MAX_CENTS, MAX_INTEGER, MAX_MILLIS, MAX_PAGE, MAX_PAGE_SIZE, Millis,
     PageQuery, TOKEN_HEADER, UserId,
 };
-use barograph_auction_store::Window;
+use barograph_auction_store::PageWindow;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -56,31 +56,31 @@ impl FromRequestParts<Arc<App>> for Caller {
 }
 
 /// Parts of the path.
-pub(crate) struct Parted<T>(pub(crate) T);
+pub(crate) struct PathParts<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Parted<T> {
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for PathParts<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let found = Path::<T>::from_request_parts(parts, app).await;
-        found.map(|path| Parted(path.0)).map_err(|e| ApiError::bad(e.body_text()))
+        found.map(|path| PathParts(path.0)).map_err(|e| ApiError::bad(e.body_text()))
     }
 }
 
 /// The query string.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct QueryString<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryString<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let found = Query::<T>::from_request_parts(parts, app).await;
-        found.map(|query| Asked(query.0)).map_err(|e| ApiError::bad(e.body_text()))
+        found.map(|query| QueryString(query.0)).map_err(|e| ApiError::bad(e.body_text()))
     }
 }
 
 /// A checked page of a list.
-pub(crate) fn window(page: Option<u32>, page_size: Option<u32>) -> Result<Window, ApiError> {
+pub(crate) fn window(page: Option<u32>, page_size: Option<u32>) -> Result<PageWindow, ApiError> {
     let (page, size) = (page.unwrap_or(0), page_size.unwrap_or(DEFAULT_PAGE_SIZE));
     if page > MAX_PAGE {
         return Err(ApiError::bad(format!("page is {page}, but must be from 0 to {MAX_PAGE}")));
@@ -88,31 +88,31 @@ pub(crate) fn window(page: Option<u32>, page_size: Option<u32>) -> Result<Window
     if !(1..=MAX_PAGE_SIZE).contains(&size) {
         return Err(ApiError::bad(format!("pageSize is {size}, but must be from 1 to {MAX_PAGE_SIZE}")));
     }
-    Ok(Window { page, size })
+    Ok(PageWindow { page, size })
 }
 
-/// The page parameters of most lists. A type of its own because [`Window`] is of another crate.
-pub(crate) struct Paged(pub(crate) Window);
+/// The page parameters of most lists. A type of its own because [`PageWindow`] is of another crate.
+pub(crate) struct PageParameters(pub(crate) PageWindow);
 
-impl FromRequestParts<Arc<App>> for Paged {
+impl FromRequestParts<Arc<App>> for PageParameters {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
-        let Asked(query) = Asked::<PageQuery>::from_request_parts(parts, app).await?;
-        window(query.page, query.page_size).map(Paged)
+        let QueryString(query) = QueryString::<PageQuery>::from_request_parts(parts, app).await?;
+        window(query.page, query.page_size).map(PageParameters)
     }
 }
 
 /// A JSON body.
-pub(crate) struct Sent<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for Sent<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         let slow = |_| ApiError::new(ErrorCode::TooSlow, "the body did not come in time");
         match timeout(BODY_TIME, Json::<T>::from_request(request, app)).await.map_err(slow)? {
-            Ok(body) => Ok(Sent(body.0)),
+            Ok(body) => Ok(JsonBody(body.0)),
             Err(error) => {
                 let code = match &error {
                     JsonRejection::MissingJsonContentType(_) => ErrorCode::NotJson,

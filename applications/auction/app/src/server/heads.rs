@@ -44,16 +44,16 @@ impl Stage {
 }
 
 /// The stream of a connection.
-pub(super) struct Timely<S> {
+pub(super) struct TimeoutStream<S> {
     stream: S,
     stage: Stage,
     /// Deadline of the present head; made only when the head does not arrive in one piece, which is rare.
     late: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Timely<S> {
+impl<S> TimeoutStream<S> {
     pub(super) fn new(stream: S, stage: Stage) -> Self {
-        Timely { stream, stage, late: None }
+        TimeoutStream { stream, stage, late: None }
     }
 
     fn came(&mut self) {
@@ -73,7 +73,7 @@ impl<S> Timely<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Timely<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -88,7 +88,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timely<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Timely<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -119,39 +119,39 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timely<S> {
 }
 
 /// A service that marks the time in which a request is answered.
-pub(super) struct Staged<S> {
+pub(super) struct StageService<S> {
     service: S,
     stage: Stage,
 }
 
-impl<S> Staged<S> {
+impl<S> StageService<S> {
     pub(super) fn new(service: S, stage: Stage) -> Self {
-        Staged { service, stage }
+        StageService { service, stage }
     }
 }
 
-impl<S> Service<Request<Incoming>> for Staged<S>
+impl<S> Service<Request<Incoming>> for StageService<S>
 where
     S: Service<Request<Incoming>, Response = Response<Body>>,
     S::Future: Unpin,
 {
     type Response = Response<Answer>;
     type Error = S::Error;
-    type Future = Answering<S::Future>;
+    type Future = StageFuture<S::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         self.stage.set(ANSWERING);
-        Answering { inner: self.service.call(request), stage: self.stage.clone() }
+        StageFuture { inner: self.service.call(request), stage: self.stage.clone() }
     }
 }
 
 /// A request being answered.
-pub(super) struct Answering<F> {
+pub(super) struct StageFuture<F> {
     inner: F,
     stage: Stage,
 }
 
-impl<F, E> Future for Answering<F>
+impl<F, E> Future for StageFuture<F>
 where
     F: Future<Output = Result<Response<Body>, E>> + Unpin,
 {

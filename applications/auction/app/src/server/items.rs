@@ -9,17 +9,18 @@ use barograph_auction_api::{
     AuctionId, Condition, ErrorCode, Item, ItemId, ItemQuery, ItemState, ItemUpdate, MAX_LONG,
     MAX_MANUFACTURER, MAX_SEARCH, MAX_SHORT, Millis, NewItem, Page, PurchaseQuery, UserId,
 };
-use barograph_auction_store::{ItemFilter, ItemRow, Span, Updated, codes};
+use barograph_auction_store::{ItemFilter, ItemRow, ItemUpdateOutcome, Span, codes};
 
 use super::auctions::live;
 use super::bids::watch;
 use super::error::ApiError;
 use super::extract::{
-    Asked, Caller, Paged, Parted, Sent, check_cents, check_id, check_millis, check_search, check_text, window,
+    Caller, JsonBody, PageParameters, PathParts, QueryString, check_cents, check_id, check_millis,
+    check_search, check_text, window,
 };
 use super::respond;
 use crate::app::{App, ItemEntry};
-use crate::channels::{CURRENT_ITEM_LIMIT, News};
+use crate::channels::{CURRENT_ITEM_LIMIT, WaitResult};
 
 type Answer = Result<Response, ApiError>;
 
@@ -72,7 +73,11 @@ fn row(id: ItemId, seller: UserId, item: NewItem) -> ItemRow {
 }
 
 /// `POST /item`
-pub(crate) async fn add(State(app): State<Arc<App>>, caller: Caller, Sent(new): Sent<NewItem>) -> Answer {
+pub(crate) async fn add(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    JsonBody(new): JsonBody<NewItem>,
+) -> Answer {
     checked(&new)?;
     let id = ItemId(app.ids.next());
     app.relational.add_item(row(id, caller.id, new.clone())).await?;
@@ -96,8 +101,8 @@ pub(crate) async fn add(State(app): State<Arc<App>>, caller: Caller, Sent(new): 
 pub(crate) async fn update(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Parted(id): Parted<i64>,
-    Sent(sent): Sent<ItemUpdate>,
+    PathParts(id): PathParts<i64>,
+    JsonBody(sent): JsonBody<ItemUpdate>,
 ) -> Answer {
     let id = ItemId(id);
     let before = own(&app, id, caller).await?;
@@ -111,12 +116,12 @@ pub(crate) async fn update(
     };
     checked(&after)?;
     let item = match app.relational.update_item(row(id, caller.id, after)).await? {
-        Updated::Done(item) => *item,
-        Updated::NoSuchItem => return Err(ApiError::no_such("item")),
-        Updated::NotOwner => {
+        ItemUpdateOutcome::Done(item) => *item,
+        ItemUpdateOutcome::NoSuchItem => return Err(ApiError::no_such("item")),
+        ItemUpdateOutcome::NotOwner => {
             return Err(ApiError::new(ErrorCode::Forbidden, "this belongs to another user"));
         }
-        Updated::Listed => {
+        ItemUpdateOutcome::Listed => {
             return Err(ApiError::new(ErrorCode::ItemListed, "an auction lists this item"));
         }
     };
@@ -127,7 +132,7 @@ pub(crate) async fn update(
 }
 
 /// `GET /item/{id}`
-pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, Parted(id): Parted<i64>) -> Answer {
+pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, PathParts(id): PathParts<i64>) -> Answer {
     Ok(respond::ready_json(entry(&app, ItemId(id)).await?.body))
 }
 
@@ -138,7 +143,11 @@ async fn with_images(app: &App, mut page: Page<Item>) -> Answer {
 }
 
 /// `GET /item`
-pub(crate) async fn search(State(app): State<Arc<App>>, _: Caller, Asked(query): Asked<ItemQuery>) -> Answer {
+pub(crate) async fn search(
+    State(app): State<Arc<App>>,
+    _: Caller,
+    QueryString(query): QueryString<ItemQuery>,
+) -> Answer {
     let window = window(query.page, query.page_size)?;
     check_search("text", query.text.as_deref().unwrap_or(""), MAX_SEARCH)?;
     for (name, cents) in [("fromCents", query.from_cents), ("toCents", query.to_cents)] {
@@ -158,8 +167,8 @@ pub(crate) async fn search(State(app): State<Arc<App>>, _: Caller, Asked(query):
 pub(crate) async fn of_seller(
     State(app): State<Arc<App>>,
     _: Caller,
-    Parted(id): Parted<i64>,
-    Paged(window): Paged,
+    PathParts(id): PathParts<i64>,
+    PageParameters(window): PageParameters,
 ) -> Answer {
     check_id("user", id)?;
     with_images(&app, app.relational.seller_items(UserId(id), window).await?).await
@@ -169,8 +178,8 @@ pub(crate) async fn of_seller(
 pub(crate) async fn of_auction(
     State(app): State<Arc<App>>,
     _: Caller,
-    Parted(id): Parted<i64>,
-    Paged(window): Paged,
+    PathParts(id): PathParts<i64>,
+    PageParameters(window): PageParameters,
 ) -> Answer {
     let id = AuctionId(id);
     // The version is read before the store, so a page read too early is never found under the later version.
@@ -190,12 +199,12 @@ pub(crate) async fn of_auction(
 }
 
 /// `GET /item/current/auction/{auctionId}`
-pub(crate) async fn current(State(app): State<Arc<App>>, _: Caller, Parted(id): Parted<i64>) -> Answer {
+pub(crate) async fn current(State(app): State<Arc<App>>, _: Caller, PathParts(id): PathParts<i64>) -> Answer {
     let channel = watch(&app, AuctionId(id)).await?;
     match channel.current_item(app.clock.after(CURRENT_ITEM_LIMIT)).await {
-        News::Got(item) => Ok(respond::ready_json(entry(&app, item).await?.body)),
-        News::Nothing => Err(ApiError::new(ErrorCode::NotFound, "no item is on sale")),
-        News::Stopping => Err(ApiError::stopping()),
+        WaitResult::Got(item) => Ok(respond::ready_json(entry(&app, item).await?.body)),
+        WaitResult::Nothing => Err(ApiError::new(ErrorCode::NotFound, "no item is on sale")),
+        WaitResult::Stopping => Err(ApiError::stopping()),
     }
 }
 
@@ -203,8 +212,8 @@ pub(crate) async fn current(State(app): State<Arc<App>>, _: Caller, Parted(id): 
 pub(crate) async fn purchases(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Parted(id): Parted<i64>,
-    Asked(query): Asked<PurchaseQuery>,
+    PathParts(id): PathParts<i64>,
+    QueryString(query): QueryString<PurchaseQuery>,
 ) -> Answer {
     caller.must_be(UserId(id))?;
     let window = window(query.page, query.page_size)?;

@@ -28,7 +28,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use self::connection::{DRAIN_LIMIT, Phase};
-use self::threads::Front;
+use self::threads::ThreadContext;
 use crate::app::{App, StartError};
 use crate::cluster;
 use crate::settings::ServeConfig;
@@ -87,7 +87,7 @@ pub fn serve(
     let (router, traffic) = router::router(Arc::clone(&app));
     let (phases, phase) = watch::channel(Phase::Accepting);
     let (open, mut ended) = mpsc::channel(1);
-    let front = Front { router, traffic, phase, open, max_connections: config.max_connections };
+    let front = ThreadContext { router, traffic, phase, open, max_connections: config.max_connections };
     begin(&runtime, own, config.listener, front)?;
     let (result, files) = runtime.block_on(async {
         ready(address);
@@ -117,7 +117,7 @@ fn begin(
     runtime: &Runtime,
     own: Vec<Runtime>,
     listener: TcpListener,
-    front: Front,
+    front: ThreadContext,
 ) -> Result<(), ServeError> {
     listener.set_nonblocking(true).map_err(system("make the listener non-blocking"))?;
     if !own.is_empty() {

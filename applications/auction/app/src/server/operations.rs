@@ -9,7 +9,7 @@ use barograph_auction_api::{
     BusState, ClusterView, Drain, Health, Leadership, MemberStanding, MemberView, StoreView, Tier,
     openapi_json,
 };
-use barograph_auction_store::{Described, Standing};
+use barograph_auction_store::{Standing, StoreDescription};
 use bytes::Bytes;
 
 use super::error::ApiError;
@@ -58,7 +58,7 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Durability of the stores in one line; once if both are the same.
-fn durability(tiers: &[(Tier, Described)]) -> String {
+fn durability(tiers: &[(Tier, StoreDescription)]) -> String {
     let kept = tiers.iter().filter(|(tier, _)| matches!(tier, Tier::Relational | Tier::Events));
     let mut said: Vec<String> =
         kept.map(|(_, what)| format!("{}: {}", what.product, what.durability)).collect();

@@ -13,13 +13,13 @@ use barograph_auction_api::{
     ErrorCode, ImageAccepted, ImageId, ImageQuery, ImageSize, ItemId, MAX_IMAGES, routes,
 };
 use barograph_auction_store::{ImageRow, codes};
-use barograph_store_images::{Kind, kind};
+use barograph_store_images::{PictureKind, kind};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::error::ApiError;
-use super::extract::{Asked, Caller, Parted};
+use super::extract::{Caller, PathParts, QueryString};
 use super::items::{entry, own};
 use super::respond;
 use crate::app::App;
@@ -58,7 +58,7 @@ type Answer = Result<Response, ApiError>;
 pub(crate) async fn add(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Parted(id): Parted<i64>,
+    PathParts(id): PathParts<i64>,
     request: Request,
 ) -> Answer {
     let item = own(&app, ItemId(id), caller).await?;
@@ -111,7 +111,7 @@ async fn checked(part: Field<'_>) -> Result<Bytes, ApiError> {
     }
     let picture = part.bytes().await.map_err(unreadable)?;
     match kind(&picture) {
-        Some(Kind::Jpeg | Kind::Png | Kind::Webp) => Ok(picture),
+        Some(PictureKind::Jpeg | PictureKind::Png | PictureKind::Webp) => Ok(picture),
         None => Err(ApiError::new(ErrorCode::NotAnImage, "the part is not a JPEG, PNG or WebP picture")),
     }
 }
@@ -126,8 +126,8 @@ fn unreadable(error: MultipartError) -> ApiError {
 pub(crate) async fn of_item(
     State(app): State<Arc<App>>,
     _: Caller,
-    Parted((id, image)): Parted<(i64, i64)>,
-    Asked(query): Asked<ImageQuery>,
+    PathParts((id, image)): PathParts<(i64, i64)>,
+    QueryString(query): QueryString<ImageQuery>,
 ) -> Answer {
     let image = ImageId(image);
     if !entry(&app, ItemId(id)).await?.images.contains(&image) {
@@ -139,7 +139,7 @@ pub(crate) async fn of_item(
 /// `GET /image/{imageId}/{size}`
 pub(crate) async fn for_all(
     State(app): State<Arc<App>>,
-    Parted((image, size)): Parted<(i64, ImageSize)>,
+    PathParts((image, size)): PathParts<(i64, ImageSize)>,
     headers: HeaderMap,
 ) -> Answer {
     // Number and size identify the bytes: the store need not be read.
@@ -172,7 +172,7 @@ async fn serve(app: &App, image: ImageId, size: ImageSize) -> Answer {
     };
     let picture = picture.ok_or_else(|| ApiError::no_such("size of this image"))?;
     // Pictures of a fill are JPEG.
-    let kind = kind(&picture).unwrap_or(Kind::Jpeg).content_type();
+    let kind = kind(&picture).unwrap_or(PictureKind::Jpeg).content_type();
     Ok(respond::body(StatusCode::OK, kind, picture))
 }
 

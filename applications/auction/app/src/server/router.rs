@@ -11,7 +11,7 @@ use barograph_auction_api::{ErrorCode, MAX_UPLOAD_BYTES, routes};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::error::ApiError;
-use super::traffic::{Metering, Traffic};
+use super::traffic::{Traffic, TrafficLayer};
 use super::{auctions, bids, events, items, operations, pictures, ui, users};
 use crate::app::App;
 
@@ -94,7 +94,7 @@ pub(crate) fn router(app: Arc<App>) -> (Router, Arc<Traffic>) {
         })
         // One layer of three, so that a request is boxed once. The first is the outermost.
         .layer((
-            Metering(Arc::clone(&traffic)),
+            TrafficLayer(Arc::clone(&traffic)),
             CatchPanicLayer::custom(caught),
             DefaultBodyLimit::max(BODY_LIMIT),
         ))

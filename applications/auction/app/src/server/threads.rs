@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 
-use super::connection::{DRAIN_LIMIT, Gate, Phase};
+use super::connection::{ConnectionAcceptor, DRAIN_LIMIT, Phase};
 use super::traffic::Traffic;
 use super::{BACKLOG, ServeError, system};
 use crate::settings::{MOST_THREADS, ServeConfig};
@@ -34,7 +34,7 @@ const OTHER_FILES: u64 = 120;
 const FILES_OF_A_THREAD: u64 = 10;
 
 /// State shared by the threads.
-pub(super) struct Front {
+pub(super) struct ThreadContext {
     pub(super) router: Router,
     pub(super) traffic: Arc<Traffic>,
     pub(super) phase: watch::Receiver<Phase>,
@@ -44,11 +44,11 @@ pub(super) struct Front {
     pub(super) max_connections: usize,
 }
 
-impl Front {
+impl ThreadContext {
     /// The gate of a listener.
-    pub(super) fn gate(&self, listener: TcpListener) -> Gate {
+    pub(super) fn gate(&self, listener: TcpListener) -> ConnectionAcceptor {
         let (router, traffic) = (self.router.clone(), Arc::clone(&self.traffic));
-        Gate { listener, router, traffic, phase: self.phase.clone() }
+        ConnectionAcceptor { listener, router, traffic, phase: self.phase.clone() }
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn runtimes(threads: usize) -> Result<Vec<Runtime>, ServeError> {
 pub(super) fn start(
     runtimes: Vec<Runtime>,
     listener: std::net::TcpListener,
-    front: &Front,
+    front: &ThreadContext,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().map_err(system("read the listener's address"))?;
     let (count, mut first) = (runtimes.len(), Some(listener));

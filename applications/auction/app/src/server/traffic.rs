@@ -90,10 +90,10 @@ impl Traffic {
     }
 
     /// Counts a connection for the lifetime of the returned value.
-    pub(super) fn connected(self: &Arc<Self>) -> Connected {
+    pub(super) fn connected(self: &Arc<Self>) -> ConnectionGuard {
         self.connections.fetch_add(1, Ordering::Relaxed);
         self.opened.fetch_add(1, Ordering::Relaxed);
-        Connected(Arc::clone(self))
+        ConnectionGuard(Arc::clone(self))
     }
 
     fn place<B>(&self, request: &Request<B>) -> usize {
@@ -104,9 +104,9 @@ impl Traffic {
 }
 
 /// An open connection, counted until dropped.
-pub(super) struct Connected(Arc<Traffic>);
+pub(super) struct ConnectionGuard(Arc<Traffic>);
 
-impl Drop for Connected {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
@@ -118,38 +118,38 @@ fn verb(method: &Method) -> usize {
 
 /// Layer that counts the requests of a service.
 #[derive(Clone)]
-pub(super) struct Metering(pub(super) Arc<Traffic>);
+pub(super) struct TrafficLayer(pub(super) Arc<Traffic>);
 
-impl<S> Layer<S> for Metering {
-    type Service = Metered<S>;
+impl<S> Layer<S> for TrafficLayer {
+    type Service = TrafficService<S>;
 
-    fn layer(&self, inner: S) -> Metered<S> {
-        Metered { traffic: Arc::clone(&self.0), inner }
+    fn layer(&self, inner: S) -> TrafficService<S> {
+        TrafficService { traffic: Arc::clone(&self.0), inner }
     }
 }
 
 /// A service whose requests are counted.
 #[derive(Clone)]
-pub(super) struct Metered<S> {
+pub(super) struct TrafficService<S> {
     traffic: Arc<Traffic>,
     inner: S,
 }
 
-impl<S, B, C> Service<Request<B>> for Metered<S>
+impl<S, B, C> Service<Request<B>> for TrafficService<S>
 where
     S: Service<Request<B>, Response = Response<C>>,
     S::Future: Unpin,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Timed<S::Future>;
+    type Future = TrafficFuture<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        Timed {
+        TrafficFuture {
             place: self.traffic.place(&request),
             verb: verb(request.method()),
             start: self.traffic.clock.after(Duration::ZERO),
@@ -160,7 +160,7 @@ where
 }
 
 /// A request being answered. One dropped before its answer is not counted.
-pub(super) struct Timed<F> {
+pub(super) struct TrafficFuture<F> {
     traffic: Arc<Traffic>,
     place: usize,
     verb: usize,
@@ -168,7 +168,7 @@ pub(super) struct Timed<F> {
     inner: F,
 }
 
-impl<F, C, E> Future for Timed<F>
+impl<F, C, E> Future for TrafficFuture<F>
 where
     F: Future<Output = Result<Response<C>, E>> + Unpin,
 {

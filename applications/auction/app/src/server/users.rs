@@ -13,7 +13,7 @@ use barograph_auction_store::{Profile, StoreError, UserRow};
 use uuid::Uuid;
 
 use super::error::ApiError;
-use super::extract::{Caller, Parted, Sent, check_text};
+use super::extract::{Caller, JsonBody, PathParts, check_text};
 use super::respond;
 use crate::app::App;
 use crate::auth;
@@ -31,7 +31,7 @@ fn key(token: &str) -> Option<u128> {
 }
 
 /// `POST /login`
-pub(crate) async fn login(State(app): State<Arc<App>>, Sent(sent): Sent<LoginRequest>) -> Answer {
+pub(crate) async fn login(State(app): State<Arc<App>>, JsonBody(sent): JsonBody<LoginRequest>) -> Answer {
     let refuse = || ApiError::new(ErrorCode::Unauthorized, "wrong name or password");
     // An impossible name is not looked up: a store may refuse such a text.
     let readable = check_text("name", &sent.name, MAX_NAME).is_ok();
@@ -73,7 +73,7 @@ pub(crate) async fn logout(State(app): State<Arc<App>>, caller: Caller) -> Answe
 }
 
 /// `POST /user`
-pub(crate) async fn register(State(app): State<Arc<App>>, Sent(new): Sent<NewUser>) -> Answer {
+pub(crate) async fn register(State(app): State<Arc<App>>, JsonBody(new): JsonBody<NewUser>) -> Answer {
     check_text("name", &new.name, MAX_NAME)?;
     check_text("password", &new.password, MAX_PASSWORD)?;
     check_text("firstName", &new.first_name, MAX_PERSON)?;
@@ -100,7 +100,11 @@ pub(crate) async fn register(State(app): State<Arc<App>>, Sent(new): Sent<NewUse
 }
 
 /// `GET /user/{id}`
-pub(crate) async fn profile(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
+pub(crate) async fn profile(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathParts(id): PathParts<i64>,
+) -> Answer {
     caller.must_be(UserId(id))?;
     let account = app.relational.user(UserId(id)).await?.ok_or_else(|| ApiError::no_such("user"))?;
     Ok(respond::json(StatusCode::OK, &account.user))
@@ -110,8 +114,8 @@ pub(crate) async fn profile(State(app): State<Arc<App>>, caller: Caller, Parted(
 pub(crate) async fn update(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Parted(id): Parted<i64>,
-    Sent(update): Sent<UserUpdate>,
+    PathParts(id): PathParts<i64>,
+    JsonBody(update): JsonBody<UserUpdate>,
 ) -> Answer {
     caller.must_be(UserId(id))?;
     let texts = [
@@ -135,7 +139,11 @@ pub(crate) async fn update(
 }
 
 /// `DELETE /user/{id}`
-pub(crate) async fn remove(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
+pub(crate) async fn remove(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathParts(id): PathParts<i64>,
+) -> Answer {
     caller.must_be(UserId(id))?;
     // First, because afterwards the token is gone.
     app.events.leave(caller.id, None).await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, fill};
 use barograph_auction::sizes::{self, Factors};
-use barograph_auction::{Limits, Place, Role, ServeConfig, ServeError, Stores, serve};
+use barograph_auction::{Limits, PictureLocation, Role, ServeConfig, ServeError, Stores, serve};
 use barograph_test_services::{self as services, Service};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -61,7 +61,10 @@ impl Site {
             node: "node".to_owned(),
             role: Role::All,
             stores: Stores::Embedded { data_dir: data().to_owned(), state_dir: state.path().join("stores") },
-            images: Place::Files { read: data().join("images"), write: Some(state.path().join("uploads")) },
+            images: PictureLocation::Files {
+                read: data().join("images"),
+                write: Some(state.path().join("uploads")),
+            },
             image_limits: Limits { cache_bytes: CACHE_BYTES, ..Limits::default() },
             peers: None,
             threads: 2,

@@ -4,7 +4,7 @@ use amq_protocol::protocol::{AMQPClass, basic, channel, connection, exchange, qu
 use amq_protocol::types::{AMQPValue, FieldTable};
 use tokio::io::AsyncWriteExt;
 
-use super::{ALL, CHANNEL, Rabbit, Talk, inbox};
+use super::{ALL, CHANNEL, Handshake, Rabbit, inbox};
 use crate::bounds::{FRAME_BYTES, HEARTBEAT_SECONDS, PREFETCH};
 use crate::codec::LinkError;
 use crate::url::Server;
@@ -19,7 +19,7 @@ const GUEST: &str = "guest";
 const LEAST_FRAME_BYTES: u32 = 4096;
 
 /// Properties of the server.
-pub(super) struct Greeted {
+pub(super) struct ServerGreeting {
     /// Product and version.
     pub(super) server: String,
     /// The longest frame that it takes.
@@ -27,7 +27,7 @@ pub(super) struct Greeted {
 }
 
 /// Opens the connection.
-pub(super) async fn greet(talk: &mut Talk, server: &Server) -> Result<Greeted, LinkError> {
+pub(super) async fn greet(talk: &mut Handshake, server: &Server) -> Result<ServerGreeting, LinkError> {
     talk.stream.write_all(PROTOCOL).await?;
     let AMQPClass::Connection(connection::AMQPMethod::Start(start)) = talk.hear().await? else {
         return Err(unexpected("start"));
@@ -58,14 +58,14 @@ pub(super) async fn greet(talk: &mut Talk, server: &Server) -> Result<Greeted, L
     talk.say(0, AMQPClass::Connection(connection::AMQPMethod::Open(open))).await?;
     match talk.hear().await? {
         AMQPClass::Connection(connection::AMQPMethod::OpenOk(_)) => {
-            Ok(Greeted { server: name(&start.server_properties), frame_bytes: frame_bytes as usize })
+            Ok(ServerGreeting { server: name(&start.server_properties), frame_bytes: frame_bytes as usize })
         }
         _ => Err(unexpected("open-ok")),
     }
 }
 
 /// Declares exchange and queue, and subscribes.
-pub(super) async fn subscribe(talk: &mut Talk, rabbit: &Rabbit) -> Result<(), LinkError> {
+pub(super) async fn subscribe(talk: &mut Handshake, rabbit: &Rabbit) -> Result<(), LinkError> {
     ask(talk, AMQPClass::Channel(channel::AMQPMethod::Open(channel::Open {}))).await?;
     let exchange = exchange::Declare {
         exchange: rabbit.exchange.as_str().into(),
@@ -117,7 +117,7 @@ pub(super) async fn subscribe(talk: &mut Talk, rabbit: &Rabbit) -> Result<(), Li
 }
 
 /// Sends a method on the channel and returns its answer: the method after it in the same class.
-async fn ask(talk: &mut Talk, method: AMQPClass) -> Result<AMQPClass, LinkError> {
+async fn ask(talk: &mut Handshake, method: AMQPClass) -> Result<AMQPClass, LinkError> {
     let expected = (method.get_amqp_class_id(), method.get_amqp_method_id() + 1);
     talk.say(CHANNEL, method).await?;
     let answer = talk.hear().await?;

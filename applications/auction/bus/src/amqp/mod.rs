@@ -4,9 +4,9 @@
 //! by the server, exclusive to its connection and bound with `all` and `node.NAME`: a queue with a fixed name
 //! would be locked after a loss until the server notices that the old connection is gone.
 
+mod encoding;
 mod frame;
 mod greeting;
-mod speech;
 
 use amq_protocol::protocol::AMQPClass;
 use amq_protocol::types::{AMQPValue, FieldTable};
@@ -17,9 +17,9 @@ use tokio::net::TcpStream;
 use crate::bounds::{BROKER_QUEUE_BYTES, MISSED_AT_MOST, READ_BYTES};
 use crate::codec::{Broker, Link, LinkError};
 use crate::url::Server;
-use crate::{Place, Settings};
+use crate::{NodeName, Settings};
+use encoding::{FrameDecoder, FrameEncoder};
 use frame::Frame;
-use speech::{Listener, Speaker};
 
 /// The routing key of messages to every node.
 const ALL: &str = "all";
@@ -41,7 +41,7 @@ pub(crate) struct Rabbit {
 }
 
 impl Rabbit {
-    pub(crate) fn new(server: &Server, place: Place<'_>, settings: &Settings) -> Rabbit {
+    pub(crate) fn new(server: &Server, place: NodeName<'_>, settings: &Settings) -> Rabbit {
         Rabbit {
             server: server.clone(),
             exchange: place.namespace.to_owned(),
@@ -62,12 +62,12 @@ impl Rabbit {
 }
 
 impl Broker for Rabbit {
-    type Encoder = Speaker;
-    type Decoder = Listener;
+    type Encoder = FrameEncoder;
+    type Decoder = FrameDecoder;
 
     /// Opens a link. The exchange is deleted with its last node, possibly between its declaration and the
     /// binding to it here. An attempt that does not find it is repeated.
-    async fn open(&self) -> Result<Link<Speaker, Listener>, LinkError> {
+    async fn open(&self) -> Result<Link<FrameEncoder, FrameDecoder>, LinkError> {
         for _ in 1..MISSED_AT_MOST {
             match self.attempt().await {
                 Err(why) if frame::is_not_found(&why) => {}
@@ -79,28 +79,34 @@ impl Broker for Rabbit {
 }
 
 impl Rabbit {
-    async fn attempt(&self) -> Result<Link<Speaker, Listener>, LinkError> {
+    async fn attempt(&self) -> Result<Link<FrameEncoder, FrameDecoder>, LinkError> {
         let stream = TcpStream::connect((self.server.host.as_str(), self.server.port)).await?;
         stream.set_nodelay(true)?;
-        let mut talk = Talk { stream, read: BytesMut::with_capacity(READ_BYTES) };
+        let mut talk = Handshake { stream, read: BytesMut::with_capacity(READ_BYTES) };
         let greeted = greeting::greet(&mut talk, &self.server).await?;
         greeting::subscribe(&mut talk, self).await?;
         let description = format!(
             "{} at {}, transient messages, at most {} wait for a node",
             greeted.server, self.server, self.queue_limit
         );
-        let encoder = Speaker::new(&self.exchange, greeted.frame_bytes)?;
-        Ok(Link { stream: talk.stream, read: talk.read, encoder, decoder: Listener::default(), description })
+        let encoder = FrameEncoder::new(&self.exchange, greeted.frame_bytes)?;
+        Ok(Link {
+            stream: talk.stream,
+            read: talk.read,
+            encoder,
+            decoder: FrameDecoder::default(),
+            description,
+        })
     }
 }
 
 /// Requests and answers, before messages flow.
-struct Talk {
+struct Handshake {
     stream: TcpStream,
     read: BytesMut,
 }
 
-impl Talk {
+impl Handshake {
     async fn say(&mut self, channel: u16, method: AMQPClass) -> Result<(), LinkError> {
         let mut out = BytesMut::new();
         frame::put_method(channel, method, &mut out)?;

@@ -4,7 +4,7 @@
 //! messages to the inbox of one sender can overtake each other. On one connection the server keeps them in
 //! order.
 
-mod speech;
+mod encoding;
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use tokio::net::TcpStream;
 use crate::bounds::READ_BYTES;
 use crate::codec::{Broker, Link, LinkError};
 use crate::url::Server;
-use crate::{MAX_BODY_BYTES, Place};
-use speech::{Line, Listener, Pings, Speaker};
+use crate::{MAX_BODY_BYTES, NodeName};
+use encoding::{LineDecoder, LineEncoder, Pings, ServerLine};
 
 /// A NATS server, and this node's place there.
 pub(crate) struct Nats {
@@ -27,7 +27,7 @@ pub(crate) struct Nats {
 }
 
 impl Nats {
-    pub(crate) fn new(server: &Server, place: Place<'_>) -> Nats {
+    pub(crate) fn new(server: &Server, place: NodeName<'_>) -> Nats {
         let (namespace, node) = (place.namespace.to_owned(), place.node.to_owned());
         Nats { server: server.clone(), namespace, node }
     }
@@ -52,39 +52,39 @@ impl Nats {
             (Some(token), None) => connect["auth_token"] = json!(token),
             _ => {}
         }
-        let (all, inbox) = (speech::all(&self.namespace), speech::inbox(&self.namespace, &self.node));
-        let (all_id, inbox_id) = (speech::ALL_ID, speech::INBOX_ID);
+        let (all, inbox) = (encoding::all(&self.namespace), encoding::inbox(&self.namespace, &self.node));
+        let (all_id, inbox_id) = (encoding::ALL_ID, encoding::INBOX_ID);
         format!("CONNECT {connect}\r\nSUB {all} {all_id}\r\nSUB {inbox} {inbox_id}\r\nPING\r\n")
     }
 }
 
 impl Broker for Nats {
-    type Encoder = Speaker;
-    type Decoder = Listener;
+    type Encoder = LineEncoder;
+    type Decoder = LineDecoder;
 
-    async fn open(&self) -> Result<Link<Speaker, Listener>, LinkError> {
+    async fn open(&self) -> Result<Link<LineEncoder, LineDecoder>, LinkError> {
         let mut stream = TcpStream::connect((self.server.host.as_str(), self.server.port)).await?;
         stream.set_nodelay(true)?;
         let mut read = BytesMut::with_capacity(READ_BYTES);
-        let Line::Info(info) = hear(&mut stream, &mut read).await? else {
+        let ServerLine::Info(info) = hear(&mut stream, &mut read).await? else {
             return Err(LinkError::protocol("another greeting than INFO"));
         };
         let version = introduced(&info)?;
         stream.write_all(self.introduction().as_bytes()).await?;
         loop {
             match hear(&mut stream, &mut read).await? {
-                Line::Pong => break,
-                Line::Ping => stream.write_all(speech::PONG).await?,
-                Line::Info(_) | Line::Fine => {}
-                // A message between SUB and PONG is skipped, which is allowed before `Connected`. Its body is
+                ServerLine::Pong => break,
+                ServerLine::Ping => stream.write_all(encoding::PONG).await?,
+                ServerLine::Info(_) | ServerLine::Fine => {}
+                // A message between SUB and PONG is skipped, which is allowed before `BusConnection`. Its body is
                 // not a line, so it must be read before the next line of the server.
-                Line::Message { bytes, .. } => skip(&mut stream, &mut read, bytes).await?,
+                ServerLine::Message { bytes, .. } => skip(&mut stream, &mut read, bytes).await?,
             }
         }
         let description = format!("NATS {version} at {}, transient messages", self.server);
         let pings = Arc::new(Pings::default());
-        let encoder = Speaker::new(&self.namespace, Arc::clone(&pings));
-        Ok(Link { stream, read, encoder, decoder: Listener::new(pings), description })
+        let encoder = LineEncoder::new(&self.namespace, Arc::clone(&pings));
+        Ok(Link { stream, read, encoder, decoder: LineDecoder::new(pings), description })
     }
 }
 
@@ -102,9 +102,9 @@ fn introduced(info: &Value) -> Result<String, LinkError> {
     Ok(info["version"].as_str().unwrap_or("of unknown version").to_owned())
 }
 
-async fn hear(stream: &mut TcpStream, read: &mut BytesMut) -> Result<Line, LinkError> {
+async fn hear(stream: &mut TcpStream, read: &mut BytesMut) -> Result<ServerLine, LinkError> {
     loop {
-        if let Some(line) = speech::take_line(read)? {
+        if let Some(line) = encoding::take_line(read)? {
             return Ok(line);
         }
         more(stream, read).await?;
@@ -113,7 +113,7 @@ async fn hear(stream: &mut TcpStream, read: &mut BytesMut) -> Result<Line, LinkE
 
 async fn skip(stream: &mut TcpStream, read: &mut BytesMut, bytes: usize) -> Result<(), LinkError> {
     loop {
-        if speech::take_body(read, bytes)?.is_some() {
+        if encoding::take_body(read, bytes)?.is_some() {
             return Ok(());
         }
         more(stream, read).await?;

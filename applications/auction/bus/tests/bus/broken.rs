@@ -3,9 +3,11 @@
 use std::error::Error;
 use std::time::Duration;
 
-use crate::common::{Next, Node, in_time, text};
-use barograph_auction_bus::{BusUrl, ConnectError, Heard, Place, SendError, Settings, To, connect};
-use barograph_testkit::{Closed, one_of_async};
+use crate::common::{EventKind, Node, in_time, text};
+use barograph_auction_bus::{
+    BusEvent, BusUrl, ConnectError, NodeName, Recipient, SendError, Settings, connect,
+};
+use barograph_testkit::{ClosedPort, one_of_async};
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,7 +21,7 @@ pub(crate) fn url(text: &str) -> BusUrl {
 
 #[tokio::test]
 async fn a_closed_port_is_an_error() {
-    let closed = Closed::new().expect("a port");
+    let closed = ClosedPort::new().expect("a port");
     for scheme in ["amqp", "nats"] {
         let error = refused(&url(&format!("{scheme}://{}", closed.addr()))).await;
         assert!(error.contains("failed to talk to the broker"), "{error}");
@@ -28,7 +30,7 @@ async fn a_closed_port_is_an_error() {
 
 #[tokio::test]
 async fn names_are_checked_first() {
-    for place in [Place { namespace: "a.b", node: "n" }, Place { namespace: "a", node: "" }] {
+    for place in [NodeName { namespace: "a.b", node: "n" }, NodeName { namespace: "a", node: "" }] {
         let refused = connect(&url("in-process"), place, &Settings::default()).await;
         assert!(matches!(refused.map(|_| ()), Err(ConnectError::Name(_))), "{place:?}");
     }
@@ -61,11 +63,13 @@ async fn nats_that_finds_us_slow_is_lost_and_found() {
     let client = async {
         let url = url(&format!("nats://127.0.0.1:{port}"));
         let mut node =
-            Node::connect(&url, Place { namespace: "slow", node: "a" }, &Settings::default()).await;
+            Node::connect(&url, NodeName { namespace: "slow", node: "a" }, &Settings::default()).await;
         assert_eq!(node.message().await.1, text("one"));
-        let Some(Heard::Lost { why }) = in_time(node.heard.recv()).await else { panic!("the link was lost") };
+        let Some(BusEvent::Lost { why }) = in_time(node.heard.recv()).await else {
+            panic!("the link was lost")
+        };
         assert!(why.contains("Slow Consumer"), "{why}");
-        assert_eq!(node.next().await, Next::Connected);
+        assert_eq!(node.next().await, EventKind::Connected);
         assert_eq!(node.message().await.1, text("two"));
         assert!(node.bus.describe().starts_with("NATS 9.9 at 127.0.0.1:"), "{}", node.bus.describe());
     };
@@ -107,7 +111,7 @@ async fn waits_between_links() -> [Duration; 2] {
         times
     };
     let url = url(&format!("nats://127.0.0.1:{port}"));
-    let (place, settings) = (Place { namespace: "thrown", node: "a" }, Settings::default());
+    let (place, settings) = (NodeName { namespace: "thrown", node: "a" }, Settings::default());
     let (times, node) = tokio::join!(server, Node::connect(&url, place, &settings));
     drop(node);
     [times[1] - times[0], times[2] - times[1]]
@@ -120,14 +124,14 @@ async fn a_silent_link_is_lost() {
     let url = url(&format!("nats://127.0.0.1:{port}"));
     let settings = Settings::default();
     let (mut node, server) = tokio::join!(
-        Node::connect(&url, Place { namespace: "silent", node: "a" }, &settings),
+        Node::connect(&url, NodeName { namespace: "silent", node: "a" }, &settings),
         greet(&listener),
     );
     // From here on only timers are left.
     tokio::time::pause();
-    let Some(Heard::Lost { why }) = node.heard.recv().await else { panic!("the link was lost") };
+    let Some(BusEvent::Lost { why }) = node.heard.recv().await else { panic!("the link was lost") };
     assert!(why.contains("within 20 s"), "{why}");
-    assert_eq!(node.bus.send(To::All, Bytes::new()), Err(SendError::Down));
+    assert_eq!(node.bus.send(Recipient::All, Bytes::new()), Err(SendError::Down));
     drop(server);
 }
 
@@ -153,7 +157,7 @@ async fn greet(listener: &TcpListener) -> BufReader<TcpStream> {
 
 /// The error of a first attempt, with its causes.
 pub(crate) async fn refused(url: &BusUrl) -> String {
-    let place = Place { namespace: "refused", node: "a" };
+    let place = NodeName { namespace: "refused", node: "a" };
     match connect(url, place, &Settings::default()).await {
         Ok(_) => panic!("it was let in"),
         Err(error) => {

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use barograph_auction_bus::{
-    Bus, BusUrl, ConnectError, Heard, LinkError, Place, SendError, Settings, Through, To, connect,
+    Bus, BusEvent, BusUrl, ConnectError, DeliveryRoute, LinkError, NodeName, Recipient, SendError, Settings,
+    connect,
 };
 use barograph_test_services::{self as services, Service};
 use bytes::Bytes;
@@ -16,7 +17,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The kinds of bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum BusKind {
     InProcess,
     Rabbit,
     Nats,
@@ -25,18 +26,18 @@ pub(crate) enum Kind {
 /// A node's end of the bus.
 pub(crate) struct Node {
     pub(crate) bus: Arc<dyn Bus>,
-    pub(crate) heard: mpsc::Receiver<Heard>,
+    pub(crate) heard: mpsc::Receiver<BusEvent>,
 }
 
 /// An event of a node, without the words.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Message((Through, Bytes)),
+pub(crate) enum EventKind {
+    Message((DeliveryRoute, Bytes)),
     Connected,
     Lost,
 }
 
-impl Kind {
+impl BusKind {
     /// Connected nodes; `None` if the service is missing, which was reported.
     pub(crate) async fn nodes(self, namespace: &str, names: &[&str]) -> Option<Vec<Node>> {
         self.nodes_with(namespace, names, &Settings::default()).await
@@ -53,13 +54,13 @@ impl Kind {
         static RABBIT: OnceLock<Option<Service>> = OnceLock::new();
         static HUB: OnceLock<BusUrl> = OnceLock::new();
         let url: BusUrl = match self {
-            Kind::InProcess => HUB.get_or_init(|| "in-process".parse().expect("a kind of bus")).clone(),
-            Kind::Rabbit => {
+            BusKind::InProcess => HUB.get_or_init(|| "in-process".parse().expect("a kind of bus")).clone(),
+            BusKind::Rabbit => {
                 let start = || RABBIT.get_or_init(|| services::or_skip(services::rabbitmq()));
                 let started = tokio::task::block_in_place(start);
                 started.as_ref()?.url().parse().expect("an address")
             }
-            Kind::Nats => {
+            BusKind::Nats => {
                 let started =
                     tokio::task::block_in_place(|| NATS.get_or_init(|| services::or_skip(services::nats())));
                 started.as_ref()?.url().parse().expect("an address")
@@ -67,14 +68,14 @@ impl Kind {
         };
         let mut nodes = Vec::new();
         for name in names {
-            nodes.push(Node::connect(&url, Place { namespace, node: name }, settings).await);
+            nodes.push(Node::connect(&url, NodeName { namespace, node: name }, settings).await);
         }
         Some(nodes)
     }
 }
 
 impl Node {
-    pub(crate) async fn connect(url: &BusUrl, place: Place<'_>, settings: &Settings) -> Node {
+    pub(crate) async fn connect(url: &BusUrl, place: NodeName<'_>, settings: &Settings) -> Node {
         let connected = async {
             loop {
                 match connect(url, place, settings).await {
@@ -86,33 +87,33 @@ impl Node {
         };
         let (bus, heard) = in_time(connected).await;
         let mut node = Node { bus, heard };
-        assert_eq!(node.next().await, Next::Connected);
+        assert_eq!(node.next().await, EventKind::Connected);
         node
     }
 
-    pub(crate) async fn next(&mut self) -> Next {
+    pub(crate) async fn next(&mut self) -> EventKind {
         match in_time(self.heard.recv()).await.expect("the bus is open") {
-            Heard::Message(delivery) => Next::Message((delivery.through, delivery.body)),
-            Heard::Connected => Next::Connected,
-            Heard::Lost { .. } => Next::Lost,
+            BusEvent::Message(delivery) => EventKind::Message((delivery.through, delivery.body)),
+            BusEvent::Connected => EventKind::Connected,
+            BusEvent::Lost { .. } => EventKind::Lost,
         }
     }
 
     /// The next event, which must be a message.
-    pub(crate) async fn message(&mut self) -> (Through, Bytes) {
+    pub(crate) async fn message(&mut self) -> (DeliveryRoute, Bytes) {
         match self.next().await {
-            Next::Message(message) => message,
+            EventKind::Message(message) => message,
             other => panic!("a message was expected, not {other:?}"),
         }
     }
 
-    pub(crate) async fn send(&self, to: To<'_>, words: &str) {
+    pub(crate) async fn send(&self, to: Recipient<'_>, words: &str) {
         send(&*self.bus, to, &text(words)).await;
     }
 }
 
 /// Sends as soon as there is room.
-pub(crate) async fn send(bus: &dyn Bus, to: To<'_>, body: &Bytes) {
+pub(crate) async fn send(bus: &dyn Bus, to: Recipient<'_>, body: &Bytes) {
     let sent = async {
         loop {
             match bus.send(to, body.clone()) {

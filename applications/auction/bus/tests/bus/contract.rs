@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::{self, Kind, Node, body, number, text};
-use barograph_auction_bus::{MAX_BODY_BYTES, SendError, Settings, Through, To};
+use crate::common::{self, BusKind, Node, body, number, text};
+use barograph_auction_bus::{DeliveryRoute, MAX_BODY_BYTES, Recipient, SendError, Settings};
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -14,12 +14,12 @@ macro_rules! on_every_bus {
         mod in_process {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                super::$name(super::Kind::InProcess).await;
+                super::$name(super::BusKind::InProcess).await;
             })*
         }
 
         /// Every case on a broker.
-        pub(crate) async fn all(kind: Kind) {
+        pub(crate) async fn all(kind: BusKind) {
             $($name(kind).await;)*
         }
     };
@@ -39,35 +39,35 @@ on_every_bus!(
     a_node_may_come_as_the_last_one_leaves,
 );
 
-async fn all_hear_what_goes_to_all(kind: Kind) {
+async fn all_hear_what_goes_to_all(kind: BusKind) {
     let Some(mut nodes) = kind.nodes("fan-out", &["a", "b", "c"]).await else { return };
-    nodes[0].send(To::All, "one").await;
+    nodes[0].send(Recipient::All, "one").await;
     for node in &mut nodes {
-        assert_eq!(node.message().await, (Through::All, text("one")));
+        assert_eq!(node.message().await, (DeliveryRoute::All, text("one")));
     }
-    nodes[2].send(To::All, "two").await;
+    nodes[2].send(Recipient::All, "two").await;
     for node in &mut nodes {
-        assert_eq!(node.message().await, (Through::All, text("two")));
+        assert_eq!(node.message().await, (DeliveryRoute::All, text("two")));
         assert_eq!(node.bus.counts().heard, 2);
     }
     assert_eq!([0, 1, 2].map(|i: usize| nodes[i].bus.counts().sent), [1, 0, 1]);
 }
 
-async fn an_inbox_is_its_nodes_alone(kind: Kind) {
+async fn an_inbox_is_its_nodes_alone(kind: BusKind) {
     let Some(mut nodes) = kind.nodes("inbox", &["a", "b"]).await else { return };
-    nodes[0].send(To::Node("b"), "for b").await;
-    nodes[0].send(To::Node("nobody"), "lost").await;
-    nodes[0].send(To::Node("a"), "for a").await;
-    nodes[0].send(To::All, "end").await;
+    nodes[0].send(Recipient::Node("b"), "for b").await;
+    nodes[0].send(Recipient::Node("nobody"), "lost").await;
+    nodes[0].send(Recipient::Node("a"), "for a").await;
+    nodes[0].send(Recipient::All, "end").await;
     let (a, b) = nodes.split_at_mut(1);
-    assert_eq!(a[0].message().await, (Through::Inbox, text("for a")));
-    assert_eq!(a[0].message().await, (Through::All, text("end")));
-    assert_eq!(b[0].message().await, (Through::Inbox, text("for b")));
-    assert_eq!(b[0].message().await, (Through::All, text("end")));
+    assert_eq!(a[0].message().await, (DeliveryRoute::Inbox, text("for a")));
+    assert_eq!(a[0].message().await, (DeliveryRoute::All, text("end")));
+    assert_eq!(b[0].message().await, (DeliveryRoute::Inbox, text("for b")));
+    assert_eq!(b[0].message().await, (DeliveryRoute::All, text("end")));
 }
 
 /// Order is kept to all nodes and to the inbox, with two senders at once.
-async fn one_senders_messages_keep_their_order(kind: Kind) {
+async fn one_senders_messages_keep_their_order(kind: BusKind) {
     const COUNT: u64 = 3000;
     let Some(mut nodes) = kind.nodes("order", &["a", "b"]).await else { return };
     let senders: Vec<_> = nodes.iter().map(|node| std::sync::Arc::clone(&node.bus)).collect();
@@ -75,7 +75,7 @@ async fn one_senders_messages_keep_their_order(kind: Kind) {
     let sending = async {
         for i in 0..COUNT {
             for (who, sender) in (0_u64..).zip(&senders) {
-                let to = if i % 3 == 0 { To::Node("b") } else { To::All };
+                let to = if i % 3 == 0 { Recipient::Node("b") } else { Recipient::All };
                 common::send(&**sender, to, &body(who * COUNT + i)).await;
             }
         }
@@ -102,61 +102,61 @@ async fn one_senders_messages_keep_their_order(kind: Kind) {
     }
 }
 
-async fn namespaces_do_not_hear_each_other(kind: Kind) {
+async fn namespaces_do_not_hear_each_other(kind: BusKind) {
     let Some(mut here) = kind.nodes("here", &["a"]).await else { return };
     let Some(mut there) = kind.nodes("there", &["a"]).await else { return };
-    here[0].send(To::All, "here").await;
-    here[0].send(To::Node("a"), "here").await;
-    there[0].send(To::All, "there").await;
-    assert_eq!(there[0].message().await, (Through::All, text("there")));
-    assert_eq!(here[0].message().await, (Through::All, text("here")));
-    assert_eq!(here[0].message().await, (Through::Inbox, text("here")));
+    here[0].send(Recipient::All, "here").await;
+    here[0].send(Recipient::Node("a"), "here").await;
+    there[0].send(Recipient::All, "there").await;
+    assert_eq!(there[0].message().await, (DeliveryRoute::All, text("there")));
+    assert_eq!(here[0].message().await, (DeliveryRoute::All, text("here")));
+    assert_eq!(here[0].message().await, (DeliveryRoute::Inbox, text("here")));
 }
 
-async fn bodies_of_every_length_arrive_whole(kind: Kind) {
+async fn bodies_of_every_length_arrive_whole(kind: BusKind) {
     let Some(mut nodes) = kind.nodes("lengths", &["a"]).await else { return };
     for length in [0, 1, 4095, 4096, 40_000, MAX_BODY_BYTES] {
         let sent: Bytes = (0..length).map(|i| u8::try_from(i % 251).expect("small")).collect();
-        common::send(&*nodes[0].bus, To::Node("a"), &sent).await;
-        assert_eq!(nodes[0].message().await, (Through::Inbox, sent), "{length} bytes");
+        common::send(&*nodes[0].bus, Recipient::Node("a"), &sent).await;
+        assert_eq!(nodes[0].message().await, (DeliveryRoute::Inbox, sent), "{length} bytes");
     }
 }
 
-async fn what_cannot_be_sent_is_refused(kind: Kind) {
+async fn what_cannot_be_sent_is_refused(kind: BusKind) {
     let Some(nodes) = kind.nodes("refused", &["a"]).await else { return };
     let bus = &nodes[0].bus;
     let bytes = MAX_BODY_BYTES + 1;
-    assert_eq!(bus.send(To::All, Bytes::from(vec![0; bytes])), Err(SendError::TooLong { bytes }));
+    assert_eq!(bus.send(Recipient::All, Bytes::from(vec![0; bytes])), Err(SendError::TooLong { bytes }));
     for name in ["", "a b", "x.*", "a\r\nPUB x 0\r\n\r\n"] {
-        let refused = bus.send(To::Node(name), Bytes::new());
+        let refused = bus.send(Recipient::Node(name), Bytes::new());
         assert!(matches!(refused, Err(SendError::Name(_))), "{name:?}: {refused:?}");
     }
     assert_eq!(bus.counts().sent, 0);
     bus.close().await;
-    assert_eq!(bus.send(To::All, Bytes::new()), Err(SendError::Down));
+    assert_eq!(bus.send(Recipient::All, Bytes::new()), Err(SendError::Down));
 }
 
-async fn the_record_learns_what_it_was(kind: Kind) {
+async fn the_record_learns_what_it_was(kind: BusKind) {
     let Some(nodes) = kind.nodes("record", &["a"]).await else { return };
     assert!(nodes[0].bus.is_connected());
     let described = nodes[0].bus.describe();
     let (begins, ends) = match kind {
-        Kind::InProcess => ("in-process", "messages in memory"),
-        Kind::Rabbit => ("RabbitMQ 3.", "transient messages, at most 100000 wait for a node"),
-        Kind::Nats => ("NATS 2.", "transient messages"),
+        BusKind::InProcess => ("in-process", "messages in memory"),
+        BusKind::Rabbit => ("RabbitMQ 3.", "transient messages, at most 100000 wait for a node"),
+        BusKind::Nats => ("NATS 2.", "transient messages"),
     };
     assert!(described.starts_with(begins) && described.ends_with(ends), "{described}");
 }
 
 /// Many more messages than all queues of this side hold, to a receiver that takes none of them.
-async fn memory_is_bounded_when_a_receiver_stalls(kind: Kind) {
+async fn memory_is_bounded_when_a_receiver_stalls(kind: BusKind) {
     const TRIES: u64 = 40_000;
     const LENGTH: usize = 1000;
     let small = Settings { outbox: 64, inbox: 64, broker_queue: 500 };
     let Some(mut nodes) = kind.nodes_with("stall", &["a"], &small).await else { return };
     let (mut taken, mut full) = (0, 0);
     for _ in 0..TRIES {
-        match nodes[0].bus.send(To::All, Bytes::from(vec![0; LENGTH])) {
+        match nodes[0].bus.send(Recipient::All, Bytes::from(vec![0; LENGTH])) {
             Ok(()) => taken += 1,
             Err(SendError::Full) => {
                 full += 1;
@@ -169,27 +169,27 @@ async fn memory_is_bounded_when_a_receiver_stalls(kind: Kind) {
     // Received without a time limit here: the number of waiting messages is bounded by the queues, wherever
     // they are.
     assert!(nodes[0].bus.counts().heard <= small.inbox as u64, "{:?}", nodes[0].bus.counts());
-    if kind == Kind::InProcess {
+    if kind == BusKind::InProcess {
         assert_eq!(taken, small.inbox as u64);
     }
     // The receiver continues, and the last message arrives: in one process and on RabbitMQ as the newest of
     // all, on NATS perhaps only after a reconnection.
-    let mut end = nodes[0].bus.send(To::Node("a"), text("end"));
+    let mut end = nodes[0].bus.send(Recipient::Node("a"), text("end"));
     let mut heard = 0_u64;
     loop {
         match nodes[0].next().await {
-            common::Next::Message((Through::Inbox, last)) => {
+            common::EventKind::Message((DeliveryRoute::Inbox, last)) => {
                 assert_eq!(last, text("end"));
                 break;
             }
-            common::Next::Connected => end = Err(SendError::Down),
+            common::EventKind::Connected => end = Err(SendError::Down),
             _ => heard += 1,
         }
         if end.is_err() {
-            end = nodes[0].bus.send(To::Node("a"), text("end"));
+            end = nodes[0].bus.send(Recipient::Node("a"), text("end"));
         }
     }
-    if kind == Kind::Rabbit && taken > TRIES / 2 {
+    if kind == BusKind::Rabbit && taken > TRIES / 2 {
         assert!(heard < taken, "the oldest of {taken} were not dropped");
     }
 }
@@ -197,12 +197,12 @@ async fn memory_is_bounded_when_a_receiver_stalls(kind: Kind) {
 /// Longest wait of a leaving node for its broker. After it the queued messages are dropped.
 const CLOSING: Duration = Duration::from_secs(5);
 
-async fn closing_hands_over_what_is_queued(kind: Kind) {
+async fn closing_hands_over_what_is_queued(kind: BusKind) {
     // Nothing is guaranteed with a broker that other work of the machine delays as long, so the test is
     // repeated.
     for namespace in ["close", "close-again", "close-third", "close-last"] {
         let Some(nodes) = kind.nodes(namespace, &["listener", "leaver"]).await else { return };
-        if hands_over(nodes).await == Closed::InTime {
+        if hands_over(nodes).await == CloseTime::InTime {
             return;
         }
     }
@@ -211,24 +211,24 @@ async fn closing_hands_over_what_is_queued(kind: Kind) {
 
 /// Duration of closing.
 #[derive(PartialEq, Eq)]
-enum Closed {
+enum CloseTime {
     InTime,
     TooLate,
 }
 
-async fn hands_over(mut nodes: Vec<Node>) -> Closed {
+async fn hands_over(mut nodes: Vec<Node>) -> CloseTime {
     const COUNT: u64 = 2000;
     let leaver = nodes.pop().expect("two nodes");
     let Node { bus, mut heard } = leaver;
     for i in 0..COUNT {
-        bus.send(To::Node("listener"), body(i)).expect("room for all of them");
+        bus.send(Recipient::Node("listener"), body(i)).expect("room for all of them");
     }
     let began = Instant::now();
     bus.close().await;
-    let closed = if began.elapsed() < CLOSING { Closed::InTime } else { Closed::TooLate };
+    let closed = if began.elapsed() < CLOSING { CloseTime::InTime } else { CloseTime::TooLate };
     assert!(!bus.is_connected());
     assert_eq!(common::in_time(heard.recv()).await, None, "nothing was sent to the leaver");
-    if closed == Closed::InTime {
+    if closed == CloseTime::InTime {
         for i in 0..COUNT {
             assert_eq!(number(&nodes[0].message().await.1), i);
         }
@@ -237,29 +237,29 @@ async fn hands_over(mut nodes: Vec<Node>) -> Closed {
     closed
 }
 
-async fn nodes_that_are_dropped_are_gone(kind: Kind) {
+async fn nodes_that_are_dropped_are_gone(kind: BusKind) {
     let Some(mut nodes) = kind.nodes("dropped", &["stays", "deaf", "dropped"]).await else { return };
     let Node { bus, mut heard } = nodes.pop().expect("three nodes");
-    bus.send(To::Node("stays"), text("last words")).expect("room");
+    bus.send(Recipient::Node("stays"), text("last words")).expect("room");
     drop(bus);
     assert_eq!(common::in_time(heard.recv()).await, None);
     let Node { bus: deaf, heard } = nodes.pop().expect("two nodes");
     drop(heard);
     common::until(|| !deaf.is_connected()).await;
-    assert_eq!(deaf.send(To::All, Bytes::new()), Err(SendError::Down));
-    assert_eq!(nodes[0].message().await, (Through::Inbox, text("last words")));
-    nodes[0].send(To::All, "still here").await;
-    assert_eq!(nodes[0].message().await, (Through::All, text("still here")));
+    assert_eq!(deaf.send(Recipient::All, Bytes::new()), Err(SendError::Down));
+    assert_eq!(nodes[0].message().await, (DeliveryRoute::Inbox, text("last words")));
+    nodes[0].send(Recipient::All, "still here").await;
+    assert_eq!(nodes[0].message().await, (DeliveryRoute::All, text("still here")));
 }
 
 /// Brokers delete a namespace with its last node, possibly while the next one arrives.
-async fn a_node_may_come_as_the_last_one_leaves(kind: Kind) {
+async fn a_node_may_come_as_the_last_one_leaves(kind: BusKind) {
     let Some(mut nodes) = kind.nodes("leaving", &["a"]).await else { return };
     for _ in 0..100 {
         let last = nodes.remove(0);
         let (next, ()) = tokio::join!(kind.nodes("leaving", &["a"]), last.bus.close());
         nodes = next.expect("the broker was there before");
     }
-    nodes[0].send(To::Node("a"), "here").await;
-    assert_eq!(nodes[0].message().await, (Through::Inbox, text("here")));
+    nodes[0].send(Recipient::Node("a"), "here").await;
+    assert_eq!(nodes[0].message().await, (DeliveryRoute::Inbox, text("here")));
 }

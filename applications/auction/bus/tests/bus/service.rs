@@ -1,21 +1,21 @@
 //! Real brokers: the tests for every bus, and their death.
 
-use barograph_auction_bus::{Place, SendError, Settings, Through, To};
-use barograph_test_services::{self as services, Missing, Service};
+use barograph_auction_bus::{DeliveryRoute, NodeName, Recipient, SendError, Settings};
+use barograph_test_services::{self as services, MissingRequirement, Service};
 use bytes::Bytes;
 
 use crate::broken::{TOO_LATE, refused, url};
-use crate::common::{Kind, Next, Node, in_time, text};
+use crate::common::{BusKind, EventKind, Node, in_time, text};
 use crate::contract;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rabbitmq_keeps_the_contract() {
-    contract::all(Kind::Rabbit).await;
+    contract::all(BusKind::Rabbit).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nats_keeps_the_contract() {
-    contract::all(Kind::Nats).await;
+    contract::all(BusKind::Nats).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,31 +28,31 @@ async fn nats_dies_and_comes_back() {
     dies_and_comes_back(services::nats).await;
 }
 
-async fn dies_and_comes_back(start: fn() -> Result<Service, Missing>) {
+async fn dies_and_comes_back(start: fn() -> Result<Service, MissingRequirement>) {
     let Some(mut service) = services::or_skip(tokio::task::block_in_place(start)) else { return };
     let (url, settings) = (url(service.url()), Settings::default());
-    let mut a = Node::connect(&url, Place { namespace: "dies", node: "a" }, &settings).await;
-    let mut b = Node::connect(&url, Place { namespace: "dies", node: "b" }, &settings).await;
-    a.send(To::Node("b"), "before").await;
-    assert_eq!(b.message().await, (Through::Inbox, text("before")));
+    let mut a = Node::connect(&url, NodeName { namespace: "dies", node: "a" }, &settings).await;
+    let mut b = Node::connect(&url, NodeName { namespace: "dies", node: "b" }, &settings).await;
+    a.send(Recipient::Node("b"), "before").await;
+    assert_eq!(b.message().await, (DeliveryRoute::Inbox, text("before")));
 
     tokio::task::block_in_place(|| service.kill());
-    assert_eq!((a.next().await, b.next().await), (Next::Lost, Next::Lost));
+    assert_eq!((a.next().await, b.next().await), (EventKind::Lost, EventKind::Lost));
     assert!(!a.bus.is_connected() && !b.bus.is_connected());
-    assert_eq!(a.bus.send(To::All, Bytes::new()), Err(SendError::Down));
+    assert_eq!(a.bus.send(Recipient::All, Bytes::new()), Err(SendError::Down));
 
     tokio::task::block_in_place(|| service.restart());
-    assert_eq!((a.next().await, b.next().await), (Next::Connected, Next::Connected));
-    a.send(To::All, "after").await;
-    assert_eq!(a.message().await, (Through::All, text("after")));
-    assert_eq!(b.message().await, (Through::All, text("after")));
-    b.send(To::Node("a"), "back").await;
-    assert_eq!(a.message().await, (Through::Inbox, text("back")));
+    assert_eq!((a.next().await, b.next().await), (EventKind::Connected, EventKind::Connected));
+    a.send(Recipient::All, "after").await;
+    assert_eq!(a.message().await, (DeliveryRoute::All, text("after")));
+    assert_eq!(b.message().await, (DeliveryRoute::All, text("after")));
+    b.send(Recipient::Node("a"), "back").await;
+    assert_eq!(a.message().await, (DeliveryRoute::Inbox, text("back")));
     assert_eq!((a.bus.counts().reconnects, b.bus.counts().reconnects), (1, 1));
 
     // Closing does not wait for an absent broker.
     tokio::task::block_in_place(|| service.kill());
-    assert_eq!(a.next().await, Next::Lost);
+    assert_eq!(a.next().await, EventKind::Lost);
     in_time(a.bus.close()).await;
     assert_eq!(in_time(a.heard.recv()).await, None);
 }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, Page, UserId};
-use barograph_auction_store::{AttendanceRow, StoreError, Window, codes};
+use barograph_auction_store::{AttendanceRow, PageWindow, StoreError, codes};
 use mongodb::bson::{doc, serialize_to_bson};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use super::bids::damaged;
 use super::link::{Change, STORE, read, write};
 use super::{ATTENDING, LOADED_ATTENDANCE, Mongo, Pair, RUN_ATTENDANCE, parts};
 use crate::documents::AttendanceDocument;
-use crate::failure::{Deed, RACES, refused};
+use crate::failure::{RACES, StoreAction, refused};
 use crate::histories;
 
 /// Collections of attendances.
@@ -38,7 +38,7 @@ pub(super) struct Attendee {
 
 /// An open attendance of a user at an auction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct OpenAttendance {
     #[serde(rename = "_id")]
     id: String,
     attendance: i64,
@@ -46,7 +46,7 @@ pub(super) struct Open {
     name: String,
 }
 
-impl Open {
+impl OpenAttendance {
     pub(super) fn of(row: &AttendanceRow) -> Self {
         Self {
             id: open_id(row.user_id, row.auction_id),
@@ -85,7 +85,7 @@ impl Mongo {
     pub(super) async fn join_auction(&self, wanted: AttendanceRow) -> Result<AttendanceRecord, StoreError> {
         let deed = write("join an auction");
         let _turn = self.parts.turn().await?;
-        let open = Open::of(&wanted);
+        let open = OpenAttendance::of(&wanted);
         for _ in 0..RACES {
             if self.link.insert(deed, ATTENDING, &open).await? {
                 self.enter(deed, &wanted).await?;
@@ -99,9 +99,14 @@ impl Mongo {
     }
 
     /// The existing open attendance, unless it ends at this moment.
-    async fn rejoin(&self, deed: Deed, wanted: &AttendanceRow) -> Result<Option<AttendanceRow>, StoreError> {
+    async fn rejoin(
+        &self,
+        deed: StoreAction,
+        wanted: &AttendanceRow,
+    ) -> Result<Option<AttendanceRow>, StoreError> {
         let (user, auction) = (wanted.user_id, wanted.auction_id);
-        let Some(open) = self.link.find::<Open>(deed, ATTENDING, &open_id(user, auction)).await? else {
+        let Some(open) = self.link.find::<OpenAttendance>(deed, ATTENDING, &open_id(user, auction)).await?
+        else {
             return Ok(None);
         };
         let there = open.row(user, auction);
@@ -123,7 +128,7 @@ impl Mongo {
         }
     }
 
-    async fn enter(&self, deed: Deed, row: &AttendanceRow) -> Result<(), StoreError> {
+    async fn enter(&self, deed: StoreAction, row: &AttendanceRow) -> Result<(), StoreError> {
         self.link.update(deed, RUN_ATTENDANCE, &[entry(self.parts.own(row.user_id), row)?]).await
     }
 
@@ -137,7 +142,8 @@ impl Mongo {
         let mut open = Vec::new();
         match auction {
             Some(auction) => {
-                let found = self.link.find::<Open>(deed, ATTENDING, &open_id(user, auction.0)).await?;
+                let found =
+                    self.link.find::<OpenAttendance>(deed, ATTENDING, &open_id(user, auction.0)).await?;
                 open.extend(found.map(|found| found.row(user, auction.0)));
             }
             None => {
@@ -160,7 +166,7 @@ impl Mongo {
     pub(super) async fn attendance_history(
         &self,
         user: i64,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<AttendanceRecord>, StoreError> {
         let mut rows = self.attendances_of(read("read a user's attendances"), user).await?;
         histories::latest_first(&mut rows, |row| (row.record_ms, row.id));
@@ -169,7 +175,7 @@ impl Mongo {
         Ok(histories::page(records, window, total))
     }
 
-    async fn attendances_of(&self, deed: Deed, user: i64) -> Result<Vec<AttendanceRow>, StoreError> {
+    async fn attendances_of(&self, deed: StoreAction, user: i64) -> Result<Vec<AttendanceRow>, StoreError> {
         merge(self.gather(deed, ATTENDANCE, &[user]).await?)
     }
 

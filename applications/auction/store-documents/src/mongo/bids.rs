@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use barograph_auction_api::{BidRecord, Page, UserId};
-use barograph_auction_store::{BidRow, Settled, StoreError, Window, codes};
+use barograph_auction_store::{BidRow, PageWindow, SettledBid, StoreError, codes};
 use mongodb::bson::serialize_to_bson;
 use serde::{Deserialize, Serialize};
 
 use super::link::{Change, STORE, read, write};
 use super::{LOADED_BIDS, Mongo, Pair, RUN_BIDS, UNSETTLED, parts};
 use crate::documents::BidDocument;
-use crate::failure::{Deed, refused};
+use crate::failure::{StoreAction, refused};
 use crate::histories;
 
 /// Collections of bids.
@@ -43,14 +43,14 @@ struct Auction {
 /// Bids proposed through this store. It only saves work: a forgotten bid is found to be settled in its
 /// bidder's documents.
 #[derive(Debug, Default)]
-pub(super) struct Unsettled {
+pub(super) struct UnsettledBids {
     /// Auctions by unsettled bid.
     auctions: HashMap<i64, i64>,
     /// Settled bids that are still on their auction's list, by auction.
     settled: HashMap<i64, Vec<i64>>,
 }
 
-impl Unsettled {
+impl UnsettledBids {
     fn proposed(&mut self, bid: i64, auction: i64) {
         if self.auctions.len() < REMEMBERED {
             self.auctions.insert(bid, auction);
@@ -68,7 +68,7 @@ impl Mongo {
     pub(super) async fn write_bids(
         &self,
         proposed: &[BidRow],
-        settled: &[Settled],
+        settled: &[SettledBid],
     ) -> Result<(), StoreError> {
         let _turn = self.parts.turn().await?;
         // First the lists: a bid that is only on a list does not exist, but a bid that is on no list is never
@@ -107,7 +107,7 @@ impl Mongo {
         changes.into_values().collect()
     }
 
-    fn bidder_changes(&self, proposed: &[BidRow], settled: &[Settled]) -> Result<Vec<Change>, StoreError> {
+    fn bidder_changes(&self, proposed: &[BidRow], settled: &[SettledBid]) -> Result<Vec<Change>, StoreError> {
         let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
         for bid in proposed {
             let document = serialize_to_bson(&BidDocument::of(bid))
@@ -147,7 +147,7 @@ impl Mongo {
     pub(super) async fn bid_history(
         &self,
         user: UserId,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<BidRecord>, StoreError> {
         let mut bids = self.bids_of(read("read a user's bids"), &[user.0]).await?;
         bids.retain(|bid| bid.state != codes::bid::VOID);
@@ -157,7 +157,7 @@ impl Mongo {
         Ok(histories::page(records, window, total))
     }
 
-    async fn bids_of(&self, deed: Deed, bidders: &[i64]) -> Result<Vec<BidRow>, StoreError> {
+    async fn bids_of(&self, deed: StoreAction, bidders: &[i64]) -> Result<Vec<BidRow>, StoreError> {
         merge(self.gather(deed, BIDS, bidders).await?)
     }
 

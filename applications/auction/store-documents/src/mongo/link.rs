@@ -11,7 +11,7 @@ use mongodb::{Client, Collection, Database};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, Deed, RACES, refused};
+use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, RACES, StoreAction, refused};
 
 /// Name of the store in errors.
 pub(super) const STORE: &str = "the document store";
@@ -74,16 +74,16 @@ pub(super) struct Link {
     changes_at_once: usize,
 }
 
-pub(super) fn read(what: &'static str) -> Deed {
-    Deed { store: STORE, what, access: Access::Read, limit: ANSWER_LIMIT }
+pub(super) fn read(what: &'static str) -> StoreAction {
+    StoreAction { store: STORE, what, access: Access::Read, limit: ANSWER_LIMIT }
 }
 
-pub(super) fn write(what: &'static str) -> Deed {
-    Deed { store: STORE, what, access: Access::Write, limit: ANSWER_LIMIT }
+pub(super) fn write(what: &'static str) -> StoreAction {
+    StoreAction { store: STORE, what, access: Access::Write, limit: ANSWER_LIMIT }
 }
 
-pub(super) fn bulk(deed: Deed) -> Deed {
-    Deed { limit: BULK_LIMIT, ..deed }
+pub(super) fn bulk(deed: StoreAction) -> StoreAction {
+    StoreAction { limit: BULK_LIMIT, ..deed }
 }
 
 impl Link {
@@ -108,7 +108,7 @@ impl Link {
     }
 
     async fn reach(&self) -> Result<(), StoreError> {
-        let ping = Deed { limit: FIRST_LIMIT, ..read("answer a ping") };
+        let ping = StoreAction { limit: FIRST_LIMIT, ..read("answer a ping") };
         let mut left = FIRST_TRIES;
         loop {
             left -= 1;
@@ -125,13 +125,17 @@ impl Link {
     }
 
     /// Runs any command.
-    pub(super) async fn run(&self, deed: Deed, command: Document) -> Result<Document, StoreError> {
+    pub(super) async fn run(&self, deed: StoreAction, command: Document) -> Result<Document, StoreError> {
         deed.within(async { self.database.run_command(command).await.map_err(|error| failed(deed, error)) })
             .await
     }
 
     /// Runs a command on the server rather than on a database.
-    pub(super) async fn run_admin(&self, deed: Deed, command: Document) -> Result<Document, StoreError> {
+    pub(super) async fn run_admin(
+        &self,
+        deed: StoreAction,
+        command: Document,
+    ) -> Result<Document, StoreError> {
         let admin = self.database.client().database("admin");
         deed.within(async { admin.run_command(command).await.map_err(|error| failed(deed, error)) }).await
     }
@@ -141,14 +145,19 @@ impl Link {
     }
 
     /// Changes documents, each of them atomically if the server does so.
-    pub(super) async fn update(&self, deed: Deed, name: &str, changes: &[Change]) -> Result<(), StoreError> {
+    pub(super) async fn update(
+        &self,
+        deed: StoreAction,
+        name: &str,
+        changes: &[Change],
+    ) -> Result<(), StoreError> {
         for part in changes.chunks(self.changes_at_once) {
             self.update_part(deed, name, part).await?;
         }
         Ok(())
     }
 
-    async fn update_part(&self, deed: Deed, name: &str, changes: &[Change]) -> Result<(), StoreError> {
+    async fn update_part(&self, deed: StoreAction, name: &str, changes: &[Change]) -> Result<(), StoreError> {
         let command = doc! {
             "update": name,
             "updates": changes.iter().map(statement).collect::<Vec<Bson>>(),
@@ -170,7 +179,7 @@ impl Link {
     /// Inserts a document; false if one with its `_id` exists.
     pub(super) async fn insert<T: Serialize + Send + Sync>(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         name: &str,
         document: &T,
     ) -> Result<bool, StoreError> {
@@ -187,7 +196,7 @@ impl Link {
     /// Inserts new documents.
     pub(super) async fn insert_all<T: Serialize + Send + Sync>(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         name: &str,
         documents: &[T],
     ) -> Result<(), StoreError> {
@@ -200,7 +209,12 @@ impl Link {
     }
 
     /// Deletes documents by id; returns their number.
-    pub(super) async fn delete(&self, deed: Deed, name: &str, ids: &[String]) -> Result<usize, StoreError> {
+    pub(super) async fn delete(
+        &self,
+        deed: StoreAction,
+        name: &str,
+        ids: &[String],
+    ) -> Result<usize, StoreError> {
         if ids.is_empty() {
             return Ok(0);
         }
@@ -210,7 +224,7 @@ impl Link {
     /// Deletes the first document of each filter; returns their number.
     pub(super) async fn delete_where(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         name: &str,
         filters: Vec<Document>,
     ) -> Result<usize, StoreError> {
@@ -231,7 +245,12 @@ impl Link {
     }
 
     /// One document, if it exists.
-    pub(super) async fn find<T>(&self, deed: Deed, name: &str, id: &str) -> Result<Option<T>, StoreError>
+    pub(super) async fn find<T>(
+        &self,
+        deed: StoreAction,
+        name: &str,
+        id: &str,
+    ) -> Result<Option<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
     {
@@ -243,11 +262,15 @@ impl Link {
     }
 
     /// The existing ones of some documents, in any order.
-    pub(super) async fn find_all<T>(&self, deed: Deed, places: Places<'_>) -> Result<Vec<T>, StoreError>
+    pub(super) async fn find_all<T>(
+        &self,
+        deed: StoreAction,
+        places: LookupKeys<'_>,
+    ) -> Result<Vec<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
     {
-        let Places { collection, ids, lookup } = places;
+        let LookupKeys { collection, ids, lookup } = places;
         if lookup == Lookup::OneByOne || ids.len() == 1 {
             let each = ids.iter().map(|id| self.find::<T>(deed, collection, id));
             return Ok(futures::future::try_join_all(each).await?.into_iter().flatten().collect());
@@ -260,14 +283,14 @@ impl Link {
     }
 
     /// A whole collection.
-    pub(super) async fn scan<T>(&self, deed: Deed, name: &str) -> Result<Vec<T>, StoreError>
+    pub(super) async fn scan<T>(&self, deed: StoreAction, name: &str) -> Result<Vec<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
     {
         self.filter(bulk(deed), name, doc! {}).await
     }
 
-    async fn filter<T>(&self, deed: Deed, name: &str, filter: Document) -> Result<Vec<T>, StoreError>
+    async fn filter<T>(&self, deed: StoreAction, name: &str, filter: Document) -> Result<Vec<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
     {
@@ -280,7 +303,7 @@ impl Link {
     }
 
     /// Removes a collection with all it holds.
-    pub(super) async fn drop(&self, deed: Deed, name: &str) -> Result<(), StoreError> {
+    pub(super) async fn drop(&self, deed: StoreAction, name: &str) -> Result<(), StoreError> {
         let dropped =
             async { self.collection::<Document>(name).drop().await.map_err(|error| failed(deed, error)) };
         deed.within(dropped).await
@@ -289,7 +312,7 @@ impl Link {
 
 /// Documents to look up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Places<'a> {
+pub(super) struct LookupKeys<'a> {
     pub(super) collection: &'static str,
     pub(super) ids: &'a [String],
     pub(super) lookup: Lookup,
@@ -336,7 +359,7 @@ fn is_duplicate(error: &Error) -> bool {
     }
 }
 
-fn failed(deed: Deed, error: Error) -> StoreError {
+fn failed(deed: StoreAction, error: Error) -> StoreError {
     match error.kind.as_ref() {
         ErrorKind::ServerSelection { .. } | ErrorKind::DnsResolve { .. } => deed.unreachable(error.into()),
         ErrorKind::Command(told) if GOING_DOWN.contains(&told.code) => deed.lost(error.into()),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use barograph_auction_store::{
-    AttendanceRow, Batch, BidRow, EventBatch, ImageRow, Later, Loading, StoreError, codes,
+    AttendanceRow, Batch, BidRow, EventBatch, ImageRow, Loading, StoreError, StoreFuture, codes,
 };
 use serde::Serialize;
 
-use super::attendance::{Attendee, Open, entry};
+use super::attendance::{Attendee, OpenAttendance, entry};
 use super::bids::Bidder;
 use super::images::Item;
 use super::link::{Change, Link, STORE, bulk, write};
@@ -86,7 +86,7 @@ impl Load {
     async fn write_live(&self, bids: &[BidRow], attendance: &[AttendanceRow]) -> Result<(), StoreError> {
         let deed = bulk(write("take what is still open"));
         for row in attendance.iter().filter(|row| row.state == codes::attendance::ATTENDING) {
-            self.link.insert(deed, ATTENDING, &Open::of(row)).await?;
+            self.link.insert(deed, ATTENDING, &OpenAttendance::of(row)).await?;
             self.link.update(deed, RUN_ATTENDANCE, &[entry(parts::name(row.user_id, 0), row)?]).await?;
         }
         let mut lists: BTreeMap<i64, Change> = BTreeMap::new();
@@ -126,11 +126,11 @@ fn item(rows: &[ImageRow], round: u32) -> Item {
 }
 
 impl Loading<EventBatch> for Load {
-    fn add(&mut self, batch: EventBatch) -> Later<'_, ()> {
+    fn add(&mut self, batch: EventBatch) -> StoreFuture<'_, ()> {
         Box::pin(self.take(batch))
     }
 
-    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> Later<'a, ()>
+    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> StoreFuture<'a, ()>
     where
         Self: 'a,
     {

@@ -31,15 +31,16 @@ use std::sync::Mutex;
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, BidRecord, ItemId, Page, UserId};
 use barograph_auction_store::{
-    AttendanceRow, BidRow, Described, Events, ImageRow, Later, Settled, StoreError, Window,
+    AttendanceRow, BidRow, Events, ImageRow, PageWindow, SettledBid, StoreDescription, StoreError,
+    StoreFuture,
 };
 use mongodb::bson::doc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Deed, refused};
-use bids::Unsettled;
-use link::{Link, Lookup, Places, STORE, read};
+use crate::failure::{StoreAction, refused};
+use bids::UnsettledBids;
+use link::{Link, Lookup, LookupKeys, STORE, read};
 use parts::Parts;
 
 pub(crate) use load::Load;
@@ -97,8 +98,8 @@ pub(crate) struct Mongo {
     link: Link,
     lookup: Lookup,
     parts: Parts,
-    unsettled: Mutex<Unsettled>,
-    described: Described,
+    unsettled: Mutex<UnsettledBids>,
+    described: StoreDescription,
 }
 
 /// Two collections of the same kind of rows: loaded and written.
@@ -123,13 +124,13 @@ impl Mongo {
     }
 
     /// All documents of some keys, loaded ones and written ones.
-    async fn gather<T>(&self, deed: Deed, pair: Pair, keys: &[i64]) -> Result<Vec<T>, StoreError>
+    async fn gather<T>(&self, deed: StoreAction, pair: Pair, keys: &[i64]) -> Result<Vec<T>, StoreError>
     where
         T: DeserializeOwned + Send + Sync,
     {
         let ids: Vec<String> = keys.iter().flat_map(|key| self.parts.loaded(*key)).collect();
         let loaded =
-            self.link.find_all(deed, Places { collection: pair.loaded, ids: &ids, lookup: self.lookup });
+            self.link.find_all(deed, LookupKeys { collection: pair.loaded, ids: &ids, lookup: self.lookup });
         let written = self.gather_written(deed, pair.run, keys);
         let (mut all, written): (Vec<T>, Vec<T>) = futures::future::try_join(loaded, written).await?;
         all.extend(written);
@@ -139,7 +140,7 @@ impl Mongo {
     /// All documents of some keys in a collection written in runs.
     async fn gather_written<T>(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         run: &'static str,
         keys: &[i64],
     ) -> Result<Vec<T>, StoreError>
@@ -151,12 +152,12 @@ impl Mongo {
         };
         let known = self.parts.written();
         let ids = names(0..known);
-        let places = Places { collection: run, ids: &ids, lookup: self.lookup };
+        let places = LookupKeys { collection: run, ids: &ids, lookup: self.lookup };
         let (mut all, ()) =
             futures::future::try_join(self.link.find_all(deed, places), self.parts.learn(&self.link)).await?;
         let more = names(known..self.parts.written());
         if !more.is_empty() {
-            all.extend(self.link.find_all(deed, Places { ids: &more, ..places }).await?);
+            all.extend(self.link.find_all(deed, LookupKeys { ids: &more, ..places }).await?);
         }
         Ok(all)
     }
@@ -174,7 +175,7 @@ pub(crate) async fn stamp(url: &str) -> Result<String, StoreError> {
 }
 
 /// Description of the server, and its way of looking up documents.
-async fn describe(link: &Link) -> Result<(Described, Lookup), StoreError> {
+async fn describe(link: &Link) -> Result<(StoreDescription, Lookup), StoreError> {
     let build = link.run_admin(read("ask for its version"), doc! { "buildInfo": 1 }).await?;
     let version = build.get_str("version").unwrap_or("of unknown version");
     let Ok(ferret) = build.get_str("ferretdbVersion") else {
@@ -185,7 +186,10 @@ async fn describe(link: &Link) -> Result<(Described, Lookup), StoreError> {
         };
         let durability =
             format!("asked for: write concern majority with journal; a write is answered when {copies}");
-        return Ok((Described { product: format!("MongoDB {version}"), durability }, Lookup::Together));
+        return Ok((
+            StoreDescription { product: format!("MongoDB {version}"), durability },
+            Lookup::Together,
+        ));
     };
     let product = format!("FerretDB {} (MongoDB {version} by its own word)", ferret.trim_start_matches('v'));
     // From 2 on FerretDB is PostgreSQL with an extension that changes documents atomically.
@@ -193,61 +197,61 @@ async fn describe(link: &Link) -> Result<(Described, Lookup), StoreError> {
         let durability = "asked for: write concern majority with journal, which FerretDB 1.x does not look at; a write is \
                           answered when its backend has committed it (SQLite: in its write-ahead log), and survives the \
                           process; whether it survives the machine is the backend's setting";
-        return Ok((Described { product, durability: durability.to_owned() }, Lookup::OneByOne));
+        return Ok((StoreDescription { product, durability: durability.to_owned() }, Lookup::OneByOne));
     }
     let durability = "asked for: write concern majority with journal; PostgreSQL below decides what survives";
-    Ok((Described { product, durability: durability.to_owned() }, Lookup::Together))
+    Ok((StoreDescription { product, durability: durability.to_owned() }, Lookup::Together))
 }
 
 impl Events for Mongo {
-    fn describe(&self) -> Described {
+    fn describe(&self) -> StoreDescription {
         self.described.clone()
     }
 
-    fn ping(&self) -> Later<'_, ()> {
+    fn ping(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.link.run(read("answer a ping"), doc! { "ping": 1 }).await?;
             Ok(())
         })
     }
 
-    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [Settled]) -> Later<'a, ()> {
+    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [SettledBid]) -> StoreFuture<'a, ()> {
         Box::pin(self.write_bids(proposed, settled))
     }
 
-    fn unsettled(&self, auction: AuctionId) -> Later<'_, Vec<BidRow>> {
+    fn unsettled(&self, auction: AuctionId) -> StoreFuture<'_, Vec<BidRow>> {
         Box::pin(self.unsettled_bids(auction.0))
     }
 
-    fn user_bids(&self, user: UserId, window: Window) -> Later<'_, Page<BidRecord>> {
+    fn user_bids(&self, user: UserId, window: PageWindow) -> StoreFuture<'_, Page<BidRecord>> {
         Box::pin(self.bid_history(user, window))
     }
 
-    fn join(&self, attendance: AttendanceRow) -> Later<'_, AttendanceRecord> {
+    fn join(&self, attendance: AttendanceRow) -> StoreFuture<'_, AttendanceRecord> {
         Box::pin(self.join_auction(attendance))
     }
 
-    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> Later<'_, usize> {
+    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> StoreFuture<'_, usize> {
         Box::pin(self.leave_auctions(user.0, auction))
     }
 
-    fn user_attendance(&self, user: UserId, window: Window) -> Later<'_, Page<AttendanceRecord>> {
+    fn user_attendance(&self, user: UserId, window: PageWindow) -> StoreFuture<'_, Page<AttendanceRecord>> {
         Box::pin(self.attendance_history(user.0, window))
     }
 
-    fn images<'a>(&'a self, items: &'a [ItemId]) -> Later<'a, Vec<ImageRow>> {
+    fn images<'a>(&'a self, items: &'a [ItemId]) -> StoreFuture<'a, Vec<ImageRow>> {
         Box::pin(self.images_of(items))
     }
 
-    fn add_image(&self, image: ImageRow) -> Later<'_, ()> {
+    fn add_image(&self, image: ImageRow) -> StoreFuture<'_, ()> {
         Box::pin(self.keep_image(image))
     }
 
-    fn run_bids(&self) -> Later<'_, Vec<BidRow>> {
+    fn run_bids(&self) -> StoreFuture<'_, Vec<BidRow>> {
         Box::pin(self.bids_of_run())
     }
 
-    fn double_attendance(&self) -> Later<'_, Vec<(UserId, AuctionId)>> {
+    fn double_attendance(&self) -> StoreFuture<'_, Vec<(UserId, AuctionId)>> {
         Box::pin(self.doubles())
     }
 }

@@ -1,7 +1,7 @@
 //! Attendance.
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, Page, UserId};
-use barograph_auction_store::{AttendanceRow, StoreError, Window};
+use barograph_auction_store::{AttendanceRow, PageWindow, StoreError};
 use tokio_postgres::Row;
 
 use super::link::{STORE, bulk, read, write};
@@ -69,7 +69,7 @@ impl Postgres {
     pub(super) async fn attendance_history(
         &self,
         user: i64,
-        window: Window,
+        window: PageWindow,
     ) -> Result<Page<AttendanceRecord>, StoreError> {
         let deed = read("read a user's attendances");
         let (rows, total) = self.history(deed, [HISTORY, TOTAL], (user, window)).await?;

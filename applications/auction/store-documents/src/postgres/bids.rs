@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use barograph_auction_api::{BidRecord, Page};
-use barograph_auction_store::{BidRow, Settled, StoreError, Window};
+use barograph_auction_store::{BidRow, PageWindow, SettledBid, StoreError};
 use tokio_postgres::Row;
 
 use super::link::{STORE, bulk, failed, lost_race, read, write};
 use super::{Postgres, document, text};
 use crate::documents::BidDocument;
-use crate::failure::{Deed, RACES};
+use crate::failure::{RACES, StoreAction};
 use crate::histories;
 
 /// Inserts proposed bids. Those already inserted are unchanged.
@@ -43,7 +43,7 @@ const OF_THE_RUN: &str = "SELECT bidder, id, doc::text FROM auction_events.bid W
 
 /// The columns of proposed bids.
 #[derive(Default)]
-struct Proposed {
+struct ProposedBids {
     bidders: Vec<i64>,
     times: Vec<i64>,
     ids: Vec<i64>,
@@ -60,7 +60,7 @@ struct Settlements {
     states: Vec<i64>,
 }
 
-impl Proposed {
+impl ProposedBids {
     /// The columns, in the order of the key, so that two writers of the same bids do not deadlock.
     fn of(bids: &[BidRow]) -> Result<Self, StoreError> {
         let mut sorted: Vec<&BidRow> = bids.iter().collect();
@@ -79,7 +79,7 @@ impl Proposed {
 
 impl Settlements {
     /// The last settlement of each bid.
-    fn of(settled: &[Settled]) -> Self {
+    fn of(settled: &[SettledBid]) -> Self {
         let last: BTreeMap<(i64, i64, i64), i64> = settled
             .iter()
             .map(|settlement| ((settlement.bidder.0, settlement.bid_ms, settlement.bid), settlement.state))
@@ -99,14 +99,14 @@ impl Postgres {
     pub(super) async fn write_bids(
         &self,
         proposed: &[BidRow],
-        settled: &[Settled],
+        settled: &[SettledBid],
     ) -> Result<(), StoreError> {
         let deed = write("write bids");
-        let (proposed, settled) = (Proposed::of(proposed)?, Settlements::of(settled));
+        let (proposed, settled) = (ProposedBids::of(proposed)?, Settlements::of(settled));
         match (proposed.ids.is_empty(), settled.ids.is_empty()) {
             (true, true) => Ok(()),
             (false, true) => {
-                let Proposed { bidders, times, ids, auctions, documents } = &proposed;
+                let ProposedBids { bidders, times, ids, auctions, documents } = &proposed;
                 self.link.execute(deed, PROPOSE, &[bidders, times, ids, auctions, documents]).await.map(drop)
             }
             (true, false) => {
@@ -121,8 +121,8 @@ impl Postgres {
     /// the commit that follows undoes the others.
     async fn write_both(
         &self,
-        deed: Deed,
-        proposed: &Proposed,
+        deed: StoreAction,
+        proposed: &ProposedBids,
         settled: &Settlements,
     ) -> Result<(), StoreError> {
         let mut tries = 1;
@@ -132,7 +132,7 @@ impl Postgres {
             let written = async {
                 let propose = client.prepare_cached(PROPOSE).await?;
                 let settle = client.prepare_cached(SETTLE).await?;
-                let Proposed { bidders, times, ids, auctions, documents } = proposed;
+                let ProposedBids { bidders, times, ids, auctions, documents } = proposed;
                 let proposals: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
                     [bidders, times, ids, auctions, documents];
                 let Settlements { bidders, times, ids, states } = settled;
@@ -161,7 +161,11 @@ impl Postgres {
         self.link.query(read("read unsettled bids"), UNSETTLED, &[&auction]).await?.iter().map(bid).collect()
     }
 
-    pub(super) async fn bid_history(&self, user: i64, window: Window) -> Result<Page<BidRecord>, StoreError> {
+    pub(super) async fn bid_history(
+        &self,
+        user: i64,
+        window: PageWindow,
+    ) -> Result<Page<BidRecord>, StoreError> {
         let deed = read("read a user's bids");
         let (rows, total) = self.history(deed, [HISTORY, TOTAL], (user, window)).await?;
         let records = rows.iter().map(|row| histories::bid(STORE, &bid(row)?)).collect::<Result<_, _>>()?;

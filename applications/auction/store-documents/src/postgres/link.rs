@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Error, NoTls, Row};
 
-use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, Deed, refused};
+use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, StoreAction, refused};
 
 /// Name of the store in errors.
 pub(super) const STORE: &str = "the PostgreSQL document store";
@@ -17,16 +17,16 @@ pub(super) const STORE: &str = "the PostgreSQL document store";
 /// Silence of an idle connection after which the kernel probes the server.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-pub(super) fn read(what: &'static str) -> Deed {
-    Deed { store: STORE, what, access: Access::Read, limit: ANSWER_LIMIT }
+pub(super) fn read(what: &'static str) -> StoreAction {
+    StoreAction { store: STORE, what, access: Access::Read, limit: ANSWER_LIMIT }
 }
 
-pub(super) fn write(what: &'static str) -> Deed {
-    Deed { store: STORE, what, access: Access::Write, limit: ANSWER_LIMIT }
+pub(super) fn write(what: &'static str) -> StoreAction {
+    StoreAction { store: STORE, what, access: Access::Write, limit: ANSWER_LIMIT }
 }
 
-pub(super) fn bulk(deed: Deed) -> Deed {
-    Deed { limit: BULK_LIMIT, ..deed }
+pub(super) fn bulk(deed: StoreAction) -> StoreAction {
+    StoreAction { limit: BULK_LIMIT, ..deed }
 }
 
 /// Values of a statement's `$1`, `$2`, ...
@@ -59,9 +59,9 @@ impl Link {
     }
 
     /// A free connection.
-    pub(super) async fn lease(&self, deed: Deed) -> Result<Lease, StoreError> {
+    pub(super) async fn lease(&self, deed: StoreAction) -> Result<Lease, StoreError> {
         // Nothing is changed during this wait.
-        let waiting = Deed { access: Access::Read, ..deed };
+        let waiting = StoreAction { access: Access::Read, ..deed };
         let got = async { self.pool.get().await.map_err(|error| not_connected(deed, error)) };
         Ok(Lease { object: Some(waiting.within(got).await?) })
     }
@@ -69,7 +69,7 @@ impl Link {
     /// Runs one statement; returns its rows.
     pub(super) async fn query(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         sql: &str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
@@ -80,7 +80,12 @@ impl Link {
     }
 
     /// Runs one change; returns the number of rows.
-    pub(super) async fn execute(&self, deed: Deed, sql: &str, values: Values<'_>) -> Result<u64, StoreError> {
+    pub(super) async fn execute(
+        &self,
+        deed: StoreAction,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<u64, StoreError> {
         let lease = self.lease(deed).await?;
         let rows = lease.execute(deed, sql, values).await?;
         lease.give_back();
@@ -107,7 +112,7 @@ impl Lease {
 
     pub(super) async fn query(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         sql: &str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
@@ -118,7 +123,12 @@ impl Lease {
         deed.within(async { rows.await.map_err(|error| failed(deed, error)) }).await
     }
 
-    pub(super) async fn execute(&self, deed: Deed, sql: &str, values: Values<'_>) -> Result<u64, StoreError> {
+    pub(super) async fn execute(
+        &self,
+        deed: StoreAction,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<u64, StoreError> {
         let done = async {
             let statement = self.client().prepare_cached(sql).await?;
             self.client().execute(&statement, values).await
@@ -127,7 +137,7 @@ impl Lease {
     }
 
     /// Runs statements without values, one after the other.
-    pub(super) async fn batch(&self, deed: Deed, sql: &str) -> Result<(), StoreError> {
+    pub(super) async fn batch(&self, deed: StoreAction, sql: &str) -> Result<(), StoreError> {
         let done = async { self.client().batch_execute(sql).await.map_err(|error| failed(deed, error)) };
         deed.within(done).await
     }
@@ -141,7 +151,7 @@ impl Drop for Lease {
     }
 }
 
-fn not_connected(deed: Deed, error: PoolError) -> StoreError {
+fn not_connected(deed: StoreAction, error: PoolError) -> StoreError {
     match error {
         PoolError::Backend(error) => match error.code() {
             Some(code) if !is_passing(code) => deed.refused(error.into()),
@@ -161,7 +171,7 @@ fn is_passing(code: &SqlState) -> bool {
     code.code().starts_with("57P") || code.code().starts_with("53")
 }
 
-pub(super) fn failed(deed: Deed, error: Error) -> StoreError {
+pub(super) fn failed(deed: StoreAction, error: Error) -> StoreError {
     match error.code() {
         None => deed.lost(error.into()),
         Some(_) if lost_race(&error) => deed.unreachable(error.into()),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::pin::pin;
 
-use barograph_auction_store::{EventBatch, Later, Loading, StoreError};
+use barograph_auction_store::{EventBatch, Loading, StoreError, StoreFuture};
 use bytes::Bytes;
 use futures::SinkExt;
 
@@ -105,11 +105,11 @@ fn push_line(out: &mut String, keys: &[i64], document: &str) {
 }
 
 impl Loading<EventBatch> for Load {
-    fn add(&mut self, batch: EventBatch) -> Later<'_, ()> {
+    fn add(&mut self, batch: EventBatch) -> StoreFuture<'_, ()> {
         Box::pin(self.take(batch))
     }
 
-    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> Later<'a, ()>
+    fn finish<'a>(self: Box<Self>, stamp: &'a str) -> StoreFuture<'a, ()>
     where
         Self: 'a,
     {

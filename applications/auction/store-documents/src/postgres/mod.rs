@@ -12,13 +12,14 @@ mod schema;
 
 use barograph_auction_api::{AttendanceRecord, AuctionId, BidRecord, ItemId, Page, UserId};
 use barograph_auction_store::{
-    AttendanceRow, BidRow, Described, Events, ImageRow, Later, Settled, StoreError, Window,
+    AttendanceRow, BidRow, Events, ImageRow, PageWindow, SettledBid, StoreDescription, StoreError,
+    StoreFuture,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_postgres::Row;
 
-use crate::failure::{Deed, refused};
+use crate::failure::{StoreAction, refused};
 use link::{Link, STORE, read};
 
 pub(crate) use load::Load;
@@ -26,7 +27,7 @@ pub(crate) use load::Load;
 /// An open event store.
 pub(crate) struct Postgres {
     link: Link,
-    described: Described,
+    described: StoreDescription,
 }
 
 impl Postgres {
@@ -60,7 +61,7 @@ async fn loaded(link: &Link) -> Result<String, StoreError> {
     rows.first().map(|row| row.get(0)).ok_or_else(why)
 }
 
-async fn describe(link: &Link) -> Result<Described, StoreError> {
+async fn describe(link: &Link) -> Result<StoreDescription, StoreError> {
     let sql = "SELECT current_setting('server_version'), current_setting('fsync'),
                current_setting('synchronous_commit'), current_setting('full_page_writes')";
     let rows = link.query(read("ask for its settings"), sql, &[]).await?;
@@ -74,7 +75,7 @@ async fn describe(link: &Link) -> Result<Described, StoreError> {
         _ => "a commit survives the server's process, not the machine",
     };
     let number = version.split(' ').next().unwrap_or_default();
-    Ok(Described {
+    Ok(StoreDescription {
         product: format!("PostgreSQL {number}, JSONB documents"),
         durability: format!(
             "{survives} (fsync {fsync}, synchronous_commit {commit}, full_page_writes {pages})"
@@ -87,9 +88,9 @@ impl Postgres {
     /// fourth column; `total` is run only for a page behind the last row.
     async fn history(
         &self,
-        deed: Deed,
+        deed: StoreAction,
         [page, total]: [&str; 2],
-        (user, window): (i64, Window),
+        (user, window): (i64, PageWindow),
     ) -> Result<(Vec<Row>, u64), StoreError> {
         let (size, before) = (i64::from(window.size), window.offset());
         let rows = self.link.query(deed, page, &[&user, &size, &before]).await?;
@@ -115,54 +116,54 @@ fn document<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T, StoreErr
 }
 
 impl Events for Postgres {
-    fn describe(&self) -> Described {
+    fn describe(&self) -> StoreDescription {
         self.described.clone()
     }
 
-    fn ping(&self) -> Later<'_, ()> {
+    fn ping(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.link.query(read("answer a ping"), "SELECT 1", &[]).await?;
             Ok(())
         })
     }
 
-    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [Settled]) -> Later<'a, ()> {
+    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [SettledBid]) -> StoreFuture<'a, ()> {
         Box::pin(self.write_bids(proposed, settled))
     }
 
-    fn unsettled(&self, auction: AuctionId) -> Later<'_, Vec<BidRow>> {
+    fn unsettled(&self, auction: AuctionId) -> StoreFuture<'_, Vec<BidRow>> {
         Box::pin(self.unsettled_bids(auction.0))
     }
 
-    fn user_bids(&self, user: UserId, window: Window) -> Later<'_, Page<BidRecord>> {
+    fn user_bids(&self, user: UserId, window: PageWindow) -> StoreFuture<'_, Page<BidRecord>> {
         Box::pin(self.bid_history(user.0, window))
     }
 
-    fn join(&self, attendance: AttendanceRow) -> Later<'_, AttendanceRecord> {
+    fn join(&self, attendance: AttendanceRow) -> StoreFuture<'_, AttendanceRecord> {
         Box::pin(self.join_auction(attendance))
     }
 
-    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> Later<'_, usize> {
+    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> StoreFuture<'_, usize> {
         Box::pin(self.leave_auctions(user.0, auction.map(|auction| auction.0)))
     }
 
-    fn user_attendance(&self, user: UserId, window: Window) -> Later<'_, Page<AttendanceRecord>> {
+    fn user_attendance(&self, user: UserId, window: PageWindow) -> StoreFuture<'_, Page<AttendanceRecord>> {
         Box::pin(self.attendance_history(user.0, window))
     }
 
-    fn images<'a>(&'a self, items: &'a [ItemId]) -> Later<'a, Vec<ImageRow>> {
+    fn images<'a>(&'a self, items: &'a [ItemId]) -> StoreFuture<'a, Vec<ImageRow>> {
         Box::pin(self.images_of(items))
     }
 
-    fn add_image(&self, image: ImageRow) -> Later<'_, ()> {
+    fn add_image(&self, image: ImageRow) -> StoreFuture<'_, ()> {
         Box::pin(self.keep_image(image))
     }
 
-    fn run_bids(&self) -> Later<'_, Vec<BidRow>> {
+    fn run_bids(&self) -> StoreFuture<'_, Vec<BidRow>> {
         Box::pin(self.bids_of_run())
     }
 
-    fn double_attendance(&self) -> Later<'_, Vec<(UserId, AuctionId)>> {
+    fn double_attendance(&self) -> StoreFuture<'_, Vec<(UserId, AuctionId)>> {
         Box::pin(self.doubles())
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use barograph_auction_api::{AuctionId, UserId};
 use barograph_auction_store::{
-    AttendanceRow, BidRow, CLOCK_START_MS, Events, Settled, StoreError, Window, codes, contract,
+    AttendanceRow, BidRow, CLOCK_START_MS, Events, PageWindow, SettledBid, StoreError, codes, contract,
 };
 use barograph_store_documents as documents;
 use barograph_test_services::{self as services, Service};
@@ -20,7 +20,7 @@ const BEFORE: u32 = 40;
 /// Time limit for the recovery.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-const ALL: Window = Window { page: 0, size: 100_000 };
+const ALL: PageWindow = PageWindow { page: 0, size: 100_000 };
 
 fn bid(auction: i64, at: i64) -> BidRow {
     BidRow {
@@ -37,8 +37,8 @@ fn bid(auction: i64, at: i64) -> BidRow {
     }
 }
 
-fn high(bid: &BidRow) -> Settled {
-    Settled { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state: codes::bid::HIGH }
+fn high(bid: &BidRow) -> SettledBid {
+    SettledBid { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state: codes::bid::HIGH }
 }
 
 fn visit(auction: i64, at: i64) -> AttendanceRow {
@@ -54,7 +54,7 @@ fn visit(auction: i64, at: i64) -> AttendanceRow {
 
 /// Confirmed writes of a writer.
 #[derive(Default)]
-struct Told {
+struct WriterLog {
     /// Number of proposed bids.
     proposed: i64,
     /// Number of settled bids, the first of the proposed ones.
@@ -64,11 +64,11 @@ struct Told {
 }
 
 /// Proposes and settles until the store fails; returns the confirmed writes.
-async fn write_until_it_fails(store: Arc<dyn Events>, auction: i64, answered: Arc<AtomicU32>) -> Told {
-    let mut told = Told::default();
+async fn write_until_it_fails(store: Arc<dyn Events>, auction: i64, answered: Arc<AtomicU32>) -> WriterLog {
+    let mut told = WriterLog::default();
     loop {
         let next = bid(auction, told.proposed + 1);
-        let last: Vec<Settled> =
+        let last: Vec<SettledBid> =
             (told.proposed > told.settled).then(|| high(&bid(auction, told.proposed))).into_iter().collect();
         match store.write(std::slice::from_ref(&next), &last).await {
             Ok(()) => {
@@ -129,7 +129,7 @@ fn survives(mut service: Service) {
         tokio::time::timeout(DEADLINE, enough).await.expect("writes are answered");
     });
     service.kill();
-    let told: Vec<Told> = runtime.block_on(async {
+    let told: Vec<WriterLog> = runtime.block_on(async {
         let ended = futures::future::join_all(writers);
         tokio::time::timeout(DEADLINE, ended)
             .await
@@ -149,7 +149,7 @@ fn survives(mut service: Service) {
     });
 }
 
-async fn check(store: &dyn Events, auction: i64, told: &Told) {
+async fn check(store: &dyn Events, auction: i64, told: &WriterLog) {
     let states = async || {
         let all = store.run_bids().await?;
         Ok(all
@@ -167,7 +167,7 @@ async fn check(store: &dyn Events, auction: i64, told: &Told) {
     // The failed one may exist or not; after its repetition, and that of all before it, everything exists
     // once.
     let bids: Vec<BidRow> = (1..=told.proposed + 1).map(|at| bid(auction, at)).collect();
-    let settled: Vec<Settled> = bids[..bids.len() - 1].iter().map(high).collect();
+    let settled: Vec<SettledBid> = bids[..bids.len() - 1].iter().map(high).collect();
     in_the_end(async || store.write(&bids, &settled).await).await;
     let there = in_the_end(states).await;
     let mut expected: Vec<(i64, i64)> = (1..=told.proposed).map(|at| (at, codes::bid::HIGH)).collect();
@@ -237,7 +237,7 @@ async fn two_nodes(url: &str) {
     let left = bid(1, 31);
     first.write(std::slice::from_ref(&left), &[]).await.unwrap();
     assert_eq!(second.unsettled(AuctionId(1)).await.unwrap(), std::slice::from_ref(&left));
-    second.write(&[], &[Settled { state: codes::bid::VOID, ..high(&left) }]).await.unwrap();
+    second.write(&[], &[SettledBid { state: codes::bid::VOID, ..high(&left) }]).await.unwrap();
     assert_eq!(first.unsettled(AuctionId(1)).await.unwrap(), []);
     // Concurrent joins through both leave one record, which either may end.
     let (a, b) = tokio::join!(first.join(visit(9, 1)), second.join(visit(9, 8)));

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Document, RawDocumentBuf, doc};
@@ -14,7 +14,7 @@ use mongodb::error::{Error, ErrorKind};
 use mongodb::options::{Acknowledgment, ClientOptions, WriteConcern};
 use mongodb::{Client, Collection};
 
-use super::{Key, Later, Picture, Store, bad, name_of};
+use super::{Key, Picture, PictureFuture, Store, bad, name_of};
 use crate::error::PictureError;
 
 /// Name of the store in messages.
@@ -42,7 +42,7 @@ const DUPLICATE: i32 = 11_000;
 struct Documents {
     read: Collection<RawDocumentBuf>,
     write: Collection<Document>,
-    described: Described,
+    described: StoreDescription,
 }
 
 /// Opens the database.
@@ -67,7 +67,7 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, PictureError> {
     }))
 }
 
-fn describe(facts: &Document) -> Described {
+fn describe(facts: &Document) -> StoreDescription {
     let speaks = facts.get_str("version").unwrap_or("of an unknown version");
     let ferret = facts.get_str("ferretdbVersion");
     let ferret =
@@ -82,7 +82,7 @@ fn describe(facts: &Document) -> Described {
             "a written picture is in the journal of a majority of the servers, unless the URL asks for less",
         ),
     };
-    Described { product, durability: durability.to_owned() }
+    StoreDescription { product, durability: durability.to_owned() }
 }
 
 /// Converts an error of the driver.
@@ -155,15 +155,15 @@ impl Documents {
 }
 
 impl Store for Documents {
-    fn get(&self, key: Key) -> Later<'_, Option<Bytes>> {
+    fn get(&self, key: Key) -> PictureFuture<'_, Option<Bytes>> {
         Box::pin(self.get(key))
     }
 
-    fn put<'a>(&'a self, pictures: &'a [Picture]) -> Later<'a, ()> {
+    fn put<'a>(&'a self, pictures: &'a [Picture]) -> PictureFuture<'a, ()> {
         Box::pin(self.put(pictures))
     }
 
-    fn clear(&self) -> Later<'_, ()> {
+    fn clear(&self) -> PictureFuture<'_, ()> {
         Box::pin(self.clear())
     }
 
@@ -171,7 +171,7 @@ impl Store for Documents {
         NAME
     }
 
-    fn describe(&self) -> Described {
+    fn describe(&self) -> StoreDescription {
         self.described.clone()
     }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use object_store::local::LocalFileSystem;
 use url::Url;
 
@@ -45,7 +45,7 @@ pub(super) fn open(
         uploads,
         about: About {
             name: NAME,
-            described: Described { product: "files".to_owned(), durability: DURABILITY.to_owned() },
+            described: StoreDescription { product: "files".to_owned(), durability: DURABILITY.to_owned() },
             failure: Failure::Refused,
         },
         clearing: Clearing::Folders(folders),

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use barograph_auction_api::ImageSize;
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
-use super::{Key, Later, Picture, SIZES, Store, path_of};
+use super::{Key, Picture, PictureFuture, SIZES, Store, path_of};
 use crate::error::PictureError;
 
 /// Concurrent writes of one call.
@@ -27,7 +27,7 @@ pub(super) struct Layer {
 #[derive(Clone)]
 pub(super) struct About {
     pub(super) name: &'static str,
-    pub(super) described: Described,
+    pub(super) described: StoreDescription,
     /// Meaning of an unspecific error.
     pub(super) failure: Failure,
 }
@@ -103,7 +103,7 @@ impl About {
 }
 
 impl Store for Objects {
-    fn get(&self, key: Key) -> Later<'_, Option<Bytes>> {
+    fn get(&self, key: Key) -> PictureFuture<'_, Option<Bytes>> {
         Box::pin(async move {
             // Uploads are in full size only, so a small picture takes one read.
             let uploads = self.uploads.as_ref().filter(|_| key.1 == ImageSize::Full);
@@ -116,7 +116,7 @@ impl Store for Objects {
         })
     }
 
-    fn put<'a>(&'a self, pictures: &'a [Picture]) -> Later<'a, ()> {
+    fn put<'a>(&'a self, pictures: &'a [Picture]) -> PictureFuture<'a, ()> {
         let layer = self.uploads.as_ref().unwrap_or(&self.pictures);
         Box::pin(async move {
             let puts: Vec<_> = pictures.iter().map(|picture| layer.put(picture)).collect();
@@ -126,7 +126,7 @@ impl Store for Objects {
         })
     }
 
-    fn clear(&self) -> Later<'_, ()> {
+    fn clear(&self) -> PictureFuture<'_, ()> {
         match &self.clearing {
             Clearing::Folders(folders) => Box::pin(super::files::clear(folders.clone())),
             Clearing::Listed => {
@@ -141,7 +141,7 @@ impl Store for Objects {
         self.about.name
     }
 
-    fn describe(&self) -> Described {
+    fn describe(&self) -> StoreDescription {
         self.about.described.clone()
     }
 }

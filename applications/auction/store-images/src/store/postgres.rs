@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
 use tokio::sync::Mutex;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-use super::{Key, Later, Picture, Store, bad, name_of};
+use super::{Key, Picture, PictureFuture, Store, bad, name_of};
 use crate::error::PictureError;
 
 /// Name of the store in messages.
@@ -52,7 +52,7 @@ struct Postgres {
     config: Config,
     lines: [Mutex<Option<Arc<Line>>>; CONNECTIONS],
     next: AtomicUsize,
-    described: Described,
+    described: StoreDescription,
 }
 
 /// A connection with its statements.
@@ -105,7 +105,7 @@ async fn prepare_table(client: &Client) -> Result<(), PictureError> {
     client.batch_execute(SCHEMA).await.map_err(failed("make the table"))
 }
 
-async fn describe(client: &Client) -> Result<Described, tokio_postgres::Error> {
+async fn describe(client: &Client) -> Result<StoreDescription, tokio_postgres::Error> {
     let settings = "SELECT current_setting('server_version'), current_setting('fsync'), \
                     current_setting('synchronous_commit')";
     let row = client.query_one(settings, &[]).await?;
@@ -116,7 +116,7 @@ async fn describe(client: &Client) -> Result<Described, tokio_postgres::Error> {
         (_, "off") => "may be lost when the server dies within a moment of it",
         _ => "survives the server and the machine",
     };
-    Ok(Described {
+    Ok(StoreDescription {
         product: format!("{NAME} {version}"),
         durability: format!("a written picture {survives} (fsync {fsync}, synchronous_commit {commit})"),
     })
@@ -198,15 +198,15 @@ impl Postgres {
 }
 
 impl Store for Postgres {
-    fn get(&self, key: Key) -> Later<'_, Option<Bytes>> {
+    fn get(&self, key: Key) -> PictureFuture<'_, Option<Bytes>> {
         Box::pin(async move { self.get(&name_of(key)).await })
     }
 
-    fn put<'a>(&'a self, pictures: &'a [Picture]) -> Later<'a, ()> {
+    fn put<'a>(&'a self, pictures: &'a [Picture]) -> PictureFuture<'a, ()> {
         Box::pin(self.put(pictures))
     }
 
-    fn clear(&self) -> Later<'_, ()> {
+    fn clear(&self) -> PictureFuture<'_, ()> {
         Box::pin(self.clear())
     }
 
@@ -214,7 +214,7 @@ impl Store for Postgres {
         NAME
     }
 
-    fn describe(&self) -> Described {
+    fn describe(&self) -> StoreDescription {
         self.described.clone()
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_auction_store::Described;
+use barograph_auction_store::StoreDescription;
 use futures::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
 use object_store::client::{HttpClient, HttpConnector};
@@ -61,7 +61,7 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, PictureError> {
     let at = target.endpoint.as_deref().unwrap_or("Amazon").to_owned();
     let about = About {
         name: NAME,
-        described: Described {
+        described: StoreDescription {
             product: format!("S3 at {at}, bucket {}", target.bucket),
             durability: "a written picture survives what the store says a finished request survives"
                 .to_owned(),

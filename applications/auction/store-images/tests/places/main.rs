@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use barograph_auction_api::{ImageId, ImageSize};
-use barograph_store_images::{Limits, PictureError, Pictures, Place, load, path_of};
+use barograph_store_images::{Limits, PictureError, PictureLocation, Pictures, load, path_of};
 use barograph_testkit::one_of_async;
 use bytes::Bytes;
 use s3::S3;
@@ -46,7 +46,11 @@ fn write(dir: &Path, id: i64, size: ImageSize) {
 }
 
 /// Loads in a task of its own, which also proves that a load is `Send`.
-async fn load_all(from: &Path, to: &Place, stamp: &'static str) -> Result<Vec<(u64, u64)>, PictureError> {
+async fn load_all(
+    from: &Path,
+    to: &PictureLocation,
+    stamp: &'static str,
+) -> Result<Vec<(u64, u64)>, PictureError> {
     let (from, to) = (from.to_owned(), to.clone());
     let loading = tokio::spawn(async move {
         let mut told = Vec::new();
@@ -55,7 +59,7 @@ async fn load_all(from: &Path, to: &Place, stamp: &'static str) -> Result<Vec<(u
     loading.await.unwrap()
 }
 
-async fn open(place: &Place) -> Pictures {
+async fn open(place: &PictureLocation) -> Pictures {
     Pictures::open(place, Limits::default()).await.unwrap()
 }
 
@@ -64,7 +68,7 @@ async fn full(pictures: &Pictures, id: i64) -> Option<Bytes> {
 }
 
 /// Loads, reads everything back, uploads, and reads the upload on another node.
-async fn holds_what_was_loaded_and_uploaded(place: &Place) {
+async fn holds_what_was_loaded_and_uploaded(place: &PictureLocation) {
     let filled = filled();
     let told = load_all(filled.path(), place, STAMP).await.unwrap();
     let total = (2 * SMALL + FULL) as u64;
@@ -92,7 +96,7 @@ async fn holds_what_was_loaded_and_uploaded(place: &Place) {
 }
 
 /// A load empties the place first, and only a complete one leaves a stamp.
-async fn is_emptied_by_a_load(place: &Place) {
+async fn is_emptied_by_a_load(place: &PictureLocation) {
     assert_eq!(open(place).await.stamp().await.unwrap().as_deref(), Some(STAMP));
     let filled = filled();
     std::fs::remove_dir_all(filled.path().join("full")).unwrap();
@@ -119,12 +123,12 @@ const TRIED_FOR: Duration = Duration::from_secs(10);
 
 /// A server that is killed and returns is used again; uploads in between are written. On a busy machine the
 /// restart may take longer than the retries of an upload, and then another outage decides.
-async fn outlives_its_server(place: &Place, server: &mut dyn Server) {
+async fn outlives_its_server(place: &PictureLocation, server: &mut dyn Server) {
     one_of_async(OUTAGES, async || outlives_an_outage(place, server).await).await;
 }
 
 /// Returns an error if the outage was longer than the retries of an upload.
-async fn outlives_an_outage(place: &Place, server: &mut dyn Server) -> Result<(), String> {
+async fn outlives_an_outage(place: &PictureLocation, server: &mut dyn Server) -> Result<(), String> {
     let pictures = open(place).await;
     pictures.put(ImageId(1), Bytes::from_static(b"before")).unwrap();
     pictures.flush().await;
@@ -155,7 +159,7 @@ trait Server {
     fn restart(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
-async fn all(place: &Place, server: &mut dyn Server) {
+async fn all(place: &PictureLocation, server: &mut dyn Server) {
     holds_what_was_loaded_and_uploaded(place).await;
     is_emptied_by_a_load(place).await;
     outlives_its_server(place, server).await;
@@ -164,7 +168,8 @@ async fn all(place: &Place, server: &mut dyn Server) {
 #[tokio::test]
 async fn files() {
     let dir = tempfile::tempdir().unwrap();
-    let place = Place::Files { read: dir.path().join("read"), write: Some(dir.path().join("write")) };
+    let place =
+        PictureLocation::Files { read: dir.path().join("read"), write: Some(dir.path().join("write")) };
     holds_what_was_loaded_and_uploaded(&place).await;
     let upload = path_of(ImageId(99_999), ImageSize::Full);
     assert!(dir.path().join("write").join(&upload).is_file());
@@ -172,7 +177,8 @@ async fn files() {
     is_emptied_by_a_load(&place).await;
     assert!(!dir.path().join("write").join(&upload).exists());
 
-    let url = Place::Url(format!("file://{}", dir.path().join("by url").display()).replace(' ', "%20"));
+    let url =
+        PictureLocation::Url(format!("file://{}", dir.path().join("by url").display()).replace(' ', "%20"));
     holds_what_was_loaded_and_uploaded(&url).await;
     assert!(dir.path().join("by url").join(upload).is_file());
 }
@@ -181,7 +187,8 @@ async fn files() {
 async fn the_folder_of_a_fill_is_used_as_it_is() {
     let filled = filled();
     let uploads = tempfile::tempdir().unwrap();
-    let place = Place::Files { read: filled.path().to_owned(), write: Some(uploads.path().to_owned()) };
+    let place =
+        PictureLocation::Files { read: filled.path().to_owned(), write: Some(uploads.path().to_owned()) };
     assert_eq!(load_all(filled.path(), &place, STAMP).await.unwrap(), []);
     let pictures = open(&place).await;
     assert_eq!(pictures.stamp().await.unwrap(), None);
@@ -192,14 +199,14 @@ async fn the_folder_of_a_fill_is_used_as_it_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn s3() {
     let mut server = S3::start().await;
-    let place = Place::Url(server.url());
+    let place = PictureLocation::Url(server.url());
     all(&place, &mut server).await;
     let described = open(&place).await.describe();
     assert!(!format!("{described:?}").contains(s3::SECRET), "{described:?}");
-    let missing = Place::Url(server.url_of("nothing", s3::SECRET));
+    let missing = PictureLocation::Url(server.url_of("nothing", s3::SECRET));
     let Err(error) = Pictures::open(&missing, Limits::default()).await else { panic!("opened") };
     assert!(error.to_string().ends_with("there is no such bucket"), "{error:?}");
-    let stranger = Place::Url(server.url_of(s3::BUCKET, "hunter2"));
+    let stranger = PictureLocation::Url(server.url_of(s3::BUCKET, "hunter2"));
     let Err(error) = Pictures::open(&stranger, Limits::default()).await else { panic!("opened") };
     assert!(!error.is_passing() && !format!("{error:?}").contains("hunter2"), "{error:?}");
 }
@@ -214,7 +221,8 @@ async fn a_place_that_cannot_be_says_why_without_its_password() {
         ("postgres://u:hunter2@127.0.0.1:1/db", "cannot be reached"),
         ("file://host/folder", "file:///folder"),
     ] {
-        let Err(error) = Pictures::open(&Place::Url(url.to_owned()), Limits::default()).await else {
+        let Err(error) = Pictures::open(&PictureLocation::Url(url.to_owned()), Limits::default()).await
+        else {
             panic!("{url} was opened");
         };
         let says = format!("{error} {error:?}");

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use barograph_store_images::Place;
+use barograph_store_images::PictureLocation;
 use barograph_test_services::{self as services, Service};
 
 use crate::{Server, all, open};
@@ -20,7 +20,7 @@ impl Server for Service {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres() {
     let Some(mut server) = services::or_skip(tokio::task::block_in_place(services::postgres)) else { return };
-    let place = Place::Url(server.url().to_owned());
+    let place = PictureLocation::Url(server.url().to_owned());
     // Several nodes that find no table make it together.
     let nodes = futures::future::join_all((0..8).map(|_| open(&place))).await;
     assert_eq!(nodes[0].stamp().await.unwrap(), None);
@@ -33,7 +33,7 @@ async fn postgres() {
 #[tokio::test(flavor = "multi_thread")]
 async fn mongodb_protocol() {
     let Some(mut server) = services::or_skip(tokio::task::block_in_place(services::ferretdb)) else { return };
-    let place = Place::Url(format!("{}pictures", server.url()));
+    let place = PictureLocation::Url(format!("{}pictures", server.url()));
     assert_eq!(open(&place).await.stamp().await.unwrap(), None);
     all(&place, &mut server).await;
     let described = open(&place).await.describe();

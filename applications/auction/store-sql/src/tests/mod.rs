@@ -4,16 +4,16 @@ mod service;
 
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
 use barograph_auction_rules::{Bidding, Event, EventKind};
-use barograph_auction_store::{Applied, Change, StoreError, codes};
+use barograph_auction_store::{Change, ChangeOutcome, StoreError, codes};
 
-use crate::fold::{Held, concerned, fold};
+use crate::fold::{LockedRows, concerned, fold};
 use crate::search;
-use crate::text::{Flavour, Marks, translate};
+use crate::text::{Flavour, PlaceholderStyle, translate};
 use crate::value::{Value, values};
 
-const POSTGRES: (Flavour, Marks) = (Flavour::Postgres, Marks::Numbered);
-const PREPARED: (Flavour, Marks) = (Flavour::MariaDb, Marks::Kept);
-const WRITTEN: (Flavour, Marks) = (Flavour::MariaDb, Marks::WrittenOut);
+const POSTGRES: (Flavour, PlaceholderStyle) = (Flavour::Postgres, PlaceholderStyle::Numbered);
+const PREPARED: (Flavour, PlaceholderStyle) = (Flavour::MariaDb, PlaceholderStyle::Kept);
+const WRITTEN: (Flavour, PlaceholderStyle) = (Flavour::MariaDb, PlaceholderStyle::WrittenOut);
 
 #[test]
 fn values_take_the_places_of_marks() {
@@ -110,8 +110,8 @@ fn change(kind: EventKind, sequence: u32) -> Change {
     Change { auction: AuctionId(5), event, listing: 50, round: 1, bid: 70, bid_ms: 1_002, fence: 3 }
 }
 
-fn held(fence: i64, credit: i64) -> Held {
-    Held { fences: [(5, fence)].into(), credits: [(9, credit)].into(), ..Held::default() }
+fn held(fence: i64, credit: i64) -> LockedRows {
+    LockedRows { fences: [(5, fence)].into(), credits: [(9, credit)].into(), ..LockedRows::default() }
 }
 
 fn listing() -> Vec<Change> {
@@ -122,7 +122,7 @@ fn listing() -> Vec<Change> {
 #[test]
 fn a_listing_is_folded_into_its_last_state() {
     let folded = fold(&listing(), held(3, 150));
-    assert_eq!(folded.answers, [Applied::Stored; 4]);
+    assert_eq!(folded.answers, [ChangeOutcome::Stored; 4]);
     let row = &folded.listings[&50];
     assert_eq!(
         (row.state, row.sequence, row.start_ms, row.end_ms),
@@ -135,10 +135,10 @@ fn a_listing_is_folded_into_its_last_state() {
 
 #[test]
 fn what_was_applied_before_is_not_applied_again() {
-    for (credit, last) in [(150, Applied::Stored), (99, Applied::Unpaid)] {
+    for (credit, last) in [(150, ChangeOutcome::Stored), (99, ChangeOutcome::Unpaid)] {
         let first = fold(&listing(), held(3, credit));
         assert_eq!(first.answers.last(), Some(&last));
-        let again = Held { listings: first.listings.into_iter().collect(), ..held(3, 50) };
+        let again = LockedRows { listings: first.listings.into_iter().collect(), ..held(3, 50) };
         let second = fold(&listing(), again);
         assert_eq!(second.answers, first.answers);
         assert!(second.listings.is_empty() && second.items.is_empty() && second.credits.is_empty());
@@ -157,8 +157,12 @@ fn a_sale_that_cannot_be_paid_puts_the_item_back() {
 fn another_fence_takes_nothing() {
     for fence in [2, 4] {
         let folded = fold(&listing(), held(fence, 150));
-        assert_eq!(folded.answers, [Applied::Fenced; 4]);
+        assert_eq!(folded.answers, [ChangeOutcome::Fenced; 4]);
         assert!(folded.listings.is_empty() && folded.items.is_empty() && folded.credits.is_empty());
     }
-    assert_eq!(fold(&listing(), Held::default()).answers, [Applied::Fenced; 4], "there is no such auction");
+    assert_eq!(
+        fold(&listing(), LockedRows::default()).answers,
+        [ChangeOutcome::Fenced; 4],
+        "there is no such auction"
+    );
 }

@@ -1,8 +1,8 @@
 //! A process that is stopped between the locks and the commit of a change does not bar its auctions for long.
 
 use barograph_auction_api::AuctionId;
-use barograph_auction_store::{Beat, Registry, Standing, contract};
-use barograph_test_services::{self as services, Missing, Service};
+use barograph_auction_store::{Heartbeat, Registry, Standing, contract};
+use barograph_test_services::{self as services, MissingRequirement, Service};
 
 use crate::apply::LOCK_FENCES;
 use crate::fault::Fault;
@@ -10,12 +10,12 @@ use crate::sql::exchange;
 use crate::value::{Statement, values};
 use crate::{load, open};
 
-async fn released(server: Result<Service, Missing>) {
+async fn released(server: Result<Service, MissingRequirement>) {
     let Some(server) = services::or_skip(server) else { return };
     contract::load(load(server.url()).await.unwrap(), contract::relational_data()).await.unwrap();
     let store = open(server.url(), 2).await.unwrap();
     let auction = store.assignments().await.unwrap()[0].auction;
-    let beat = Beat { node: "one".to_owned(), standing: Standing::Active, lease_ms: 600_000 };
+    let beat = Heartbeat { node: "one".to_owned(), standing: Standing::Active, lease_ms: 600_000 };
     store.enlist(&beat).await.unwrap();
     store.beat(&beat).await.unwrap();
     store.assign("one", &[(auction, "one".to_owned())]).await.unwrap();

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
 use barograph_auction_rules::{Bidding, Event, EventKind};
-use barograph_auction_store::{Beat, CLOCK_START_MS, Change, Led, Registry, Relational, Standing, contract};
+use barograph_auction_store::{
+    CLOCK_START_MS, Change, Heartbeat, LeaderState, Registry, Relational, Standing, contract,
+};
 use barograph_store_sql::{Sql, load};
 
 /// More than all sales of a test together.
@@ -32,8 +34,8 @@ pub(crate) fn buyer() -> UserId {
 }
 
 /// Registers a node, which leads if it can.
-pub(crate) async fn enlisted(store: &Sql, node: &str) -> Beat {
-    let beat = Beat { node: node.to_owned(), standing: Standing::Active, lease_ms: 600_000 };
+pub(crate) async fn enlisted(store: &Sql, node: &str) -> Heartbeat {
+    let beat = Heartbeat { node: node.to_owned(), standing: Standing::Active, lease_ms: 600_000 };
     store.enlist(&beat).await.unwrap();
     store.beat(&beat).await.unwrap();
     beat
@@ -48,7 +50,7 @@ pub(crate) async fn running(store: &Sql) -> Vec<(AuctionId, ItemId)> {
 /// `leader` assigns an auction to `node`, which claims it; returns the fence.
 pub(crate) async fn handed_over(leader: (&Sql, &str), node: (&Sql, &str), auction: AuctionId) -> i64 {
     let led = leader.0.assign(leader.1, &[(auction, node.1.to_owned())]).await.unwrap();
-    assert_eq!(led, Led::Yes);
+    assert_eq!(led, LeaderState::Yes);
     let claimed = node.0.claim(node.1, &[auction]).await.unwrap();
     claimed.first().expect("the auction is assigned to the node").1
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use barograph_auction_store::contract;
 use barograph_store_sql::{load, open};
-use barograph_test_services::{self as services, Missing, Service};
+use barograph_test_services::{self as services, MissingRequirement, Service};
 
 /// Connections of a store in these tests: some cases have several concurrent callers.
 const CONNECTIONS: usize = 4;
 
-async fn everything(server: Result<Service, Missing>) {
+async fn everything(server: Result<Service, MissingRequirement>) {
     let Some(server) = services::or_skip(server) else { return };
     let url = server.url();
     let opened = async || Ok(Arc::new(open(url, CONNECTIONS).await?));

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::common::{self, CREDIT_CENTS, PATIENCE, PRICE_CENTS};
 use barograph_auction_api::{AuctionId, ItemId};
-use barograph_auction_store::{Applied, Change, HighBidRow, Relational, StoreError, codes};
+use barograph_auction_store::{Change, ChangeOutcome, HighBidRow, Relational, StoreError, codes};
 use barograph_store_sql::{Sql, open};
-use barograph_test_services::{self as services, Missing, Service};
+use barograph_test_services::{self as services, MissingRequirement, Service};
 
 /// Number of changes of the owner.
 const CLAIMS: i64 = 30;
@@ -30,7 +30,7 @@ struct Owner {
 /// its commit loses them. If the first attempt was carried out, the repetition is harmless: applied changes
 /// are answered as stored under any owner (a rule of the contract), so a fenced answer means that the change
 /// is not there.
-async fn answered(store: &Sql, changes: &[Change]) -> Vec<Applied> {
+async fn answered(store: &Sql, changes: &[Change]) -> Vec<ChangeOutcome> {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let answers = async {
         loop {
@@ -55,11 +55,11 @@ async fn applies(store: Sql, owner: Arc<Owner>, on: ((AuctionId, ItemId), i64)) 
         }
         let changes = common::sale(auction, round, owner.fence.load(Ordering::SeqCst));
         let answers = answered(&store, &changes).await;
-        if answers == [Applied::Stored; 4] {
+        if answers == [ChangeOutcome::Stored; 4] {
             stored.push(changes[0].listing);
             owner.stored.fetch_add(1, Ordering::SeqCst);
         } else {
-            assert_eq!(answers, [Applied::Fenced; 4], "all or nothing of one auction");
+            assert_eq!(answers, [ChangeOutcome::Fenced; 4], "all or nothing of one auction");
             fenced.push(changes[0].listing);
         }
     }
@@ -72,7 +72,7 @@ async fn listings(store: &Sql) -> BTreeMap<i64, HighBidRow> {
     offers.into_iter().filter(|offer| !offer.preloaded).map(|offer| (offer.row.id, offer.row)).collect()
 }
 
-async fn fenced(server: Result<Service, Missing>) {
+async fn fenced(server: Result<Service, MissingRequirement>) {
     let Some(server) = services::or_skip(server) else { return };
     common::loaded(server.url()).await;
     let stores = [open(server.url(), 2).await.unwrap(), open(server.url(), 2).await.unwrap()];

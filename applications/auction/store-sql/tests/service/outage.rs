@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::common::{self, CREDIT_CENTS, PATIENCE, PRICE_CENTS};
 use barograph_auction_api::{AuctionId, ItemId};
-use barograph_auction_store::{Applied, Relational, StoreError};
+use barograph_auction_store::{ChangeOutcome, Relational, StoreError};
 use barograph_store_sql::{Sql, open};
-use barograph_test_services::{self as services, Missing, Service};
+use barograph_test_services::{self as services, MissingRequirement, Service};
 
 /// Number of kills.
 const KILLS: usize = 3;
@@ -40,7 +40,7 @@ async fn sells(store: Sql, progress: Arc<Progress>, on: ((AuctionId, ItemId), i6
         loop {
             match store.apply(&changes).await {
                 Ok(answers) => {
-                    assert_eq!(answers, [Applied::Stored; 4]);
+                    assert_eq!(answers, [ChangeOutcome::Stored; 4]);
                     break;
                 }
                 Err(StoreError::Unknown { .. }) => progress.unknown.fetch_add(1, Ordering::SeqCst),
@@ -68,7 +68,7 @@ async fn until_it_answers(store: &Sql) {
     tokio::time::timeout(PATIENCE, answered).await.expect("it finds back by itself");
 }
 
-async fn survives(server: Result<Service, Missing>) {
+async fn survives(server: Result<Service, MissingRequirement>) {
     let Some(mut server) = services::or_skip(server) else { return };
     common::loaded(server.url()).await;
     let store = open(server.url(), 4).await.unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use barograph_auction_api::{AuctionId, AuctionState, ItemId, UserId};
 use barograph_auction_store::{
-    AuctionFilter, AuctionRow, CLOCK_START_MS, HighBidRow, ItemFilter, ItemRow, Later, Relational,
-    RelationalBatch, Span, StoreError, UserRow, Window, codes,
+    AuctionFilter, AuctionRow, CLOCK_START_MS, HighBidRow, ItemFilter, ItemRow, PageWindow, Relational,
+    RelationalBatch, Span, StoreError, StoreFuture, UserRow, codes,
 };
 use barograph_store_sql::{Sql, load, open};
 use barograph_test_services as services;
@@ -20,7 +20,7 @@ const RUNNING: i64 = 5;
 /// Most rows read by a query in a table or index; the tables that count are longer.
 const FEW: i64 = 1_500;
 
-const PAGE: Window = Window { page: 0, size: 10 };
+const PAGE: PageWindow = PageWindow { page: 0, size: 10 };
 
 async fn loaded(url: &str) -> Result<(), StoreError> {
     let mut loading = load(url).await?;
@@ -87,9 +87,9 @@ fn high_bid(auction: i64, n: i64) -> HighBidRow {
     }
 }
 
-type Question = (&'static str, for<'a> fn(&'a Sql) -> Later<'a, ()>);
+type Question = (&'static str, for<'a> fn(&'a Sql) -> StoreFuture<'a, ()>);
 
-fn unit<T: 'static>(later: Later<'_, T>) -> Later<'_, ()> {
+fn unit<T: 'static>(later: StoreFuture<'_, T>) -> StoreFuture<'_, ()> {
     Box::pin(async move { later.await.map(drop) })
 }
 

@@ -6,7 +6,7 @@ use super::data::{BETWEEN, CREDIT, ONGOING, UNTOUCHED, closed_listing, open_list
 use super::model::Model;
 use super::track::Track;
 use super::{ALL, own};
-use crate::{Applied, CLOCK_START_MS, Change, Registry, Relational, Span};
+use crate::{CLOCK_START_MS, Change, ChangeOutcome, Registry, Relational, Span};
 
 /// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
@@ -16,7 +16,7 @@ pub(super) async fn both<S: Relational + ?Sized>(
     store: &S,
     model: &mut Model,
     changes: &[Change],
-) -> Vec<Applied> {
+) -> Vec<ChangeOutcome> {
     let answers = store.apply(changes).await.unwrap();
     assert_eq!(answers, model.apply(changes), "answers to {changes:#?}");
     same(store, model).await;
@@ -58,7 +58,7 @@ pub(super) async fn every_kind<S: Relational + Registry + ?Sized>(store: &S) {
         track.start(NOW + 7, 7),
     ];
     for change in steps {
-        assert_eq!(both(store, &mut model, &[change]).await, [Applied::Stored]);
+        assert_eq!(both(store, &mut model, &[change]).await, [ChangeOutcome::Stored]);
         let row = store.listing(change.listing).await.unwrap();
         assert_eq!(row.as_ref(), model.listings.get(&change.listing));
         let state = store.start_state(change.auction).await.unwrap().expect("it runs");
@@ -85,7 +85,7 @@ async fn loaded_goes_on<S: Relational + ?Sized>(store: &S, model: &mut Model, fe
         track.close(NOW + 3),
         track.start(NOW + 3, 2),
     ];
-    assert_eq!(both(store, model, &steps).await, [Applied::Stored; 5]);
+    assert_eq!(both(store, model, &steps).await, [ChangeOutcome::Stored; 5]);
     let row = store.listing(open_listing().id).await.unwrap().expect("the loaded listing");
     assert_eq!((row.sequence, row.bidder_id, row.start_ms), (7, 5, open_listing().start_ms));
     assert_eq!(credit(store, 5).await, CREDIT - 750);
@@ -103,15 +103,19 @@ pub(super) async fn repeated<S: Relational + Registry + ?Sized>(store: &S) {
     both(store, &mut model, &changes[1..6]).await;
     both(store, &mut model, &changes).await;
     for _ in 0..3 {
-        assert_eq!(both(store, &mut model, &changes).await, [Applied::Stored; 9]);
+        assert_eq!(both(store, &mut model, &changes).await, [ChangeOutcome::Stored; 9]);
     }
     assert_eq!(credit(store, 6).await, CREDIT - 5_000, "money is taken once");
     let twice: Vec<Change> = changes.iter().flat_map(|c| [*c, *c]).collect();
-    assert_eq!(both(store, &mut model, &twice).await, [Applied::Stored; 18]);
+    assert_eq!(both(store, &mut model, &twice).await, [ChangeOutcome::Stored; 18]);
     let mut new = vec![changes[7], changes[8]];
     new.extend([track.bid(NOW + 8, 7, 9_000), track.last_call(NOW + 9), track.close(NOW + 10)]);
     let last: Vec<Change> = new.iter().flat_map(|c| [*c, *c]).collect();
-    assert_eq!(both(store, &mut model, &last).await, [Applied::Stored; 10], "new ones twice in one batch");
+    assert_eq!(
+        both(store, &mut model, &last).await,
+        [ChangeOutcome::Stored; 10],
+        "new ones twice in one batch"
+    );
     assert_eq!(credit(store, 7).await, CREDIT - 9_000);
 }
 
@@ -133,8 +137,8 @@ pub(super) async fn unpaid<S: Relational + Registry + ?Sized>(store: &S) {
         first.start(NOW + 3, 6),
         second.start(NOW + 3, 9),
     ];
-    let mut expected = [Applied::Stored; 10];
-    expected[7] = Applied::Unpaid;
+    let mut expected = [ChangeOutcome::Stored; 10];
+    expected[7] = ChangeOutcome::Unpaid;
     assert_eq!(both(store, &mut model, &changes).await, expected);
     assert_eq!(both(store, &mut model, &changes).await, expected, "the same answer again");
     assert_eq!((credit(store, 2).await, item_state(store, 9).await), (20_000, ItemState::Active));
@@ -148,8 +152,8 @@ pub(super) async fn unpaid<S: Relational + Registry + ?Sized>(store: &S) {
         first.last_call(NOW + 8),
         first.close(NOW + 9),
     ];
-    let mut expected = [Applied::Stored; 6];
-    expected[5] = Applied::Unpaid;
+    let mut expected = [ChangeOutcome::Stored; 6];
+    expected[5] = ChangeOutcome::Unpaid;
     assert_eq!(both(store, &mut model, &exact).await, expected, "the last cent can be spent");
     assert_eq!(credit(store, 2).await, 0);
     assert_eq!(item_state(store, 6).await, ItemState::InAuction);
@@ -174,9 +178,9 @@ pub(super) async fn at_the_same_time<S: Relational + Registry + ?Sized>(store: &
         sale(BETWEEN, fences[2], Some(&closed_listing()), 9),
     );
     let (a, b, c) = tokio::join!(store.apply(&one), store.apply(&two), store.apply(&three));
-    let last: Vec<Applied> = [a, b, c].map(|r| r.unwrap()[3]).to_vec();
-    assert_eq!(last.iter().filter(|a| **a == Applied::Unpaid).count(), 1, "{last:?}");
-    assert_eq!(last.iter().filter(|a| **a == Applied::Stored).count(), 2, "{last:?}");
+    let last: Vec<ChangeOutcome> = [a, b, c].map(|r| r.unwrap()[3]).to_vec();
+    assert_eq!(last.iter().filter(|a| **a == ChangeOutcome::Unpaid).count(), 1, "{last:?}");
+    assert_eq!(last.iter().filter(|a| **a == ChangeOutcome::Stored).count(), 2, "{last:?}");
     assert_eq!(credit(store, 7).await, CREDIT - 80_000);
     let again = [store.apply(&one).await, store.apply(&two).await, store.apply(&three).await];
     assert_eq!(again.map(|r| r.unwrap()[3]).to_vec(), last, "the same answers again");
@@ -195,6 +199,6 @@ pub(super) async fn large<S: Relational + Registry + ?Sized>(store: &S) {
         changes.push(first.bid(NOW + n, 1 + n % 11, 1_000 + n));
         changes.push(second.bid(NOW + n, 1 + n % 7, 2_000 + n));
     }
-    assert_eq!(both(store, &mut model, &changes).await, [Applied::Stored; 256]);
-    assert_eq!(both(store, &mut model, &changes).await, [Applied::Stored; 256]);
+    assert_eq!(both(store, &mut model, &changes).await, [ChangeOutcome::Stored; 256]);
+    assert_eq!(both(store, &mut model, &changes).await, [ChangeOutcome::Stored; 256]);
 }

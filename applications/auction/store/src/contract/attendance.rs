@@ -7,7 +7,7 @@ use barograph_auction_api::{AttendanceRecord, AttendanceState, AuctionId, UserId
 
 use super::data::{BETWEEN, ONGOING, UNTOUCHED};
 use super::{ALL, event_data, in_pages};
-use crate::{AttendanceRow, CLOCK_START_MS, Events, Window, codes};
+use crate::{AttendanceRow, CLOCK_START_MS, Events, PageWindow, codes};
 
 /// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
@@ -94,7 +94,7 @@ pub(super) async fn histories<S: Events + ?Sized>(store: &S) {
     }
     let new = visit(1_001, 2, ONGOING);
     store.join(new.clone()).await.unwrap();
-    let first = store.user_attendance(UserId(2), Window { page: 0, size: 2 }).await.unwrap();
+    let first = store.user_attendance(UserId(2), PageWindow { page: 0, size: 2 }).await.unwrap();
     assert_eq!(first.items, [as_shown(&new), expected[0].clone()]);
     assert_eq!(first.total_records, 8);
     assert_eq!(states(store, 9).await, []);

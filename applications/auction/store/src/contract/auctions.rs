@@ -7,7 +7,7 @@ use super::data::{
     BETWEEN, CREDIT, LATER, ONGOING, OVER, RUNNING, SOON, UNTOUCHED, closed_listing, open_listing,
 };
 use super::{in_pages, relational_data};
-use crate::{AuctionFilter, CLOCK_START_MS, Relational, StartState, Window};
+use crate::{AuctionFilter, CLOCK_START_MS, PageWindow, Relational, StartState};
 
 async fn ids<S: Relational + ?Sized>(store: &S, filter: &AuctionFilter) -> Vec<i64> {
     in_pages(2, async |window| store.auctions(filter, window).await).await.iter().map(|a| a.id.0).collect()
@@ -23,7 +23,7 @@ pub(super) async fn lists<S: Relational + ?Sized>(store: &S) {
     assert_eq!(store.auction(AuctionId(99)).await.unwrap(), None);
     let any = AuctionFilter::default();
     assert_eq!(ids(store, &any).await, [ONGOING, UNTOUCHED, BETWEEN, SOON, LATER, OVER]);
-    let beyond = store.auctions(&any, Window { page: 9, size: 5 }).await.unwrap();
+    let beyond = store.auctions(&any, PageWindow { page: 9, size: 5 }).await.unwrap();
     assert_eq!((beyond.items.len(), beyond.total_records), (0, 6));
     let state = |state| AuctionFilter { state: Some(state), ..AuctionFilter::default() };
     assert_eq!(ids(store, &state(AuctionState::Running)).await, RUNNING);

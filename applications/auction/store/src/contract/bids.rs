@@ -6,7 +6,7 @@ use barograph_auction_api::{AuctionId, BidOutcome, BidRecord, ItemId, UserId};
 
 use super::data::{ONGOING, UNTOUCHED, old_bid};
 use super::{ALL, event_data, in_pages};
-use crate::{BidRow, CLOCK_START_MS, Events, Settled, StoreError, Window, codes};
+use crate::{BidRow, CLOCK_START_MS, Events, PageWindow, SettledBid, StoreError, codes};
 
 /// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
@@ -25,8 +25,8 @@ fn proposed(id: i64, bidder_id: i64, auction_id: i64) -> BidRow {
     }
 }
 
-fn settled(bid: &BidRow, state: i64) -> Settled {
-    Settled { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state }
+fn settled(bid: &BidRow, state: i64) -> SettledBid {
+    SettledBid { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state }
 }
 
 fn as_shown(row: &BidRow) -> BidRecord {
@@ -62,13 +62,13 @@ pub(super) async fn histories<S: Events + ?Sized>(store: &S) {
         let listed = in_pages(size, async |w| store.user_bids(UserId(2), w).await).await;
         assert_eq!(listed, expected, "latest first, in pages of {size}");
     }
-    let beyond = store.user_bids(UserId(2), Window { page: 7, size: 10 }).await.unwrap();
+    let beyond = store.user_bids(UserId(2), PageWindow { page: 7, size: 10 }).await.unwrap();
     assert_eq!((beyond.items.len(), beyond.total_records), (0, 23));
     assert_eq!(outcomes(store, 5).await, [], "user 5 did not bid");
     assert_eq!(outcomes(store, 3).await, [(5, BidOutcome::High)]);
     let new = [proposed(1_001, 2, ONGOING), proposed(1_002, 5, ONGOING)];
     store.write(&new, &[]).await.unwrap();
-    let first = store.user_bids(UserId(2), Window { page: 0, size: 2 }).await.unwrap();
+    let first = store.user_bids(UserId(2), PageWindow { page: 0, size: 2 }).await.unwrap();
     assert_eq!(first.items, [as_shown(&new[0]), expected[0]], "loaded and new bids are one list");
     assert_eq!(first.total_records, 24);
 }
@@ -122,7 +122,7 @@ pub(super) async fn settling<S: Events + ?Sized>(store: &S) {
 
 pub(super) async fn repeated<S: Events + ?Sized>(store: &S) {
     let bids: Vec<BidRow> = (1_001..1_031).map(|id| proposed(id, 2 + id % 2 * 3, ONGOING)).collect();
-    let won: Vec<Settled> = bids[..20].iter().map(|b| settled(b, codes::bid::HIGH)).collect();
+    let won: Vec<SettledBid> = bids[..20].iter().map(|b| settled(b, codes::bid::HIGH)).collect();
     store.write(&bids, &[]).await.unwrap();
     store.write(&bids, &[]).await.unwrap();
     assert_eq!(store.unsettled(AuctionId(ONGOING)).await.unwrap(), bids, "a bid proposed twice is one bid");
@@ -154,7 +154,7 @@ pub(super) async fn of_the_run<S: Events + ?Sized>(store: &S) {
         bid.state = bid.id % 4;
     }
     let decided = bids.iter().filter(|b| b.state != codes::bid::PROPOSED);
-    let states: Vec<Settled> = decided.map(|b| settled(b, b.state)).collect();
+    let states: Vec<SettledBid> = decided.map(|b| settled(b, b.state)).collect();
     store.write(&[], &states).await.unwrap();
     bids.sort_by_key(|b| (b.listing, b.sequence, b.id));
     assert_eq!(store.run_bids().await.unwrap(), bids, "all of them, by listing, sequence and id");

@@ -5,7 +5,7 @@ use super::data::{BETWEEN, ONGOING, UNTOUCHED, closed_listing, open_listing};
 use super::model::Model;
 use super::own;
 use super::track::Track;
-use crate::{Applied, CLOCK_START_MS, Registry, Relational};
+use crate::{CLOCK_START_MS, ChangeOutcome, Registry, Relational};
 
 /// A time within the run.
 const NOW: i64 = CLOCK_START_MS + 30_000;
@@ -17,13 +17,17 @@ pub(super) async fn stale<S: Relational + Registry + ?Sized>(store: &S) {
     let mut mine = Track::new(UNTOUCHED, old[0], None);
     let mut kept = Track::new(BETWEEN, old[1], Some(&closed_listing()));
     let begun = [mine.start(NOW, 5), mine.bid(NOW + 1, 2, 900), kept.start(NOW, 9)];
-    assert_eq!(both(store, &mut model, &begun).await, [Applied::Stored; 3]);
+    assert_eq!(both(store, &mut model, &begun).await, [ChangeOutcome::Stored; 3]);
     let new = own(store, "second", &[UNTOUCHED]).await;
     assert!(new[0] > old[0], "a claim raises the fence: {old:?}, {new:?}");
     model.fences.insert(UNTOUCHED, new[0]);
     // An owner that lost the connection during the commit and repeats its changes after the claim.
     let again = both(store, &mut model, &begun).await;
-    assert_eq!(again, [Applied::Stored; 3], "what is in the store is stored, whoever has the auction by now");
+    assert_eq!(
+        again,
+        [ChangeOutcome::Stored; 3],
+        "what is in the store is stored, whoever has the auction by now"
+    );
     let mut taken_over = mine.clone();
     taken_over.fence = new[0];
     let mixed = [
@@ -34,7 +38,7 @@ pub(super) async fn stale<S: Relational + Registry + ?Sized>(store: &S) {
         mine.start(NOW + 4, 6),
         kept.last_call(NOW + 4),
     ];
-    use Applied::{Fenced, Stored};
+    use ChangeOutcome::{Fenced, Stored};
     let answers = both(store, &mut model, &mixed).await;
     assert_eq!(answers, [Fenced, Stored, Fenced, Fenced, Fenced, Stored], "only what is fenced is left out");
     assert_eq!(store.listing(mixed[4].listing).await.unwrap(), None, "nothing of it is there");
@@ -61,8 +65,8 @@ pub(super) async fn raised_in_between<S: Relational + Registry + ?Sized>(store: 
         model.fences.insert(UNTOUCHED, fence);
         track.fence = fence;
         let late = stale.bid(NOW + turn, 3, 90_000 + turn);
-        assert_eq!(both(store, &mut model, &[late]).await, [Applied::Fenced]);
+        assert_eq!(both(store, &mut model, &[late]).await, [ChangeOutcome::Fenced]);
         let fair = track.bid(NOW + turn, 4, 1_000 * turn);
-        assert_eq!(both(store, &mut model, &[fair]).await, [Applied::Stored]);
+        assert_eq!(both(store, &mut model, &[fair]).await, [ChangeOutcome::Stored]);
     }
 }

@@ -6,7 +6,7 @@ use barograph_auction_api::{AuctionId, Condition, Item, ItemId, ItemState, UserI
 
 use super::data::{FREE_ID, ONGOING, OVER};
 use super::{ALL, in_pages, relational_data};
-use crate::{CLOCK_START_MS, ItemFilter, ItemRow, Relational, Span, Updated, Window, codes};
+use crate::{CLOCK_START_MS, ItemFilter, ItemRow, ItemUpdateOutcome, PageWindow, Relational, Span, codes};
 
 /// The item in its wire form.
 pub(super) fn as_shown(row: &ItemRow) -> Item {
@@ -68,7 +68,7 @@ pub(super) async fn lists<S: Relational + ?Sized>(store: &S) {
     let new = unlisted(FREE_ID, "brand new");
     store.add_item(new.clone()).await.unwrap();
     assert_eq!(store.item(ItemId(FREE_ID)).await.unwrap(), Some(as_shown(&new)));
-    let first = store.seller_items(UserId(1), Window { page: 0, size: 1 }).await.unwrap();
+    let first = store.seller_items(UserId(1), PageWindow { page: 0, size: 1 }).await.unwrap();
     assert_eq!((ids(&first.items), first.total_records), (vec![FREE_ID], 10));
 }
 
@@ -81,7 +81,9 @@ pub(super) async fn changes<S: Relational + ?Sized>(store: &S) {
     item.long_description = String::new();
     item.origin_ms = 17;
     item.starting_bid_cents = 12_345;
-    let Updated::Done(done) = store.update_item(item.clone()).await.unwrap() else { panic!("not done") };
+    let ItemUpdateOutcome::Done(done) = store.update_item(item.clone()).await.unwrap() else {
+        panic!("not done")
+    };
     assert_eq!(*done, as_shown(&item));
     assert_eq!(store.item(ItemId(FREE_ID)).await.unwrap().as_ref(), Some(&*done));
     let text = |t: &str| ItemFilter { text: Some(t.to_owned()), ..ItemFilter::default() };
@@ -92,16 +94,20 @@ pub(super) async fn changes<S: Relational + ?Sized>(store: &S) {
     );
     assert_eq!(store.items(&text("dulcimer"), ALL).await.unwrap().total_records, 1);
     let elsewhere = ItemRow { auction_id: Some(1), state: codes::item::SOLD, ..item.clone() };
-    assert_eq!(store.update_item(elsewhere).await.unwrap(), Updated::Done(done.clone()), "state stays");
+    assert_eq!(
+        store.update_item(elsewhere).await.unwrap(),
+        ItemUpdateOutcome::Done(done.clone()),
+        "state stays"
+    );
     let other = ItemRow { auctioneer_id: 2, starting_bid_cents: 1, ..item.clone() };
-    assert_eq!(store.update_item(other).await.unwrap(), Updated::NotOwner);
+    assert_eq!(store.update_item(other).await.unwrap(), ItemUpdateOutcome::NotOwner);
     let missing = ItemRow { id: FREE_ID + 1, ..item.clone() };
-    assert_eq!(store.update_item(missing).await.unwrap(), Updated::NoSuchItem);
+    assert_eq!(store.update_item(missing).await.unwrap(), ItemUpdateOutcome::NoSuchItem);
     assert_eq!(store.item(ItemId(FREE_ID)).await.unwrap(), Some(*done), "what was refused changed nothing");
     let rows: Vec<ItemRow> = relational_data().into_iter().flat_map(|b| b.items).collect();
     for row in [&rows[0], &rows[1], &rows[9], &rows[11]] {
         let changed = ItemRow { short_description: "changed".to_owned(), ..row.clone() };
-        assert_eq!(store.update_item(changed).await.unwrap(), Updated::Listed, "item {}", row.id);
+        assert_eq!(store.update_item(changed).await.unwrap(), ItemUpdateOutcome::Listed, "item {}", row.id);
         assert_eq!(store.item(ItemId(row.id)).await.unwrap(), Some(as_shown(row)));
     }
 }

@@ -29,8 +29,8 @@ use std::sync::Arc;
 use barograph_auction_api::{AuctionId, Page};
 
 use crate::{
-    Batch, Beat, EventBatch, Events, Led, Loading, Registry, Relational, RelationalBatch, Standing,
-    StoreError, Window,
+    Batch, EventBatch, Events, Heartbeat, LeaderState, Loading, PageWindow, Registry, Relational,
+    RelationalBatch, Standing, StoreError,
 };
 
 /// Stamp of the loaded data set.
@@ -40,7 +40,7 @@ const STAMP: &str = "contract";
 const LONG_MS: i64 = 600_000;
 
 /// A page that holds the whole small data set.
-const ALL: Window = Window { page: 0, size: 1000 };
+const ALL: PageWindow = PageWindow { page: 0, size: 1000 };
 
 /// Loads batches and finishes. Errors are those of the store.
 pub async fn load<B: Batch>(mut loading: Box<dyn Loading<B>>, batches: Vec<B>) -> Result<(), StoreError> {
@@ -147,8 +147,8 @@ pub async fn replaced<S: Relational + Registry + ?Sized>(
 }
 
 /// A beat of an active node.
-fn beat(node: &str, lease_ms: i64) -> Beat {
-    Beat { node: node.to_owned(), standing: Standing::Active, lease_ms }
+fn beat(node: &str, lease_ms: i64) -> Heartbeat {
+    Heartbeat { node: node.to_owned(), standing: Standing::Active, lease_ms }
 }
 
 /// Makes `node` the owner of auctions; returns their fences in the order of the auctions. The previous leader
@@ -163,7 +163,7 @@ async fn own<S: Registry + ?Sized>(store: &S, node: &str, auctions: &[i64]) -> V
         assert_eq!(cluster.leader.as_deref(), Some(node), "the lead is free once the leader left");
     }
     let moves: Vec<_> = auctions.iter().map(|a| (AuctionId(*a), node.to_owned())).collect();
-    assert_eq!(store.assign(node, &moves).await.unwrap(), Led::Yes);
+    assert_eq!(store.assign(node, &moves).await.unwrap(), LeaderState::Yes);
     let ids: Vec<_> = auctions.iter().map(|a| AuctionId(*a)).collect();
     let claimed = store.claim(node, &ids).await.unwrap();
     assert_eq!(
@@ -177,11 +177,11 @@ async fn own<S: Registry + ?Sized>(store: &S, node: &str, auctions: &[i64]) -> V
 /// Reads a list in pages of `size` and returns all entries; the pages must match each other and the total.
 async fn in_pages<T, F>(size: u32, mut page: F) -> Vec<T>
 where
-    F: AsyncFnMut(Window) -> Result<Page<T>, StoreError>,
+    F: AsyncFnMut(PageWindow) -> Result<Page<T>, StoreError>,
 {
     let mut all = Vec::new();
     for number in 0.. {
-        let got = page(Window { page: number, size }).await.unwrap();
+        let got = page(PageWindow { page: number, size }).await.unwrap();
         assert_eq!((got.page, got.page_size), (number, size), "a page says which it is");
         let left = got.total_records as usize - all.len();
         assert_eq!(got.items.len(), left.min(size as usize), "page {number} is full unless it is the last");

@@ -6,7 +6,9 @@ use barograph_auction_rules::EventKind;
 
 use super::relational_data;
 use super::track::listing_state;
-use crate::{Applied, Audit, CLOCK_START_MS, Change, HighBidRow, Initial, ItemRow, Offered, UserRow, codes};
+use crate::{
+    Audit, CLOCK_START_MS, Change, ChangeOutcome, HighBidRow, Initial, ItemRow, ListingAudit, UserRow, codes,
+};
 
 /// Users, items, listings and fences.
 #[derive(Clone, Debug)]
@@ -45,30 +47,30 @@ impl Model {
     }
 
     /// Applies changes in their order.
-    pub(super) fn apply(&mut self, changes: &[Change]) -> Vec<Applied> {
+    pub(super) fn apply(&mut self, changes: &[Change]) -> Vec<ChangeOutcome> {
         changes.iter().map(|c| self.apply_one(c)).collect()
     }
 
-    fn apply_one(&mut self, change: &Change) -> Applied {
+    fn apply_one(&mut self, change: &Change) -> ChangeOutcome {
         let (event, sequence) = (change.event, i64::from(change.event.bidding.sequence));
         let before = self.listings.get(&change.listing);
         if let Some(row) = before.filter(|row| row.fence == change.fence && row.sequence >= sequence) {
             let unpaid = event.kind == EventKind::Sold && row.state == codes::high_bid::NOT_SOLD;
-            return if unpaid { Applied::Unpaid } else { Applied::Stored };
+            return if unpaid { ChangeOutcome::Unpaid } else { ChangeOutcome::Stored };
         }
         if self.fences.get(&change.auction.0) != Some(&change.fence) {
-            return Applied::Fenced;
+            return ChangeOutcome::Fenced;
         }
         let start_ms = before.map_or(event.at_ms, |row| row.start_ms);
         let mut state = listing_state(event.kind);
-        let mut applied = Applied::Stored;
+        let mut applied = ChangeOutcome::Stored;
         if event.kind == EventKind::Sold {
             let buyer = self.users.get_mut(&event.bidding.bidder.0).expect("only users buy");
             if buyer.credit_cents >= event.bidding.amount {
                 buyer.credit_cents -= event.bidding.amount;
             } else {
                 state = codes::high_bid::NOT_SOLD;
-                applied = Applied::Unpaid;
+                applied = ChangeOutcome::Unpaid;
             }
         }
         let over = matches!(event.kind, EventKind::Sold | EventKind::NotSold);
@@ -106,7 +108,7 @@ impl Model {
 
     /// The expected audit.
     pub(super) fn audit(&self) -> Audit {
-        let mut offers: Vec<Offered> = self.listings.values().map(|row| self.offered(row)).collect();
+        let mut offers: Vec<ListingAudit> = self.listings.values().map(|row| self.offered(row)).collect();
         offers.retain(|o| o.row.end_ms.is_none_or(|end| end >= CLOCK_START_MS));
         offers.sort_by_key(|o| (o.row.auction_id, o.row.round));
         let loaded = self.users.values().filter(|u| u.id <= self.initial.last_user);
@@ -118,9 +120,9 @@ impl Model {
         }
     }
 
-    fn offered(&self, row: &HighBidRow) -> Offered {
+    fn offered(&self, row: &HighBidRow) -> ListingAudit {
         let item = &self.items[&row.item_id];
-        Offered {
+        ListingAudit {
             row: row.clone(),
             preloaded: self.preloaded.contains(&row.id),
             starting_bid: item.starting_bid_cents,

@@ -12,8 +12,8 @@ use super::model::Model;
 use super::track::Track;
 use super::{Digest, own};
 use crate::{
-    Applied, AttendanceRow, BidRow, CLOCK_START_MS, Change, Events, Fate, HighBidRow, Profile, Registry,
-    Relational, Settled, StartState, UserRow, codes, fate,
+    AttendanceRow, BidRow, BidSettlement, CLOCK_START_MS, Change, ChangeOutcome, Events, HighBidRow, Profile,
+    Registry, Relational, SettledBid, StartState, UserRow, codes, fate,
 };
 
 /// Steps of a run: enough for some dozens of sales.
@@ -38,7 +38,7 @@ impl Dice {
 
 /// One auction with its owner's state. Each has a purse of its own, so that buyers can run out of money
 /// elsewhere.
-struct Owned {
+struct OwnedAuction {
     live: LiveAuction,
     track: Track,
     purse: Purses,
@@ -49,7 +49,7 @@ struct Run<'a, S: ?Sized> {
     events: &'a dyn Events,
     dice: Dice,
     now: Millis,
-    auctions: BTreeMap<i64, Owned>,
+    auctions: BTreeMap<i64, OwnedAuction>,
     model: Model,
     waiting: Vec<Change>,
     claims: i64,
@@ -153,7 +153,7 @@ impl<S: Relational + Registry + ?Sized> Run<'_, S> {
         {
             self.waiting.push(track.change(Event { at_ms: self.now, kind: EventKind::ItemStarted, bidding }));
         }
-        self.auctions.insert(auction, Owned { live, track, purse: Purses::new(CREDIT) });
+        self.auctions.insert(auction, OwnedAuction { live, track, purse: Purses::new(CREDIT) });
     }
 
     fn any_auction(&mut self) -> i64 {
@@ -194,15 +194,20 @@ impl<S: Relational + Registry + ?Sized> Run<'_, S> {
         for (change, applied) in changes.iter().zip(expected) {
             let bidding = change.event.bidding;
             let state = match (change.event.kind, applied) {
-                (EventKind::NewHighBid, Applied::Stored) => codes::bid::HIGH,
-                (EventKind::Sold, Applied::Stored) => codes::bid::WINNING,
-                (EventKind::Sold, Applied::Unpaid) => {
+                (EventKind::NewHighBid, ChangeOutcome::Stored) => codes::bid::HIGH,
+                (EventKind::Sold, ChangeOutcome::Stored) => codes::bid::WINNING,
+                (EventKind::Sold, ChangeOutcome::Unpaid) => {
                     self.unpaid(change.auction.0, bidding.item, bidding.bidder);
                     continue;
                 }
                 _ => continue,
             };
-            settled.push(Settled { bidder: bidding.bidder, bid_ms: change.bid_ms, bid: change.bid, state });
+            settled.push(SettledBid {
+                bidder: bidding.bidder,
+                bid_ms: change.bid_ms,
+                bid: change.bid,
+                state,
+            });
         }
         self.events.write(&[], &settled).await.unwrap();
     }
@@ -227,10 +232,15 @@ impl<S: Relational + Registry + ?Sized> Run<'_, S> {
         for bid in self.events.unsettled(AuctionId(auction)).await.unwrap() {
             let row = self.store.listing(bid.listing).await.unwrap();
             let state = match fate(&bid, row.as_ref()) {
-                Fate::Accepted => codes::bid::HIGH,
-                Fate::Void => codes::bid::VOID,
+                BidSettlement::Accepted => codes::bid::HIGH,
+                BidSettlement::Void => codes::bid::VOID,
             };
-            settled.push(Settled { bidder: UserId(bid.bidder_id), bid_ms: bid.bid_ms, bid: bid.id, state });
+            settled.push(SettledBid {
+                bidder: UserId(bid.bidder_id),
+                bid_ms: bid.bid_ms,
+                bid: bid.id,
+                state,
+            });
         }
         self.events.write(&[], &settled).await.unwrap();
         self.track(auction, fence).await;

@@ -6,7 +6,7 @@ use barograph_auction_api::AuctionId;
 
 use super::data::{BETWEEN, ONGOING, OVER, RUNNING, SOON, UNTOUCHED};
 use super::{LONG_MS, beat, own};
-use crate::{Assignment, Beat, CLOCK_START_MS, Led, Registry, Relational, Standing, StoreError};
+use crate::{Assignment, CLOCK_START_MS, Heartbeat, LeaderState, Registry, Relational, Standing, StoreError};
 
 /// A lease that ends within the test.
 const SHORT_MS: i64 = 200;
@@ -17,8 +17,8 @@ const POLL: Duration = Duration::from_millis(10);
 /// Time limit for the end of a short lease, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn idle(node: &str) -> Beat {
-    Beat { standing: Standing::Idle, ..beat(node, LONG_MS) }
+fn idle(node: &str) -> Heartbeat {
+    Heartbeat { standing: Standing::Idle, ..beat(node, LONG_MS) }
 }
 
 fn assigned(auctions: &[i64], node: &str) -> Vec<(AuctionId, String)> {
@@ -26,7 +26,7 @@ fn assigned(auctions: &[i64], node: &str) -> Vec<(AuctionId, String)> {
 }
 
 /// Names of the members after `beat` of `node`, and the leader.
-async fn cluster<S: Registry + ?Sized>(store: &S, beat: &Beat) -> (Vec<String>, Option<String>) {
+async fn cluster<S: Registry + ?Sized>(store: &S, beat: &Heartbeat) -> (Vec<String>, Option<String>) {
     let cluster = store.beat(beat).await.unwrap();
     (cluster.members.into_iter().map(|m| m.node).collect(), cluster.leader)
 }
@@ -37,7 +37,7 @@ async fn whose<S: Registry + ?Sized>(store: &S, auction: i64) -> Assignment {
 }
 
 /// Beats for `node` until `is` holds for the answer, or the time limit is over.
-async fn until<S: Registry + ?Sized>(store: &S, beat: &Beat, is: impl Fn(&crate::Cluster) -> bool) {
+async fn until<S: Registry + ?Sized>(store: &S, beat: &Heartbeat, is: impl Fn(&crate::Cluster) -> bool) {
     let mut ticks = tokio::time::interval(POLL);
     let seen = async {
         while !is(&store.beat(beat).await.unwrap()) {
@@ -61,7 +61,7 @@ pub(super) async fn enlisting<S: Relational + Registry + ?Sized>(store: &S) {
     let members: Vec<_> = seen.members.iter().map(|m| (m.node.as_str(), m.standing)).collect();
     let (active, waits) = (Standing::Active, Standing::Idle);
     assert_eq!(members, [("a", active), ("b", waits), ("c", active)], "by name");
-    store.beat(&Beat { standing: waits, ..beat("a", LONG_MS) }).await.unwrap();
+    store.beat(&Heartbeat { standing: waits, ..beat("a", LONG_MS) }).await.unwrap();
     let seen = store.beat(&beat("c", LONG_MS)).await.unwrap();
     assert_eq!(seen.members[0].standing, waits, "a beat changes the standing");
 }
@@ -87,7 +87,7 @@ pub(super) async fn expiring<S: Relational + Registry + ?Sized>(store: &S) {
     until(store, &long, |c| c.members.iter().all(|m| m.node == "long")).await;
     until(store, &long, |c| c.leader.as_deref() == Some("long")).await;
     let led = store.assign("short", &assigned(&[ONGOING], "short")).await.unwrap();
-    assert_eq!(led, Led::No, "it leads no more");
+    assert_eq!(led, LeaderState::No, "it leads no more");
     assert_eq!(whose(store, ONGOING).await.assigned, None, "so nothing was assigned");
     let (members, leader) = cluster(store, &beat("short", LONG_MS)).await;
     assert_eq!(members, ["long", "short"], "a late beat brings a node back");
@@ -103,19 +103,19 @@ pub(super) async fn assigning<S: Relational + Registry + ?Sized>(store: &S) {
     let free =
         |auction: i64| Assignment { auction: AuctionId(auction), assigned: None, owner: None, fence: 0 };
     assert_eq!(store.assignments().await.unwrap(), RUNNING.map(free), "all running auctions, by id");
-    assert_eq!(store.assign("b", &assigned(&[ONGOING], "b")).await.unwrap(), Led::No);
-    assert_eq!(store.assign("nobody", &assigned(&[ONGOING], "b")).await.unwrap(), Led::No);
+    assert_eq!(store.assign("b", &assigned(&[ONGOING], "b")).await.unwrap(), LeaderState::No);
+    assert_eq!(store.assign("nobody", &assigned(&[ONGOING], "b")).await.unwrap(), LeaderState::No);
     assert_eq!(store.assignments().await.unwrap(), RUNNING.map(free), "only the leader assigns");
     let mut moves = assigned(&[ONGOING, BETWEEN], "a");
     moves.extend(assigned(&[UNTOUCHED], "b"));
-    assert_eq!(store.assign("a", &moves).await.unwrap(), Led::Yes);
+    assert_eq!(store.assign("a", &moves).await.unwrap(), LeaderState::Yes);
     let names: Vec<_> =
         store.assignments().await.unwrap().into_iter().map(|a| (a.assigned, a.owner)).collect();
     let to = |name: &str| (Some(name.to_owned()), None);
     assert_eq!(names, [to("a"), to("b"), to("a")]);
-    assert_eq!(store.assign("a", &assigned(&[BETWEEN], "b")).await.unwrap(), Led::Yes);
+    assert_eq!(store.assign("a", &assigned(&[BETWEEN], "b")).await.unwrap(), LeaderState::Yes);
     assert_eq!(whose(store, BETWEEN).await.assigned.as_deref(), Some("b"), "the later assignment counts");
-    assert_eq!(store.assign("a", &[]).await.unwrap(), Led::Yes);
+    assert_eq!(store.assign("a", &[]).await.unwrap(), LeaderState::Yes);
     store.begin_due(CLOCK_START_MS + 60_000).await.unwrap();
     assert_eq!(whose(store, SOON).await, free(SOON), "a begun auction is free");
 }
@@ -132,7 +132,7 @@ pub(super) async fn claiming<S: Relational + Registry + ?Sized>(store: &S) {
     store.enlist(&b).await.unwrap();
     let ids = [AuctionId(BETWEEN), AuctionId(ONGOING), AuctionId(OVER), AuctionId(99)];
     assert_eq!(store.claim("b", &ids).await.unwrap(), [], "nothing is assigned to it");
-    assert_eq!(store.assign("a", &assigned(&[ONGOING, BETWEEN], "b")).await.unwrap(), Led::Yes);
+    assert_eq!(store.assign("a", &assigned(&[ONGOING, BETWEEN], "b")).await.unwrap(), LeaderState::Yes);
     let waiting = whose(store, ONGOING).await;
     assert_eq!((waiting.owner.as_deref(), waiting.fence), (Some("a"), fences[0]), "until it is claimed");
     let claimed = store.claim("b", &ids).await.unwrap();
@@ -154,7 +154,7 @@ pub(super) async fn leaving<S: Relational + Registry + ?Sized>(store: &S) {
     assert_eq!(cluster(store, &b).await, (vec!["b".to_owned()], Some("b".to_owned())), "at once");
     let gone = store.beat(&beat("a", LONG_MS)).await;
     assert!(matches!(gone, Err(StoreError::Closed)), "{gone:?}");
-    assert_eq!(store.assign("a", &assigned(&[UNTOUCHED], "a")).await.unwrap(), Led::No);
+    assert_eq!(store.assign("a", &assigned(&[UNTOUCHED], "a")).await.unwrap(), LeaderState::No);
     store.leave("a").await.unwrap();
     store.leave("never there").await.unwrap();
 }
@@ -170,7 +170,7 @@ pub(super) async fn versions<S: Relational + Registry + ?Sized>(store: &S) {
         assert!(now > last, "{what} raises the version: {last} to {now}");
         last = now;
     };
-    assert_eq!(store.assign("a", &assigned(&[ONGOING], "a")).await.unwrap(), Led::Yes);
+    assert_eq!(store.assign("a", &assigned(&[ONGOING], "a")).await.unwrap(), LeaderState::Yes);
     raised("an assignment").await;
     store.claim("a", &[AuctionId(ONGOING)]).await.unwrap();
     raised("another owner").await;

@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use anyhow::bail;
 use barograph_auction_api::{AuctionId, BidState, BidUpdate, Item, LoginResponse, TOKEN_HEADER, routes};
-use barograph_http::{Answer, Client, Connections, JSON, Method, Policy, Request, Resolved};
+use barograph_http::{Answer, Client, Connections, JSON, Method, Policy, Request, ResolvedTarget};
 use barograph_reactor::{Pace, spawn};
 use serde::de::DeserializeOwned;
 
-use super::told::{Measured, Told};
+use super::follower_log::{ContentionResult, FollowerLog};
 use crate::auction::ask::{bid_body, login_body};
-use crate::auction::pace::Beat;
+use crate::auction::pace::BeatClock;
 
 /// Time limit for all tasks to be present, in seconds.
 const GATHERING_S: u64 = 60;
@@ -22,7 +22,7 @@ const WARM_UP_S: u64 = 3;
 
 /// The followers' source of news.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum UpdateDelivery {
     /// An event stream each.
     Stream,
     /// Successive long polls.
@@ -30,31 +30,34 @@ pub(super) enum News {
 }
 
 /// State shared by all tasks.
-pub(super) struct Scene {
-    beat: Rc<Beat>,
+pub(super) struct CrowdContext {
+    beat: Rc<BeatClock>,
     clients: Vec<Rc<Client>>,
     auction: AuctionId,
     followers: u32,
     bidders: u32,
-    told: RefCell<Told>,
+    told: RefCell<FollowerLog>,
     bids: Cell<u64>,
     faults: Cell<u64>,
 }
 
-impl Scene {
+impl CrowdContext {
     pub(super) fn new(
         nodes: &[SocketAddr],
         auction: AuctionId,
         (followers, bidders): (u32, u32),
-        beat: Rc<Beat>,
-    ) -> Rc<Scene> {
-        Rc::new(Scene {
+        beat: Rc<BeatClock>,
+    ) -> Rc<CrowdContext> {
+        Rc::new(CrowdContext {
             beat,
-            clients: nodes.iter().map(|at| Client::new(&Resolved::at(*at, Policy::PerUser(2)))).collect(),
+            clients: nodes
+                .iter()
+                .map(|at| Client::new(&ResolvedTarget::at(*at, Policy::PerUser(2))))
+                .collect(),
             auction,
             followers,
             bidders,
-            told: RefCell::new(Told::new(followers as usize)),
+            told: RefCell::new(FollowerLog::new(followers as usize)),
             bids: Cell::new(0),
             faults: Cell::new(0),
         })
@@ -62,14 +65,18 @@ impl Scene {
 
     /// Begins the measurement.
     pub(super) fn begin(&self) {
-        self.told.borrow_mut().measured = Measured::default();
+        self.told.borrow_mut().measured = ContentionResult::default();
         self.bids.set(0);
         self.faults.set(0);
     }
 
     /// The figures since the begin of the measurement.
-    pub(super) fn end(&self) -> Measured {
-        Measured { bids: self.bids.get(), faults: self.faults.get(), ..self.told.borrow().measured.clone() }
+    pub(super) fn end(&self) -> ContentionResult {
+        ContentionResult {
+            bids: self.bids.get(),
+            faults: self.faults.get(),
+            ..self.told.borrow().measured.clone()
+        }
     }
 
     fn fault(&self) {
@@ -84,14 +91,14 @@ impl Scene {
 }
 
 /// Starts all followers, then the bidders, and lets them begin.
-pub(super) async fn gather(scene: &Rc<Scene>, news: News) -> anyhow::Result<()> {
+pub(super) async fn gather(scene: &Rc<CrowdContext>, news: UpdateDelivery) -> anyhow::Result<()> {
     for number in 0..scene.followers {
         let scene = Rc::clone(scene);
         spawn(async move {
             let user = User::login(&scene, number).await;
             match news {
-                News::Stream => user.follow_stream(number as usize).await,
-                News::Poll => user.follow_polls(number as usize).await,
+                UpdateDelivery::Stream => user.follow_stream(number as usize).await,
+                UpdateDelivery::Poll => user.follow_polls(number as usize).await,
             }
         });
     }
@@ -112,14 +119,14 @@ pub(super) async fn gather(scene: &Rc<Scene>, news: News) -> anyhow::Result<()> 
 
 /// A logged-in user.
 struct User {
-    scene: Rc<Scene>,
+    scene: Rc<CrowdContext>,
     line: Connections,
     token: String,
     id: i64,
 }
 
 impl User {
-    async fn login(scene: &Rc<Scene>, number: u32) -> User {
+    async fn login(scene: &Rc<CrowdContext>, number: u32) -> User {
         let line = scene.clients[number as usize % scene.clients.len()].user(number);
         let (path, body) = (routes::login(), login_body(number + 1));
         loop {

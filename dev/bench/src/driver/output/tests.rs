@@ -40,13 +40,13 @@ const OHA: &str = r#"{"summary":{"successRate":1.0,"total":1.002495754,"requests
 #[test]
 fn wrk_with_refusals() {
     let reading = wrk(WRK).unwrap();
-    let expected = Reading {
+    let expected = ToolReport {
         requests: 79_983,
         requests_per_s: 72_736.88,
         failed: 79_983,
         p50_ms: Some(0.045),
         p99_ms: Some(29.85),
-        ..Reading::default()
+        ..ToolReport::default()
     };
     assert_eq!(reading, expected);
 }
@@ -68,7 +68,8 @@ fn wrk_with_broken_sockets_and_the_longer_names_of_wrk2() {
 #[test]
 fn h2load_has_no_quantiles() {
     let reading = h2load(H2LOAD).unwrap();
-    let expected = Reading { requests: 74_520, requests_per_s: 74_522.0, failed: 2, ..Reading::default() };
+    let expected =
+        ToolReport { requests: 74_520, requests_per_s: 74_522.0, failed: 2, ..ToolReport::default() };
     assert_eq!(reading, expected);
 }
 
@@ -86,7 +87,7 @@ fn json_of_k6_fortio_and_oha() {
 fn our_own_keys() {
     let text = r#"{"request":"GET /","requests":50000,"requests_per_s":10000.0,"errors":2,"p50_ms":0.1,"p99_ms":0.9,
         "lag_p99_ms":0.05,"cpu_us_per_request":9.5}"#;
-    let expected = Reading {
+    let expected = ToolReport {
         requests: 50_000,
         requests_per_s: 10_000.0,
         failed: 2,
@@ -109,7 +110,7 @@ fn the_last_trial_of_a_record() {
 {"kind":"finished"}"#;
     // An entry is one line.
     let text = text.replace("0.02,\n", "0.02,");
-    let expected = Reading {
+    let expected = ToolReport {
         requests: 100_001,
         requests_per_s: 20_000.2,
         failed: 3,

@@ -58,14 +58,14 @@ fn job(rate: Option<u32>) -> Job {
 
 #[test]
 fn columns_of_csv_are_found_by_their_titles() {
-    let expected = Reading {
+    let expected = ToolReport {
         commands: 40_000,
         per_s: 930_697.62,
         p50_ms: Some(0.991),
         p95_ms: Some(4.263),
         p99_ms: Some(6.255),
         max_ms: Some(6.399),
-        ..Reading::default()
+        ..ToolReport::default()
     };
     assert_eq!(csv(CSV, &job(None)).unwrap(), expected);
     // Proxies do not support CONFIG.
@@ -75,7 +75,7 @@ fn columns_of_csv_are_found_by_their_titles() {
 
 #[test]
 fn memtier_has_totals() {
-    let expected = Reading {
+    let expected = ToolReport {
         commands: 212_430,
         per_s: 210_522.87,
         p50_ms: Some(6.239),
@@ -83,7 +83,7 @@ fn memtier_has_totals() {
         p95_ms: Some(16.127),
         p99_ms: Some(26.111),
         max_ms: Some(28.671),
-        ..Reading::default()
+        ..ToolReport::default()
     };
     assert_eq!(memtier(MEMTIER, &job(None)).unwrap(), expected);
 }

@@ -22,7 +22,7 @@ fn case(group: &str, connections: u32, pipeline: u32) -> Case {
 }
 
 fn run(case: usize, tool: &'static str, round: u32, driver_us: f64) -> Run {
-    let reading = Reading { commands: 9_000, per_s: 50_000.0, p99_ms: Some(1.5), ..Reading::default() };
+    let reading = ToolReport { commands: 9_000, per_s: 50_000.0, p99_ms: Some(1.5), ..ToolReport::default() };
     Run { case, tool, round, reading, served: 9_010, driver_us, servers_us: [Some(12.0), None, None] }
 }
 
@@ -96,7 +96,7 @@ fn without_a_base_there_are_no_ratios() {
 #[test]
 fn a_rate_is_missed_by_too_much_or_too_little() {
     let off = |per_s| {
-        missed_percent(&Run { reading: Reading { per_s, ..Reading::default() }, ..run(0, "t", 0, 1.0) })
+        missed_percent(&Run { reading: ToolReport { per_s, ..ToolReport::default() }, ..run(0, "t", 0, 1.0) })
     };
     assert!((off(20_020.0) - 0.1).abs() < 1e-9);
     assert!((off(19_000.0) - 5.0).abs() < 1e-9);
@@ -104,8 +104,10 @@ fn a_rate_is_missed_by_too_much_or_too_little() {
 
 #[test]
 fn stalls_have_a_row_of_what_is_computed() {
-    let stalled =
-        Run { reading: Reading { p99_ms: Some(855.0), ..Reading::default() }, ..run(0, "barograph", 0, 1.0) };
+    let stalled = Run {
+        reading: ToolReport { p99_ms: Some(855.0), ..ToolReport::default() },
+        ..run(0, "barograph", 0, 1.0)
+    };
     let text = tables(Section::Stall, &[Case { group: String::new(), ..case("", 50, 1) }], &[stalled]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
@@ -129,7 +131,7 @@ fn proxies_have_columns_of_their_own() {
 fn counts_that_disagree_are_doubted() {
     let job = case("", 50, 30).job;
     let by = |tool, commands, failed, served, misses| {
-        let reading = Reading { commands, failed, ..Reading::default() };
+        let reading = ToolReport { commands, failed, ..ToolReport::default() };
         super::doubt(tool, &job, &reading, &Account { commands: served, misses, ..Account::default() })
     };
     let doubt = |commands, failed, served, misses| by(&TOOLS[0], commands, failed, served, misses);

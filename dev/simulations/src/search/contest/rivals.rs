@@ -1,11 +1,11 @@
 //! Search methods of other tools: doubling until a level fails, then halving the gap. A failed level is never
 //! tried again.
 
-use super::{Found, MOST_TRIALS, RESOLUTION};
+use super::{MOST_TRIALS, RESOLUTION, SearchResult};
 
 /// Searches by bisection. `passes` makes the trials of a level and returns whether it passed, and the number
 /// of trials.
-pub(super) fn bisection(bounds: (u32, u32), mut passes: impl FnMut(f64) -> (bool, u32)) -> Found {
+pub(super) fn bisection(bounds: (u32, u32), mut passes: impl FnMut(f64) -> (bool, u32)) -> SearchResult {
     let (min, max) = (f64::from(bounds.0), f64::from(bounds.1));
     let (mut pass, mut fail): (f64, Option<f64>) = (0.0, None);
     let mut trials = 0;
@@ -28,5 +28,5 @@ pub(super) fn bisection(bounds: (u32, u32), mut passes: impl FnMut(f64) -> (bool
             (false, _) => fail = Some(level),
         }
     }
-    Found { capacity: pass, interval: None, trials, confirmed: false, drifted: false }
+    SearchResult { capacity: pass, interval: None, trials, confirmed: false, drifted: false }
 }

@@ -1,7 +1,7 @@
 //! A small version of the tables in `docs/reference/search.md`, so that they cannot rot.
 
 use super::*;
-use barograph_stats::compare::{Believed, Direction, Finding, compare_believed};
+use barograph_stats::compare::{Direction, Finding, IntervalEstimate, compare_believed};
 
 const SEARCHES: u32 = 40;
 
@@ -59,7 +59,7 @@ fn the_ratio_of_two_searches_lies_in_its_interval() {
                 let truth = truth.unwrap_or(drawn);
                 let found = look(OURS, truth, &mut draws);
                 let (low, high) = found.interval.unwrap();
-                (truth, Believed::new(found.capacity, low, high).unwrap())
+                (truth, IntervalEstimate::new(found.capacity, low, high).unwrap())
             };
             let (truth, baseline) = believed(2 * pair, None);
             let (_, candidate) = believed(2 * pair + 1, Some(truth * ratio));

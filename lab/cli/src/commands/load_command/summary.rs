@@ -4,7 +4,7 @@ mod figures;
 mod traffic;
 
 use barograph_model::Level;
-use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
+use barograph_record::{IntervalRow, OpRecord, Run, Trial, Verdict};
 use barograph_workload::{FailureReason, Noun};
 use serde::Serialize;
 
@@ -86,7 +86,7 @@ pub(crate) struct Summary {
     /// Reasons why it did not pass or is not valid.
     pub(crate) reasons: Vec<String>,
     /// Result of a search; absent for other loads.
-    pub(crate) search: Option<Found>,
+    pub(crate) search: Option<SearchResult>,
     /// Whether the level changed during the window, so that the figures cover more than one load.
     pub(crate) level_changed: bool,
     /// Whether a signal ended the run, so that the window may be shorter than asked for.
@@ -97,7 +97,7 @@ pub(crate) struct Summary {
 
 /// Result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     /// Capacity: its median or, without an interval, the highest valid level that passed.
     pub(crate) highest: Option<u32>,
     pub(crate) lowest_fail: Option<u32>,
@@ -138,7 +138,7 @@ impl Summary {
         request: &str,
     ) -> Self {
         let window = &trial.window;
-        let operation = |op: &KeptOp| Operation {
+        let operation = |op: &OpRecord| Operation {
             operation: op.op.clone(),
             count: op.count,
             count_per_s: op.count as f64 / window.seconds(),
@@ -175,7 +175,7 @@ impl Summary {
             valid: verdict.valid,
             verdict: verdict.sentence.clone(),
             reasons: verdict.reasons.clone(),
-            search: verdict.search.as_ref().map(|search| Found {
+            search: verdict.search.as_ref().map(|search| SearchResult {
                 highest: verdict.capacity,
                 lowest_fail: search.lowest_fail,
                 bounded_by: search.bounded_by.to_string(),
@@ -443,7 +443,7 @@ verdict         passed, valid
     /// Figures with a second operation, half as frequent and slower.
     fn of_two(times: (Times, Times)) -> Summary {
         let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
-        let put = KeptOp {
+        let put = OpRecord {
             op: "Put".to_owned(),
             count: 25_010,
             failed: 10,

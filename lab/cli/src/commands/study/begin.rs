@@ -8,13 +8,13 @@ use barograph_model::secret::masked;
 use barograph_record::{STUDY_BEGIN, read_study};
 use serde::{Deserialize, Serialize};
 
-use super::prepare::Asked;
+use super::prepare::StudyOptions;
 use super::{header, refused, write};
-use crate::commands::Failed;
+use crate::commands::CommandFailure;
 
 /// Working folder and arguments.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Begin {
+pub(super) struct StudyArguments {
     /// Base of relative paths in plans and overrides.
     pub(super) folder: String,
     file: String,
@@ -23,10 +23,10 @@ pub(super) struct Begin {
     only: Vec<String>,
 }
 
-impl Begin {
+impl StudyArguments {
     /// Returns the state of a study that begins in this folder.
-    pub(super) fn of(asked: &Asked) -> Self {
-        Begin {
+    pub(super) fn of(asked: &StudyOptions) -> Self {
+        StudyArguments {
             folder: std::env::current_dir().unwrap_or_default().display().to_string(),
             file: asked.file.display().to_string(),
             sets: asked.sets.iter().map(|set| masked(set).into_owned()).collect(),
@@ -35,13 +35,13 @@ impl Begin {
         }
     }
 
-    pub(super) fn write(&self, study: &Path) -> Result<(), Failed> {
+    pub(super) fn write(&self, study: &Path) -> Result<(), CommandFailure> {
         let text = serde_json::to_string_pretty(self).context("write the begin of a study as JSON");
         write(study, STUDY_BEGIN, &(text.map_err(refused)? + "\n"))
     }
 
     /// Reads the state of the study in this folder; older versions have it in the header.
-    pub(super) fn read(study: &Path) -> Result<Self, Failed> {
+    pub(super) fn read(study: &Path) -> Result<Self, CommandFailure> {
         let path = study.join(STUDY_BEGIN);
         let read = match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(anyhow::Error::from),
@@ -51,7 +51,7 @@ impl Begin {
         read.with_context(|| format!("read `{}`", path.display())).map_err(refused)
     }
 
-    fn of_header(study: &Path) -> Result<Self, Failed> {
+    fn of_header(study: &Path) -> Result<Self, CommandFailure> {
         let read = read_study(study)?;
         let header = header(study, &read)?;
         if header.folder.is_empty() {
@@ -62,7 +62,7 @@ impl Begin {
             );
             return Err(refused(anyhow::anyhow!(why)));
         }
-        Ok(Begin {
+        Ok(StudyArguments {
             folder: header.folder.clone(),
             file: header.file.clone(),
             sets: header.sets.clone(),
@@ -71,7 +71,12 @@ impl Begin {
         })
     }
 
-    pub(super) fn into_asked(self) -> Asked {
-        Asked { file: PathBuf::from(self.file), sets: self.sets, repeats: self.repeats, only: self.only }
+    pub(super) fn into_asked(self) -> StudyOptions {
+        StudyOptions {
+            file: PathBuf::from(self.file),
+            sets: self.sets,
+            repeats: self.repeats,
+            only: self.only,
+        }
     }
 }

@@ -5,18 +5,22 @@ use std::path::Path;
 
 use barograph_model::Nanos;
 use barograph_model::words::span;
-use barograph_platform::Missing;
+use barograph_platform::MissingRequirement;
 use barograph_spec::study::{Divisor, MetricPlan, Study};
 use barograph_stats::compare::NARROW_LOOKS;
 use barograph_study::{Progress, Schedule, places};
 
-use super::prepare::Prepared;
+use super::prepare::PreparedStudy;
 
 /// Number of blocks whose order is shown.
 const SHOWN: u32 = 5;
 
 /// Prints the description.
-pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: &Path) -> String {
+pub(super) fn explain(
+    prepared: &PreparedStudy,
+    missing: &[(String, MissingRequirement)],
+    runs: &Path,
+) -> String {
     let study = &prepared.study;
     let mut text = String::new();
     let mut line = |begin: &str, rest: &str| writeln!(text, "{begin:<10}{rest}").expect("memory takes it");
@@ -48,7 +52,7 @@ pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: 
     compared(prepared, &mut line);
     line("duration", &duration(study, &prepared.expected()));
     line("record", &format!("a new folder in {}", runs.display()));
-    for (configuration, Missing { what, hint }) in missing {
+    for (configuration, MissingRequirement { what, hint }) in missing {
         line("missing", &format!("{configuration}: {what}"));
         line("  to do:", hint);
     }
@@ -128,7 +132,7 @@ fn duration(study: &Study, expected: &[f64]) -> String {
     format!("{of_load}; fill, start and end of every run come on top")
 }
 
-fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
+fn compared(prepared: &PreparedStudy, line: &mut impl FnMut(&str, &str)) {
     let study = &prepared.study;
     for (at, metric) in study.metrics.iter().enumerate() {
         let better = if metric.more_is_better { "more" } else { "less" };
@@ -149,7 +153,7 @@ fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
 }
 
 /// Divisor of the figures of each configuration, if it is a key of the plans.
-fn divided(prepared: &Prepared, metric: &MetricPlan, line: &mut impl FnMut(&str, &str)) {
+fn divided(prepared: &PreparedStudy, metric: &MetricPlan, line: &mut impl FnMut(&str, &str)) {
     let Some(Divisor::Planned(key)) = &metric.per else { return };
     let numbers =
         prepared.numbers(metric.load.as_deref(), key).into_iter().map(|(name, number)| match number {

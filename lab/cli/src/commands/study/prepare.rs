@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use barograph_harness::{CheckedLoad, HarnessError};
 use barograph_model::words::listed;
-use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
-use barograph_platform::Missing;
+use barograph_model::{LoadUnit, Metric, Refusal, Refusals, Strategy};
+use barograph_platform::MissingRequirement;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
 use barograph_spec::study::{Divisor, Factor, MOST_METRICS, MetricPlan, Study};
@@ -15,20 +15,20 @@ use barograph_spec::study::{Divisor, Factor, MOST_METRICS, MetricPlan, Study};
 use super::refused;
 use crate::args::StudyArgs;
 use crate::catalog::WORKLOADS;
-use crate::commands::{Failed, check};
+use crate::commands::{CommandFailure, check};
 
 /// Typed arguments.
-pub(super) struct Asked {
+pub(super) struct StudyOptions {
     pub(super) file: PathBuf,
     pub(super) sets: Vec<String>,
     pub(super) repeats: Option<u32>,
     pub(super) only: Vec<String>,
 }
 
-impl Asked {
-    pub(super) fn typed(args: &StudyArgs) -> Result<Self, Failed> {
+impl StudyOptions {
+    pub(super) fn typed(args: &StudyArgs) -> Result<Self, CommandFailure> {
         let file = args.study.clone().context("name a study; `barograph list studies` shows them");
-        Ok(Asked {
+        Ok(StudyOptions {
             file: file.map_err(refused)?,
             sets: args.sets.clone(),
             repeats: args.repeats,
@@ -38,7 +38,7 @@ impl Asked {
 }
 
 /// A study that is possible here, except for missing requirements.
-pub(super) struct Prepared {
+pub(super) struct PreparedStudy {
     pub(super) study: Study,
     /// Text of its plan.
     pub(super) text: String,
@@ -48,7 +48,7 @@ pub(super) struct Prepared {
 }
 
 /// Reads a study and checks the plans of all its configurations.
-pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
+pub(super) fn prepare(asked: &StudyOptions) -> Result<PreparedStudy, CommandFailure> {
     let name = asked.file.display().to_string();
     let text = std::fs::read_to_string(&asked.file);
     let text = text
@@ -67,10 +67,10 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
         study = leave_only(study, only)?;
     }
     if let Some(refusal) = asked.sets.iter().find_map(|set| varied(&study, set)) {
-        return Err(of_study(&Refused(vec![refusal])));
+        return Err(of_study(&Refusals(vec![refusal])));
     }
     let text = check::read(&study.plan)?;
-    let mut prepared = Prepared { study, text, sets: asked.sets.clone(), checked: Vec::new() };
+    let mut prepared = PreparedStudy { study, text, sets: asked.sets.clone(), checked: Vec::new() };
     for at in 0..prepared.study.configurations.len() {
         let loads = prepared.check(at, &[])?;
         if at == 0 {
@@ -84,14 +84,14 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     Ok(prepared)
 }
 
-fn of_study(why: &Refused) -> Failed {
+fn of_study(why: &Refusals) -> CommandFailure {
     refused(anyhow!("the study cannot be carried out\n{why}"))
 }
 
 /// Removes the levels that `--only` does not name.
-fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
+fn leave_only(study: Study, only: &str) -> Result<Study, CommandFailure> {
     let refuse = |allowed: String| {
-        of_study(&Refused(vec![Refusal {
+        of_study(&Refusals(vec![Refusal {
             place: "--only".to_owned(),
             key: only.to_owned(),
             value: String::new(),
@@ -148,8 +148,8 @@ fn holds(table: &str, key: &str) -> bool {
 }
 
 /// Refuses the metric at this index of the study.
-fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: String) -> Failed {
-    of_study(&Refused(vec![Refusal {
+fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: String) -> CommandFailure {
+    of_study(&Refusals(vec![Refusal {
         place: study.name.clone(),
         key: format!("metric[{at}].{key}"),
         value: format!("{value:?}"),
@@ -159,7 +159,7 @@ fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: Stri
 }
 
 /// Replaces a metric that names no load by one for each load that measures it, if the plan has several loads.
-fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, Failed> {
+fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, CommandFailure> {
     if loads.len() == 1 {
         return Ok(study);
     }
@@ -199,7 +199,7 @@ fn unmeasured(metric: &MetricPlan, load: &CheckedLoad) -> Option<(&'static str, 
 }
 
 /// Refuses metrics that a run of this plan does not have.
-fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), Failed> {
+fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), CommandFailure> {
     let names: Vec<&str> = loads.iter().map(|load| load.checked.plan.load.as_str()).collect();
     for (at, metric) in study.metrics.iter().enumerate() {
         let refuse =
@@ -246,7 +246,7 @@ fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), Failed> {
 
 /// Refuses metrics with a divisor that is not a number above 0 in any configuration. If some configurations
 /// have it, the metric is accepted, as a level may set a number to zero.
-fn divisible(prepared: &Prepared) -> Result<(), Failed> {
+fn divisible(prepared: &PreparedStudy) -> Result<(), CommandFailure> {
     for (at, metric) in prepared.study.metrics.iter().enumerate() {
         let Some(Divisor::Planned(key)) = &metric.per else { continue };
         let numbers = prepared.numbers(metric.load.as_deref(), key);
@@ -255,7 +255,7 @@ fn divisible(prepared: &Prepared) -> Result<(), Failed> {
         }
         let is_number = numbers.iter().any(|(_, number)| number.is_some());
         let here = if is_number { "it is 0 in all of them" } else { "it is a number in none of them" };
-        return Err(of_study(&Refused(vec![Refusal {
+        return Err(of_study(&Refusals(vec![Refusal {
             place: prepared.study.name.clone(),
             key: format!("metric[{at}].per"),
             value: format!("{key:?}"),
@@ -269,7 +269,7 @@ fn divisible(prepared: &Prepared) -> Result<(), Failed> {
 
 /// Refuses configurations with different drivers if the plan leaves the driver open: the effect of the
 /// factors could not be separated from that of the driver.
-fn alike(prepared: &Prepared) -> Result<(), Failed> {
+fn alike(prepared: &PreparedStudy) -> Result<(), CommandFailure> {
     type Decided = fn(&Plan) -> String;
     let decided: [(&str, Decided); 2] = [
         ("driver.connections", |plan| format!("{:?}", plan.driver.connections.name())),
@@ -296,7 +296,7 @@ fn alike(prepared: &Prepared) -> Result<(), Failed> {
                     .to_owned(),
         });
     }
-    if refusals.is_empty() { Ok(()) } else { Err(of_study(&Refused(refusals))) }
+    if refusals.is_empty() { Ok(()) } else { Err(of_study(&Refusals(refusals))) }
 }
 
 /// Values with their configurations; `None` if all are equal.
@@ -313,7 +313,7 @@ fn unlike(names: &[&str], values: &[String]) -> Option<String> {
     (told.len() > 1).then(|| told.join("; "))
 }
 
-impl Prepared {
+impl PreparedStudy {
     /// A key's value in the plan of each configuration, by its name; `None` if it is not a number there.
     pub(super) fn numbers(&self, load: Option<&str>, key: &str) -> Vec<(&str, Option<f64>)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.as_str());
@@ -330,15 +330,15 @@ impl Prepared {
     }
 
     /// Checks the plan of a configuration with further overrides, at this moment.
-    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<Vec<CheckedLoad>, Failed> {
+    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<Vec<CheckedLoad>, CommandFailure> {
         let configuration = &self.study.configurations[at];
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
         let plan = self
             .study
             .plan_of(WORKLOADS.catalogue(&WORKLOADS.readers()), configuration, &self.text, &all)
             .map_err(HarnessError::Refused);
-        let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan));
-        checked.map_err(|failed| Failed {
+        let checked = plan.map_err(CommandFailure::from).and_then(|plan| check::of_plan(&plan));
+        checked.map_err(|failed| CommandFailure {
             why: failed.why.context(format!("check configuration `{}` of the study", configuration.name)),
             ..failed
         })
@@ -370,8 +370,8 @@ impl Prepared {
     }
 
     /// What this machine lacks, each with the configuration.
-    pub(super) fn missing(&self) -> Result<Vec<(String, Missing)>, Failed> {
-        let mut all: Vec<(String, Missing)> = Vec::new();
+    pub(super) fn missing(&self) -> Result<Vec<(String, MissingRequirement)>, CommandFailure> {
+        let mut all: Vec<(String, MissingRequirement)> = Vec::new();
         for (configuration, loads) in self.study.configurations.iter().zip(&self.checked) {
             for missing in check::missing(loads)? {
                 all.push((configuration.name.clone(), missing));

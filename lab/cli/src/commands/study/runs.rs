@@ -4,45 +4,47 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use barograph_export::Receiver;
-use barograph_harness::{Finished, Stop, StopHandle};
-use barograph_live::{Page, Turn};
+use barograph_harness::{RunResult, Stop, StopHandle};
+use barograph_live::{Page, StudyPosition};
 use barograph_model::words::{in_one_line, span};
 use barograph_model::{Metric, Nanos};
-use barograph_record::{ExitCode, Figure, KeptTimes, MissingFigure, RecordError, Run, RunEnded, RunStarted};
+use barograph_record::{
+    ExitCode, Figure, MissingFigure, RecordError, Run, RunEnded, RunStarted, TimesRecord,
+};
 use barograph_spec::study::{Study, of_load};
-use barograph_study::{Made, Progress, Runner, Wanted};
+use barograph_study::{Progress, RunEnd, Runner, Slot};
 use tokio::runtime::Runtime;
 
-use super::prepare::{Prepared, ends_the_study, into};
+use super::prepare::{PreparedStudy, ends_the_study, into};
 use crate::commands::run::{Start, listen_for_signals, runtime};
-use crate::commands::{Failed, show};
+use crate::commands::{CommandFailure, show};
 use crate::terminal::{self, Terminal};
 use crate::watch::{Watch, place};
 
 /// A failure that ends a study.
-pub(super) struct StudyFailed(pub(super) Failed);
+pub(super) struct StudyFailed(pub(super) CommandFailure);
 
 impl From<RecordError> for StudyFailed {
     fn from(why: RecordError) -> Self {
-        StudyFailed(Failed::new(ExitCode::CannotWrite, why))
+        StudyFailed(CommandFailure::new(ExitCode::CannotWrite, why))
     }
 }
 
-impl From<Failed> for StudyFailed {
-    fn from(why: Failed) -> Self {
+impl From<CommandFailure> for StudyFailed {
+    fn from(why: CommandFailure) -> Self {
         StudyFailed(why)
     }
 }
 
 /// Followers of all runs of a study.
-pub(super) struct Watched {
+pub(super) struct StudyObservers {
     /// One page for all runs.
     pub(super) page: Option<Arc<Page>>,
     /// Receivers of their figures.
     pub(super) export_to: Vec<Receiver>,
 }
 
-impl Watched {
+impl StudyObservers {
     /// Shows a line on the page.
     fn say(&self, line: &str) {
         if let Some(page) = &self.page {
@@ -53,7 +55,7 @@ impl Watched {
 
 /// Runs of a study.
 pub(super) struct Runs<'p> {
-    prepared: &'p Prepared,
+    prepared: &'p PreparedStudy,
     folder: PathBuf,
     expected: Vec<f64>,
     runtime: Runtime,
@@ -61,13 +63,17 @@ pub(super) struct Runs<'p> {
     heard: Stop,
     /// Number of runs begun by this process.
     begun: u32,
-    watched: Watched,
+    watched: StudyObservers,
     next: Option<Start>,
 }
 
 impl<'p> Runs<'p> {
     /// Prepares runs with their records in this folder. From here on an interrupt stops the study in order.
-    pub(super) fn new(prepared: &'p Prepared, folder: &Path, watched: Watched) -> Result<Self, Failed> {
+    pub(super) fn new(
+        prepared: &'p PreparedStudy,
+        folder: &Path,
+        watched: StudyObservers,
+    ) -> Result<Self, CommandFailure> {
         let (stop, heard) = Stop::new();
         let runtime = runtime()?;
         let listening = {
@@ -86,7 +92,7 @@ impl<'p> Runs<'p> {
     }
 
     /// Announces the next run and the remaining time.
-    fn announce(&self, wanted: &Wanted, left: &Progress) {
+    fn announce(&self, wanted: &Slot, left: &Progress) {
         let Study { repeats, warm_up_blocks, .. } = &self.prepared.study;
         let again = if wanted.attempt > 1 { ", once more because it could not be used" } else { "" };
         let blocks = match repeats.width {
@@ -108,11 +114,11 @@ impl<'p> Runs<'p> {
     }
 
     /// Position of this run in the study.
-    fn turn(&self, wanted: &Wanted, left: &Progress) -> Turn {
+    fn turn(&self, wanted: &Slot, left: &Progress) -> StudyPosition {
         let number = number(left);
         // Blocks may follow until the intervals are narrow enough.
         let least = if self.prepared.study.repeats.width.is_some() { "at least " } else { "" };
-        Turn {
+        StudyPosition {
             words: format!("run {number} of {least}{}", left.runs().max(number)),
             after: Nanos::from_secs_f64(left.seconds_after(&wanted.name, &self.expected)),
         }
@@ -127,7 +133,7 @@ fn number(left: &Progress) -> usize {
 impl Runs<'_> {
     /// Starts the requested followers. After the first run, receivers that fail are left out: they are not
     /// worth the rest of a study.
-    fn watch(&self, wanted: &Wanted, left: &Progress) -> Result<Watch, Failed> {
+    fn watch(&self, wanted: &Slot, left: &Progress) -> Result<Watch, CommandFailure> {
         let page = &self.watched.page;
         if let Some(page) = page {
             page.next(&format!("{}, {}", block(wanted), wanted.name), self.turn(wanted, left));
@@ -153,9 +159,9 @@ impl Runner for Runs<'_> {
         name
     }
 
-    fn run(&mut self, wanted: &Wanted, started: RunStarted, left: &Progress) -> Result<Made, StudyFailed> {
+    fn run(&mut self, wanted: &Slot, started: RunStarted, left: &Progress) -> Result<RunEnd, StudyFailed> {
         let start = self.next.take();
-        let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
+        let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(RunEnd::Stopped(None)) };
         let watch = self.watch(wanted, left)?;
         self.announce(wanted, left);
         let loads = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
@@ -164,7 +170,7 @@ impl Runner for Runs<'_> {
         let mut beside = watch.beside(&mut screen);
         let finished = self.runtime.block_on(barograph_harness::run(loads, &world, &mut beside));
         screen.finish();
-        let finished = finished.map_err(Failed::from)?;
+        let finished = finished.map_err(CommandFailure::from)?;
         let ended = Box::new(self.ended(&finished, wanted.configuration, started));
         // The page shows it too, and continues with the next run.
         let line = told(&ended);
@@ -172,16 +178,16 @@ impl Runner for Runs<'_> {
         self.watched.say(line.trim_start());
         self.watched.say(&place("record", &finished.dir));
         match finished.error {
-            Some(_) if ended.interrupted => Ok(Made::Stopped(Some(ended))),
-            Some(why) if ends_the_study(finished.exit) => Err(Failed::new(finished.exit, why).into()),
-            _ => Ok(Made::Ended(ended)),
+            Some(_) if ended.interrupted => Ok(RunEnd::Stopped(Some(ended))),
+            Some(why) if ends_the_study(finished.exit) => Err(CommandFailure::new(finished.exit, why).into()),
+            _ => Ok(RunEnd::Ended(ended)),
         }
     }
 }
 
 impl Runs<'_> {
     /// Result of a run of the configuration at this index, from its record.
-    fn ended(&self, finished: &Finished, configuration: usize, started: RunStarted) -> RunEnded {
+    fn ended(&self, finished: &RunResult, configuration: usize, started: RunStarted) -> RunEnded {
         let mut ended = RunEnded {
             started,
             seconds: f64::NAN,
@@ -234,7 +240,7 @@ impl Runs<'_> {
         }
         for (load, operation) in self.prepared.study.operations() {
             let times = run.of(load).map_or_else(Vec::new, |of| of.response_times(&[operation]));
-            let named = |times: KeptTimes| KeptTimes { op: of_load(load, operation), ..times };
+            let named = |times: TimesRecord| TimesRecord { op: of_load(load, operation), ..times };
             ended.times.extend(times.into_iter().map(named));
         }
         ended.stolen = run.stolen();
@@ -243,7 +249,7 @@ impl Runs<'_> {
 }
 
 /// Name of a run's block.
-fn block(wanted: &Wanted) -> String {
+fn block(wanted: &Slot) -> String {
     let kind = if wanted.warm_up { "warm-up block" } else { "block" };
     format!("{kind} {}", wanted.block)
 }

@@ -2,11 +2,11 @@
 
 use crate::actions::{acted, well_after};
 use crate::deployments::nothing_left;
-use crate::place::Place;
+use crate::place::TestFolders;
 
 #[test]
 fn a_virtual_machine_is_moved_under_load() {
-    let place = Place::without_data();
+    let place = TestFolders::without_data();
     let Some(run) = acted(&place, "vm", 20, "{at_s=4,unit=\"store-1\",act=\"move\"}") else { return };
     let kept: Vec<_> = run.actions().collect();
     let [moved] = kept[..] else { panic!("{kept:?}") };

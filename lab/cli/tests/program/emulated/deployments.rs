@@ -1,8 +1,8 @@
 //! The application in virtual machines, and in containers in them.
 
 use crate::deployments::{cores_of, fine, like, minimal_on, nothing_left, possible, recorded_cores};
-use crate::going::Going;
-use crate::place::Place;
+use crate::going::RunningProgram;
+use crate::place::TestFolders;
 
 #[test]
 fn a_node_on_postgresql_runs_in_virtual_machines() {
@@ -16,13 +16,13 @@ fn a_node_on_postgresql_runs_in_containers_in_virtual_machines() {
 
 #[test]
 fn links_and_cores_of_a_plan_hold_for_virtual_machines() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let mut sets = like("embedded", "vm");
     sets.extend(["deploy.application_cores=0", "deploy.link_delay_ms=50"].map(str::to_owned));
     if !possible(&place, &sets) {
         return;
     }
-    let going = Going::start(place.run(None, &sets));
+    let going = RunningProgram::start(place.run(None, &sets));
     going.says("the application answers at");
     let emulator = place.process("qemu-system-x86_64").unwrap();
     assert_eq!(cores_of(emulator), "0");

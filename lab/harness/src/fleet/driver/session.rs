@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_engine::{Beginning, EngineError, EngineHandle};
+use barograph_engine::{EngineError, EngineHandle, LoadStart};
 use barograph_model::words::in_one_line;
 use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessProbe;
@@ -16,10 +16,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::fleet::FleetError;
 use crate::fleet::clock::Clock;
 use crate::fleet::error::out_of_place;
-use crate::fleet::frame::{Frame, Kind};
-use crate::fleet::message::{self, Command, Facts, Said};
-use crate::fleet::order::{Ready, Receipt};
-use crate::fleet::wire::{Trouble, Wire};
+use crate::fleet::frame::{Frame, FrameKind};
+use crate::fleet::message::{self, DriverCommand, DriverMessage, Facts};
+use crate::fleet::order::{PartialOrder, ReadyLoad};
+use crate::fleet::wire::{Wire, WireError};
 use crate::{HarnessError, connections};
 
 /// Heartbeat interval.
@@ -37,7 +37,7 @@ pub(super) struct Session {
     clock: Clock,
     workloads: Workloads,
     stage: Stage,
-    own: Own,
+    own: OwnUsage,
 }
 
 /// Progress of the load.
@@ -45,23 +45,23 @@ enum Stage {
     /// Waits for an order.
     Idle,
     /// Receives the files.
-    Receiving(Receipt),
+    Receiving(PartialOrder),
     /// Resolves names.
-    Preparing(JoinHandle<Result<Ready, HarnessError>>),
+    Preparing(JoinHandle<Result<ReadyLoad, HarnessError>>),
     /// Waits for the start.
-    Ready(Box<Ready>),
+    Ready(Box<ReadyLoad>),
     /// Generates load.
-    Running(Box<Running>),
+    Running(Box<RunningEngine>),
 }
 
-struct Running {
+struct RunningEngine {
     engine: EngineHandle,
     workload: Arc<dyn Workload>,
 }
 
 /// Event of a load, other than commands.
 enum Step {
-    Prepared(Result<Ready, HarnessError>),
+    Prepared(Result<ReadyLoad, HarnessError>),
     Interval(Result<Option<Interval>, EngineError>),
 }
 
@@ -79,7 +79,7 @@ async fn step(stage: &mut Stage) -> Step {
 
 impl Session {
     pub(super) fn new(wire: Wire, clock: Clock, workloads: Workloads) -> Result<Self, FleetError> {
-        Ok(Session { wire, clock, workloads, stage: Stage::Idle, own: Own::new()? })
+        Ok(Session { wire, clock, workloads, stage: Stage::Idle, own: OwnUsage::new()? })
     }
 
     /// Serves until the load has ended and the harness has received the last message.
@@ -105,7 +105,7 @@ impl Session {
                     Step::Prepared(prepared) => self.prepared(prepared).await?,
                     Step::Interval(Ok(Some(interval))) => {
                         let facts = self.own.facts(&self.clock)?;
-                        self.send(Kind::Interval, &message::interval_body(&interval, &facts)).await?;
+                        self.send(FrameKind::Interval, &message::interval_body(&interval, &facts)).await?;
                     }
                     Step::Interval(Ok(None)) => return self.over().await,
                     Step::Interval(Err(why)) => return Err(self.failed(&why).await),
@@ -115,11 +115,11 @@ impl Session {
         }
     }
 
-    async fn say(&mut self, said: &Said) -> Result<(), FleetError> {
+    async fn say(&mut self, said: &DriverMessage) -> Result<(), FleetError> {
         self.wire.say(said).await.map_err(FleetError::Harness)
     }
 
-    async fn send(&mut self, kind: Kind, body: &[u8]) -> Result<(), FleetError> {
+    async fn send(&mut self, kind: FrameKind, body: &[u8]) -> Result<(), FleetError> {
         self.wire.send(kind, body).await.map_err(FleetError::Harness)
     }
 
@@ -128,7 +128,7 @@ impl Session {
             Stage::Running(running) => (running.engine.level(), running.engine.now()),
             _ => (Level::ZERO, Nanos::ZERO),
         };
-        self.say(&Said::Status { level, at: at.0 }).await
+        self.say(&DriverMessage::Status { level, at: at.0 }).await
     }
 
     async fn over(&mut self) -> Result<(), FleetError> {
@@ -139,43 +139,43 @@ impl Session {
             }
             _ => Default::default(),
         };
-        self.say(&Said::Ended { told, counts }).await
+        self.say(&DriverMessage::Ended { told, counts }).await
     }
 
     /// Reports that the engine failed.
     async fn failed(&mut self, why: &EngineError) -> FleetError {
         let why = in_one_line(why);
         // If the report cannot be delivered, the harness sees a closed connection.
-        let _ = self.say(&Said::Failed { why: why.clone() }).await;
+        let _ = self.say(&DriverMessage::Failed { why: why.clone() }).await;
         FleetError::Failed { driver: "this driver".to_owned(), why }
     }
 
     async fn obey(&mut self, frame: Frame) -> Result<(), FleetError> {
         match frame.kind {
-            Kind::Piece => return self.piece(&frame.body),
-            Kind::Interval => return Err(nonsense("an interval for a driver")),
-            Kind::Message => {}
+            FrameKind::Piece => return self.piece(&frame.body),
+            FrameKind::Interval => return Err(nonsense("an interval for a driver")),
+            FrameKind::Message => {}
         }
         let command =
-            message::read(&frame.body).map_err(|why| FleetError::Harness(Trouble::Nonsense(why)))?;
+            message::read(&frame.body).map_err(|why| FleetError::Harness(WireError::Nonsense(why)))?;
         match command {
             // Answered at once: the delay is the uncertainty of the measured clock.
-            Command::Ping { n } => {
+            DriverCommand::Ping { n } => {
                 let at = self.clock.now().0;
-                self.say(&Said::Pong { n, at }).await
+                self.say(&DriverMessage::Pong { n, at }).await
             }
-            Command::Status => self.status().await,
-            Command::Hello { .. } => Err(nonsense("a second greeting")),
-            Command::Prepare { order } => {
+            DriverCommand::Status => self.status().await,
+            DriverCommand::Hello { .. } => Err(nonsense("a second greeting")),
+            DriverCommand::Prepare { order } => {
                 let Stage::Idle = self.stage else { return Err(nonsense("a second order")) };
                 let receipt =
-                    Receipt::new(order).ok_or_else(|| nonsense("an order that asks for too much"))?;
+                    PartialOrder::new(order).ok_or_else(|| nonsense("an order that asks for too much"))?;
                 self.receive(receipt);
                 Ok(())
             }
-            Command::Start { origin } => self.start(Nanos(origin)).await,
-            Command::Ramp { level, over, at } => self.ramp(level, Nanos(over), Nanos(at)).await,
-            Command::Stop { drain } => {
+            DriverCommand::Start { origin } => self.start(Nanos(origin)).await,
+            DriverCommand::Ramp { level, over, at } => self.ramp(level, Nanos(over), Nanos(at)).await,
+            DriverCommand::Stop { drain } => {
                 let Stage::Running(running) = &mut self.stage else {
                     return Err(nonsense("an end before a beginning"));
                 };
@@ -200,7 +200,7 @@ impl Session {
 
     /// Waits for more bytes or, if the order is complete, prepares the load on another thread, so that pings
     /// are still answered.
-    fn receive(&mut self, receipt: Receipt) {
+    fn receive(&mut self, receipt: PartialOrder) {
         self.stage = if receipt.is_whole() {
             let workloads = self.workloads;
             Stage::Preparing(tokio::task::spawn_blocking(move || receipt.ready(workloads)))
@@ -209,18 +209,18 @@ impl Session {
         };
     }
 
-    async fn prepared(&mut self, prepared: Result<Ready, HarnessError>) -> Result<(), FleetError> {
+    async fn prepared(&mut self, prepared: Result<ReadyLoad, HarnessError>) -> Result<(), FleetError> {
         match prepared {
             Ok(ready) => {
                 self.stage = Stage::Ready(Box::new(ready));
-                self.say(&Said::Prepared).await
+                self.say(&DriverMessage::Prepared).await
             }
             Err(why) => self.refused(in_one_line(&why), why.exit_code()).await,
         }
     }
 
     async fn refused(&mut self, why: String, exit: ExitCode) -> Result<(), FleetError> {
-        self.say(&Said::Refused { why: why.clone(), exit: exit.code() }).await?;
+        self.say(&DriverMessage::Refused { why: why.clone(), exit: exit.code() }).await?;
         Err(FleetError::Refused { driver: "this driver".to_owned(), why, exit })
     }
 
@@ -230,12 +230,12 @@ impl Session {
         };
         let instant = self.clock.instant(origin).filter(|_| origin - self.clock.now() <= FARTHEST);
         let instant = instant.ok_or_else(|| nonsense("a beginning far in the future"))?;
-        let Ready { workload, load, settings, place } = *ready;
-        match load.begin(&settings, Beginning { origin: Some(instant), place: Some(place) }) {
+        let ReadyLoad { workload, load, settings, place } = *ready;
+        match load.begin(&settings, LoadStart { origin: Some(instant), place: Some(place) }) {
             Ok(engine) => {
-                self.stage = Stage::Running(Box::new(Running { engine, workload }));
+                self.stage = Stage::Running(Box::new(RunningEngine { engine, workload }));
                 let facts = self.own.facts(&self.clock)?;
-                self.say(&Said::Started { facts }).await
+                self.say(&DriverMessage::Started { facts }).await
             }
             Err(why) => self.refused(in_one_line(&why), ExitCode::PlatformFault).await,
         }
@@ -249,7 +249,7 @@ impl Session {
         // The engine's next interval reports a worker that has ended.
         let _ = running.engine.ramp_at(level, over, at).await;
         if by > Nanos::ZERO {
-            return self.say(&Said::Late { by: by.0 }).await;
+            return self.say(&DriverMessage::Late { by: by.0 }).await;
         }
         Ok(())
     }
@@ -260,7 +260,7 @@ fn nonsense(what: &'static str) -> FleetError {
 }
 
 /// Resource use of this process.
-struct Own {
+struct OwnUsage {
     probe: ProcessProbe,
     connections: Option<u64>,
     counting: Option<JoinHandle<(Option<u64>, Nanos)>>,
@@ -268,10 +268,10 @@ struct Own {
     next_count: Nanos,
 }
 
-impl Own {
+impl OwnUsage {
     fn new() -> Result<Self, FleetError> {
         let probe = ProcessProbe::of_this_process().map_err(FleetError::Probe)?;
-        Ok(Own { probe, connections: None, counting: None, next_count: Nanos::ZERO })
+        Ok(OwnUsage { probe, connections: None, counting: None, next_count: Nanos::ZERO })
     }
 
     fn facts(&mut self, clock: &Clock) -> Result<Facts, FleetError> {

@@ -1,31 +1,34 @@
 //! Actions at their moments, with durations and pauses.
 
 use barograph_model::Nanos;
-use barograph_record::{Impact, Stretch};
+use barograph_record::{Impact, WindowSpan};
 
 use super::*;
-use crate::testing::Slow;
+use crate::testing::ActionDurations;
 
 /// Runs 4 s of load on a deployed application whose unit takes 100 ms to stop, 250 ms to start, and 400 ms to
 /// move.
 fn acted(workload: TestWorkload, actions: &str) -> (tempfile::TempDir, Kept) {
     let root = tempfile::tempdir().unwrap();
-    let ground = Simulated::default();
+    let ground = SimulatedHost::default();
     let [stop, start, move_] = [100, 250, 400].map(Nanos::from_millis);
-    let platform = Here { slow: Some(Slow { time: ground.time.clone(), stop, start, move_ }), ..here() };
+    let platform = FakePlatform {
+        slow: Some(ActionDurations { time: ground.time.clone(), stop, start, move_ }),
+        ..here()
+    };
     let actions = format!("actions=[{actions}]");
     let keys = ["load.users=10", "load.window_s=4", actions.as_str()];
     let workload = TestWorkload { ground: Some(ground), ..workload };
-    let finished = run_with(root.path(), &platform, workload, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &platform, workload, (&keys, &mut SilentScreen::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     (root, kept)
 }
 
 /// Time, name, details, duration, pause and reason of each action.
-type Told<'k> = (f64, &'k str, &'k str, f64, Option<f64>, Option<&'k str>);
+type ActionFacts<'k> = (f64, &'k str, &'k str, f64, Option<f64>, Option<&'k str>);
 
-fn told(kept: &Kept) -> Vec<Told<'_>> {
+fn told(kept: &Kept) -> Vec<ActionFacts<'_>> {
     let told = kept.actions();
     told.map(|a| (a.at_s, a.name.as_str(), a.act.as_str(), a.took_s, a.pause_s, a.failed.as_deref()))
         .collect()
@@ -106,7 +109,7 @@ fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
 }
 
 /// Start, end, operations, failures, judged quantile and longest time of a stretch.
-fn stretch(stretch: Option<&Stretch>) -> Option<(f64, f64, u64, u64, Option<f64>, f64)> {
+fn stretch(stretch: Option<&WindowSpan>) -> Option<(f64, f64, u64, u64, Option<f64>, f64)> {
     let stretch = stretch?;
     let op = stretch.op("Ask")?;
     Some((stretch.from_s, stretch.to_s, op.count, op.failed, op.quantile_ms, op.max_ms))
@@ -141,7 +144,8 @@ fn users_who_see_more_after_an_action_have_not_recovered_before() {
     let [stop, start] = &impacts[..] else { panic!("{impacts:?}") };
     assert_eq!(stop.before, start.before, "the calm part is that before the first action");
     let spans = |impact: &Impact<'_>| {
-        let span = |stretch: &Option<Stretch>| stretch.as_ref().map(|stretch| (stretch.from_s, stretch.to_s));
+        let span =
+            |stretch: &Option<WindowSpan>| stretch.as_ref().map(|stretch| (stretch.from_s, stretch.to_s));
         (span(&impact.during), span(&impact.after))
     };
     assert_eq!(spans(stop), (Some((2.0, 2.1)), Some((2.1, 2.8))));

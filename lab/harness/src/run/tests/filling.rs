@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use super::*;
-use crate::testing::{Course, Filling};
+use crate::testing::{FakeFill, FillCourse};
 
 /// An application with two addresses, without data sets or checks.
-fn bare(filling: Option<Filling>) -> TestWorkload {
+fn bare(filling: Option<FakeFill>) -> TestWorkload {
     TestWorkload { bare: true, filling, ..TestWorkload::default() }
 }
 
@@ -32,8 +32,8 @@ fn an_application_without_data_sets_is_neither_filled_nor_checked() {
 #[test]
 fn a_deployed_target_is_filled_once_through_all_its_addresses() {
     let root = tempfile::tempdir().unwrap();
-    let filling = Filling::new(Course::Whole);
-    let mut screen = Dark::default();
+    let filling = FakeFill::new(FillCourse::Whole);
+    let mut screen = SilentScreen::default();
     let finished = run_with(root.path(), &here(), bare(Some(filling.clone())), (&[], &mut screen)).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
@@ -48,10 +48,10 @@ fn a_deployed_target_is_filled_once_through_all_its_addresses() {
 #[test]
 fn a_target_that_is_there_is_filled_and_left_as_it_is() {
     let root = tempfile::tempdir().unwrap();
-    let filling = Filling::new(Course::Whole);
+    let filling = FakeFill::new(FillCourse::Whole);
     let workload =
         TestWorkload { deploys_nothing: true, filling: Some(filling.clone()), ..TestWorkload::default() };
-    let finished = run_with(root.path(), &here(), workload, (&[URL], &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&[URL], &mut SilentScreen::default())).unwrap();
     assert_eq!((finished.exit, filling.begun.load(Ordering::Relaxed)), (ExitCode::Fine, 1));
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(phases(&kept), ["check", "fill", "ramp", "hold", "drain", "remove"]);
@@ -61,7 +61,7 @@ fn a_target_that_is_there_is_filled_and_left_as_it_is() {
 #[test]
 fn a_target_that_cannot_be_filled_ends_the_run() {
     let root = tempfile::tempdir().unwrap();
-    let finished = run_here(root.path(), &here(), bare(Some(Filling::new(Course::Full)))).unwrap();
+    let finished = run_here(root.path(), &here(), bare(Some(FakeFill::new(FillCourse::Full)))).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     let why = "fill the target `http://127.0.0.1:9,127.0.0.1:9`: no room";
     assert_eq!(in_one_line(&finished.error.unwrap()), why);
@@ -77,8 +77,9 @@ fn a_stopped_run_lets_the_filling_go_and_removes_what_was_deployed() {
     let root = tempfile::tempdir().unwrap();
     let (handle, stop) = Stop::new();
     let (send, noticed) = mpsc::sync_channel(1);
-    let workload = bare(Some(Filling::new(Course::Stopped(handle, send))));
-    let finished = run_until(stop, root.path(), &here(), workload, (&[], &mut Dark::default())).unwrap();
+    let workload = bare(Some(FakeFill::new(FillCourse::Stopped(handle, send))));
+    let finished =
+        run_until(stop, root.path(), &here(), workload, (&[], &mut SilentScreen::default())).unwrap();
     assert_eq!(finished.exit, ExitCode::Interrupted);
     noticed.recv().expect("the thread noticed that the future was dropped");
     let kept = Kept::open(&finished.dir).unwrap();
@@ -90,8 +91,8 @@ fn a_stopped_run_lets_the_filling_go_and_removes_what_was_deployed() {
 #[test]
 fn an_application_that_ends_while_it_is_filled_ends_the_run() {
     let root = tempfile::tempdir().unwrap();
-    let platform = Here { ends: Some(barograph_platform::Ended::Code(3)), ..here() };
-    let finished = run_here(root.path(), &platform, bare(Some(Filling::new(Course::Whole)))).unwrap();
+    let platform = FakePlatform { ends: Some(barograph_platform::UnitExit::Code(3)), ..here() };
+    let finished = run_here(root.path(), &platform, bare(Some(FakeFill::new(FillCourse::Whole)))).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     assert!(matches!(finished.error, Some(HarnessError::TargetGone { .. })), "{:?}", finished.error);
     assert_eq!(Kept::open(&finished.dir).unwrap().interrupted().unwrap().phase, "fill");
@@ -108,16 +109,18 @@ fn each_of_several_loads_fills_its_own_target() {
     sets.retain(|set| !set.starts_with("load.users"));
     sets.push(format!("runs={}", root.path().display()));
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", TWO, &sets).unwrap();
-    let ground = Simulated::default();
-    let fills = |ground: Simulated| -> Arc<dyn Workload> {
-        let filling = Some(Filling::new(Course::Whole));
+    let ground = SimulatedHost::default();
+    let fills = |ground: SimulatedHost| -> Arc<dyn Workload> {
+        let filling = Some(FakeFill::new(FillCourse::Whole));
         let ground = Some(ground);
         Arc::new(TestWorkload { deploys_nothing: true, filling, ground, ..TestWorkload::default() })
     };
     let machine = Machine { open_files: 20_000, free_bytes: None, memory_bytes: None, cores: 2 };
-    let loads = check_all(&plan, vec![fills(ground.clone()), fills(Simulated::default())], machine).unwrap();
+    let loads =
+        check_all(&plan, vec![fills(ground.clone()), fills(SimulatedHost::default())], machine).unwrap();
     let (_keep, stop) = Stop::new();
-    let finished = run_checked(RunClock::of(ground), loads, (stop, &here()), &mut Dark::default()).unwrap();
+    let finished =
+        run_checked(RunClock::of(ground), loads, (stop, &here()), &mut SilentScreen::default()).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(phases(&kept), ["check", "fill", "fill", "ramp", "hold", "drain", "remove"]);

@@ -1,18 +1,18 @@
 //! Paths, open loops, targets that exist already, and commands to a running load.
 
-use barograph_model::{Offered, Share};
-use barograph_record::{KeptResult, KeptUnit, Purpose, Trial};
+use barograph_model::{OfferedLoad, Share};
+use barograph_record::{Purpose, ResultRecord, Trial, UnitRecord};
 
 use super::*;
 use crate::check::check;
 use crate::control::{Command, ControlError, ask};
-use crate::testing::{Jams, Mix};
+use crate::testing::{JamRule, Mix};
 
 /// Runs on a target that exists already.
-fn run_there(root: &Path, more: &[&str]) -> Finished {
+fn run_there(root: &Path, more: &[&str]) -> RunResult {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
-    run_with(root, &here(), workload, (&more, &mut Dark::default())).unwrap()
+    run_with(root, &here(), workload, (&more, &mut SilentScreen::default())).unwrap()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_target_nobody_finds_is_the_target_s_fault() {
     let root = tempfile::tempdir().unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let more = ["target.url=http://nowhere.test/"];
-    let finished = run_with(root.path(), &here(), workload, (&more, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&more, &mut SilentScreen::default())).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     let error = finished.error.unwrap();
     assert_eq!(in_one_line(&error), "reach the target `http://nowhere.test/`: no address is known for it");
@@ -69,7 +69,7 @@ fn with_a_wrong_mix(session_s: f64, keys: &[&str]) -> Vec<Trial> {
     let mix = Mix { required: Share::percent(50.0), session_s };
     let workload = TestWorkload { deploys_nothing: true, mix, ..TestWorkload::default() };
     let keys: Vec<&str> = keys.iter().copied().chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&keys, &mut SilentScreen::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let trials: Vec<Trial> = Kept::open(&finished.dir).unwrap().trials().cloned().collect();
     assert!(!trials.is_empty());
@@ -89,13 +89,13 @@ fn with_a_wrong_mix(session_s: f64, keys: &[&str]) -> Vec<Trial> {
 fn a_search_does_not_take_the_mix_after_a_step_for_a_failure() {
     let search = ["load.strategy=search", "load.max_users=4", "load.max_trials=2", "load.settle_s=0"];
     for (session_s, keys, result) in [
-        (1e6, &search[..], KeptResult::Invalid),
-        (0.0, &search[..], KeptResult::Fail),
-        (1e6, &[][..], KeptResult::Fail),
+        (1e6, &search[..], ResultRecord::Invalid),
+        (0.0, &search[..], ResultRecord::Fail),
+        (1e6, &[][..], ResultRecord::Fail),
     ] {
         for trial in with_a_wrong_mix(session_s, keys) {
             let said = trial.window.checks.iter().any(|check| check.name == AFTER_A_STEP && !check.ok);
-            assert_eq!((trial.result, said), (result, result == KeptResult::Invalid), "{trial:?}");
+            assert_eq!((trial.result, said), (result, result == ResultRecord::Invalid), "{trial:?}");
             assert!(trial.window.ops.iter().all(|op| !op.mix_ok), "{trial:?}");
         }
     }
@@ -122,14 +122,14 @@ fn tried_from_below(settle: &str) {
         "load.max_users=60",
     ];
     let root = tempfile::tempdir().unwrap();
-    let jams = Some(Jams { from: 50, kept_by: 35 });
+    let jams = Some(JamRule { from: 50, kept_by: 35 });
     let workload = TestWorkload { deploys_nothing: true, jams, ..TestWorkload::default() };
     let keys: Vec<&str> = search.iter().copied().chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&keys, &mut SilentScreen::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     let trials: Vec<_> = kept.trials().map(|t| (t.level.whole(), t.result, t.aborted)).collect();
-    assert_eq!(trials, [37, 43, 50, 44].map(|level| (level, KeptResult::Pass, false)), "{settle}");
+    assert_eq!(trials, [37, 43, 50, 44].map(|level| (level, ResultRecord::Pass, false)), "{settle}");
     assert_eq!(kept.verdict().unwrap().search.as_ref().unwrap().highest_pass, Some(50), "{settle}");
 }
 
@@ -167,7 +167,7 @@ fn an_open_loop_is_told_in_its_unit() {
     let trial = kept.trials().next().unwrap();
     assert_eq!(
         (trial.unit, trial.level, trial.purpose),
-        (KeptUnit::StartsPerSecond, 200.into(), Purpose::Fixed)
+        (UnitRecord::StartsPerSecond, 200.into(), Purpose::Fixed)
     );
     assert!(trial.window.checks.iter().any(|c| c.name == "offered rate"));
     let used = &trial.resources;
@@ -177,7 +177,7 @@ fn an_open_loop_is_told_in_its_unit() {
     let verdict = kept.verdict().unwrap();
     assert_eq!(&verdict.resources, used);
     assert_eq!(verdict.sentence, "200 starts/s at http://127.0.0.1:9/ kept every rule.");
-    assert_eq!((verdict.unit, kept.unit()), (KeptUnit::StartsPerSecond, KeptUnit::StartsPerSecond));
+    assert_eq!((verdict.unit, kept.unit()), (UnitRecord::StartsPerSecond, UnitRecord::StartsPerSecond));
     assert_eq!((trial.window.starts_s, trial.window.throughput), (200.0, 200.0));
 }
 
@@ -258,10 +258,10 @@ fn a_search_by_rate_ends_in_its_unit() {
     let finished = run_there(root.path(), &more);
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
-    let trials: Vec<(u32, KeptUnit)> = kept.trials().map(|t| (t.level.whole(), t.unit)).collect();
-    assert_eq!(trials, [(200, KeptUnit::StartsPerSecond); 2], "nothing gives way to so little");
+    let trials: Vec<(u32, UnitRecord)> = kept.trials().map(|t| (t.level.whole(), t.unit)).collect();
+    assert_eq!(trials, [(200, UnitRecord::StartsPerSecond); 2], "nothing gives way to so little");
     let verdict = kept.verdict().unwrap();
-    assert_eq!((verdict.unit, verdict.search.as_ref().unwrap().trials), (KeptUnit::StartsPerSecond, 2));
+    assert_eq!((verdict.unit, verdict.search.as_ref().unwrap().trials), (UnitRecord::StartsPerSecond, 2));
     let sentence = "The target holds 200 starts/s at http://127.0.0.1:9/. ";
     assert!(verdict.sentence.starts_with(sentence), "{}", verdict.sentence);
 }
@@ -270,8 +270,8 @@ fn a_search_by_rate_ends_in_its_unit() {
 fn commanded<T: Send>(
     root: &Path,
     more: &[&str],
-    asking: impl FnOnce(&Path, &Receiver<Moment>) -> T + Send,
-) -> (Finished, T) {
+    asking: impl FnOnce(&Path, &Receiver<IntervalEnd>) -> T + Send,
+) -> (RunResult, T) {
     let (_keep, stop) = Stop::new();
     let dir = root.join(id().as_str());
     let more: Vec<&str> = more.iter().copied().chain(["load.window_s=60"]).collect();
@@ -284,12 +284,12 @@ fn a_command_changes_the_load_and_marks_the_window() {
     let change = |unit| Command::Level { level: 5.into(), unit, over_s: 0.1 };
     let (finished, status) = commanded(root.path(), &[], |dir, live| {
         let first = live.iter().find(|m| m.live.phase == Phase::Hold).unwrap();
-        let wrong = ask(dir, &change(Some(KeptUnit::StartsPerSecond))).unwrap();
+        let wrong = ask(dir, &change(Some(UnitRecord::StartsPerSecond))).unwrap();
         assert_eq!(wrong.error.as_deref(), Some("the load of this run is in users, not in starts/s"));
         let done = ask(dir, &change(None)).unwrap();
         assert_eq!((done.ok, done.status.unwrap().level), (true, 5.into()));
         drop(first);
-        let there = Offered { level: 5.into(), ..Offered::default() };
+        let there = OfferedLoad { level: 5.into(), ..OfferedLoad::default() };
         let changed = live.iter().next().unwrap();
         assert!(changed.live.offered == there && changed.live.phase == Phase::Hold);
         let far = ask(dir, &Command::Level { level: 1_000_000_000.into(), unit: None, over_s: 0.0 }).unwrap();
@@ -298,7 +298,7 @@ fn a_command_changes_the_load_and_marks_the_window() {
         assert!(ask(dir, &Command::Stop).unwrap().ok);
         status
     });
-    assert_eq!((status.phase.as_str(), status.level, status.unit), ("hold", 5.into(), KeptUnit::Users));
+    assert_eq!((status.phase.as_str(), status.level, status.unit), ("hold", 5.into(), UnitRecord::Users));
     // Five users at 50 operations per second, four of whom arrived during the interval.
     assert_eq!((status.at_s, status.remaining_s, status.ops_s), (0.3, 59.7, 150.0));
     assert!(finished.error.is_none(), "{:?}", finished.error);

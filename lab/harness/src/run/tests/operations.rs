@@ -10,7 +10,7 @@ fn kept(more: &[&str]) -> Kept {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let keys = ["load.window_s=0", "load.users=4"].into_iter().chain(more.iter().copied());
     let keys: Vec<&str> = keys.chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&keys, &mut SilentScreen::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     assert_eq!(finished.exit, ExitCode::Fine);
     Kept::open(&finished.dir).unwrap()
@@ -64,7 +64,7 @@ fn a_rate_has_a_number_of_operations_too() {
     let root = tempfile::tempdir().unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let keys = ["load.unit=rate", "load.rate=2.5", "load.operations=6", "load.window_s=0", URL];
-    let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&keys, &mut SilentScreen::default())).unwrap();
     let kept = Kept::open(&finished.dir).unwrap();
     let trial = kept.trials().next().unwrap();
     // 6 starts have 5 distances of 400 ms between them.

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use barograph_record::KeptUnit;
+use barograph_record::UnitRecord;
 use barograph_workload::Workload;
 
 use super::*;
-use crate::testing::{CATALOGUE, Jams};
+use crate::testing::{CATALOGUE, JamRule};
 
 /// Two loads on targets that exist already.
 const TWO: &str = "[[loads]]\nname = \"few\"\nload.users = 4\ntarget.url = \"http://127.0.0.1:9/\"\n\
                    [[loads]]\nname = \"many\"\nload.users = 20\ntarget.url = \"http://127.0.0.1:9/\"\n";
 
-fn there(ground: &Simulated, jams: Option<Jams>) -> Arc<dyn Workload> {
+fn there(ground: &SimulatedHost, jams: Option<JamRule>) -> Arc<dyn Workload> {
     let ground = Some(ground.clone());
     Arc::new(TestWorkload { deploys_nothing: true, ground, jams, ..TestWorkload::default() })
 }
 
 /// Runs both with these keys; the second load's target jams.
-fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
+fn run_two(root: &Path, more: &[&str], jams: Option<JamRule>) -> (RunResult, Kept) {
     // Each load has its own simulated time; the run uses that of the first.
-    let ground = Simulated::default();
-    let workloads = vec![there(&ground, None), there(&Simulated::default(), jams)];
+    let ground = SimulatedHost::default();
+    let workloads = vec![there(&ground, None), there(&SimulatedHost::default(), jams)];
     run_all(root, (TWO, more), ground, workloads)
 }
 
@@ -30,7 +30,7 @@ fn checked_all(
     root: &Path,
     (text, more): (&str, &[&str]),
     workloads: Vec<Arc<dyn Workload>>,
-) -> Result<Vec<CheckedLoad>, barograph_spec::Refused> {
+) -> Result<Vec<CheckedLoad>, barograph_spec::Refusals> {
     let mut sets: Vec<String> = SHORT.iter().map(|set| (*set).to_owned()).collect();
     sets.retain(|set| !set.starts_with("load.users"));
     sets.extend(more.iter().map(|set| (*set).to_owned()));
@@ -44,12 +44,13 @@ fn checked_all(
 fn run_all(
     root: &Path,
     plan: (&str, &[&str]),
-    ground: Simulated,
+    ground: SimulatedHost,
     workloads: Vec<Arc<dyn Workload>>,
-) -> (Finished, Kept) {
+) -> (RunResult, Kept) {
     let loads = checked_all(root, plan, workloads).unwrap_or_else(|why| panic!("{why}"));
     let (_keep, stop) = Stop::new();
-    let finished = run_checked(RunClock::of(ground), loads, (stop, &here()), &mut Dark::default()).unwrap();
+    let finished =
+        run_checked(RunClock::of(ground), loads, (stop, &here()), &mut SilentScreen::default()).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert!(kept.complete && kept.damage.is_empty(), "{:?}", kept.damage);
@@ -105,7 +106,7 @@ fn a_scale_is_that_of_every_load() {
 #[test]
 fn a_run_fails_with_the_load_that_does_and_names_it() {
     let root = tempfile::tempdir().unwrap();
-    let (finished, kept) = run_two(root.path(), &[], Some(Jams { from: 10, kept_by: 0 }));
+    let (finished, kept) = run_two(root.path(), &[], Some(JamRule { from: 10, kept_by: 0 }));
     assert_eq!(finished.exit, ExitCode::QosMissed);
     let verdict = finished.verdict.unwrap();
     assert_eq!(verdict.sentence, "1 of 2 loads did not keep their rules. Failed: many.");
@@ -128,9 +129,9 @@ fn a_search_scales_all_loads_to_the_edge_of_the_first_that_gives_way() {
         "load.max_trials=12",
     ];
     let root = tempfile::tempdir().unwrap();
-    let (finished, kept) = run_two(root.path(), &search, Some(Jams { from: 36, kept_by: 36 }));
+    let (finished, kept) = run_two(root.path(), &search, Some(JamRule { from: 36, kept_by: 36 }));
     let verdict = finished.verdict.unwrap();
-    assert_eq!((verdict.unit, verdict.passed), (KeptUnit::Percent, true), "{verdict:?}");
+    assert_eq!((verdict.unit, verdict.passed), (UnitRecord::Percent, true), "{verdict:?}");
     let capacity = verdict.capacity.unwrap();
     assert!((165..=182).contains(&capacity), "{verdict:?}");
     assert_eq!(verdict.sentence, format!("All 2 loads pass at {capacity} % of each load."));
@@ -142,16 +143,16 @@ const APART: &str = "[[loads]]\nname = \"shop\"\nload.users = 2\n\
                      [[loads]]\nname = \"bank\"\nload.users = 3\n\
                      [[loads]]\nname = \"guests\"\nload.users = 4\ntarget.url = \"load:bank\"\n";
 
-fn three(ground: &Simulated) -> Vec<Arc<dyn Workload>> {
-    let of = |bare, ground: &Simulated| -> Arc<dyn Workload> {
+fn three(ground: &SimulatedHost) -> Vec<Arc<dyn Workload>> {
+    let of = |bare, ground: &SimulatedHost| -> Arc<dyn Workload> {
         Arc::new(TestWorkload { bare, ground: Some(ground.clone()), ..TestWorkload::default() })
     };
-    vec![of(false, ground), of(true, &Simulated::default()), there(&Simulated::default(), None)]
+    vec![of(false, ground), of(true, &SimulatedHost::default()), there(&SimulatedHost::default(), None)]
 }
 
 #[test]
 fn several_loads_deploy_applications_whose_parts_are_named_apart() {
-    let (root, ground) = (tempfile::tempdir().unwrap(), Simulated::default());
+    let (root, ground) = (tempfile::tempdir().unwrap(), SimulatedHost::default());
     let workloads = three(&ground);
     let (finished, kept) = run_all(root.path(), (APART, &[]), ground, workloads);
     assert_eq!(finished.exit, ExitCode::Fine, "{:?}", finished.verdict);
@@ -185,7 +186,7 @@ fn several_loads_deploy_applications_whose_parts_are_named_apart() {
 fn an_action_names_a_part_of_any_load_and_a_refusal_names_the_load() {
     let root = tempfile::tempdir().unwrap();
     let checked = |text: &str, sets: &[&str]| {
-        let checked = checked_all(root.path(), (text, sets), three(&Simulated::default()));
+        let checked = checked_all(root.path(), (text, sets), three(&SimulatedHost::default()));
         checked.map_or_else(|refused| refused.0, |_| Vec::new())
     };
     let act = |unit: &str| format!("actions=[{{ at_s = 0, unit = {unit:?}, act = \"kill\" }}]");
@@ -211,8 +212,8 @@ fn a_trace_beside_another_load_starts_what_it_says() {
     let traced = format!("load.unit = \"rate\"\nload.arrivals = \"trace\"\nload.trace = {file:?}\n");
     let text = TWO.replacen("load.users = 20\n", &traced, 1);
     for scale in ["load.scale=100", "load.scale=300"] {
-        let ground = Simulated::default();
-        let workloads = vec![there(&ground, None), there(&Simulated::default(), None)];
+        let ground = SimulatedHost::default();
+        let workloads = vec![there(&ground, None), there(&SimulatedHost::default(), None)];
         let (_, kept) = run_all(root.path(), (&text, &[scale]), ground, workloads);
         let trial = kept.loads[1].trials().next().unwrap();
         let (starts, level) = ((trial.window.starts_s * trial.window.seconds()).round(), trial.level.whole());

@@ -1,10 +1,10 @@
 //! Verdicts: invalid windows, early ends, and results of searches.
 
 use barograph_model::{Bound, Metric, Nanos, OpId, Rule, Share, Subject};
-use barograph_record::KeptResult;
+use barograph_record::ResultRecord;
 
 use super::*;
-use crate::testing::{HIT_SHARE, Jams};
+use crate::testing::{HIT_SHARE, JamRule};
 
 /// A search from 30 to 60 users, exact to one user.
 const SEARCH: [&str; 9] = [
@@ -20,24 +20,24 @@ const SEARCH: [&str; 9] = [
 ];
 
 /// Runs on a target that exists already.
-fn run_of(workload: TestWorkload, more: &[&str]) -> (Finished, Kept) {
+fn run_of(workload: TestWorkload, more: &[&str]) -> (RunResult, Kept) {
     let root = tempfile::tempdir().unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..workload };
     let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), workload, (&more, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&more, &mut SilentScreen::default())).unwrap();
     let kept = Kept::open(&finished.dir).unwrap();
     (finished, kept)
 }
 
 /// Exit code of a run with a measured second from 0.1 s on, and the reasons why it is not valid.
-fn doubts(ground: Simulated) -> (ExitCode, Vec<String>) {
+fn doubts(ground: SimulatedHost) -> (ExitCode, Vec<String>) {
     let (finished, kept) = run_of(TestWorkload { ground: Some(ground), ..TestWorkload::default() }, &[]);
     (finished.exit, kept.verdict().unwrap().doubts.clone())
 }
 
 #[test]
 fn a_host_whose_hypervisor_took_more_than_a_tenth_is_not_believed() {
-    let stolen = |stolen| Simulated { stolen, ..Simulated::default() };
+    let stolen = |stolen| SimulatedHost { stolen, ..SimulatedHost::default() };
     assert_eq!(doubts(stolen(20)), (ExitCode::Fine, vec![]));
     let why = "not valid: stolen CPU was 10.5 % of the host's CPU time taken by the hypervisor, allowed is at most 10 %";
     assert_eq!(doubts(stolen(21)), (ExitCode::NotValid, vec![why.to_owned()]));
@@ -58,7 +58,7 @@ fn a_wall_clock_that_is_set_while_it_is_measured_is_not_believed() {
         (1_150, -0.2, None),
     ] {
         let wall_is_set = Some((Nanos::from_millis(at_ms), ahead_s));
-        let (exit, doubts) = doubts(Simulated { wall_is_set, ..Simulated::default() });
+        let (exit, doubts) = doubts(SimulatedHost { wall_is_set, ..SimulatedHost::default() });
         let expected = if found.is_some() { ExitCode::NotValid } else { ExitCode::Fine };
         let why = |ahead| {
             let found = format!("wall clock {ahead} s against monotonic clock");
@@ -182,14 +182,14 @@ fn a_target_that_falls_silent_is_left_after_half_a_minute() {
 /// 38 users are too many, and half a window is enough for a search to know.
 #[test]
 fn a_search_finds_the_last_user_who_is_carried() {
-    let jams = Some(Jams { from: 37, kept_by: 37 });
+    let jams = Some(JamRule { from: 37, kept_by: 37 });
     let search = |more: &[&str]| {
         let keys = [&SEARCH[..], more].concat();
         let (finished, kept) = run_of(TestWorkload { jams, ..TestWorkload::default() }, &keys);
         for trial in kept.trials() {
             let tenths = (trial.window.seconds() * 10.0).round() as u32;
             let is_carried = trial.level <= 37;
-            let expected = if is_carried { (KeptResult::Pass, 10) } else { (KeptResult::Fail, 5) };
+            let expected = if is_carried { (ResultRecord::Pass, 10) } else { (ResultRecord::Fail, 5) };
             assert_eq!(((trial.result, tenths), trial.aborted), (expected, !is_carried), "{more:?}");
         }
         let verdict = finished.verdict.unwrap();
@@ -205,7 +205,7 @@ fn a_search_finds_the_last_user_who_is_carried() {
 
 #[test]
 fn a_first_ramp_ends_where_the_target_gives_way() {
-    let jams = Some(Jams { from: 37, kept_by: 37 });
+    let jams = Some(JamRule { from: 37, kept_by: 37 });
     let keys = [&SEARCH[..], &["load.search=bisect", "load.ramp_s=6"]].concat();
     let (_, kept) = run_of(TestWorkload { jams, ..TestWorkload::default() }, &keys);
     let notes: Vec<&str> = kept.notes().map(|(_, text)| text).collect();
@@ -217,7 +217,7 @@ fn a_first_ramp_ends_where_the_target_gives_way() {
 
 #[test]
 fn a_fixed_load_that_has_failed_is_measured_to_its_end() {
-    let jams = Some(Jams { from: 37, kept_by: 37 });
+    let jams = Some(JamRule { from: 37, kept_by: 37 });
     let (finished, kept) =
         run_of(TestWorkload { jams, ..TestWorkload::default() }, &["load.users=38", "load.window_s=3"]);
     let sentence = "38 users at http://127.0.0.1:9/ did not keep the rules: Ask failed in 100.00 % of its operations, \

@@ -20,7 +20,7 @@ struct Target {
 const SEEDS: u64 = 200;
 
 /// Result, relative to the true capacity.
-struct Found {
+struct SimulationResult {
     bias: f64,
     /// Standard deviation.
     spread: f64,
@@ -28,7 +28,7 @@ struct Found {
     trials: f64,
 }
 
-fn simulate(target: &Target, max_trials: u32) -> Found {
+fn simulate(target: &Target, max_trials: u32) -> SimulationResult {
     let mut errors = Vec::new();
     let (mut confirmed, mut trials) = (0.0, 0.0);
     for seed in 0..SEEDS {
@@ -60,7 +60,7 @@ fn simulate(target: &Target, max_trials: u32) -> Found {
     }
     let bias = errors.iter().sum::<f64>() / SEEDS as f64;
     let spread = (errors.iter().map(|e| (e - bias).powi(2)).sum::<f64>() / (SEEDS - 1) as f64).sqrt();
-    Found { bias, spread, confirmed, trials }
+    SimulationResult { bias, spread, confirmed, trials }
 }
 
 /// The bounds stated in `docs/method.md`, at the default resolution of 5 %. A change that makes the search

@@ -59,12 +59,12 @@ pub(super) fn cross_check(trials: &[Trial], believed: [f64; 3]) -> Option<CrossC
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::{Observed, Purpose};
+    use crate::search::{Purpose, TrialObservation};
 
     const AROUND: [f64; 3] = [4_900.0, 5_000.0, 5_100.0];
 
     fn trial(level: u32, margin: f64) -> Trial {
-        let observed = Observed { margin: Some(margin), ..TrialResult::Pass.into() };
+        let observed = TrialObservation { margin: Some(margin), ..TrialResult::Pass.into() };
         Trial::new(level, Purpose::Search, &observed)
     }
 

@@ -3,7 +3,7 @@
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 use proptest::prelude::*;
 
-use crate::search::{Answer, BoundedBy, Observed, PassPoint, Purpose, RampEnd, Search, Step, Trial};
+use crate::search::{Answer, BoundedBy, PassPoint, Purpose, RampEnd, Search, Step, Trial, TrialObservation};
 use TrialResult::{Fail, Invalid, Pass};
 
 fn bounds(max_trials: u32) -> SearchBounds {
@@ -207,7 +207,7 @@ fn response_times_are_a_second_opinion() {
     while let Step::Trial { level, .. } = search.next() {
         let margin = 8.0 * (f64::from(level) / 9_000.0).ln();
         let result = if margin <= 0.0 { Pass } else { Fail };
-        search.tell(level, Observed { margin: Some(margin), ..result.into() });
+        search.tell(level, TrialObservation { margin: Some(margin), ..result.into() });
     }
     let found = search.answer().estimate.unwrap().cross_check.unwrap();
     assert!((found.capacity - 9_000.0).abs() < 1.0 && !found.disagrees, "{found:?}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_database::sqlite::{self, ConnectionOptions};
-use barograph_engine::{BlockingFactory as _, BlockingUser as _, Turn};
+use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{ChooserId, OpId, Outcome};
 use barograph_workload::Reasons;
 use parking_lot::FairMutex;
@@ -19,7 +19,7 @@ use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::sqlite::{Files, SqliteUsers};
 use crate::tables::{Size, Table};
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// Two warehouses with a hundredth of their rows.
 pub(crate) const SIZE: (u32, f64) = (2, 0.01);
@@ -31,7 +31,7 @@ pub(crate) struct Rig {
     pub(crate) copy: PathBuf,
     pub(crate) files: Files,
     pub(crate) generator: Generator,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<LoadState>,
 }
 
 impl Rig {
@@ -47,7 +47,7 @@ impl Rig {
         assert!(!files.fill(&generator, |_, _| true).unwrap().reused);
         let copy = files.reset().unwrap();
         let inputs = Inputs { size: generator.size, constants: Constants::of_seed(seed) };
-        let shared = Shared { inputs, tally: Arc::default(), reasons: Reasons::shared() };
+        let shared = LoadState { inputs, tally: Arc::default(), reasons: Reasons::shared() };
         Rig { _folder: folder, filled, copy, files, generator, shared: Arc::new(shared) }
     }
 
@@ -69,11 +69,11 @@ impl Rig {
         let factory = self.users();
         let one = |number: u32| {
             let mut user = factory.user(barograph_model::UserId(number));
-            let mut turn = Turn::for_test();
-            turn.rng = barograph_engine::stream(self.generator.seed, number, 0);
+            let mut context = OpContext::for_test();
+            context.rng = barograph_engine::stream(self.generator.seed, number, 0);
             let failed = (0..each).filter(|_| {
-                let op = user.choose(ChooserId(0), &mut turn);
-                user.act(OpId(op as u8), &mut turn) != Outcome::Good
+                let op = user.choose(ChooserId(0), &mut context);
+                user.act(OpId(op as u8), &mut context) != Outcome::Good
             });
             failed.count() as u64
         };

@@ -1,14 +1,14 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
 use barograph_database::sqlite::Connection;
-use barograph_engine::{BlockingFactory as _, BlockingUser as _, Turn};
+use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{OpId, Outcome, UserId};
 use futures::FutureExt as _;
 
 use super::rig::Rig;
 use crate::input::{District, Key};
 use crate::measures::{BUSY, NEW_ORDERS, WRITES};
-use crate::session::{Access, Demand, Session as _, Trouble};
+use crate::session::{Access, Demand, Session as _, TransactionError};
 use crate::tally::{Counts, Totals};
 use crate::user::Transaction;
 
@@ -19,7 +19,7 @@ fn ready<T>(call: impl Future<Output = T>) -> T {
 
 fn session(rig: &Rig) -> Connection {
     let mut session = Connection::open(&rig.users().connecting).unwrap();
-    ready(session.begin(Access::Write, &mut Turn::for_test())).unwrap();
+    ready(session.begin(Access::Write, &mut OpContext::for_test())).unwrap();
     session
 }
 
@@ -68,7 +68,7 @@ fn stock_is_filled_up_before_fewer_than_ten_are_left() {
     }
     assert_eq!(info.len(), 24);
     let unknown = Demand { supply: 3, item: 5, quantity: 1, is_remote: true, district: 1 };
-    assert_eq!(ready(session.take_stock(unknown, &mut info)), Err(Trouble::missing("stock")));
+    assert_eq!(ready(session.take_stock(unknown, &mut info)), Err(TransactionError::missing("stock")));
 }
 
 impl Rig {
@@ -116,14 +116,14 @@ fn a_held_lock_is_waited_for_counted_and_given_up() {
     let holder = rig.connection();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut user = rig.users().user(UserId(0));
-    let mut turn = Turn::for_test();
-    assert_eq!(user.act(Transaction::Payment.op(), &mut turn), Outcome::Refused);
-    assert_eq!((turn.added(BUSY), turn.added(WRITES), turn.added(NEW_ORDERS)), (10, 1, 0));
+    let mut context = OpContext::for_test();
+    assert_eq!(user.act(Transaction::Payment.op(), &mut context), Outcome::Refused);
+    assert_eq!((context.added(BUSY), context.added(WRITES), context.added(NEW_ORDERS)), (10, 1, 0));
     // Readers do not wait.
-    assert_eq!(user.act(Transaction::StockLevel.op(), &mut turn), Outcome::Good);
+    assert_eq!(user.act(Transaction::StockLevel.op(), &mut context), Outcome::Good);
     holder.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(user.act(Transaction::Payment.op(), &mut turn), Outcome::Good);
-    assert_eq!(turn.added(BUSY), 10);
+    assert_eq!(user.act(Transaction::Payment.op(), &mut context), Outcome::Good);
+    assert_eq!(context.added(BUSY), 10);
     let reasons = rig.shared.reasons.lock().unwrap();
     assert_eq!(reasons.of(OpId(1))[0].why, "met other transactions 10 times");
 }
@@ -134,8 +134,8 @@ fn a_failure_in_the_middle_leaves_nothing_behind() {
     // Stock of a warehouse is gone: its New-Orders fail at their first line.
     rig.connection().execute_batch("DELETE FROM stock WHERE s_w_id = 1").unwrap();
     let mut user = rig.users().user(UserId(0));
-    let mut turn = Turn::for_test();
-    assert_eq!(user.act(OpId(0), &mut turn), Outcome::WrongAnswer);
+    let mut context = OpContext::for_test();
+    assert_eq!(user.act(OpId(0), &mut context), Outcome::WrongAnswer);
     assert_eq!(rig.shared.reasons.lock().unwrap().of(OpId(0))[0].why, "no stock");
     let rows = rig.connection().query_row(
         "SELECT count(*) FROM orders WHERE o_id > ?",
@@ -150,6 +150,6 @@ fn a_file_that_is_gone_is_a_broken_connection() {
     let rig = Rig::new();
     std::fs::remove_file(&rig.copy).unwrap();
     let mut user = rig.users().user(UserId(0));
-    assert_eq!(user.act(OpId(2), &mut Turn::for_test()), Outcome::Broken);
+    assert_eq!(user.act(OpId(2), &mut OpContext::for_test()), Outcome::Broken);
     assert!(!rig.copy.exists());
 }

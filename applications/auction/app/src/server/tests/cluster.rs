@@ -12,7 +12,7 @@ async fn public(site: &Site, path: &str) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_alone_leads_and_owns_what_runs() {
     // The age of the last beat must not depend on how busy the machine is.
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let leadership = public(&site, "/auction/live/auction/isMaster").await.json();
     assert_eq!(leadership, json!({ "node": "one", "leader": "one", "isLeader": true }));

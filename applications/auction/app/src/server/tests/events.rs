@@ -54,7 +54,7 @@ const IDLE: Duration = Duration::from_millis(30_000);
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_is_told_the_state_at_once_and_every_change() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let (one, two) = (site.guest(1).await, site.guest(2).await);
     let mut stream = Stream::open(&one, 1, None).await;
@@ -78,7 +78,7 @@ async fn a_follower_is_told_the_state_at_once_and_every_change() {
 
 #[tokio::test(start_paused = true)]
 async fn following_is_watching_and_a_sale_is_told_before_the_next_item() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     let mut stream = Stream::open(&guest, 1, None).await;
@@ -113,7 +113,7 @@ async fn following_is_watching_and_a_sale_is_told_before_the_next_item() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_stream_says_every_15_s_that_it_is_there_and_ends_with_the_node() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     let mut stream = Stream::open(&guest, 2, None).await;
@@ -136,7 +136,7 @@ async fn a_silent_stream_says_every_15_s_that_it_is_there_and_ends_with_the_node
 
 #[tokio::test(start_paused = true)]
 async fn many_followers_are_told_the_same() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     let mut streams = Vec::new();

@@ -7,7 +7,7 @@ use barograph_auction_rules::Bidding;
 use tokio::time::advance;
 
 use super::*;
-use crate::channels::From;
+use crate::channels::StateSource;
 
 const IDLE: Duration = Duration::from_millis(30_000);
 
@@ -19,7 +19,7 @@ fn seen(reply: &Reply) -> (i64, i64, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a_bid_wakes_whoever_polls() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let (one, two) = (site.guest(1).await, site.guest(2).await);
     let now = one.poll(1, 1, 0).await;
@@ -49,7 +49,7 @@ async fn a_bid_wakes_whoever_polls() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_moves_before_somebody_watches() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     advance(Duration::from_secs(300)).await;
@@ -60,7 +60,7 @@ async fn nothing_moves_before_somebody_watches() {
 
 #[tokio::test(start_paused = true)]
 async fn last_call_sale_and_the_next_item() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let (winner, follower) = (site.guest(5).await, site.guest(6).await);
     let follow = |count| {
@@ -97,7 +97,7 @@ async fn last_call_sale_and_the_next_item() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_without_news_ends_after_45_seconds() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     // A channel without an auctioneer.
@@ -108,7 +108,7 @@ async fn a_poll_without_news_ends_after_45_seconds() {
     let channel = site.app.channels.open(auction);
     // It has no owner, so the wake fails.
     assert!(channel.first_watched());
-    site.app.channels.publish(AuctionId(77), (1, bidding), From::Hearsay);
+    site.app.channels.publish(AuctionId(77), (1, bidding), StateSource::Hearsay);
     let poll = tokio::spawn({
         let guest = guest.clone();
         async move { guest.poll(77, 5, 3).await }
@@ -123,7 +123,7 @@ async fn a_poll_without_news_ends_after_45_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_future_auction_begins_when_its_time_comes() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     assert_eq!(guest.get("/auction/live/auction").await.json()["totalRecords"], 2);
@@ -143,7 +143,7 @@ async fn a_future_auction_begins_when_its_time_comes() {
 
 #[tokio::test(start_paused = true)]
 async fn many_bidders_make_one_winner() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let mut guests = Vec::new();
     for id in 1..=USERS {
@@ -225,7 +225,7 @@ async fn many_bidders_make_one_winner() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_ends_the_auctions_and_says_so() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(2).await;
     let poll = tokio::spawn({

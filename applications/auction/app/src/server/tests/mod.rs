@@ -21,12 +21,12 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use barograph_auction_api::{Cents, Role, TOKEN_HEADER};
-use barograph_auction_bus::{BusUrl, Connected, Hub, Settings, connect};
+use barograph_auction_bus::{BusConnection, BusUrl, Hub, Settings, connect};
 use barograph_auction_store::{
     AttendanceRow, AuctionRow, BidRow, CLOCK_START_MS, EventBatch, HighBidRow, ImageRow, ItemRow,
     RelationalBatch, UserRow, codes,
 };
-use barograph_store_images::{Limits, Place};
+use barograph_store_images::{Limits, PictureLocation};
 use barograph_store_sqlite::{EventFile, Files, RelationalFile};
 use bytes::Bytes;
 use rusqlite::Connection;
@@ -204,7 +204,7 @@ pub(super) fn config(dir: &Path, max_connections: usize) -> ServeConfig {
         node: "one".to_owned(),
         role: Role::All,
         stores: Stores::Embedded { data_dir: dir.join("data"), state_dir: dir.join("state") },
-        images: Place::Files { read: dir.join("data/images"), write: Some(dir.join("uploads")) },
+        images: PictureLocation::Files { read: dir.join("data/images"), write: Some(dir.join("uploads")) },
         image_limits: Limits { cache_bytes: 1 << 20, ..Limits::default() },
         peers: None,
         threads: 1,
@@ -214,17 +214,17 @@ pub(super) fn config(dir: &Path, max_connections: usize) -> ServeConfig {
 }
 
 /// Keeps paused time from moving by itself: while a blocking task runs, only `advance` moves it.
-pub(super) struct Hold(Option<SyncSender<()>>);
+pub(super) struct TimeHold(Option<SyncSender<()>>);
 
-impl Hold {
+impl TimeHold {
     pub(super) fn time() -> Self {
         let (release, held) = sync_channel::<()>(1);
         tokio::task::spawn_blocking(move || held.recv().is_ok());
-        Hold(Some(release))
+        TimeHold(Some(release))
     }
 }
 
-impl Drop for Hold {
+impl Drop for TimeHold {
     fn drop(&mut self) {
         self.0.take();
     }
@@ -317,13 +317,13 @@ impl Site {
     }
 
     /// A site with a neighbour; the test sends and receives in the neighbour's name over the bus.
-    pub(super) async fn beside() -> (Site, Connected) {
+    pub(super) async fn beside() -> (Site, BusConnection) {
         let bus = BusUrl::in_process(&Hub::new());
         let dir = tempfile::tempdir().unwrap();
         fill(&dir.path().join("data"));
         let peers = Some(Peers { bus: bus.clone(), namespace: "test".to_owned() });
         let site = Site::with(&ServeConfig { peers, ..config(dir.path(), 1) }, dir).await;
-        let neighbour = barograph_auction_bus::Place { namespace: "test", node: "two" };
+        let neighbour = barograph_auction_bus::NodeName { namespace: "test", node: "two" };
         // A node drops its caches when its bus is connected; its listener has yet to receive that.
         settle().await;
         (site, connect(&bus, neighbour, &Settings::default()).await.unwrap())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use barograph_auction_api::{AuctionId, ImageId, ItemId};
-use barograph_auction_bus::{Heard, To};
+use barograph_auction_bus::{BusEvent, Recipient};
 use barograph_store_images::Pictures;
 use serde_json::json;
 use tokio::time::{advance, resume, timeout};
@@ -159,7 +159,7 @@ async fn pages_of_an_auction_are_old_on_all_nodes_when_an_image_is_added() {
     site.app.events.add_image(row).await.unwrap();
     assert_eq!(images().await, 2, "pages are kept");
     let changed = Message::ItemChanged { item: ItemId(1), auction: Some(AuctionId(1)) };
-    neighbour.send(To::All, changed.bytes()).unwrap();
+    neighbour.send(Recipient::All, changed.bytes()).unwrap();
     let told = async {
         while images().await != 3 {
             tokio::task::yield_now().await;
@@ -168,7 +168,7 @@ async fn pages_of_an_auction_are_old_on_all_nodes_when_an_image_is_added() {
         assert_eq!(upload(&seller, 1, form(&[part("image", "image/jpeg", JPEG)])).await.status.as_u16(), 202);
         for _ in 0..2 {
             loop {
-                let Some(Heard::Message(said)) = heard.recv().await else { continue };
+                let Some(BusEvent::Message(said)) = heard.recv().await else { continue };
                 if Message::read(&said.body).as_ref() == Some(&changed) {
                     break;
                 }
@@ -182,7 +182,7 @@ async fn pages_of_an_auction_are_old_on_all_nodes_when_an_image_is_added() {
 #[tokio::test(start_paused = true)]
 async fn a_picture_in_the_write_queue_of_another_node_is_waited_for() {
     // The wait has a limit, which must not be reached while a busy machine writes the picture.
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let (site, _neighbour) = Site::beside().await;
     let id = site.app.ids.next();
     let (router, path) = (site.router.clone(), format!("/auction/image/{id}/full"));

@@ -11,27 +11,27 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::{ServeError, StartError, serve};
 
-struct Running {
+struct TestServer {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), ServeError>>,
     _dir: TempDir,
 }
 
-fn run(max_connections: usize) -> Running {
+fn run(max_connections: usize) -> TestServer {
     let dir = tempfile::tempdir().unwrap();
     fill(&dir.path().join("data"));
     let config = config(dir.path(), max_connections);
     run_with(config, dir)
 }
 
-fn run_with(config: ServeConfig, dir: TempDir) -> Running {
+fn run_with(config: ServeConfig, dir: TempDir) -> TestServer {
     let (stop, stopped) = oneshot::channel::<()>();
     let (ready, address) = mpsc::sync_channel(1);
     let thread = std::thread::spawn(move || {
         serve(config, async { drop(stopped.await) }, |address| ready.send(address).unwrap())
     });
-    Running { address: address.recv().unwrap(), stop, thread, _dir: dir }
+    TestServer { address: address.recv().unwrap(), stop, thread, _dir: dir }
 }
 
 fn send(connection: &mut TcpStream, text: &str) {
@@ -120,7 +120,7 @@ fn connections_beyond_the_limit_wait_for_a_free_place() {
 fn a_node_with_another_store_of_pictures_serves_from_one_runtime() {
     let dir = tempfile::tempdir().unwrap();
     fill(&dir.path().join("data"));
-    let images = Place::Url(format!("file://{}", dir.path().join("data/images").display()));
+    let images = PictureLocation::Url(format!("file://{}", dir.path().join("data/images").display()));
     let config = ServeConfig { images, threads: 2, ..config(dir.path(), 1) };
     assert!(!config.is_of_files());
     let server = run_with(config, dir);

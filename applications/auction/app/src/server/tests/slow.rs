@@ -29,7 +29,7 @@ async fn answer(connection: &mut DuplexStream) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let (mut slow, served, _closing) = connect(&site);
     for _ in 0..2 {
@@ -56,7 +56,7 @@ async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_while_an_answer_is_given_is_no_head_that_is_late() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     let (mut line, served, _closing) = connect(&site);
@@ -84,7 +84,7 @@ async fn what_comes_while_an_answer_is_given_is_no_head_that_is_late() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_stays_longer_than_proxies_keep_it_and_a_poll_is_not_idle() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     let (mut line, served, _closing) = connect(&site);
@@ -116,7 +116,7 @@ async fn an_idle_connection_stays_longer_than_proxies_keep_it_and_a_poll_is_not_
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_is_refused() {
-    let _hold = Hold::time();
+    let _hold = TimeHold::time();
     let site = Site::start().await;
     let guest = site.guest(20).await;
     let send = |path: &str, kind: &str| {

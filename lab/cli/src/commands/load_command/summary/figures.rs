@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use barograph_record::{IntervalRow, KeptOp, KeptWindow, LogReader, Run};
+use barograph_record::{IntervalRow, LogReader, OpRecord, Run, WindowRecord};
 use barograph_stats::Histogram;
 use barograph_stats::interval::histogram;
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub(crate) fn cell(text: &str) -> String {
 
 /// Response and service times of all operations in a window. Quantiles of several are those of merged
 /// histograms.
-pub(crate) fn times(run: &Run, window: &KeptWindow) -> (Times, Times) {
+pub(crate) fn times(run: &Run, window: &WindowRecord) -> (Times, Times) {
     if let [only] = window.ops.as_slice() {
         return (Times::response(only), Times::service(only));
     }
@@ -85,7 +85,7 @@ impl Times {
         times.map(|ms| cell(&time(ms))).concat()
     }
 
-    pub(crate) fn response(op: &KeptOp) -> Self {
+    pub(crate) fn response(op: &OpRecord) -> Self {
         Times {
             mean_ms: op.mean_ms,
             p50_ms: op.p50_ms,
@@ -97,7 +97,7 @@ impl Times {
         }
     }
 
-    pub(crate) fn service(op: &KeptOp) -> Self {
+    pub(crate) fn service(op: &OpRecord) -> Self {
         Times {
             mean_ms: op.service_mean_ms,
             p50_ms: op.service_p50_ms,
@@ -111,7 +111,7 @@ impl Times {
 
     /// Times of several operations with the merged histogram `all`; quantiles are unknown if it is
     /// incomplete.
-    pub(crate) fn merged(ops: &[KeptOp], of: fn(&KeptOp) -> Times, all: &Histogram) -> Self {
+    pub(crate) fn merged(ops: &[OpRecord], of: fn(&OpRecord) -> Times, all: &Histogram) -> Self {
         let count: u64 = ops.iter().map(|op| op.count).sum();
         let ended = || ops.iter().filter(|op| op.count > 0);
         let is_whole = all.len() == count && count > 0;
@@ -131,7 +131,7 @@ impl Times {
 
 impl Figures {
     /// Figures of one operation.
-    pub(crate) fn of(op: &KeptOp, rows: &[&IntervalRow], seconds: f64) -> Self {
+    pub(crate) fn of(op: &OpRecord, rows: &[&IntervalRow], seconds: f64) -> Self {
         let rows = || rows.iter().flat_map(|row| &row.ops).filter(|row| row.op == op.op);
         let mut outcomes = BTreeMap::new();
         for outcome in rows().flat_map(|row| &row.outcomes) {
@@ -151,7 +151,7 @@ impl Figures {
 
     /// Figures of all operations in a window.
     pub(crate) fn whole(
-        window: &KeptWindow,
+        window: &WindowRecord,
         operations: &[Operation],
         (response, service): (Times, Times),
     ) -> Self {
@@ -181,7 +181,7 @@ fn share(part: u64, all: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn op(count: u64, mean_ms: f64, max_ms: f64) -> KeptOp {
+    fn op(count: u64, mean_ms: f64, max_ms: f64) -> OpRecord {
         let mut op = serde_json::json!({
             "op": "Get", "count": count, "failed": 0, "mean_ms": mean_ms, "max_ms": max_ms, "limit_ms": null,
             "judged": true, "time_ok": true, "mix_ok": true, "failures_ok": true,

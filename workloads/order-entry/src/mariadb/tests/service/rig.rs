@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_engine::{OpContext, User as _, UserFactory as _};
 use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
 use barograph_mysql::{Address, Connection, Fault, Target};
 use barograph_reactor::block_on;
@@ -12,18 +12,18 @@ use barograph_workload::{OnProgress, Reasons};
 use futures::future::join_all;
 
 use crate::draw::Constants;
-use crate::engine::Filled;
+use crate::engine::FillCounts;
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::mariadb::MariadbError;
 use crate::mariadb::admin::{in_session, row, run};
 use crate::mariadb::check::Queries;
 use crate::mariadb::databases::Databases;
-use crate::mariadb::fill::Filling;
+use crate::mariadb::fill::DatabaseFill;
 use crate::mariadb::users::MariadbUsers;
 use crate::sqlite::tests::rig::SIZE;
 use crate::tables::{Size, Table};
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// SQL with which sessions of users begin.
 pub(super) const SETUP: &str = "SET autocommit = 0; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
@@ -32,7 +32,7 @@ pub(super) const SETUP: &str = "SET autocommit = 0; SET SESSION TRANSACTION ISOL
 pub(super) struct Rig {
     pub(super) databases: Databases,
     pub(super) generator: Generator,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<LoadState>,
 }
 
 impl Rig {
@@ -41,7 +41,7 @@ impl Rig {
         let address = Address::parse(&url(server, name)).unwrap();
         let generator = Generator::new(Size::new(SIZE.0, SIZE.1), seed);
         let inputs = Inputs { size: generator.size, constants: Constants::of_seed(seed) };
-        let shared = Arc::new(Shared { inputs, tally: Arc::default(), reasons: Reasons::shared() });
+        let shared = Arc::new(LoadState { inputs, tally: Arc::default(), reasons: Reasons::shared() });
         Rig { databases: Databases::at(address).unwrap(), generator, shared }
     }
 
@@ -52,12 +52,12 @@ impl Rig {
         rig
     }
 
-    pub(super) fn fill(&self) -> Result<Filled, MariadbError> {
+    pub(super) fn fill(&self) -> Result<FillCounts, MariadbError> {
         self.filling(Arc::new(|_| {})).run()
     }
 
-    pub(super) fn filling(&self, progress: OnProgress) -> Filling {
-        Filling {
+    pub(super) fn filling(&self, progress: OnProgress) -> DatabaseFill {
+        DatabaseFill {
             databases: self.databases.clone(),
             generator: self.generator,
             progress,
@@ -77,17 +77,17 @@ impl Rig {
         let factory = MariadbUsers::new(&self.databases.copy(), &setup.into(), &self.shared);
         let one = async |number: u32| {
             let user = factory.user(UserId(number));
-            let mut turn = Turn::for_test();
-            turn.rng = barograph_engine::stream(self.generator.seed, number, 0);
+            let mut context = OpContext::for_test();
+            context.rng = barograph_engine::stream(self.generator.seed, number, 0);
             let mut failed = 0;
             for _ in 0..each {
-                let op = user.choose(ChooserId(0), &mut turn);
-                failed += u64::from(user.act(OpId(op as u8), &mut turn).await != Outcome::Good);
+                let op = user.choose(ChooserId(0), &mut context);
+                failed += u64::from(user.act(OpId(op as u8), &mut context).await != Outcome::Good);
             }
-            (failed, turn)
+            (failed, context)
         };
         let ended = block_on(join_all((0..users).map(one))).unwrap();
-        let sum = |counter: &CounterId| ended.iter().map(|(_, turn)| turn.added(*counter)).sum();
+        let sum = |counter: &CounterId| ended.iter().map(|(_, context)| context.added(*counter)).sum();
         (ended.iter().map(|(failed, _)| failed).sum(), counters.iter().map(sum).collect())
     }
 

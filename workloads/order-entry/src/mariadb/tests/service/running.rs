@@ -2,7 +2,7 @@
 
 use barograph_model::Outcome;
 use barograph_test_services::{mariadb, or_skip, product};
-use barograph_workload::{LoadError, Verified, WorkloadFactory as _};
+use barograph_workload::{LoadError, VerifyResult, WorkloadFactory as _};
 
 use super::rig::{Rig, run_in, url};
 use crate::OrderEntry;
@@ -30,7 +30,7 @@ fn a_load_is_counted_and_survives_the_death_of_its_server() {
             tiers[0].durability,
             "innodb_flush_log_at_trx_commit 1, innodb_doublewrite 1, log_bin 0, sync_binlog 1"
         );
-        assert_eq!(verify(workload.as_ref(), &plan).await, Verified { ok: true, findings: vec![] });
+        assert_eq!(verify(workload.as_ref(), &plan).await, VerifyResult { ok: true, findings: vec![] });
         // The copy is gone.
         let again = application.verify(&url).unwrap().await.unwrap_err();
         assert!(again.contains("Unknown database"), "{again}");
@@ -53,7 +53,7 @@ fn a_load_is_counted_and_survives_the_death_of_its_server() {
         assert!(matches!(gone, LoadError::Unreachable { .. }), "{gone:?}");
         server.restart();
         let verified = verify(workload.as_ref(), &plan).await;
-        assert_eq!(verified, Verified { ok: true, findings: vec![] });
+        assert_eq!(verified, VerifyResult { ok: true, findings: vec![] });
     });
 }
 

@@ -1,6 +1,6 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
-use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_engine::{OpContext, User as _, UserFactory as _};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_mysql::Client;
 use barograph_reactor::block_on;
@@ -13,7 +13,7 @@ use crate::input::{District, Key};
 use crate::mariadb::session::MariadbSession;
 use crate::mariadb::users::MariadbUsers;
 use crate::measures::{BUSY, DEADLOCKS, NEW_ORDERS};
-use crate::session::{Access, Conflict, Demand, Session as _, Trouble};
+use crate::session::{Access, Conflict, Demand, Session as _, TransactionError};
 use crate::sqlite::tests::rig as sqlite;
 
 /// Dates are those of the day.
@@ -48,15 +48,15 @@ fn a_transaction_allocates_nothing(rig: &Rig) {
     let users = MariadbUsers::new(&rig.databases.copy(), &SETUP.into(), &rig.shared);
     let user = users.user(UserId(0));
     block_on(async {
-        let mut turn = Turn::for_test();
+        let mut context = OpContext::for_test();
         let mut before = 0;
         for number in 0..400 {
             // Buffers are warm, and a deck has its full size.
             if number == 200 {
                 before = allocations();
             }
-            let op = user.choose(ChooserId(0), &mut turn);
-            assert_eq!(user.act(OpId(op as u8), &mut turn).await, Outcome::Good);
+            let op = user.choose(ChooserId(0), &mut context);
+            assert_eq!(user.act(OpId(op as u8), &mut context).await, Outcome::Good);
         }
         assert_eq!(allocations() - before, 0);
     })
@@ -88,31 +88,31 @@ fn conflicts_are_told_by_their_kind_and_leave_nothing_behind(rig: &Rig) {
     let client = Client::new(&rig.databases.copy());
     let hasty = format!("{SETUP}; SET innodb_lock_wait_timeout = 0");
     block_on(async {
-        let mut turn = Turn::for_test();
+        let mut context = OpContext::for_test();
         let mut names = String::new();
         let mut one = MariadbSession::open(&client, 0, &hasty).await.unwrap();
         let mut other = MariadbSession::open(&client, 0, &hasty).await.unwrap();
-        one.begin(Access::Write, &mut turn).await.unwrap();
+        one.begin(Access::Write, &mut context).await.unwrap();
         one.pay_warehouse(1, 5, &mut names).await.unwrap();
-        other.begin(Access::Write, &mut turn).await.unwrap();
+        other.begin(Access::Write, &mut context).await.unwrap();
         let busy = other.pay_warehouse(1, 5, &mut names).await;
-        assert_eq!(busy, Err(Trouble::Conflict(Conflict::Busy)));
+        assert_eq!(busy, Err(TransactionError::Conflict(Conflict::Busy)));
         other.roll_back().await.unwrap();
         one.roll_back().await.unwrap();
         // Nothing was begun.
-        one.begin(Access::Write, &mut turn).await.unwrap();
+        one.begin(Access::Write, &mut context).await.unwrap();
         one.roll_back().await.unwrap();
         one.roll_back().await.unwrap();
 
         let mut one = MariadbSession::open(&client, 0, SETUP).await.unwrap();
         let mut other = MariadbSession::open(&client, 0, SETUP).await.unwrap();
         for (session, w) in [(&mut one, 1), (&mut other, 2)] {
-            session.begin(Access::Write, &mut turn).await.unwrap();
+            session.begin(Access::Write, &mut context).await.unwrap();
             session.pay_warehouse(w, 5, &mut names).await.unwrap();
         }
         let mut more = String::new();
         let crossed = join(one.pay_warehouse(2, 5, &mut names), other.pay_warehouse(1, 5, &mut more)).await;
-        let deadlock = || Err(Trouble::Conflict(Conflict::Deadlock));
+        let deadlock = || Err(TransactionError::Conflict(Conflict::Deadlock));
         assert!(crossed == (Ok(()), deadlock()) || crossed == (deadlock(), Ok(())), "{crossed:?}");
         for session in [&mut one, &mut other] {
             session.roll_back().await.unwrap();
@@ -165,7 +165,7 @@ fn statements_mean_what_they_mean_on_other_engines(rig: &Rig) {
         assert_eq!(session.balance(customer).await, Ok(balance - 2 * 500));
         let unknown = Demand { supply: 3, item: 5, quantity: 1, is_remote: true, district: 1 };
         let missing = session.take_stock(unknown, &mut String::new()).await;
-        assert_eq!(missing, Err(Trouble::missing("stock")));
+        assert_eq!(missing, Err(TransactionError::missing("stock")));
         assert_eq!(session.price(rig.generator.size.items + 1).await, Ok(None));
         for expected in open.split(',') {
             assert_eq!(session.take_oldest(of).await, Ok(expected.parse().ok()));
@@ -179,7 +179,7 @@ fn in_transaction(rig: &Rig, work: impl AsyncFnOnce(&mut MariadbSession)) {
     let client = Client::new(&rig.databases.copy());
     block_on(async {
         let mut session = MariadbSession::open(&client, 0, SETUP).await.unwrap();
-        session.begin(Access::Write, &mut Turn::for_test()).await.unwrap();
+        session.begin(Access::Write, &mut OpContext::for_test()).await.unwrap();
         work(&mut session).await;
         session.commit().await.unwrap();
     })

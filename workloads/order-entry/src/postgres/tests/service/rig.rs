@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_engine::{OpContext, User as _, UserFactory as _};
 use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
 use barograph_postgres::{Address, Connection, Target};
 use barograph_reactor::block_on;
@@ -12,7 +12,7 @@ use barograph_workload::{OnProgress, Reasons};
 use futures::future::join_all;
 
 use crate::draw::Constants;
-use crate::engine::Filled;
+use crate::engine::FillCounts;
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::plan::Form;
@@ -20,11 +20,11 @@ use crate::postgres::PostgresError;
 use crate::postgres::admin::{in_session, row, run};
 use crate::postgres::check::Queries;
 use crate::postgres::databases::Databases;
-use crate::postgres::fill::Filling;
+use crate::postgres::fill::DatabaseFill;
 use crate::postgres::users::PostgresUsers;
 use crate::sqlite::tests::rig::SIZE;
 use crate::tables::{Size, Table};
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// A server, and the databases of a load.
 pub(super) struct Rig {
@@ -32,7 +32,7 @@ pub(super) struct Rig {
     pub(super) _server: Service,
     pub(super) databases: Databases,
     pub(super) generator: Generator,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<LoadState>,
 }
 
 impl Rig {
@@ -42,7 +42,7 @@ impl Rig {
         let address = Address::parse(&url(&server)).unwrap();
         let generator = Generator::new(Size::new(SIZE.0, SIZE.1), seed);
         let inputs = Inputs { size: generator.size, constants: Constants::of_seed(seed) };
-        let shared = Arc::new(Shared { inputs, tally: Arc::default(), reasons: Reasons::shared() });
+        let shared = Arc::new(LoadState { inputs, tally: Arc::default(), reasons: Reasons::shared() });
         Some(Rig { databases: Databases::at(address).unwrap(), _server: server, generator, shared })
     }
 
@@ -53,12 +53,12 @@ impl Rig {
         Some(rig)
     }
 
-    pub(super) fn fill(&self) -> Result<Filled, PostgresError> {
+    pub(super) fn fill(&self) -> Result<FillCounts, PostgresError> {
         self.filling(Arc::new(|_| {})).run()
     }
 
-    pub(super) fn filling(&self, progress: OnProgress) -> Filling {
-        Filling {
+    pub(super) fn filling(&self, progress: OnProgress) -> DatabaseFill {
+        DatabaseFill {
             databases: self.databases.clone(),
             generator: self.generator,
             progress,
@@ -78,17 +78,17 @@ impl Rig {
         let factory = PostgresUsers::new(&self.databases.copy(options), form, &self.shared);
         let one = async |number: u32| {
             let user = factory.user(UserId(number));
-            let mut turn = Turn::for_test();
-            turn.rng = barograph_engine::stream(self.generator.seed, number, 0);
+            let mut context = OpContext::for_test();
+            context.rng = barograph_engine::stream(self.generator.seed, number, 0);
             let mut failed = 0;
             for _ in 0..each {
-                let op = user.choose(ChooserId(0), &mut turn);
-                failed += u64::from(user.act(OpId(op as u8), &mut turn).await != Outcome::Good);
+                let op = user.choose(ChooserId(0), &mut context);
+                failed += u64::from(user.act(OpId(op as u8), &mut context).await != Outcome::Good);
             }
-            (failed, turn)
+            (failed, context)
         };
         let ended = block_on(join_all((0..users).map(one))).unwrap();
-        let sum = |counter: &CounterId| ended.iter().map(|(_, turn)| turn.added(*counter)).sum();
+        let sum = |counter: &CounterId| ended.iter().map(|(_, context)| context.added(*counter)).sum();
         (ended.iter().map(|(failed, _)| failed).sum(), counters.iter().map(sum).collect())
     }
 

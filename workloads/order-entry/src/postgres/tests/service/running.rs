@@ -3,7 +3,7 @@
 use barograph_model::Outcome;
 use barograph_model::words::in_one_line;
 use barograph_test_services::{or_skip, postgres};
-use barograph_workload::{LoadError, Verified, WorkloadFactory as _};
+use barograph_workload::{LoadError, VerifyResult, WorkloadFactory as _};
 
 use super::rig::url;
 use crate::OrderEntry;
@@ -28,7 +28,7 @@ fn a_load_is_counted_and_its_data_are_right() {
         let tiers = application.tiers(&url(&server)).await.unwrap();
         assert!(tiers[0].product.starts_with("PostgreSQL 1"), "{tiers:?}");
         assert_eq!(tiers[0].durability, "fsync on, full_page_writes on, synchronous_commit on");
-        assert_eq!(verify(workload.as_ref(), &plan).await, Verified { ok: true, findings: vec![] });
+        assert_eq!(verify(workload.as_ref(), &plan).await, VerifyResult { ok: true, findings: vec![] });
         // The copy is gone.
         let again = application.verify(&url(&server)).unwrap().await.unwrap_err();
         assert!(again.contains("does not exist"), "{again}");
@@ -56,7 +56,7 @@ fn a_server_that_is_killed_under_load_keeps_its_commits() {
         assert!(broken > 0, "{:?}", workload.failure_reasons());
         server.restart();
         let verified = verify(workload.as_ref(), &plan).await;
-        assert_eq!(verified, Verified { ok: true, findings: vec![] });
+        assert_eq!(verified, VerifyResult { ok: true, findings: vec![] });
     });
 }
 

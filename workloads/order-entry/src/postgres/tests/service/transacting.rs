@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_engine::{Turn, User as _, UserFactory as _};
+use barograph_engine::{OpContext, User as _, UserFactory as _};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_postgres::Client;
 use barograph_reactor::block_on;
@@ -15,9 +15,9 @@ use crate::measures::{BUSY, DEADLOCKS, NEW_ORDERS, SNAPSHOT, WRITES};
 use crate::plan::Form;
 use crate::postgres::session::PostgresSession;
 use crate::postgres::users::PostgresUsers;
-use crate::session::{Access, Conflict, Demand, Session as _, Trouble};
+use crate::session::{Access, Conflict, Demand, Session as _, TransactionError};
 use crate::sqlite::tests::rig as sqlite;
-use crate::user::Shared;
+use crate::user::LoadState;
 
 /// Dates are those of the day.
 const WITHOUT_DATES: &str = "UPDATE orders SET o_entry_d = 0; \
@@ -36,7 +36,7 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite() {
     Rig::run(&copy, WITHOUT_DATES);
     assert_eq!(digests(&copy), sqlite::digests(&embedded.copy));
     // The same by functions.
-    let shared = Shared { tally: Arc::default(), ..(*rig.shared).clone() };
+    let shared = LoadState { tally: Arc::default(), ..(*rig.shared).clone() };
     let rig = Rig { shared: Arc::new(shared), ..rig };
     rig.databases.reset().unwrap();
     rig.databases.add_functions().unwrap();
@@ -54,15 +54,15 @@ fn a_transaction_allocates_nothing() {
         let users = PostgresUsers::new(&rig.databases.copy(""), form, &rig.shared);
         let user = users.user(UserId(0));
         block_on(async {
-            let mut turn = Turn::for_test();
+            let mut context = OpContext::for_test();
             let mut before = 0;
             for number in 0..400 {
                 // Buffers are warm, and a deck has its full size.
                 if number == 200 {
                     before = allocations();
                 }
-                let op = user.choose(ChooserId(0), &mut turn);
-                assert_eq!(user.act(OpId(op as u8), &mut turn).await, Outcome::Good);
+                let op = user.choose(ChooserId(0), &mut context);
+                assert_eq!(user.act(OpId(op as u8), &mut context).await, Outcome::Good);
             }
             assert_eq!(allocations() - before, 0, "{form:?}");
         })
@@ -98,32 +98,34 @@ fn conflicts_are_told_by_their_kind_and_leave_nothing_behind() {
     let client = Client::new(&rig.databases.copy("-c lock_timeout=1"));
     let patient = Client::new(&rig.databases.copy("-c deadlock_timeout=20ms"));
     block_on(async {
-        let mut turn = Turn::for_test();
+        let mut context = OpContext::for_test();
         let mut names = String::new();
         let mut one = PostgresSession::open(&client, Form::Statements, 0).await.unwrap();
         let mut other = PostgresSession::open(&client, Form::Statements, 0).await.unwrap();
-        one.begin(Access::Write, &mut turn).await.unwrap();
+        one.begin(Access::Write, &mut context).await.unwrap();
         one.pay_warehouse(1, 5, &mut names).await.unwrap();
-        other.begin(Access::Write, &mut turn).await.unwrap();
+        other.begin(Access::Write, &mut context).await.unwrap();
         let busy = other.pay_warehouse(1, 5, &mut names).await;
-        assert_eq!(busy, Err(Trouble::Conflict(Conflict::Busy)));
+        assert_eq!(busy, Err(TransactionError::Conflict(Conflict::Busy)));
         other.roll_back().await.unwrap();
         one.roll_back().await.unwrap();
         // Nothing was begun.
-        one.begin(Access::Write, &mut turn).await.unwrap();
+        one.begin(Access::Write, &mut context).await.unwrap();
         one.roll_back().await.unwrap();
         one.roll_back().await.unwrap();
 
         let mut one = PostgresSession::open(&patient, Form::Statements, 0).await.unwrap();
         let mut other = PostgresSession::open(&patient, Form::Statements, 0).await.unwrap();
         for (session, w) in [(&mut one, 1), (&mut other, 2)] {
-            session.begin(Access::Write, &mut turn).await.unwrap();
+            session.begin(Access::Write, &mut context).await.unwrap();
             session.pay_warehouse(w, 5, &mut names).await.unwrap();
         }
         let mut more = String::new();
         let crossed = join(one.pay_warehouse(2, 5, &mut names), other.pay_warehouse(1, 5, &mut more)).await;
-        let deadlock = Err(Trouble::Conflict(Conflict::Deadlock));
-        assert!(crossed == (Ok(()), deadlock) || crossed.0 == Err(Trouble::Conflict(Conflict::Deadlock)));
+        let deadlock = Err(TransactionError::Conflict(Conflict::Deadlock));
+        assert!(
+            crossed == (Ok(()), deadlock) || crossed.0 == Err(TransactionError::Conflict(Conflict::Deadlock))
+        );
         for session in [&mut one, &mut other] {
             session.roll_back().await.unwrap();
         }
@@ -179,7 +181,7 @@ fn statements_mean_what_they_mean_on_other_engines() {
         assert_eq!(session.balance(customer).await, Ok(-1_000 - 2 * 500));
         let unknown = Demand { supply: 3, item: 5, quantity: 1, is_remote: true, district: 1 };
         let missing = session.take_stock(unknown, &mut String::new()).await;
-        assert_eq!(missing, Err(Trouble::missing("stock")));
+        assert_eq!(missing, Err(TransactionError::missing("stock")));
         assert_eq!(session.price(size.items + 1).await, Ok(None));
         for expected in size.delivered() + 1..=size.customers {
             assert_eq!(session.take_oldest(of).await, Ok(Some(expected)));
@@ -193,7 +195,7 @@ fn in_transaction(rig: &Rig, work: impl AsyncFnOnce(&mut PostgresSession)) {
     let client = Client::new(&rig.databases.copy(""));
     block_on(async {
         let mut session = PostgresSession::open(&client, Form::Statements, 0).await.unwrap();
-        session.begin(Access::Write, &mut Turn::for_test()).await.unwrap();
+        session.begin(Access::Write, &mut OpContext::for_test()).await.unwrap();
         work(&mut session).await;
         session.commit().await.unwrap();
     })

@@ -1,0 +1,106 @@
+//! Turn of an operation: random numbers, its user, and requests for other activities.
+
+use std::rc::Rc;
+
+use barograph_model::{BehaviourId, CounterId, Counters, Nanos, UserId};
+
+use crate::Stream;
+use crate::core::WaitSlots;
+
+/// Context of an activity's operations. It has no clock: time belongs to the engine.
+pub struct OpContext {
+    /// The user this activity belongs to.
+    pub user: UserId,
+    /// Argument of the activity (0 for the main behaviour).
+    pub argument: u32,
+    /// The activity's own random stream.
+    pub rng: Stream,
+    /// Clock of the worker; `None` outside of a run.
+    core: Option<Rc<WaitSlots>>,
+    pub(crate) requests: u32,
+    pub(crate) counters: Counters,
+    pub(crate) wishes: FollowUps,
+}
+
+/// Requests of an operation, carried out when it has ended.
+#[derive(Default)]
+pub(crate) struct FollowUps {
+    pub(crate) start: Option<(BehaviourId, u32)>,
+    pub(crate) stop_others: bool,
+    pub(crate) reset: bool,
+    pub(crate) end: bool,
+}
+
+impl OpContext {
+    pub(crate) fn new(user: UserId, argument: u32, rng: Stream, core: Option<Rc<WaitSlots>>) -> Self {
+        let (counters, wishes) = (Counters::default(), FollowUps::default());
+        OpContext { user, argument, rng, core, requests: 0, counters, wishes }
+    }
+
+    /// Makes a turn of user 0 outside of a run, for tests of workloads.
+    #[must_use]
+    pub fn for_test() -> Self {
+        OpContext::new(UserId(0), 0, crate::stream(0, 0, 0), None)
+    }
+
+    /// Counts one request sent to the target.
+    pub fn sent(&mut self) {
+        self.requests += 1;
+    }
+
+    /// Adds to a counter of the workload. The amount counts when the operation ends, whatever its outcome.
+    ///
+    /// # Panics
+    /// If the index is too large for any workload.
+    pub fn add(&mut self, counter: CounterId, count: u64) {
+        self.counters.raise(counter, count);
+    }
+
+    /// Returns the amount that this operation has added to a counter so far.
+    #[must_use]
+    pub fn added(&self, counter: CounterId) -> u64 {
+        self.counters.get(counter)
+    }
+
+    /// Runs a part of an operation and adds its duration in nanoseconds to a counter of the workload. Outside
+    /// of a run the duration is zero.
+    ///
+    /// # Panics
+    /// If the index is too large for any workload.
+    pub fn timed<T>(&mut self, counter: CounterId, part: impl FnOnce() -> T) -> T {
+        let Some(core) = &self.core else { return part() };
+        let begun = core.clock.now();
+        let done = part();
+        let took = core.clock.now() - begun;
+        self.counters.raise(counter, took.0);
+        done
+    }
+
+    /// Tells the time of the worker's clock to a client below that counts durations of its own, as of connecting. Outside of
+    /// a run it stands still.
+    pub fn watch(&self) -> impl Fn() -> Nanos + 'static {
+        let core = self.core.clone();
+        move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())
+    }
+
+    /// After this operation, start an asynchronous activity of this user.
+    pub fn start(&mut self, behaviour: BehaviourId, argument: u32) {
+        self.wishes.start = Some((behaviour, argument));
+    }
+
+    /// Ends all other activities of this user after this operation.
+    pub fn stop_others(&mut self) {
+        self.wishes.stop_others = true;
+    }
+
+    /// Restarts the user after this operation: other activities end, its state is forgotten, and the main
+    /// behaviour begins a new session.
+    pub fn reset(&mut self) {
+        self.wishes.reset = true;
+    }
+
+    /// Ends this activity after this operation. The main activity ignores it.
+    pub fn end(&mut self) {
+        self.wishes.end = true;
+    }
+}

@@ -1,0 +1,92 @@
+//! Elements of a list, whose keys form plans of their own.
+
+use std::collections::BTreeMap;
+
+use toml::Value;
+
+use super::{GivenValue, SettingsReader};
+use crate::Refusal;
+
+impl SettingsReader {
+    /// A text that was given.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.found.get(key)?.value.as_str()
+    }
+
+    /// Refusals of keys that begin like an element of a list and belong to none.
+    pub(crate) fn strays(&self, list: &str) -> Vec<Refusal> {
+        let count = self.found.get(list).and_then(|found| found.tables).unwrap_or(0);
+        let is_stray = |key: &str| {
+            let Some(rest) = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')) else {
+                return false;
+            };
+            let at = rest.split_once("].").and_then(|(at, _)| at.parse::<usize>().ok());
+            at.is_none_or(|at| at >= count)
+        };
+        let strays = self.found.iter().filter(|(key, _)| is_stray(key));
+        let refusal = |(key, found): (&String, &GivenValue)| Refusal {
+            place: found.place.clone(),
+            key: key.clone(),
+            value: found.value.to_string(),
+            allowed: format!("keys of the {count} tables of [[{list}]]: {list}[0].KEY and so on"),
+            remedy: "count tables from 0, and name a key of one".to_owned(),
+        };
+        strays.map(refusal).collect()
+    }
+
+    /// Refusals of keys that stand in the list of which this is an element, and belong outside.
+    pub(crate) fn misplaced(
+        &self,
+        outside: impl Fn(&str) -> bool,
+        (prefix, of): (&str, &SettingsReader),
+    ) -> Vec<Refusal> {
+        let misplaced = |(key, found): (&String, &GivenValue)| {
+            let is_own = of.found.contains_key(&format!("{prefix}.{key}"));
+            (outside(key) && is_own).then(|| Refusal {
+                place: found.place.clone(),
+                key: format!("{prefix}.{key}"),
+                value: found.value.to_string(),
+                allowed: "outside of [[loads]]: it is that of all loads".to_owned(),
+                remedy: format!("move `{key}` above the list"),
+            })
+        };
+        self.found.iter().filter_map(misplaced).collect()
+    }
+
+    /// The refusals so far.
+    pub(crate) fn finish_taken(self) -> Vec<Refusal> {
+        self.refusals
+    }
+
+    /// Whether there is a list of this name, or another value under it.
+    pub(crate) fn has_list(&self, key: &str) -> bool {
+        self.found.contains_key(key)
+    }
+
+    /// The keys of an element of a list as a plan of its own: those outside that `shared` selects, and the
+    /// element's own over them.
+    pub(crate) fn element(&self, prefix: &str, shared: impl Fn(&str) -> bool) -> SettingsReader {
+        let list = prefix.split('[').next().unwrap_or(prefix);
+        let own = format!("{prefix}.");
+        let in_list =
+            |key: &str| key == list || key.strip_prefix(list).is_some_and(|rest| rest.starts_with('['));
+        let outside = self.found.iter().filter(|(key, _)| !in_list(key) && shared(key));
+        let mut found: BTreeMap<String, GivenValue> =
+            outside.map(|(key, found)| (key.clone(), found.clone())).collect();
+        let inside = self.found.iter().filter_map(|(key, found)| Some((key.strip_prefix(&own)?, found)));
+        found.extend(inside.map(|(key, found)| (key.to_owned(), found.clone())));
+        SettingsReader { found, ..SettingsReader::empty(&self.name) }
+    }
+
+    /// Only the wanted keys.
+    pub(crate) fn only(&self, wanted: impl Fn(&str) -> bool) -> SettingsReader {
+        let found = self.found.iter().filter(|(key, _)| wanted(key));
+        let found = found.map(|(key, found)| (key.clone(), found.clone())).collect();
+        SettingsReader { found, ..SettingsReader::empty(&self.name) }
+    }
+
+    /// The resolved values, by key.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.resolved.iter().map(|(key, value)| (key.as_str(), value))
+    }
+}
