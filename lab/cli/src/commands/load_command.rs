@@ -128,7 +128,7 @@ fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Check
         ));
     } else {
         let users = match checked.plan.strategy {
-            barograph_model::Strategy::Fixed { level, .. } => format!("{level} users"),
+            barograph_model::Strategy::Fixed { level, .. } => barograph_model::words::users(level.whole()),
             _ => String::new(),
         };
         let length = match (args.operations, args.duration) {

@@ -4,7 +4,7 @@ mod figures;
 mod traffic;
 
 use barograph_model::Level;
-use barograph_record::{IntervalRow, OpRecord, Run, Trial, Verdict};
+use barograph_record::{IntervalRow, MeasureRecord, OpRecord, Run, Trial, Verdict};
 use barograph_workload::{FailureReason, Noun};
 use serde::Serialize;
 
@@ -55,6 +55,8 @@ pub(crate) struct Summary {
     pub(crate) achieved_rate: f64,
     /// Figures of each operation.
     pub(crate) operations: Vec<Operation>,
+    /// Measures of the workload.
+    pub(crate) measures: Vec<Measure>,
     /// Failures with their first few reasons, over the whole load including warm-up.
     pub(crate) failures: Vec<FailureReason>,
     /// Arrivals that waited for a free user.
@@ -93,6 +95,30 @@ pub(crate) struct Summary {
     pub(crate) interrupted: bool,
     /// Pause of a user after a failure, if users otherwise continue at once.
     pub(crate) failure_pause_s: Option<f64>,
+}
+
+/// A measure of the workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Measure {
+    /// Name in study files and tables.
+    pub(crate) measure: String,
+    /// Name in sentences.
+    pub(crate) title: String,
+    pub(crate) unit: String,
+    /// The value; null if it would be divided by zero.
+    pub(crate) value: Option<f64>,
+}
+
+impl Measure {
+    fn of(record: &MeasureRecord) -> Self {
+        let MeasureRecord { id, title, unit, value, .. } = record.clone();
+        Measure { measure: id, title, unit, value }
+    }
+
+    fn line(&self) -> String {
+        let value = self.value.map_or_else(|| NONE.to_owned(), figure);
+        format!("{}: {value} {}", self.title, self.unit)
+    }
 }
 
 /// Result of a search.
@@ -159,6 +185,7 @@ impl Summary {
             goodput_per_s: window.goodput,
             achieved_rate: window.starts_s,
             operations,
+            measures: window.measures.iter().map(Measure::of).collect(),
             failures: Vec::new(),
             late: window.late,
             dropped: window.dropped,
@@ -214,6 +241,10 @@ impl Summary {
         .filter(|(_, figures)| !figures.is_empty())
         {
             text.push_str(&format!("{name:<16}{}\n", figures.join("   ")));
+        }
+        for (row, measure) in self.measures.iter().enumerate() {
+            let name = if row == 0 { "measures" } else { "" };
+            text.push_str(&format!("{name:<16}{}\n", measure.line()));
         }
         for failures in &self.failures {
             let line = wrapped(&failures.to_string(), WIDTH - BEGIN.len(), BEGIN);
@@ -288,7 +319,10 @@ impl Summary {
     }
 
     fn load_line(&self) -> Vec<String> {
-        let mut parts = vec![format!("{} {}", self.level, self.unit)];
+        let mut parts = vec![match self.unit {
+            "users" => barograph_model::words::users(self.level.whole()),
+            unit => format!("{} {unit}", self.level),
+        }];
         if self.unit == "users" {
             if self.skipped > 0 {
                 parts.push(format!("beats skipped {}", count(self.skipped)));
@@ -432,6 +466,21 @@ verdict         passed, valid
     }
 
     #[test]
+    fn measures_have_a_line_each() {
+        let mut summary = summary();
+        let measure = |id: &str, unit: &str, value| Measure {
+            measure: id.to_owned(),
+            title: id.replace('_', " "),
+            unit: unit.to_owned(),
+            value,
+        };
+        summary.measures = vec![measure("hit_share", "%", Some(75.0)), measure("lock_wait", "ms", None)];
+        let expected = "memory\nmeasures        hit share: 75.0 %\n                lock wait: – ms\nverdict ";
+        let text = summary.text(REQUEST);
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
     fn markdown_is_the_table_in_a_block() {
         let mut summary = summary();
         summary.reasons = vec!["```".to_owned()];
@@ -527,7 +576,7 @@ failed          100 (0.133 %)   refused 90
         // Their order is not part of the promise.
         keys.sort_unstable();
         let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped elapsed_s ended_by_time error_share \
-            errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations operations_asked outcomes p50_ms p90_ms p95_ms \
+            errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms measures operations operations_asked outcomes p50_ms p90_ms p95_ms \
             p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped traffic unit users \
             valid verdict";
         assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
