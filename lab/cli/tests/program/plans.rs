@@ -166,7 +166,8 @@ fn runs_in_small(plan: &Path) {
         None if smoke.has_no_data_set() => fills_through_the_address(plan, smoke),
         None => runs_on_data_that_do_not_wear(plan, smoke),
         Some("echo") => runs_on_what_is_there(plan, smoke.sets),
-        Some(other) => panic!("no target `{other}`; the one there is: echo"),
+        Some("none") => runs_without_a_target(plan, &smoke.sets),
+        Some(other) => panic!("no target `{other}`; allowed are echo and none"),
     }
 }
 
@@ -203,6 +204,16 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
     whole(&place.record(), &ended);
     assert!(disk(&place.record()).is_null(), "a target that is there has stores of its own");
     assert!(ended.out.contains("report  "), "{ended:?}");
+    place.assert_nothing_left();
+}
+
+/// Runs a plan of a workload in the driver alone, which has nothing to fill.
+fn runs_without_a_target(plan: &Path, sets: &[String]) {
+    let place = TestFolders::without_data();
+    let ended = RunningProgram::start(command(&place, "run", plan, sets)).end();
+    let run = place.record();
+    whole(&run, &ended);
+    assert!(run.fill().is_none());
     place.assert_nothing_left();
 }
 

@@ -1,5 +1,6 @@
 //! For every way of keeping units together: nothing is left of them, and their processes are the right ones.
 
+use std::cell::Cell;
 use std::process::Command;
 use std::time::Duration;
 
@@ -111,7 +112,13 @@ async fn a_paused_unit_stands_still_with_its_children_and_can_be_stopped() {
         let pausing = running.pausing().unwrap();
         pausing.pause().unwrap();
         // A stop reaches a process when a core next runs it; until then its time advances.
-        until("both stand still", || [pid, child].iter().all(|pid| state(*pid) != Some('R')));
+        // A process that waits for a page is not running either, and goes on.
+        let still = Cell::new(0);
+        until("both stand still", || {
+            let is_still = [pid, child].iter().all(|pid| state(*pid) != Some('R'));
+            still.set(if is_still { still.get() + 1 } else { 0 });
+            still.get() > 20
+        });
         let before = (ticks(pid), ticks(child));
         // Time passes for others: this loop uses CPU time of its own.
         let start = ticks(std::process::id());
