@@ -15,7 +15,8 @@ use crate::say::say;
 const CONTAINER: &str = "set -e; root=$1; shift; mkdir -p $root/dev $root/proc; mount --bind /dev $root/dev; \
                          mount -t proc proc $root/proc; cd $root/bench; exec chroot $root /barograph \"$@\"";
 
-/// Exit codes of a completed run. The verdict, which depends on the machine's load, is not judged.
+/// Exit codes of a completed run. The verdict, which depends on the machine's load, is not judged; failed
+/// operations are.
 const ENDED: [i32; 3] = [0, 4, 9];
 
 /// Result of the test of the image.
@@ -50,7 +51,9 @@ pub(crate) fn main_job(root: &Path) -> anyhow::Result<Image> {
         say(said.trim_end());
     }
     ensure!(ended, "the main job in the image ended with {}", output.status);
-    say(&format!("in the image: {}", verdict?));
+    let Verdict { sentence, failed } = verdict?;
+    say(&format!("in the image: {sentence}"));
+    ensure!(failed == 0, "{failed} operations failed in the image, where none may");
     Ok(Image::Works)
 }
 
@@ -63,11 +66,24 @@ fn small(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(keys.flat_map(|(table, key, value)| ["--set".to_owned(), format!("{table}.{key}={value}")]).collect())
 }
 
-/// The sentence of the verdict of the only run.
-fn verdict(runs: &Path) -> anyhow::Result<String> {
+/// The end of a run.
+struct Verdict {
+    sentence: String,
+    /// Operations that failed in its windows.
+    failed: u64,
+}
+
+/// The end of the only run.
+fn verdict(runs: &Path) -> anyhow::Result<Verdict> {
     let run = fs::read_dir(runs).context("find the record")?.next().context("find the run")??;
     let text = fs::read_to_string(run.path().join("run.jsonl")).context("read the record")?;
-    let mut entries = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let verdict = entries.rfind(|entry| entry["kind"] == "verdict").context("find the verdict")?;
-    Ok(verdict["sentence"].as_str().unwrap_or_default().to_owned())
+    let entries: Vec<serde_json::Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let verdict = entries.iter().rfind(|entry| entry["kind"] == "verdict").context("find the verdict")?;
+    let trials = entries.iter().filter(|entry| entry["kind"] == "trial");
+    let ops = trials.filter_map(|trial| trial["window"]["ops"].as_array()).flatten();
+    Ok(Verdict {
+        sentence: verdict["sentence"].as_str().unwrap_or_default().to_owned(),
+        failed: ops.filter_map(|op| op["failed"].as_u64()).sum(),
+    })
 }

@@ -20,6 +20,7 @@ use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
+use uuid::Uuid;
 
 use super::connection::{ConnectionAcceptor, DRAIN_LIMIT, Phase};
 use super::traffic::Traffic;
@@ -70,6 +71,8 @@ pub(super) fn count(config: &ServeConfig) -> usize {
 
 /// A runtime for each thread. Must be called before the stores are opened, as described at the top.
 pub(super) fn runtimes(threads: usize) -> Result<Vec<Runtime>, ServeError> {
+    // A program without shared libraries reads random numbers from a file that all threads use: it opens here.
+    let _first: Uuid = Uuid::new_v4();
     let one = |_| Builder::new_current_thread().enable_all().build();
     (0..threads).map(one).collect::<io::Result<_>>().map_err(system("start a thread's runtime"))
 }
