@@ -31,7 +31,7 @@ pub struct Factors {
     pivots: Vec<usize>,
 }
 
-/// Floating-point operations that count for a system of order `n`, whatever is done: 2/3 n³ + 3/2 n².
+/// Floating-point operations that count for a system of order `n`, independent of the algorithm: 2/3 n³ + 3/2 n².
 #[must_use]
 pub fn operations(n: usize) -> f64 {
     let n = n as f64;

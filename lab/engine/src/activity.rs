@@ -99,7 +99,7 @@ fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<ActiveUser<W::U
     });
 }
 
-/// Runs an activity until it ends or is told to end.
+/// Runs an activity until its end, or until a request to end.
 pub(crate) async fn run<W: UserFactory>(
     worker: &Rc<Worker<W>>,
     seat: &Rc<ActiveUser<W::User>>,

@@ -215,7 +215,7 @@ impl EngineHandle {
     }
 
     /// Changes the level evenly over `over`, beginning as soon as every worker knows of it. It replaces a
-    /// ramp in progress; with a zero `over` a closed loop has the given number of users at once, whatever the
+    /// ramp in progress; with a zero `over` a closed loop has the given number of users at once, independent of the
     /// state of the old ramp.
     ///
     /// Returns the instant at which the change is complete.

@@ -48,7 +48,7 @@ impl OpContext {
         self.requests += 1;
     }
 
-    /// Adds to a counter of the workload. The amount counts when the operation ends, whatever its outcome.
+    /// Adds to a counter of the workload. The amount counts when the operation ends, with any outcome.
     ///
     /// # Panics
     /// If the index is too large for any workload.

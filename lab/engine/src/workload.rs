@@ -71,7 +71,7 @@ impl Settings {
 }
 
 /// Place of a driver's workers among those of all drivers of a run. Together they make the choices that one
-/// driver with all the workers would make: users and arrivals are dealt to workers by number, on whatever
+/// driver with all the workers would make: users and arrivals are dealt to workers by number, on any
 /// driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerShare {

@@ -1,6 +1,6 @@
 //! A run as a list of phases: check, fill, deploy, ramp, warm-up, hold, drain, verify, collect, remove.
 //!
-//! [`run`] calls them in order. Whatever happens in a phase, everything that was created is removed and
+//! [`run`] calls them in order. After any end of a phase, everything that was created is removed and
 //! everything measured is kept: every phase has entries in the record at its start and end, and intervals are
 //! appended as they end. The harness names no workload and no platform; it gets them in a [`RunContext`].
 

@@ -79,7 +79,7 @@ pub enum Pace {
     /// Time from the previous answer to the next start, by operation index: the wait after the one plus the
     /// wait before the other.
     ByOperation(Vec<Waits>),
-    /// Starts on a fixed beat ("pacing"), whatever the answers take.
+    /// Starts on a fixed beat ("pacing"), independent of answers.
     Beat {
         /// Time from one beat to the next.
         every: Nanos,

@@ -41,7 +41,7 @@ impl Folders {
         folders
     }
 
-    /// No folders, whatever is learned: paths stay as they are.
+    /// No folders: paths stay as they are.
     #[must_use]
     pub fn absolute() -> Self {
         Folders { known: Vec::new(), absolute: true }

@@ -45,7 +45,7 @@ pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
 ///
 /// Ramp and warm-up together are never shorter than one and a half sessions (of 103 s): users that begin
 /// together move through their sessions in step, and so do the events they wait for; simulated load of the
-/// default workload (`workloads/auction/tests`) shows the mix swing by more than its tolerance until then.
+/// default workload shows the mix swing by more than its tolerance until then.
 fn few(name: &str) -> (Durations, u64) {
     match name {
         "full" => (

@@ -16,7 +16,7 @@ pub enum Verb {
     Load,
 }
 
-/// A program of a workload, as in `barograph serve auction`. It has the name of the workload.
+/// A program of a workload, as in `barograph serve NAME`. It has the name of the workload.
 pub trait Program: Sync {
     /// Adds description and arguments to the command.
     fn arguments(&self, command: Command) -> Command;
@@ -36,7 +36,7 @@ pub struct Outside {
     pub say: fn(&str),
     /// Calls its argument when standard input has ended, on a thread of its own.
     pub when_input_ends: fn(Box<dyn FnOnce() + Send>),
-    /// Completes when the program is told to end, within a runtime of tokio.
+    /// Completes at a request to end, within a runtime of tokio.
     pub told_to_end: fn(Supervision) -> BoxFuture<'static, ()>,
     /// Raises the limit of open files as far as allowed, and returns it.
     pub raise_open_files: fn() -> u64,

@@ -133,7 +133,7 @@ pub(crate) fn network(text: &str) -> Option<(NetTotals, NetTotals)> {
 
 /// Parses the disks named in `whole` from `/proc/diskstats`; their partitions would count twice.
 pub(crate) fn disks(text: &str, whole: &[String]) -> Option<DiskTotals> {
-    /// Sector size of the kernel's counters in bytes, whatever the disk's own sectors are.
+    /// Sector size of the kernel's counters in bytes, independent of the disk's own sectors.
     const SECTOR: u64 = 512;
     let mut sum = DiskTotals::default();
     for line in text.lines() {

@@ -40,7 +40,7 @@ const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=3 panic=-1 mitigations=
     random.trust_cpu=on edd=off raid=noautodetect rcupdate.rcu_expedited=1 cryptomgr.notests net.ifnames=0 \
     8250.nr_uarts=1 no_timer_check i8042.noaux";
 
-/// Returns the words for the clock source of a guest. With KVM the guest is told the frequency of its time
+/// Returns the words for the clock source of a guest. With KVM the guest learns the frequency of its time
 /// stamp counter. An emulated guest measures it while it boots, and if many boot on few cores the result is
 /// wrong: its clock then runs several times too fast, and so do all its deadlines. The power management timer
 /// has a known frequency.

@@ -9,7 +9,7 @@ use crate::wire::{End, TextCause};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// An agent at the other end of a socket: answers pings with `time`, and sends what it is given.
+/// An agent at the other end of a socket: answers pings with `time`, and sends the given messages.
 fn agent(stream: UnixStream, time: i64) -> UnixStream {
     let mut to = stream.try_clone().unwrap();
     thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! Snapshots of memory and disk of a running guest, and restoring them.
 //!
 //! The agent in a restored guest has the state of the snapshot, and this side does not. So nothing may be in
-//! transit between the two at either moment, and afterwards the agent is told which of its units are still
+//! transit between the two at either moment, and afterwards the agent learns which of its units are still
 //! wanted.
 
 use std::io;

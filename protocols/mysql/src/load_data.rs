@@ -45,7 +45,7 @@ impl LoadData<'_> {
     /// Adds data in the form that the SQL says; pieces may end anywhere. Waits while the server takes no more.
     ///
     /// # Errors
-    /// What broke the connection. A row that the server refuses is told by [`LoadData::finish`].
+    /// What broke the connection. [`LoadData::finish`] returns the error of a refused row.
     pub async fn write(&mut self, data: &[u8]) -> Result<(), Fault> {
         for piece in data.chunks(SENT_AT) {
             if self.ended {

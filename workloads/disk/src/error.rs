@@ -13,7 +13,7 @@ pub(crate) enum DiskError {
     NotOurs {
         /// The target.
         path: PathBuf,
-        /// What it is.
+        /// The reason, as a clause after `which`.
         why: String,
     },
     /// The target cannot be loaded as the plan says.
@@ -21,7 +21,7 @@ pub(crate) enum DiskError {
     Unfit {
         /// The target.
         path: PathBuf,
-        /// What it is.
+        /// The reason, as a clause after `which`.
         why: String,
     },
     /// Another run uses the target.

@@ -35,7 +35,7 @@ const TOLERANCE: f64 = 0.05;
 #[derive(Debug)]
 pub(crate) struct Guard(#[expect(dead_code, reason = "a lock, or a claim")] File);
 
-/// A fill, and what it is told.
+/// A fill, and its settings.
 pub(crate) struct Fill<'a> {
     pub(crate) path: &'a Path,
     pub(crate) plan: &'a DiskPlan,

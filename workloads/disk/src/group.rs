@@ -108,7 +108,7 @@ impl Group for RingGroup {
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
         self.unable.drain(..).for_each(|place| members.end(place, Outcome::DriverFault));
         let Ok(ring) = &mut self.ring else { return };
-        // The task is woken by whatever completes from here on.
+        // Every completion from here on wakes the task.
         let _ = ring.poll_event(cx);
         if ring.has_work()
             && let Err(why) = submit(ring, &mut self.fresh, members)

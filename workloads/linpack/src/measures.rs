@@ -34,7 +34,7 @@ const fn rate(operations: CounterId, time: CounterId) -> Formula {
 pub(crate) const MEASURES: [MeasureSpec; 3] = [
     MeasureSpec {
         id: "gflops",
-        title: "solving",
+        title: "rate of solutions",
         unit: "GFLOPS",
         better: BetterWhen::Higher,
         formula: rate(OPERATIONS, SOLVING),
@@ -48,8 +48,8 @@ pub(crate) const MEASURES: [MeasureSpec; 3] = [
     },
     MeasureSpec {
         id: "share_of_peak",
-        title: "solving",
-        unit: "% of the peak",
+        title: "share of the peak",
+        unit: "%",
         better: BetterWhen::Higher,
         formula: Formula::percent(Amount::Counter(AT_PEAK), Amount::Counter(SOLVING)),
     },

@@ -30,7 +30,7 @@ mod tests {
     fn a_module_without_a_sentence_is_found() {
         let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
         let found = check(&[
-            source("lab/a/src/good.rs", "//! Says what it is for.\nfn f() {}\n"),
+            source("lab/a/src/good.rs", "//! A module with a purpose.\nfn f() {}\n"),
             source("lab/a/src/bare.rs", "use std::fmt;\n"),
             source("lab/a/src/short.rs", "//! x\n"),
             source("lab/a/src/placeholder.rs", "//! (being written)\n"),

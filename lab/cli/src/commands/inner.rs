@@ -13,7 +13,7 @@ pub(crate) fn relay(args: Words) -> CommandResult {
     Ok(ExitCode::Fine)
 }
 
-/// Runs units inside a virtual machine until it is told to end.
+/// Runs units inside a virtual machine until a request to end.
 pub(crate) fn agent(args: &Words) -> CommandResult {
     let served = barograph_platform_vm::agent_main(&args.words).context("serve as an agent");
     served.map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?;

@@ -10,7 +10,7 @@ pub enum SqliteError {
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The reason, as a clause after `which`.
         why: String,
     },
     /// The file is locked by another run.

@@ -203,7 +203,7 @@ impl<F: GroupFactory> Crew<F> {
                 continue;
             }
             if !self.worker.starts.take(&self.worker.core.clock) {
-                // It is told to leave when all users of this worker have ended.
+                // It ends when all users of this worker have ended.
                 member.state = State::Free;
                 continue;
             }

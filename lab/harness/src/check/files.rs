@@ -86,7 +86,7 @@ impl PlanCheck<'_> {
         }
     }
 
-    /// Largest number of users that fit, whatever the plan asks for.
+    /// Largest number of users that fit, independent of the plan.
     pub(super) fn most_users(&self) -> u32 {
         let admitted = self.data.as_ref().map_or(u32::MAX, |data| data.max_users);
         self.fitting(admitted, self.plan.driver.connections)

@@ -12,7 +12,7 @@ const MOST_VALUES: usize = 500;
 /// Longest text made to satisfy a schema.
 const LONGEST: usize = 1_000;
 
-/// Lookup of the name of a value from an earlier answer, by what it is known as.
+/// Lookup of the name of a value from an earlier answer, by its key.
 pub(super) type NameLookup<'g> = &'g dyn Fn(&str) -> Option<String>;
 
 /// Makes examples for one call.
@@ -35,7 +35,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         Maker { schemas, given, creates, thing, left: MOST_VALUES }
     }
 
-    /// The name of a value from an earlier answer, by what it is known as.
+    /// The name of a value from an earlier answer, by its key.
     pub(super) fn given(&self, known_as: &str) -> Option<String> {
         (self.given)(known_as)
     }

@@ -1,4 +1,4 @@
-//! A killed service leaves nothing behind, whatever its number of processes.
+//! A killed service leaves nothing behind, with any number of processes.
 
 use barograph_services::Flavour;
 

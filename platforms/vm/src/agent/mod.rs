@@ -38,7 +38,7 @@ struct Words {
     site: SiteSpec,
 }
 
-/// Runs the agent until it is told to end, or its port closes. `args` are the words after those that select
+/// Runs the agent until a request to end, or until its port closes. `args` are the words after those that select
 /// it.
 pub fn agent_main(args: &[String]) -> Result<(), AgentError> {
     let words = understand(args)?;

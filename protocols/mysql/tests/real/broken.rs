@@ -125,7 +125,7 @@ fn errors_end_a_statement_or_the_session() {
     assert!(matches!(fault, Fault::Server(_)), "amid rows: {fault:?}");
     assert_eq!(code(&fault), ErrorCode::LOCK_WAIT_TIMEOUT);
     for fatal in [ErrorCode::SERVER_SHUTDOWN, ErrorCode::CONNECTION_KILLED] {
-        // Whatever its number: the server has said it before it has read the statement.
+        // Any number: the server sent it before it read the statement.
         let fault = executed(packet(0, &error(fatal.0, "08S01"))).unwrap_err();
         assert!(matches!(fault, Fault::Ended(_)), "{fault:?}");
         assert_eq!(code(&fault), fatal);

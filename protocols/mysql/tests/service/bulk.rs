@@ -40,7 +40,7 @@ fn rows_go_in_by_bulk() {
         load.write(b"1\ttwice\n100000\tgood\nx\tbad\n").await.unwrap();
         let done = load.finish().await.unwrap();
         assert_eq!((done.rows, done.warnings), (1, 3));
-        // A row that a trigger refuses, the first of very many: it is told at their end.
+        // A trigger refuses the first of very many rows: the error comes at their end.
         let trigger = "TRUNCATE t; CREATE TRIGGER no BEFORE INSERT ON t FOR EACH ROW
                        BEGIN IF NEW.n = 7 THEN SIGNAL SQLSTATE '45000'; END IF; END";
         run(&mut session, trigger).await;

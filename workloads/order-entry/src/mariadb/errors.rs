@@ -13,7 +13,7 @@ pub(crate) enum MariadbError {
     NotOurs {
         /// The database.
         name: String,
-        /// What it is.
+        /// The reason, as a clause after `which`.
         why: String,
     },
     /// Sessions of others hold tables of the database.

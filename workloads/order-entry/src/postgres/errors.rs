@@ -16,7 +16,7 @@ pub(crate) enum PostgresError {
     NotOurs {
         /// The database.
         name: String,
-        /// What it is.
+        /// The reason, as a clause after `which`.
         why: String,
     },
     /// Sessions of others are in the database.
