@@ -15,7 +15,7 @@ use crate::say::say;
 /// Default number of searches per line.
 const SEARCHES: u64 = 50;
 /// Trials of `quick`, `standard` and `full`.
-const BUDGETS: [u32; 3] = [9, 19, 30];
+const BUDGETS: [u32; 3] = [8, 19, 30];
 /// Width of the edge as a share of the capacity.
 const SOFTNESS: f64 = 0.01;
 /// Share of spurious failures.

@@ -35,7 +35,7 @@ const PAGE: &str = "docs/reference/search.md";
 const TRIALS: u32 = 30;
 
 /// Trials allowed by `quick`, `standard` and `full`.
-const BUDGETS: [u32; 3] = [9, 19, 30];
+const BUDGETS: [u32; 3] = [8, 19, 30];
 
 /// Default width of the interval.
 const RESOLUTION: Share = Share::percent(5.0);
@@ -150,10 +150,10 @@ fn sections(prior: Prior) -> Vec<Section> {
     let neighbours = |neighbours| [0.01, 0.03].map(|s| Target { neighbours, ..calm(Edge::Logistic, s, 0.0) });
     let soft_and_softer = [0.01, 0.03].map(|softness| calm(Edge::Logistic, softness, 0.05));
     let everybody: Vec<Contender> = [ours].into_iter().chain(others).collect();
-    let budgets = [9, 19, 45].map(with);
+    let budgets = [8, 19, 45].map(with);
     let misled = [(0.5, 0.8), (1.5, 2.0)]
         .into_iter()
-        .flat_map(|told| [9, 19, TRIALS].map(|trials| Contender::Misled { trials, told }));
+        .flat_map(|told| [8, 19, TRIALS].map(|trials| Contender::Misled { trials, told }));
     let misled: Vec<Contender> = misled.collect();
     let mut sections = vec![
         Section {

@@ -16,7 +16,7 @@ pub(crate) const NAMES: [&str; 3] = ["quick", "standard", "full"];
 /// depends on their length. Their least length was measured at 1,000 users of the default workload: the share
 /// of the operation that swings the most has a standard deviation of 11 % of itself in windows of 15 s, and
 /// it falls with the root of users and seconds. The mix rule makes room for such chance, so short windows do
-/// not fail for it; they only see a share that is far off. In the same time its run has nine windows of 15 s
+/// not fail for it; they only see a share that is far off. In less time its run has eight windows of 15 s
 /// instead of four of 45 s.
 pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
     let (durations, trials) = few(name);
@@ -35,7 +35,7 @@ pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
     match (method, name) {
         (Some(SearchMethod::Posterior), "full") => many(180, 60, 60, 30),
         (Some(SearchMethod::Posterior), "standard") => many(60, 15, 30, 19),
-        (Some(SearchMethod::Posterior), _) => many(15, 5, 10, 9),
+        (Some(SearchMethod::Posterior), _) => many(15, 5, 10, 8),
         (Some(SearchMethod::FindMax { .. } | SearchMethod::Staircase(_)), _) => (durations, 40),
         (Some(SearchMethod::Bisect) | None, _) => (durations, trials),
     }

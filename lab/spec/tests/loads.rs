@@ -37,9 +37,9 @@ fn a_rate_has_an_open_loop_and_users_have_none() {
         plan("[load]\nunit = \"rate\"\nmin_rate = 10\nmax_rate = 500\narrivals = \"poisson\"\n", &[]);
     assert!(matches!(search.strategy, Strategy::Search(b) if (b.min, b.max) == (10, 500)));
     assert_eq!(search.open.as_ref().unwrap().arrivals, ArrivalsPlan::Poisson);
-    // The same search by users takes 420 s plus the time for new users to spread; here arrivals may have to
-    // be waited for nine times, 15 s at the most.
-    assert_eq!(barograph_spec::estimate(&search).as_secs_f64(), 420.0 + 9.0 * 15.0);
+    // The same search by users takes 390 s plus the time for new users to spread; here arrivals may have to
+    // be waited for eight times, 15 s at the most.
+    assert_eq!(barograph_spec::estimate(&search).as_secs_f64(), 390.0 + 8.0 * 15.0);
 }
 
 #[test]
