@@ -31,7 +31,7 @@ const THINK_S: f64 = 1.0;
 pub(crate) fn draft(text: &str, assets: Assets) -> Result<Draft, ImportError> {
     let mut recording = record::read(text)?;
     let mut entries = std::mem::take(&mut recording.entries);
-    let origin = main_origin(&entries).ok_or(ImportError::NoRequests)?;
+    let origin = main_origin(&entries, assets).ok_or(ImportError::NoRequests)?;
     let all = entries.len();
     entries.retain(|entry| entry.address.origin == origin);
     let elsewhere = all - entries.len();
@@ -56,13 +56,35 @@ pub(crate) fn draft(text: &str, assets: Assets) -> Result<Draft, ImportError> {
     Ok(draft)
 }
 
-/// The origin of most requests; the first of several.
-fn main_origin(entries: &[Entry]) -> Option<String> {
+/// The origin of most requests that are no assets, in the site of the first page; the first of several.
+/// Without a page it may be of any site.
+fn main_origin(entries: &[Entry], assets: Assets) -> Option<String> {
+    let is_page = |entry: &&Entry| matches!(entry.media_type.as_str(), "text/html" | "application/xhtml+xml");
+    let has_ended_well = |entry: &&Entry| (200..300).contains(&entry.status);
+    let of_service = || entries.iter().filter(|entry| !is_asset(entry));
+    let home = of_service().filter(has_ended_well).find(is_page).map(|page| site(&page.address.origin));
+    let near: Vec<&Entry> = match home {
+        Some(home) => of_service().filter(|entry| site(&entry.address.origin) == home).collect(),
+        None if assets == Assets::Keep && of_service().next().is_none() => entries.iter().collect(),
+        None => of_service().collect(),
+    };
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    entries.iter().for_each(|entry| *counts.entry(&entry.address.origin).or_default() += 1);
+    near.iter().for_each(|entry| *counts.entry(&entry.address.origin).or_default() += 1);
     let most = counts.values().max()?;
-    let first = entries.iter().find(|entry| counts.get(entry.address.origin.as_str()) == Some(most));
+    let first = near.iter().find(|entry| counts.get(entry.address.origin.as_str()) == Some(most));
     first.map(|entry| entry.address.origin.clone())
+}
+
+/// The last two labels of an origin's host name, or the whole host where it is an address.
+fn site(origin: &str) -> &str {
+    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let is_address = name.starts_with('[') || name.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let dots = name.rmatch_indices('.').nth(1).filter(|_| !is_address);
+    dots.map_or(name, |(at, _)| &name[at + 1..])
 }
 
 /// Whether an entry is a picture, style, font or script, usually answered by a cache in front of a service.

@@ -14,6 +14,7 @@ pub struct Answer {
     pub status: u16,
     head: usize,
     body: Range<usize>,
+    body_length: usize,
     trailers: Range<usize>,
     wire: usize,
     buffer: Vec<u8>,
@@ -26,6 +27,7 @@ impl Answer {
             status: whole.status,
             head: whole.head,
             body: whole.body.clone(),
+            body_length: whole.body_length,
             trailers: whole.trailers.clone(),
             wire: whole.wire,
             buffer,
@@ -37,8 +39,15 @@ impl Answer {
     #[must_use]
     pub fn made(status: u16, body: Vec<u8>) -> Self {
         let end = body.len();
-        let whole =
-            AnswerLayout { status, head: 0, body: 0..end, trailers: end..end, wire: end, keep: false };
+        let whole = AnswerLayout {
+            status,
+            head: 0,
+            body: 0..end,
+            body_length: end,
+            trailers: end..end,
+            wire: end,
+            keep: false,
+        };
         Answer::new(&whole, body, &Rc::new(Buffers::new(0)))
     }
 
@@ -54,15 +63,28 @@ impl Answer {
         let head = buffer.len();
         buffer.extend_from_slice(body);
         let end = buffer.len();
-        let whole =
-            AnswerLayout { status, head, body: head..end, trailers: end..end, wire: end, keep: false };
+        let whole = AnswerLayout {
+            status,
+            head,
+            body: head..end,
+            body_length: end - head,
+            trailers: end..end,
+            wire: end,
+            keep: false,
+        };
         Answer::new(&whole, buffer, &Rc::new(Buffers::new(0)))
     }
 
-    /// The body's bytes.
+    /// The body's bytes; its first ones if the request said that they are only counted.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.buffer[self.body.clone()]
+    }
+
+    /// Bytes of the body, kept or not.
+    #[must_use]
+    pub fn body_length(&self) -> usize {
+        self.body_length
     }
 
     /// The value of the first field of this name, ignoring case.

@@ -44,7 +44,12 @@ impl Chunks {
 
     /// Restarts at the begin of the buffer, after the decoded bytes were removed.
     pub(crate) fn restart(&mut self) {
-        (self.raw, self.body) = (0, 0);
+        self.restart_at(0);
+    }
+
+    /// Restarts at a position, after the decoded bytes beyond it were removed.
+    pub(crate) fn restart_at(&mut self, position: usize) {
+        (self.raw, self.body) = (position, position);
     }
 
     /// Decodes the available bytes; true when the body is whole. `limit` is the largest position of decoded

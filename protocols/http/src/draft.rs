@@ -35,7 +35,8 @@ impl Draft {
         bytes.extend_from_slice(method.name().as_bytes());
         bytes.push(b' ');
         bytes.extend_from_slice(blank.origin.as_bytes());
-        let asked = RequestTraits { bodiless: method == Method::HEAD, safe: method.is_safe() };
+        let asked =
+            RequestTraits { bodiless: method == Method::HEAD, counts_body: false, safe: method.is_safe() };
         Draft {
             from: bytes.len(),
             wire: RenderedRequest { bytes, start: 0, blank: Rc::clone(blank), asked },
@@ -61,6 +62,11 @@ impl Draft {
             draft.body().extend_from_slice(body);
         }
         draft
+    }
+
+    /// Sets whether the bytes of the answer's body are counted and only its first 16 KiB kept.
+    pub fn counts_body(&mut self, counts: bool) {
+        self.wire.asked.counts_body = counts;
     }
 
     /// Buffer for path and query, to be appended first.

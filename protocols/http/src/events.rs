@@ -102,6 +102,7 @@ impl Connections {
             status,
             head: length,
             body: length..length,
+            body_length: 0,
             trailers: 0..0,
             wire: length,
             keep: false,
@@ -122,8 +123,15 @@ impl Connections {
         let (head, data) = carrier.open(request, body).await.map_err(|lost| lost.fault)?;
         let (buffer, status) = translate::head(&head, self.client.answers.take());
         let end = buffer.len();
-        let whole =
-            AnswerLayout { status, head: end, body: end..end, trailers: 0..0, wire: end, keep: false };
+        let whole = AnswerLayout {
+            status,
+            head: end,
+            body: end..end,
+            body_length: 0,
+            trailers: 0..0,
+            wire: end,
+            keep: false,
+        };
         Ok((Answer::new(&whole, buffer, &self.client.answers), Source::Http2 { data, _carrier: carrier }))
     }
 }

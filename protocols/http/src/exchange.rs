@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::flaw::Flaw;
 use crate::head::Head;
-use crate::reader::{AnswerLayout, READ_STEP, Reader};
+use crate::reader::{AnswerLayout, COUNTED_KEPT, READ_STEP, Reader};
 use crate::request::RequestTraits;
 
 /// Inputs of an exchange beside its connection and its request.
@@ -159,7 +159,8 @@ async fn rest(
     buffer: &mut Vec<u8>,
     with: &ReceiveContext<'_>,
 ) -> Result<AnswerLayout, Fault> {
-    let mut reader = Reader::new(with.body_limit, with.asked.bodiless);
+    let kept = if with.asked.counts_body { COUNTED_KEPT } else { usize::MAX };
+    let mut reader = Reader::new(with.body_limit, with.asked.bodiless).keeping(kept);
     let mut closed = false;
     loop {
         match reader.look(buffer, closed) {

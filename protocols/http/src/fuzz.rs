@@ -67,14 +67,30 @@ fn read<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     bodiless: bool,
 ) -> Result<Option<ParsedAnswer>, Flaw> {
-    let mut reader = Reader::new(LIMIT, bodiless);
+    let all = read_keeping(pieces, bodiless, usize::MAX)?;
+    Ok(all.map(|(answer, length, ..)| {
+        assert_eq!(answer.2.len(), length);
+        answer
+    }))
+}
+
+/// The same with only the first `kept` bytes of the body kept; also the length of the body, and the bytes on
+/// the wire.
+fn read_keeping<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    bodiless: bool,
+    kept: usize,
+) -> Result<Option<(ParsedAnswer, usize, usize)>, Flaw> {
+    let mut reader = Reader::new(LIMIT, bodiless).keeping(kept);
     let mut buffer = Vec::new();
     let mut sent = 0;
     let found = |whole: AnswerLayout, buffer: &[u8], sent: usize| {
         assert!(whole.wire <= sent && whole.body.end <= whole.wire, "{whole:?} of {sent} bytes");
         assert!(whole.body.len() <= LIMIT && whole.head == whole.body.start);
         let head = owned(after_status_line(&buffer[..whole.head]));
-        (whole.status, head, buffer[whole.body.clone()].to_vec(), owned(&buffer[whole.trailers]))
+        let body = buffer[whole.body.clone()].to_vec();
+        let answer = (whole.status, head, body, owned(&buffer[whole.trailers]));
+        (answer, whole.body_length, whole.wire)
     };
     for piece in pieces {
         buffer.extend_from_slice(piece);
@@ -100,6 +116,16 @@ fn read_in_all_ways(
     for cut in cuts {
         let (a, b) = text.split_at(cut.min(text.len()));
         assert_eq!(read([a, b], false), whole, "cut at {cut}: {}", text.escape_ascii());
+    }
+    let all = read_keeping([text], false, usize::MAX);
+    for kept in [0, 3] {
+        let first = all.clone().map(|read| {
+            read.map(|(mut answer, length, wire)| {
+                answer.2.truncate(kept);
+                (answer, length, wire)
+            })
+        });
+        assert_eq!(read_keeping(text.chunks(1), false, kept), first, "{kept} kept: {}", text.escape_ascii());
     }
     whole
 }

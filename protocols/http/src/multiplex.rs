@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::connect::HttpVersion;
 use crate::connections::Connections;
 use crate::fault::Fault;
-use crate::reader::AnswerLayout;
+use crate::reader::{AnswerLayout, COUNTED_KEPT};
 use crate::request::RequestTraits;
 use crate::translate::{self, LostRequest, RequestProgress};
 
@@ -25,7 +25,7 @@ impl Connections {
         let mut repeats = 0;
         loop {
             let seat = self.seat().await?;
-            let lost = match ask(&seat, request.clone(), body.clone(), &self.client).await {
+            let lost = match ask((&seat, asked), request.clone(), body.clone(), &self.client).await {
                 Ok(answer) => return Ok(answer),
                 Err(lost) => lost,
             };
@@ -89,7 +89,7 @@ impl Connections {
 }
 
 async fn ask(
-    seat: &StreamPermit,
+    (seat, asked): (&StreamPermit, RequestTraits),
     request: http::Request<()>,
     body: Option<Bytes>,
     client: &Client,
@@ -98,15 +98,19 @@ async fn ask(
     let limit = client.target().options().body_limit;
     let (mut buffer, status) = translate::head(&head, client.answers.take());
     let start = buffer.len();
+    let kept = if asked.counts_body { COUNTED_KEPT } else { usize::MAX };
+    let mut length = 0;
     while let Some(piece) = data.data().await {
         let piece = match piece {
             Err(why) if translate::is_enough(&why) => break,
             other => other.map_err(LostRequest::seen)?,
         };
-        if buffer.len() - start + piece.len() > limit {
+        length += piece.len();
+        if length > limit {
             return Err(LostRequest { fault: Fault::TooLarge { limit }, reached: RequestProgress::ThePeer });
         }
-        buffer.extend_from_slice(&piece);
+        let room = kept.saturating_sub(buffer.len() - start);
+        buffer.extend_from_slice(&piece[..piece.len().min(room)]);
         data.flow_control().release_capacity(piece.len()).map_err(LostRequest::seen)?;
     }
     let end = buffer.len();
@@ -117,7 +121,15 @@ async fn ask(
     for (name, value) in trailers.iter().flatten() {
         write_field(&mut buffer, name.as_str().as_bytes(), value.as_bytes());
     }
-    let wire = buffer.len();
-    let whole = AnswerLayout { status, head: start, body: start..end, trailers: end..wire, wire, keep: true };
+    let there = buffer.len();
+    let whole = AnswerLayout {
+        status,
+        head: start,
+        body: start..end,
+        body_length: length,
+        trailers: end..there,
+        wire: there - (end - start) + length,
+        keep: true,
+    };
     Ok(Answer::new(&whole, buffer, &client.answers))
 }

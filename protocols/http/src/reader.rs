@@ -14,12 +14,17 @@ pub(crate) const READ_STEP: usize = 8 * 1024;
 /// Greatest room for the next read, in bytes: a length announced by the peer is not trusted in advance.
 const READ_MOST: usize = 256 * 1024;
 
+/// Bytes kept of a body that is only counted: enough for people to see what a failed request was answered.
+pub(crate) const COUNTED_KEPT: usize = 16 * 1024;
+
 /// Position of a whole answer in the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerLayout {
     pub(crate) status: u16,
     pub(crate) head: usize,
     pub(crate) body: Range<usize>,
+    /// Bytes of the body, including those that were not kept.
+    pub(crate) body_length: usize,
     pub(crate) trailers: Range<usize>,
     /// Bytes of it on the wire, without interim answers.
     pub(crate) wire: usize,
@@ -34,8 +39,19 @@ pub(crate) struct Reader {
     bodiless: bool,
     /// Whether a switch to another protocol was requested.
     switching: bool,
+    /// Most bytes of the body to keep.
+    kept: usize,
+    dropped: Dropped,
     interim: u8,
     state: State,
+}
+
+/// Bytes that were removed from the buffer.
+#[derive(Clone, Copy, Default)]
+struct Dropped {
+    body: usize,
+    /// With the framing of chunks.
+    wire: usize,
 }
 
 enum State {
@@ -46,7 +62,20 @@ enum State {
 
 impl Reader {
     pub(crate) fn new(body_limit: usize, bodiless: bool) -> Self {
-        Reader { body_limit, bodiless, switching: false, interim: 0, state: State::Head }
+        Reader {
+            body_limit,
+            bodiless,
+            switching: false,
+            kept: usize::MAX,
+            dropped: Dropped::default(),
+            interim: 0,
+            state: State::Head,
+        }
+    }
+
+    /// Keeps no more than the first `kept` bytes of the body, and counts the others.
+    pub(crate) fn keeping(self, kept: usize) -> Self {
+        Reader { kept, ..self }
     }
 
     /// Accepts a switch to another protocol as the answer.
@@ -66,21 +95,40 @@ impl Reader {
         match &mut self.state {
             State::Head => Ok(None),
             State::Body(head) => {
+                let there = buffer.len() + self.dropped.wire;
                 let end = match head.framing {
-                    Framing::Length(n) => head.length + n,
-                    _ if buffer.len() - head.length > self.body_limit => return Err(Flaw::TooLarge),
-                    _ if closed => buffer.len(),
-                    _ => return Ok(None),
+                    Framing::Length(n) => Some(head.length + n),
+                    _ if there - head.length > self.body_limit => return Err(Flaw::TooLarge),
+                    _ => closed.then_some(there),
                 };
-                Ok((buffer.len() >= end).then(|| whole(*head, buffer.len(), end..end, end)))
+                if let Some(end) = end.filter(|end| *end <= there) {
+                    let length = end - head.length;
+                    let whole = whole(*head, there, 0..0, end);
+                    let body = head.length..head.length + length.min(self.kept);
+                    return Ok(Some(AnswerLayout { body, body_length: length, ..whole }));
+                }
+                let excess = buffer.len().saturating_sub(head.length.saturating_add(self.kept));
+                buffer.truncate(buffer.len() - excess);
+                self.dropped.wire += excess;
+                Ok(None)
             }
             State::Chunks(head, chunks) => {
-                let limit = self.body_limit.saturating_add(head.length);
-                let done = chunks.decode(buffer, limit)?;
-                Ok(done.then(|| {
-                    let whole = whole(*head, buffer.len(), chunks.trailers(), chunks.raw);
-                    AnswerLayout { body: head.length..chunks.body, ..whole }
-                }))
+                let limit = self.body_limit.saturating_add(head.length) - self.dropped.body;
+                if chunks.decode(buffer, limit)? {
+                    let there = buffer.len() + self.dropped.wire;
+                    let whole = whole(*head, there, chunks.trailers(), chunks.raw + self.dropped.wire);
+                    let length = chunks.body - head.length + self.dropped.body;
+                    let body = head.length..head.length + length.min(self.kept);
+                    return Ok(Some(AnswerLayout { body, body_length: length, ..whole }));
+                }
+                let end = head.length.saturating_add(self.kept);
+                if chunks.body > end {
+                    self.dropped.body += chunks.body - end;
+                    self.dropped.wire += chunks.raw - end;
+                    buffer.drain(end..chunks.raw);
+                    chunks.restart_at(end);
+                }
+                Ok(None)
             }
         }
     }
@@ -110,25 +158,26 @@ impl Reader {
 
     /// Room for the next read.
     pub(crate) fn room(&self, have: usize) -> usize {
+        let have = have + self.dropped.wire;
         match self.state {
             State::Body(Head { framing: Framing::Length(n), length, .. }) => {
                 (length + n).saturating_sub(have).clamp(1, READ_MOST)
             }
             // A long head is parsed again from its start with each piece.
-            State::Head => have.clamp(READ_STEP, READ_MOST),
-            _ => READ_STEP,
+            _ => have.clamp(READ_STEP, READ_MOST),
         }
     }
 }
 
-/// An answer whose body goes from its head to `wire`. Bytes after that belong to no request: the next answer
-/// on this connection would be misread.
+/// An answer without its body that ends at `wire`. Bytes after that belong to no request: the next answer on
+/// this connection would be misread.
 fn whole(head: Head, there: usize, trailers: Range<usize>, wire: usize) -> AnswerLayout {
     let clean = there == wire;
     AnswerLayout {
         status: head.status,
         head: head.length,
-        body: head.length..wire,
+        body: head.length..head.length,
+        body_length: 0,
         trailers,
         wire,
         keep: head.keeps() && clean,

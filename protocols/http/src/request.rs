@@ -79,6 +79,8 @@ pub struct Request<'a> {
 pub(crate) struct RequestTraits {
     /// Whether the answer has no body regardless of its head.
     pub(crate) bodiless: bool,
+    /// Whether the bytes of the answer's body are counted and not kept.
+    pub(crate) counts_body: bool,
     /// Whether it may be sent once more if a kept connection turns out to be closed.
     pub(crate) safe: bool,
 }
@@ -143,6 +145,13 @@ impl PreparedRequest {
     /// If the request is invalid: see [`Fault::Request`].
     pub fn new(target: &Target, request: &Request<'_>) -> Result<Self, Fault> {
         PreparedRequest::of(Draft::filled(&RequestTemplate::new(target), request))
+    }
+
+    /// Counts the bytes of the answer's body instead of keeping them: see [`Draft::counts_body`].
+    #[must_use]
+    pub fn counting_body(mut self, counts: bool) -> Self {
+        self.asked.counts_body = counts;
+        self
     }
 
     /// Finishes a draft.

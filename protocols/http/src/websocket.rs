@@ -77,6 +77,7 @@ impl Connections {
             status,
             head: length,
             body: length..length,
+            body_length: 0,
             trailers: 0..0,
             wire: length,
             keep: false,

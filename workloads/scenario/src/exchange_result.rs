@@ -64,7 +64,15 @@ impl ExchangeResult<'_> {
         }
     }
 
-    /// The body as it came.
+    /// Bytes of the body as it came.
+    pub(crate) fn body_length(&self) -> usize {
+        match self {
+            ExchangeResult::Answer(answer, _) => answer.body_length(),
+            _ => self.body().len(),
+        }
+    }
+
+    /// The body as it came; its beginning where it is not read.
     pub(crate) fn body(&self) -> &[u8] {
         match self {
             ExchangeResult::Answer(answer, _) => answer.body(),

@@ -56,7 +56,7 @@ impl JudgeContext<'_> {
             self.header(header, seen)?;
         }
         if let Some(size) = &check.size
-            && !size.contains(&(seen.body().len() as u64))
+            && !size.contains(&(seen.body_length() as u64))
         {
             let (least, most) = (size.start(), size.end());
             return Err(ExchangeFailure::wrong(format!("the body has not between {least} and {most} bytes")));

@@ -35,6 +35,8 @@ pub(crate) struct PreparedExchange {
     pub(crate) method: Method<'static>,
     /// The whole request, if it is constant.
     pub(crate) prepared: Option<PreparedRequest>,
+    /// Whether the bytes of the answer's body are counted only.
+    pub(crate) counts_body: bool,
 }
 
 /// Precomputed data of a draw.
@@ -109,13 +111,15 @@ impl Program {
         let (request, plain) = match &exchange.action {
             Action::Request(request) => (request, true),
             Action::SseOpen(_, request) | Action::SocketOpen(_, request, _) => (request, false),
-            _ => return Ok(PreparedExchange { method: Method::GET, prepared: None }),
+            _ => return Ok(PreparedExchange { method: Method::GET, prepared: None, counts_body: false }),
         };
         let method =
             Method::new(request.method).ok_or(ScenarioError::Method { operation, method: request.method })?;
         let prepared = if plain { self.prepare(method, request) } else { None };
+        let counts_body = !exchange.reads_body();
+        let prepared = prepared.map(|made| made.map(|request| request.counting_body(counts_body)));
         let prepared = prepared.transpose().map_err(|why| ScenarioError::Request { operation, why })?;
-        Ok(PreparedExchange { method, prepared })
+        Ok(PreparedExchange { method, prepared, counts_body })
     }
 
     /// Renders a constant request.

@@ -103,7 +103,11 @@ impl<'u> RunningOperation<'u> {
         let memory = &*self.user.memory.borrow();
         match &ready.prepared {
             Some(prepared) if memory.jar.is_empty() => Ok(Wire::Prepared(prepared)),
-            _ => self.draft(ready, request, &[]).map(Wire::Draft),
+            _ => {
+                let mut draft = self.draft(ready, request, &[])?;
+                draft.counts_body(ready.counts_body);
+                Ok(Wire::Draft(draft))
+            }
         }
     }
 

@@ -108,12 +108,16 @@ fn named(entry: &Value, at: usize) -> String {
     format!("entries[{at}] {what}").trim_end().to_owned()
 }
 
+/// Reason to skip a request whose method is no text, or no token.
+const NO_METHOD: &str = "with a method that is none";
+
 /// A user's request, or the reason why it is left out.
 fn entry(value: &Value, (before, has_answers): (&mut f64, bool)) -> Result<Entry, &'static str> {
     let request = value.get("request").filter(|r| r.is_object()).ok_or("without a request")?;
     let response = value.get("response").unwrap_or(&Value::Null);
     let url = request.get("url").and_then(Value::as_str).ok_or("without `request.url`")?;
-    let method = request.get("method").and_then(Value::as_str).unwrap_or("GET").trim().to_ascii_uppercase();
+    let method = request.get("method").map_or(Some("GET"), Value::as_str).ok_or(NO_METHOD)?;
+    let method = method.trim().to_ascii_uppercase();
     let headers = pairs(request.get("headers"));
     let status = status(value);
     let is_socket = is_socket((value, url), &headers, status);
@@ -167,7 +171,7 @@ fn why_not(
         return Err("preflights, which browsers send by themselves");
     }
     if !crate::header::is_token(method) {
-        return Err("with a method that is none");
+        return Err(NO_METHOD);
     }
     if status.is_some_and(|status| status < 100) && has_failed {
         return Err("without an answer, as blocked or cancelled requests are");

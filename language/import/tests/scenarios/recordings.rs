@@ -136,6 +136,42 @@ fn requests_that_no_user_sends_are_left_out() {
 }
 
 #[test]
+fn the_target_is_the_site_of_the_first_page() {
+    let at = |url: &str, media_type: &str| {
+        let mut entry = entry("GET", "", json!(null));
+        entry["request"]["url"] = json!(url);
+        entry["response"]["content"]["mimeType"] = json!(media_type);
+        entry
+    };
+    let page = at("https://shop.example/", "text/html");
+    let api = |n: usize| at(&format!("https://api.shop.example/items/{n}"), "application/json");
+    let asset = |n: usize| at(&format!("https://cdn.example/{n}.png"), "image/png");
+    let ad = |n: usize| at(&format!("https://ads.example/{n}"), "application/json");
+    let moved = {
+        let mut moved = at("http://login.example/", "text/html");
+        moved["response"]["status"] = json!(302);
+        moved
+    };
+    for (entries, url) in [
+        (vec![page.clone(), asset(1), asset(2)], "https://shop.example"),
+        (vec![moved, page.clone(), ad(1), ad(2), ad(3)], "https://shop.example"),
+        (vec![page, api(1), api(2), ad(1), ad(2), ad(3)], "https://api.shop.example"),
+        (vec![asset(1), asset(2), ad(1)], "https://ads.example"),
+    ] {
+        has(&imported(&entries), &[&format!("url = \"{url}\"")]);
+    }
+}
+
+#[test]
+fn a_method_that_is_no_text_is_remarked() {
+    let mut number = entry("GET", "/a", json!(null));
+    number["request"]["method"] = json!(7);
+    let text = imported(&[number, entry("GET", "/b", json!(null))]);
+    assert_eq!(names(&checked(&text)), ["GetB"]);
+    has(&text, &["Left out, with a method that is none: entries[0]"]);
+}
+
+#[test]
 fn web_sockets_are_opened() {
     let mut socket = entry("GET", "", json!(null));
     socket["request"]["url"] = json!("ws://127.0.0.1:18081/live?room=1");

@@ -15,6 +15,12 @@ async fn everything(site: &Site, options: &Options) {
         let answer = get(&connections, path).await.unwrap();
         let wanted = if path.contains("300000") { 300_000 } else { 2_000 };
         assert!(answer.body() == Site::bytes(wanted), "{path}: {} bytes", answer.body().len());
+        let mut draft = connections.draft(Method::GET);
+        draft.path().extend_from_slice(path.as_bytes());
+        draft.counts_body(true);
+        let counted = connections.send_draft(draft).await.unwrap();
+        assert_eq!((counted.body_length(), counted.wire_bytes()), (wanted, answer.wire_bytes()), "{path}");
+        assert!(counted.body() == &Site::bytes(wanted)[..wanted.min(16 * 1024)], "{path}");
     }
     let body = Site::bytes(400_000);
     let request = barograph_http::Request {
