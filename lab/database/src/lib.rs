@@ -1,14 +1,19 @@
-//! What workloads on databases share: tables and rows, random texts, transactions and their errors, data checks, and SQLite in
-//! this program.
+//! What workloads on databases share: tables and rows, random texts, transactions with their errors and retries, measures, data
+//! checks, and SQLite in this program.
 
 mod check;
 mod draw;
+pub mod measures;
 mod rows;
 pub mod sqlite;
+mod tally;
+mod terminal;
 mod transaction;
 
 pub use check::{Database, Findings, Violations, number};
 pub use draw::{digits, number_at, text};
-pub use rows::{Batch, Contents, Table, TableSpec, Value};
-pub use sqlite::StopAtEnd;
-pub use transaction::{Access, Conflict, Reply, TransactionError};
+pub use rows::{Batch, Column, ColumnType, Contents, Indices, Table, TableSpec, Value};
+pub use sqlite::{FillResult, StopAtEnd};
+pub use tally::Tally;
+pub use terminal::{Terminal, Transacts};
+pub use transaction::{Access, Conflict, Reply, TransactionError, Transactions, with_retries};

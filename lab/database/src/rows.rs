@@ -5,7 +5,7 @@
 pub struct TableSpec {
     /// Its name.
     pub name: &'static str,
-    /// Its columns in order, each with its type: `i` for a whole number, `t` for a text.
+    /// Its columns in order, each with the letter of its type ([`ColumnType`]), as in `o_id n, o_net i`.
     pub columns: &'static str,
     /// The number of leading columns that are its key; 0 for a table without a key.
     pub key: usize,
@@ -14,9 +14,70 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
+    /// Its columns.
+    pub fn columns(self) -> impl Iterator<Item = Column> {
+        self.columns.split(", ").map(move |column| {
+            let (name, letter) = column.split_once(' ').unwrap_or((column, "t"));
+            let kind = ColumnType::of(letter).expect("a table is written with the letters of types");
+            Column { name, kind, is_nullable: self.nullable.contains(&name) }
+        })
+    }
+
     /// The names of its columns.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        self.columns.split(", ").map(|column| column.split_once(' ').map_or(column, |(name, _)| name))
+        self.columns().map(|column| column.name)
+    }
+
+    /// The columns of its key, joined by commas; `None` for a table without a key.
+    #[must_use]
+    pub fn key_columns(self) -> Option<String> {
+        let key: Vec<&str> = self.names().take(self.key).collect();
+        (!key.is_empty()).then(|| key.join(", "))
+    }
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: ColumnType,
+    /// It may be null.
+    pub is_nullable: bool,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// `i`: a whole number of 32 bits.
+    Int,
+    /// `b`: a whole number of 64 bits.
+    BigInt,
+    /// `n`: a whole number of 32 bits, which the database gives to new rows.
+    Serial,
+    /// `t`: a text of 50 characters at the most.
+    Text,
+    /// `l`: a text of 500 characters at the most.
+    LongText,
+}
+
+impl ColumnType {
+    fn of(letter: &str) -> Option<Self> {
+        Some(match letter {
+            "i" => ColumnType::Int,
+            "b" => ColumnType::BigInt,
+            "n" => ColumnType::Serial,
+            "t" => ColumnType::Text,
+            "l" => ColumnType::LongText,
+            _ => return None,
+        })
+    }
+
+    /// Whether its values are texts.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        matches!(self, ColumnType::Text | ColumnType::LongText)
     }
 }
 
@@ -82,18 +143,40 @@ pub trait Contents: Sync {
     /// The tables.
     type Table: Table;
 
+    /// Some rows of a table, which can be made without the others.
+    type Piece: Send;
+
     /// Marks SQLite files of the workload in their header.
     const APPLICATION_ID: i32;
 
     /// The kind of database, as in `an Order-Entry database`.
     const KIND: &'static str;
 
-    /// Statements after the last row: secondary indices.
-    const INDICES: &'static str;
+    /// Secondary indices.
+    const INDICES: Indices;
 
     /// Size and seed of the rows and version of the workload, in words. Equal only for equal rows.
     fn stamp(&self) -> String;
 
-    /// Makes all rows in batches, table by table. Stops and returns false as soon as `take` returns false.
-    fn batches(&self, take: &mut dyn FnMut(Batch<Self::Table>) -> bool) -> bool;
+    /// Rows of a table, exactly or on average.
+    fn expected_rows(&self, table: Self::Table) -> u64;
+
+    /// All pieces, in the order in which they are filled.
+    fn pieces(&self) -> impl Iterator<Item = Self::Piece> + Send;
+
+    /// Makes the rows of a piece in batches. Stops and returns false as soon as `take` returns false.
+    fn piece(&self, piece: Self::Piece, take: &mut dyn FnMut(Batch<Self::Table>) -> bool) -> bool;
+}
+
+/// Statements after the last row that make secondary indices.
+#[derive(Clone, Copy, Debug)]
+pub struct Indices {
+    /// Those of every engine.
+    pub all: &'static [&'static str],
+    /// Those of SQLite only.
+    pub sqlite: &'static [&'static str],
+    /// Those of PostgreSQL only.
+    pub postgres: &'static [&'static str],
+    /// Those of MariaDB only.
+    pub mariadb: &'static [&'static str],
 }

@@ -18,4 +18,4 @@ pub use errors::SqliteError;
 pub use files::{Files, FillResult, found};
 pub use rusqlite::{Params, Result, Row, params_from_iter, version};
 pub use target::{StopAtEnd, Target, address, durability, file_of};
-pub use users::{Terminal, User, Users};
+pub use users::{User, Users};

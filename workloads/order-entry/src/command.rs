@@ -1,11 +1,12 @@
 //! `barograph sql`: a database under load in one line, for people who come from pgbench, sysbench or go-tpc.
 
+use barograph_database_engines::{DURABILITIES, ISOLATIONS};
 use barograph_model::secret::masked;
 use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::plan::{DURABILITIES, FORMS, ISOLATIONS};
+use crate::plan::FORMS;
 use crate::seam::{NAME, OrderEntry};
 
 /// Users without `-c`. A server has 100 sessions by default, some of them for itself.
@@ -141,8 +142,11 @@ mod tests {
         let load = typed(words, &options).unwrap();
         assert_eq!((load.users, load.title.contains(", 3 warehouses, ")), (90, true));
         let own = OrderEntryPlan::of(&plan(&load)).clone();
-        assert_eq!((own.size.warehouses, own.form, own.isolation), (3, Form::Stored, "serializable"));
-        assert_eq!((own.is_durable, own.waits), (false, 0.5));
+        assert_eq!(
+            (own.size.warehouses, own.form, own.database.isolation),
+            (3, Form::Stored, "serializable")
+        );
+        assert_eq!((own.database.is_durable, own.waits), (false, 0.5));
         let (limit, quantile) = (Some(Nanos(50_500_000)), Share::percent(95.0));
         assert_eq!(own.rules, Some(Rules { quantile, limit, failures: Share::percent(1.0) }));
     }

@@ -1,7 +1,7 @@
 //! The loaded rows of all tables, as a function of size and seed. Each piece of a table can be made on its own.
 
 use barograph_data::{Stream, Streams};
-use barograph_database::{Contents, Value, digits, number_at, row, text};
+use barograph_database::{Contents, Indices, Value, digits, number_at, row, text};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
@@ -45,40 +45,6 @@ pub(crate) struct Generator {
 impl Generator {
     pub(crate) fn new(size: Size, seed: u64) -> Self {
         Generator { size, seed, streams: Streams::new(seed), constants: Constants::of_seed(seed) }
-    }
-
-    /// All pieces, by table, warehouse and district.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
-        let warehouses = self.size.warehouses;
-        let of = move |table: Table| {
-            let (first, last) = if table == Table::Item { (0, 0) } else { (1, warehouses) };
-            let whole = matches!(table, Table::Item | Table::Warehouse | Table::Stock);
-            let districts = if whole { 0..=0 } else { 1..=DISTRICTS };
-            (first..=last).flat_map(move |warehouse| {
-                districts.clone().map(move |district| Piece { table, warehouse, district })
-            })
-        };
-        Table::ALL.into_iter().flat_map(of)
-    }
-
-    /// Makes the rows of a piece in batches. Stops and returns false as soon as `take` returns false.
-    pub(crate) fn piece(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
-        let place = (piece.warehouse * (DISTRICTS + 1) + piece.district).unsigned_abs();
-        let mut rng = self.streams.stream(piece.table.name(), place);
-        let columns = piece.table.names().count();
-        let (first, last) = self.numbers(piece);
-        let buyers = if piece.table == Table::Orders { self.buyers(&mut rng) } else { Vec::new() };
-        let mut values = Vec::new();
-        for number in first..=last {
-            self.rows(piece, (number, &buyers), &mut rng, &mut values);
-            if values.len() >= BATCH * columns || number == last {
-                let rows = (values.len() / columns) as u64;
-                if !take(Batch { table: piece.table, values: std::mem::take(&mut values), rows }) {
-                    return false;
-                }
-            }
-        }
-        true
     }
 
     /// The first and last number of a piece: items, customers or orders.
@@ -180,16 +146,22 @@ impl Generator {
 
 impl Contents for Generator {
     type Table = Table;
+    type Piece = Piece;
 
     /// "BOEn" in ASCII.
     const APPLICATION_ID: i32 = 0x424f_456e;
 
     const KIND: &'static str = "an Order-Entry database";
 
-    const INDICES: &'static str = "
-CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id);
-CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
-";
+    const INDICES: Indices = Indices {
+        all: &[
+            "CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id)",
+            "CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)",
+        ],
+        sqlite: &[],
+        postgres: &[],
+        mariadb: &[],
+    };
 
     fn stamp(&self) -> String {
         let Size { warehouses, scale, .. } = self.size;
@@ -199,8 +171,40 @@ CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
         )
     }
 
-    fn batches(&self, take: &mut dyn FnMut(Batch) -> bool) -> bool {
-        self.pieces().all(|piece| self.piece(piece, take))
+    fn expected_rows(&self, table: Table) -> u64 {
+        self.size.rows(table)
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = Piece> + Send {
+        let warehouses = self.size.warehouses;
+        let of = move |table: Table| {
+            let (first, last) = if table == Table::Item { (0, 0) } else { (1, warehouses) };
+            let whole = matches!(table, Table::Item | Table::Warehouse | Table::Stock);
+            let districts = if whole { 0..=0 } else { 1..=DISTRICTS };
+            (first..=last).flat_map(move |warehouse| {
+                districts.clone().map(move |district| Piece { table, warehouse, district })
+            })
+        };
+        Table::ALL.into_iter().flat_map(of)
+    }
+
+    fn piece(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
+        let place = (piece.warehouse * (DISTRICTS + 1) + piece.district).unsigned_abs();
+        let mut rng = self.streams.stream(piece.table.name(), place);
+        let columns = piece.table.names().count();
+        let (first, last) = self.numbers(piece);
+        let buyers = if piece.table == Table::Orders { self.buyers(&mut rng) } else { Vec::new() };
+        let mut values = Vec::new();
+        for number in first..=last {
+            self.rows(piece, (number, &buyers), &mut rng, &mut values);
+            if values.len() >= BATCH * columns || number == last {
+                let rows = (values.len() / columns) as u64;
+                if !take(Batch { table: piece.table, values: std::mem::take(&mut values), rows }) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 }
 

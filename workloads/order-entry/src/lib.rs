@@ -5,11 +5,9 @@
 //! counts of the driver check the data. Results are no TPC results and cannot be compared with them.
 
 mod checks;
-mod chunk;
 mod command;
 mod conditions;
 mod draw;
-mod engine;
 mod generate;
 mod input;
 mod mariadb;
@@ -23,7 +21,6 @@ mod tables;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod topology;
 mod transactions;
 mod user;
 

@@ -1,17 +1,6 @@
-//! MariaDB: sessions of the measured client on the event loop, one for each user.
+//! MariaDB: the statements of the transactions.
 
-mod admin;
-mod check;
-mod databases;
-mod engine;
-mod errors;
-mod fill;
-mod schema;
 mod session;
 mod statements;
-#[cfg(test)]
-mod tests;
-mod users;
 
-pub(crate) use engine::MariadbEngine;
-use errors::MariadbError;
+pub(crate) use statements::Sql;

@@ -1,42 +1,22 @@
 //! Counters and measures.
 
+use barograph_database::measures::{self, FIRST_OWN};
 use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureSpec, OpId};
 
 /// Committed new orders.
-pub(crate) const NEW_ORDERS: CounterId = CounterId(0);
+pub(crate) const NEW_ORDERS: CounterId = CounterId(FIRST_OWN);
 
 /// Planned rollbacks.
-pub(crate) const ROLLED_BACK: CounterId = CounterId(1);
-
-/// Retries after [`crate::session::Conflict::Busy`].
-pub(crate) const BUSY: CounterId = CounterId(2);
-
-/// Retries after [`crate::session::Conflict::Snapshot`].
-pub(crate) const SNAPSHOT: CounterId = CounterId(3);
-
-/// Waits for the write lock, in nanoseconds.
-pub(crate) const LOCK_WAIT: CounterId = CounterId(4);
-
-/// Transactions that write.
-pub(crate) const WRITES: CounterId = CounterId(5);
+pub(crate) const ROLLED_BACK: CounterId = CounterId(FIRST_OWN + 1);
 
 /// Districts without an open order, in deliveries.
-pub(crate) const LEFT_OUT: CounterId = CounterId(6);
-
-/// Retries after [`crate::session::Conflict::Deadlock`].
-pub(crate) const DEADLOCKS: CounterId = CounterId(7);
+pub(crate) const LEFT_OUT: CounterId = CounterId(FIRST_OWN + 2);
 
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 8] = [
-    "new_orders",
-    "planned_rollbacks",
-    "busy_retries",
-    "snapshot_retries",
-    "lock_wait_ns",
-    "write_transactions",
-    "districts_left_out",
-    "deadlock_retries",
-];
+pub(crate) const COUNTERS: [&str; 8] = {
+    let [busy, snapshot, deadlocks, lock_wait, writes] = measures::COUNTERS;
+    [busy, snapshot, deadlocks, lock_wait, writes, "new_orders", "planned_rollbacks", "districts_left_out"]
+};
 
 /// The measures of all engines.
 pub(crate) const MEASURES: [MeasureSpec; 8] = [
@@ -61,37 +41,10 @@ pub(crate) const MEASURES: [MeasureSpec; 8] = [
         better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(ROLLED_BACK), Amount::Ended(Some(OpId(0)))),
     },
-    MeasureSpec {
-        id: "lock_wait_ms",
-        title: "mean wait for the write lock",
-        unit: "ms",
-        better: BetterWhen::Lower,
-        formula: Formula {
-            per: barograph_model::MeasureDivisor::Amount(Amount::Counter(WRITES)),
-            ..Formula::per_second(Amount::Counter(LOCK_WAIT)).times(1e-6)
-        },
-    },
-    MeasureSpec {
-        id: "busy_retries_per_s",
-        title: "retries for a lock",
-        unit: "per second",
-        better: BetterWhen::Lower,
-        formula: Formula::per_second(Amount::Counter(BUSY)),
-    },
-    MeasureSpec {
-        id: "snapshot_retries_per_s",
-        title: "retries for a snapshot",
-        unit: "per second",
-        better: BetterWhen::Lower,
-        formula: Formula::per_second(Amount::Counter(SNAPSHOT)),
-    },
-    MeasureSpec {
-        id: "deadlock_retries_per_s",
-        title: "retries for a deadlock",
-        unit: "per second",
-        better: BetterWhen::Lower,
-        formula: Formula::per_second(Amount::Counter(DEADLOCKS)),
-    },
+    measures::LOCK_WAIT_MS,
+    measures::BUSY_RETRIES,
+    measures::SNAPSHOT_RETRIES,
+    measures::DEADLOCK_RETRIES,
     MeasureSpec {
         id: "districts_left_out_per_s",
         title: "districts without an order to deliver",

@@ -1,34 +1,24 @@
 //! The keys of the workload in plans: `[order_entry]`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use barograph_database_engines::{
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, TIER, check, engine,
+};
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
-use crate::engine;
 use crate::generate::Generator;
 use crate::measures::MEASURES;
-use crate::seam::{NAME, NOTICE, OrderEntry};
+use crate::seam::{NAME, NOTICE, OrderDatabase, OrderEntry};
 use crate::tables::{Size, Table};
-use crate::topology::TIER;
 
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
 
-/// Addresses of databases.
-const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db, \
-     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders, or of MariaDB, as in mysql://me@127.0.0.1/orders";
-
-/// Isolation levels of servers. The transactions are right at the first: they change rows relative to their values.
-pub(crate) const ISOLATIONS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
-
 /// Forms of transactions.
 pub(crate) const FORMS: [&str; 2] = ["statements", "stored"];
-
-/// Durability of commits.
-pub(crate) const DURABILITIES: [&str; 2] = ["full", "off"];
 
 /// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
@@ -69,22 +59,13 @@ impl Form {
 /// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderEntryPlan {
-    /// The engine, where the plan has no address.
-    pub(crate) database: &'static str,
     pub(crate) size: Size,
     /// Factor on the published keying and think times.
     pub(crate) waits: f64,
     pub(crate) form: Form,
     /// Rules in place of the published ones.
     pub(crate) rules: Option<Rules>,
-    /// Commits wait for the disk.
-    pub(crate) is_durable: bool,
-    /// Writers wait in a fair queue.
-    pub(crate) is_queued: bool,
-    /// The isolation level of a server, words joined by hyphens.
-    pub(crate) isolation: &'static str,
-    /// Limit on the wait for a lock, after which the transaction is tried again.
-    pub(crate) busy: Duration,
+    pub(crate) database: DatabaseSettings,
 }
 
 impl OrderEntryPlan {
@@ -107,9 +88,25 @@ impl OrderEntryPlan {
     }
 }
 
-/// The generator of a plan's rows.
-pub(crate) fn generator(plan: &Plan) -> Generator {
-    Generator::new(OrderEntryPlan::of(plan).size, plan.seed)
+/// The database of a plan.
+pub(crate) fn database(plan: &Plan) -> DatabasePlan<Generator> {
+    let OrderEntryPlan { size, database, .. } = OrderEntryPlan::of(plan);
+    let Size { warehouses, scale, .. } = size;
+    let part = if *scale < 1.0 { format!("-x{scale}") } else { String::new() };
+    DatabasePlan {
+        settings: database.clone(),
+        contents: Generator::new(*size, plan.seed),
+        size: format!("w{warehouses}{part}"),
+    }
+}
+
+/// Bytes of a warehouse of the published size, and of the items.
+fn bytes(engine: EngineKind) -> (f64, f64) {
+    match engine {
+        EngineKind::Sqlite => (71e6, 9e6),
+        EngineKind::Postgres => (100e6, 14e6),
+        EngineKind::Mariadb => (93e6, 10e6),
+    }
 }
 
 impl WorkloadKeys for OrderEntry {
@@ -126,26 +123,18 @@ impl WorkloadKeys for OrderEntry {
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
-        let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
         let form = g.choice("order_entry.form", &FORMS, FORMS[0]);
         let rules = rules(g);
-        let durability = g.choice("order_entry.durability", &DURABILITIES, DURABILITIES[0]);
-        let write_lock = g.choice("order_entry.write_lock", &["queue", "busy"], "queue");
-        let isolation = g.choice("order_entry.isolation", &ISOLATIONS, ISOLATIONS[0]);
-        let busy_ms = g.number("order_entry.busy_ms", 1..=600_000, 5_000);
+        let database = DatabaseSettings::read(g, OrderDatabase::SECTION);
         Some(Arc::new(OrderEntryPlan {
-            database: database?,
             size: Size::new(warehouses? as u32, scale?),
             waits: waits?,
             form: if form? == "stored" { Form::Stored } else { Form::Statements },
             rules: rules?,
-            is_durable: durability? == "full",
-            is_queued: write_lock? == "queue",
-            isolation: isolation?,
-            busy: Duration::from_millis(busy_ms?),
+            database: database?,
         }))
     }
 }
@@ -169,27 +158,19 @@ fn rules(g: &mut SettingsReader) -> Option<Option<Rules>> {
 
 impl WorkloadSettings for OrderEntryPlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
-        match (engine::of(plan), &plan.target.url) {
-            (None, Some(url)) => {
-                g.refuse("target.url", format!("{url:?}"), ADDRESSES, "correct it, or leave it out")
-            }
-            (engine, _) => engine.into_iter().for_each(|engine| engine.check(plan, g)),
-        }
-        if plan.target.url.is_some() {
-            let allowed = "left out with target.url, whose address has an engine";
-            g.refuse_asked("deploy.database", allowed, "leave it out, or leave target.url out");
-        }
-        if plan.target.url.is_some() || self.database == "sqlite" {
-            let allowed = "left out where no server is deployed";
-            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database to a server");
+        let engine = check::<OrderDatabase>(plan, database(plan), g);
+        let kind = engine.map_or(EngineKind::Sqlite, |engine| engine.kind());
+        if kind != EngineKind::Postgres {
+            let allowed = format!("left out with {}, where transactions are no functions", kind.name());
+            g.refuse_asked("order_entry.form", &allowed, "leave it out");
         }
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
-        let Some(engine) = engine::of(plan) else { return Vec::new() };
+        let Some(engine) = engine::<OrderDatabase>(plan, database(plan)) else { return Vec::new() };
         let Size { warehouses, scale, .. } = self.size;
         let rows: u64 = Table::ALL.into_iter().map(|table| self.size.rows(table)).sum();
-        let (of_warehouse, of_items) = engine.bytes();
+        let (of_warehouse, of_items) = bytes(engine.kind());
         let gigabytes = (warehouses as f64 * of_warehouse + of_items) * scale / 1e9;
         let part = match scale {
             1.0 => String::new(),
@@ -211,6 +192,9 @@ impl WorkloadSettings for OrderEntryPlan {
             format!("users     {users} at their warehouses, each with decks of 23 cards, {waits}"),
         ];
         lines.extend(target);
+        if engine.kind() != EngineKind::Sqlite {
+            lines.push(format!("          {}", self.form.words()));
+        }
         lines.push(format!("notice    {NOTICE}"));
         lines
     }
@@ -303,16 +287,22 @@ mod tests {
             "order_entry.durability=off",
         ])
         .unwrap();
-        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        let topology = engine::<OrderDatabase>(&deployed, database(&deployed)).unwrap().topology(&deployed);
         assert_eq!((&topology.fronts[..], topology.scheme), (&["database-1".to_owned()][..], "postgres"));
         let values = format!("{:?}", topology.parts[0].values);
         assert_eq!(values, r#"[("connections", Text("50")), ("not_durable", Text("yes"))]"#);
         let deployed = plan(&["deploy.database=mariadb", "load.strategy=fixed", "load.users=30"]).unwrap();
-        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        let topology = engine::<OrderDatabase>(&deployed, database(&deployed)).unwrap().topology(&deployed);
         assert_eq!(topology.scheme, "mysql");
         assert_eq!(format!("{:?}", topology.parts[0].values), r#"[("connections", Text("50"))]"#);
         let embedded = plan(&[]).unwrap();
-        assert!(engine::of(&embedded).unwrap().topology(&embedded).parts.is_empty());
+        assert!(
+            engine::<OrderDatabase>(&embedded, database(&embedded))
+                .unwrap()
+                .topology(&embedded)
+                .parts
+                .is_empty()
+        );
     }
 
     #[test]

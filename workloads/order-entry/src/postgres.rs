@@ -1,18 +1,7 @@
-//! PostgreSQL: sessions of the measured client on the event loop, one for each user.
+//! PostgreSQL: the statements of the transactions, and the transactions as functions.
 
-mod admin;
-mod check;
-mod databases;
-mod engine;
-mod errors;
-mod fill;
 mod functions;
-mod schema;
 mod session;
 mod statements;
-#[cfg(test)]
-mod tests;
-mod users;
 
-pub(crate) use engine::PostgresEngine;
-use errors::PostgresError;
+pub(crate) use statements::{FUNCTIONS, Sql};

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use barograph_database::{Database, Findings};
+use barograph_database_engines::{DatabaseWorkload, Engine, engine, fill_entry};
 use barograph_engine::Runnable;
 use barograph_model::{
     Behaviour, Behaviours, Bound, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule,
@@ -18,14 +20,14 @@ use barograph_workload::{
 use serde_json::{Map, Value, json};
 
 use crate::draw::Constants;
-use crate::engine::{self, Engine};
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::measures::{COUNTERS, MEASURES};
-use crate::plan::{OrderEntryPlan, Rules, generator};
+use crate::plan::{OrderEntryPlan, Rules, database};
 use crate::tables::Size;
 use crate::tally::Tally;
-use crate::user::{LoadState, Transaction};
+use crate::user::{LoadState, Terminal, Transaction};
+use crate::{checks, mariadb, postgres};
 
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "order-entry";
@@ -68,11 +70,36 @@ impl WorkloadFactory for OrderEntry {
     }
 }
 
+/// The workload as engines need it.
+pub(crate) enum OrderDatabase {}
+
+impl DatabaseWorkload for OrderDatabase {
+    type Contents = Generator;
+    type Shared = LoadState;
+    type Tally = Tally;
+    type Terminal = Terminal;
+    type Postgres = postgres::Sql;
+    type Mariadb = mariadb::Sql;
+
+    const NAME: &'static str = NAME;
+    const SECTION: &'static str = "order_entry";
+    const EXAMPLE: &'static str = "orders";
+    const FUNCTIONS: &'static str = postgres::FUNCTIONS;
+
+    fn check<D: Database>(
+        database: &mut D,
+        contents: &Generator,
+        tally: &Tally,
+    ) -> Result<Findings, D::Error> {
+        checks::check(database, contents, tally.counted())
+    }
+}
+
 /// The workload of a plan.
 struct OrderEntryWorkload {
     plan: OrderEntryPlan,
     generator: Generator,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Engine<OrderDatabase>>,
     measures: Vec<MeasureSpec>,
     tally: Arc<Tally>,
     reasons: Arc<Mutex<Reasons>>,
@@ -80,11 +107,13 @@ struct OrderEntryWorkload {
 
 impl OrderEntryWorkload {
     fn new(plan: &Plan) -> Self {
-        let engine = engine::of(plan).expect("other targets are refused when the plan is read");
-        let has = |measure: &MeasureSpec| !engine.lacks().contains(&measure.id);
+        let database = database(plan);
+        let generator = database.contents;
+        let engine = engine(plan, database).expect("other targets are refused when the plan is read");
+        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id;
         OrderEntryWorkload {
             plan: OrderEntryPlan::of(plan).clone(),
-            generator: generator(plan),
+            generator,
             measures: MEASURES.into_iter().filter(has).collect(),
             engine,
             tally: Arc::default(),
@@ -181,7 +210,7 @@ impl Workload for OrderEntryWorkload {
         let facts = [
             ("notice", json!(NOTICE)),
             ("form", json!(self.plan.form.words())),
-            ("busy_ms", json!(self.plan.busy.as_millis() as u64)),
+            ("busy_ms", json!(self.plan.database.busy.as_millis() as u64)),
             ("warehouses", json!(warehouses)),
             ("scale", json!(scale)),
             ("items", json!(items)),
@@ -207,13 +236,16 @@ impl Workload for OrderEntryWorkload {
         progress: OnProgress,
     ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         let filling = self.engine.fill(job, progress);
-        Some(Box::pin(async move { Ok(filling.await?.entry(&self.generator)) }))
+        let Generator { size: Size { warehouses, scale, .. }, seed, .. } = self.generator;
+        let stamp = format!("{NAME}-{}-w{warehouses}-x{scale}-s{seed}", crate::VERSION);
+        Some(Box::pin(async move { Ok(fill_entry(filling.await?, stamp)) }))
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let Generator { size, seed, .. } = self.generator;
         let shared = LoadState {
             inputs: Inputs { size, constants: Constants::of_seed(seed) },
+            form: self.plan.form,
             tally: Arc::clone(&self.tally),
             reasons: Arc::clone(&self.reasons),
         };

@@ -4,11 +4,10 @@
 //! in how its values are bound and read, and in whether a call waits: calls of an engine that blocks are ready when they return.
 //! Statements as data would need values of any type, which cost memory for each call.
 
-pub(crate) use barograph_database::{Access, Conflict, Reply, TransactionError};
-use barograph_engine::OpContext;
+pub(crate) use barograph_database::{Access, Reply, TransactionError, Transactions};
 
 use crate::input::{District, Input, Key};
-use crate::transactions::End;
+use crate::transactions::{End, TransactionBuffers};
 use crate::user::Request;
 
 /// The head of an order.
@@ -50,24 +49,17 @@ pub(crate) struct OrderNumber {
 }
 
 /// A connection to the database. All amounts are cents, all taxes and discounts ten-thousandths.
-pub(crate) trait Session {
-    /// Whether transactions are functions of the database.
-    fn is_stored(&self) -> bool {
-        false
-    }
-
+pub(crate) trait Session: Transactions {
     /// Does a whole transaction with its commit by a function of the database.
-    async fn call_function(&mut self, asked: Request, input: &Input) -> Reply<End> {
-        let _ = (asked, input);
+    async fn call_function(
+        &mut self,
+        asked: Request,
+        input: &Input,
+        room: &mut TransactionBuffers,
+    ) -> Reply<End> {
+        let _ = (asked, input, room);
         Err(TransactionError::missing("function of the database"))
     }
-
-    /// Begins a transaction.
-    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()>;
-    /// Commits the transaction.
-    async fn commit(&mut self) -> Reply<()>;
-    /// Rolls the transaction back, if one is open.
-    async fn roll_back(&mut self) -> Reply<()>;
 
     /// The tax of a warehouse.
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64>;

@@ -67,35 +67,35 @@ impl Table {
         }
     }
 
-    /// Its columns in order, each with its type: `i` for a whole number, `t` for a text.
+    /// Its columns in order, each with the letter of its type.
     pub(crate) const fn columns(self) -> &'static str {
         match self {
             Table::Item => "i_id i, i_im_id i, i_name t, i_price i, i_data t",
             Table::Warehouse => {
-                "w_id i, w_name t, w_street_1 t, w_street_2 t, w_city t, w_state t, w_zip t, w_tax i, w_ytd i"
+                "w_id i, w_name t, w_street_1 t, w_street_2 t, w_city t, w_state t, w_zip t, w_tax i, w_ytd b"
             }
             Table::Stock => {
                 "s_w_id i, s_i_id i, s_quantity i, s_dist_01 t, s_dist_02 t, s_dist_03 t, s_dist_04 t, s_dist_05 t, \
-                 s_dist_06 t, s_dist_07 t, s_dist_08 t, s_dist_09 t, s_dist_10 t, s_ytd i, s_order_cnt i, \
+                 s_dist_06 t, s_dist_07 t, s_dist_08 t, s_dist_09 t, s_dist_10 t, s_ytd b, s_order_cnt i, \
                  s_remote_cnt i, s_data t"
             }
             Table::District => {
                 "d_w_id i, d_id i, d_name t, d_street_1 t, d_street_2 t, d_city t, d_state t, d_zip t, d_tax i, \
-                 d_ytd i, d_next_o_id i"
+                 d_ytd b, d_next_o_id i"
             }
             Table::Customer => {
                 "c_w_id i, c_d_id i, c_id i, c_first t, c_middle t, c_last t, c_street_1 t, c_street_2 t, c_city t, \
-                 c_state t, c_zip t, c_phone t, c_since i, c_credit t, c_credit_lim i, c_discount i, c_balance i, \
-                 c_ytd_payment i, c_payment_cnt i, c_delivery_cnt i, c_data t"
+                 c_state t, c_zip t, c_phone t, c_since b, c_credit t, c_credit_lim i, c_discount i, c_balance b, \
+                 c_ytd_payment b, c_payment_cnt i, c_delivery_cnt i, c_data l"
             }
             Table::History => {
-                "h_c_w_id i, h_c_d_id i, h_c_id i, h_w_id i, h_d_id i, h_date i, h_amount i, h_data t"
+                "h_c_w_id i, h_c_d_id i, h_c_id i, h_w_id i, h_d_id i, h_date b, h_amount i, h_data t"
             }
             Table::Orders => {
-                "o_w_id i, o_d_id i, o_id i, o_c_id i, o_entry_d i, o_carrier_id i, o_ol_cnt i, o_all_local i"
+                "o_w_id i, o_d_id i, o_id i, o_c_id i, o_entry_d b, o_carrier_id i, o_ol_cnt i, o_all_local i"
             }
             Table::OrderLine => {
-                "ol_w_id i, ol_d_id i, ol_o_id i, ol_number i, ol_i_id i, ol_supply_w_id i, ol_delivery_d i, \
+                "ol_w_id i, ol_d_id i, ol_o_id i, ol_number i, ol_i_id i, ol_supply_w_id i, ol_delivery_d b, \
                  ol_quantity i, ol_amount i, ol_dist_info t"
             }
             Table::NewOrder => "no_w_id i, no_d_id i, no_o_id i",

@@ -1,8 +1,11 @@
 //! The workload as the harness uses it: fill, load, checks.
 
+mod service;
+
 use std::path::Path;
 use std::sync::Arc;
 
+use barograph_database::measures::{LOCK_WAIT, WRITES};
 use barograph_engine::Settings;
 use barograph_model::{Nanos, OpId};
 use barograph_spec::{Catalogue, Plan};
@@ -12,7 +15,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::OrderEntry;
-use crate::measures::{LOCK_WAIT, NEW_ORDERS, ROLLED_BACK, WRITES};
+use crate::measures::{NEW_ORDERS, ROLLED_BACK};
 use crate::seam::NAME;
 
 const USERS: usize = 3;

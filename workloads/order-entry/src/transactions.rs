@@ -31,6 +31,8 @@ pub(crate) enum End {
 pub(crate) struct TransactionBuffers {
     text: String,
     found: Vec<i64>,
+    /// The lines of an order as a function takes them.
+    pub(crate) arrays: [String; 3],
 }
 
 /// New-Order: places an order.

@@ -3,20 +3,20 @@
 use std::sync::{Arc, Mutex};
 
 use barograph_data::Stream;
+use barograph_database::measures::WRITES;
+use barograph_database::{Transacts, with_retries};
 use barograph_engine::OpContext;
-use barograph_model::{CounterId, OpId, OpSpec, Outcome};
+use barograph_model::{OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
 use rand::seq::SliceRandom;
 
 use crate::input::{District, Input, Inputs};
-use crate::measures::{BUSY, DEADLOCKS, LEFT_OUT, NEW_ORDERS, ROLLED_BACK, SNAPSHOT, WRITES};
-use crate::session::{Access, Conflict, Reply, Session, TransactionError};
+use crate::measures::{LEFT_OUT, NEW_ORDERS, ROLLED_BACK};
+use crate::plan::Form;
+use crate::session::{Access, Reply, Session};
 use crate::tables::DISTRICTS;
 use crate::tally::{Counts, Tally};
 use crate::transactions::{self, End, TransactionBuffers};
-
-/// Tries of a transaction at the most.
-const MOST_TRIES: u32 = 10;
 
 /// A transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,7 @@ impl Deck {
 #[derive(Clone, Debug)]
 pub(crate) struct LoadState {
     pub(crate) inputs: Inputs,
+    pub(crate) form: Form,
     pub(crate) tally: Arc<Tally>,
     pub(crate) reasons: Arc<Mutex<Reasons>>,
 }
@@ -109,10 +110,12 @@ pub(crate) struct Terminal {
     room: TransactionBuffers,
 }
 
-impl Terminal {
-    /// The user with this number. Users are dealt to warehouses one after the other, and to districts of those.
-    pub(crate) fn new(shared: &Arc<LoadState>, user: u32) -> Self {
-        let (user, warehouses) = (i64::from(user), shared.inputs.size.warehouses);
+impl barograph_database::Terminal for Terminal {
+    type Shared = LoadState;
+
+    /// Users are dealt to warehouses one after the other, and to districts of those.
+    fn new(shared: &Arc<LoadState>, id: UserId) -> Self {
+        let (user, warehouses) = (i64::from(id.0), shared.inputs.size.warehouses);
         Terminal {
             shared: Arc::clone(shared),
             warehouse: user % warehouses + 1,
@@ -123,42 +126,38 @@ impl Terminal {
         }
     }
 
-    /// The next transaction, by its index.
-    pub(crate) fn next(&mut self, context: &mut OpContext) -> usize {
+    fn access(&self, op: OpId) -> Access {
+        Transaction::ALL[op.index()].access()
+    }
+
+    fn failed(&self, op: OpId, outcome: Outcome, why: String) -> Outcome {
+        Reasons::note(&self.shared.reasons, op, &Failure { outcome, why, seen: &[] });
+        outcome
+    }
+
+    fn choose(&mut self, context: &mut OpContext) -> usize {
         let deck = self.deck.get_or_insert_with(|| Deck::opened(&mut context.rng));
         deck.draw(&mut context.rng) as usize
     }
+}
 
-    /// Does a transaction. After a conflict it is tried again with the same input.
-    pub(crate) async fn transact(
-        &mut self,
-        session: &mut impl Session,
-        transaction: Transaction,
-        context: &mut OpContext,
-    ) -> Outcome {
+impl<S: Session> Transacts<S> for Terminal {
+    async fn act(&mut self, session: &mut S, op: OpId, context: &mut OpContext) -> Outcome {
+        let transaction = Transaction::ALL[op.index()];
         if transaction.access() == Access::Write {
             context.add(WRITES, 1);
         }
         let asked = self.ask(transaction, context);
-        for _ in 0..MOST_TRIES {
-            context.sent();
-            match self.attempt(session, asked, context).await {
-                Ok(ended) => return Self::count(ended, context),
-                Err(trouble) => {
-                    if let Err(why) = session.roll_back().await {
-                        return self.failed(transaction, why);
-                    }
-                    match trouble {
-                        TransactionError::Conflict(conflict) => context.add(counter(conflict), 1),
-                        failed @ TransactionError::Failed { .. } => return self.failed(transaction, failed),
-                    }
-                }
-            }
+        let attempt =
+            async |session: &mut S, context: &mut OpContext| self.attempt(session, asked, context).await;
+        match with_retries(session, context, attempt).await {
+            Ok(ended) => Self::count(ended, context),
+            Err((outcome, why)) => barograph_database::Terminal::failed(self, op, outcome, why),
         }
-        let why = format!("met other transactions {MOST_TRIES} times");
-        self.failed(transaction, TransactionError::Failed { outcome: Outcome::Refused, why })
     }
+}
 
+impl Terminal {
     /// Draws the input of a transaction.
     fn ask(&mut self, transaction: Transaction, context: &mut OpContext) -> Request {
         let (inputs, w, rng) = (self.shared.inputs, self.warehouse, &mut context.rng);
@@ -185,9 +184,9 @@ impl Terminal {
     ) -> Reply<End> {
         let (input, room) = (&self.input, &mut self.room);
         let (tally, most) = (&self.shared.tally, Counts::most(asked));
-        if session.is_stored() {
+        if self.shared.form == Form::Stored {
             tally.asked(most);
-            let ended = session.call_function(asked, input).await;
+            let ended = session.call_function(asked, input, room).await;
             tally.answered(most, &ended);
             return ended;
         }
@@ -225,25 +224,6 @@ impl Terminal {
         }
         Outcome::Good
     }
-
-    fn failed(&self, transaction: Transaction, trouble: TransactionError) -> Outcome {
-        let (outcome, why) = match trouble {
-            TransactionError::Failed { outcome, why } => (outcome, why),
-            TransactionError::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
-        };
-        Reasons::note(&self.shared.reasons, transaction.op(), &Failure { outcome, why, seen: &[] });
-        outcome
-    }
-
-    /// Notes a failed connection.
-    pub(crate) fn broken(&self, transaction: Transaction, why: String) -> Outcome {
-        self.unconnected(transaction, (Outcome::Broken, why))
-    }
-
-    /// Notes a connection that could not be made.
-    pub(crate) fn unconnected(&self, transaction: Transaction, (outcome, why): (Outcome, String)) -> Outcome {
-        self.failed(transaction, TransactionError::Failed { outcome, why })
-    }
 }
 
 /// The input of a transaction; see also [`Input`].
@@ -256,14 +236,6 @@ pub(crate) enum Request {
     Delivery(i64, i64),
     /// Of a district, with a threshold.
     StockLevel(District, i64),
-}
-
-fn counter(conflict: Conflict) -> CounterId {
-    match conflict {
-        Conflict::Busy => BUSY,
-        Conflict::Snapshot => SNAPSHOT,
-        Conflict::Deadlock => DEADLOCKS,
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The loaded rows of all tables, as a function of size, seed and number of the row.
 
 use barograph_data::{Stream, Streams};
-use barograph_database::{Contents, Value, digits, number_at, row, text};
+use barograph_database::{Contents, Indices, Value, digits, number_at, row, text};
 use rand::RngExt;
 
 use crate::shuffle::Shuffle;
@@ -13,6 +13,17 @@ type Batch = barograph_database::Batch<Table>;
 
 /// Values of a batch: some hundred kilobytes.
 const BATCH: usize = 20_000;
+
+/// Numbers of a piece: some megabytes.
+const PIECE: i64 = 20_000;
+
+/// Rows of a table whose numbers follow one another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    table: Table,
+    first: i64,
+    last: i64,
+}
 
 /// The date of the first loaded order: the first second of 2025, in seconds since 1970. The last is of the end of the year.
 const FIRST_DATE: i64 = 1_735_689_600;
@@ -185,39 +196,65 @@ pub(crate) fn user_name(customer: i64) -> String {
 
 impl Contents for Generator {
     type Table = Table;
+    type Piece = Piece;
 
     /// "BSto" in ASCII.
     const APPLICATION_ID: i32 = 0x4253_746f;
 
     const KIND: &'static str = "a Store database";
 
-    /// The text index has each word with its column and products. It is made once, as titles and actors stay.
-    const INDICES: &'static str = "
-CREATE UNIQUE INDEX customers_username ON customers (c_username);
-CREATE INDEX products_special ON products (p_category, p_special, p_id);
-CREATE INDEX orders_customer ON orders (o_customer, o_id);
-CREATE VIRTUAL TABLE products_text USING fts5 (title, actor, content = '', detail = column, columnsize = 0);
-INSERT INTO products_text (rowid, title, actor) SELECT p_id, p_title, p_actor FROM products;
-INSERT INTO products_text (products_text) VALUES ('optimize');
-";
+    /// The text index of SQLite has each word with its column and products, and that of MariaDB words of any text. All are made
+    /// once, as titles and actors stay.
+    const INDICES: Indices = Indices {
+        all: &[
+            "CREATE UNIQUE INDEX customers_username ON customers (c_username)",
+            "CREATE INDEX products_special ON products (p_category, p_special, p_id)",
+            "CREATE INDEX orders_customer ON orders (o_customer, o_id)",
+        ],
+        sqlite: &[
+            "CREATE VIRTUAL TABLE products_text \
+             USING fts5 (title, actor, content = '', detail = column, columnsize = 0)",
+            "INSERT INTO products_text (rowid, title, actor) SELECT p_id, p_title, p_actor FROM products",
+            "INSERT INTO products_text (products_text) VALUES ('optimize')",
+        ],
+        postgres: &[
+            "CREATE INDEX products_title ON products USING gin (to_tsvector('simple', p_title))",
+            "CREATE INDEX products_actor ON products USING gin (to_tsvector('simple', p_actor))",
+        ],
+        mariadb: &[
+            "CREATE FULLTEXT INDEX products_title ON products (p_title)",
+            "CREATE FULLTEXT INDEX products_actor ON products (p_actor)",
+        ],
+    };
 
     fn stamp(&self) -> String {
         let (megabytes, seed, version) = (self.size.megabytes, self.seed, crate::VERSION);
         format!("megabytes = {megabytes}, seed = {seed}, version {version} of the workload")
     }
 
-    fn batches(&self, take: &mut dyn FnMut(Batch) -> bool) -> bool {
-        Table::ALL.into_iter().all(|table| {
-            let columns = barograph_database::Table::spec(table).names().count();
-            let (mut values, last) = (Vec::new(), self.numbers(table));
-            (1..=last).all(|number| {
-                self.rows(table, number, &mut values);
-                if values.len() < BATCH && number < last {
-                    return true;
-                }
-                let rows = (values.len() / columns) as u64;
-                take(Batch { table, values: std::mem::take(&mut values), rows })
-            })
+    fn expected_rows(&self, table: Table) -> u64 {
+        self.size.rows(table)
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = Piece> + Send {
+        Table::ALL.into_iter().flat_map(|table| {
+            let last = self.numbers(table);
+            let of = move |first: i64| Piece { table, first, last: last.min(first + PIECE - 1) };
+            (1..=last).step_by(PIECE as usize).map(of)
+        })
+    }
+
+    fn piece(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
+        let Piece { table, first, last } = piece;
+        let columns = barograph_database::Table::spec(table).names().count();
+        let mut values = Vec::new();
+        (first..=last).all(|number| {
+            self.rows(table, number, &mut values);
+            if values.len() < BATCH && number < last {
+                return true;
+            }
+            let rows = (values.len() / columns) as u64;
+            take(Batch { table, values: std::mem::take(&mut values), rows })
         })
     }
 }
@@ -230,14 +267,15 @@ mod tests {
 
     fn all(seed: u64) -> BTreeMap<&'static str, Vec<Vec<Value>>> {
         let mut tables = BTreeMap::<_, Vec<Vec<Value>>>::new();
-        let whole = Generator::new(Size::new(1), seed).batches(&mut |batch| {
+        let generator = Generator::new(Size::new(1), seed);
+        let mut take = |batch: Batch| {
             let columns = barograph_database::Table::spec(batch.table).names().count();
             assert_eq!(batch.values.len(), batch.rows as usize * columns, "{}", batch.table.name());
             let rows = batch.values.chunks(columns).map(<[Value]>::to_vec);
             tables.entry(batch.table.name()).or_default().extend(rows);
             true
-        });
-        assert!(whole);
+        };
+        assert!(generator.pieces().all(|piece| generator.piece(piece, &mut take)));
         tables
     }
 

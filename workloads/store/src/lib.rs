@@ -6,6 +6,7 @@
 
 mod checks;
 mod conditions;
+mod engines;
 mod generate;
 mod input;
 mod measures;
@@ -14,7 +15,6 @@ mod plan;
 mod seam;
 mod session;
 mod shuffle;
-mod sqlite;
 mod tables;
 mod tally;
 #[cfg(test)]
@@ -23,6 +23,10 @@ mod user;
 mod words;
 
 pub use seam::Store;
+
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: barograph_testkit::CountingAllocator = barograph_testkit::CountingAllocator;
 
 /// Raised with every change that can move results or loaded rows.
 const VERSION: u32 = 1;

@@ -1,56 +1,30 @@
 //! Counters and measures.
 
-use barograph_database::Conflict;
-use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec};
+use barograph_database::measures::{self, FIRST_OWN};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureSpec};
 
 use crate::user::Operation;
 
 /// Committed orders.
-pub(crate) const ORDERS: CounterId = CounterId(0);
+pub(crate) const ORDERS: CounterId = CounterId(FIRST_OWN);
 
 /// Planned shortages.
-pub(crate) const SHORTAGES: CounterId = CounterId(1);
-
-/// Retries after [`Conflict::Busy`] or [`Conflict::Deadlock`].
-pub(crate) const BUSY: CounterId = CounterId(2);
-
-/// Retries after [`Conflict::Snapshot`].
-pub(crate) const SNAPSHOT: CounterId = CounterId(3);
-
-/// Waits for the write lock, in nanoseconds.
-pub(crate) const LOCK_WAIT: CounterId = CounterId(4);
-
-/// Operations that write.
-pub(crate) const WRITES: CounterId = CounterId(5);
+pub(crate) const SHORTAGES: CounterId = CounterId(FIRST_OWN + 1);
 
 /// Restocked products.
-pub(crate) const RESTOCKS: CounterId = CounterId(6);
+pub(crate) const RESTOCKS: CounterId = CounterId(FIRST_OWN + 2);
 
 /// Searches by title that found a product.
-pub(crate) const TITLE_HITS: CounterId = CounterId(7);
+pub(crate) const TITLE_HITS: CounterId = CounterId(FIRST_OWN + 3);
 
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 8] = [
-    "orders",
-    "planned_shortages",
-    "busy_retries",
-    "snapshot_retries",
-    "lock_wait_ns",
-    "write_operations",
-    "restocks",
-    "title_hits",
-];
+pub(crate) const COUNTERS: [&str; 9] = {
+    let [busy, snapshot, deadlocks, lock_wait, writes] = measures::COUNTERS;
+    [busy, snapshot, deadlocks, lock_wait, writes, "orders", "planned_shortages", "restocks", "title_hits"]
+};
 
-/// The counter of a conflict.
-pub(crate) fn counter(conflict: Conflict) -> CounterId {
-    match conflict {
-        Conflict::Busy | Conflict::Deadlock => BUSY,
-        Conflict::Snapshot => SNAPSHOT,
-    }
-}
-
-/// The measures. Those of locks are the same as those of Order-Entry, counters included.
-pub(crate) const MEASURES: [MeasureSpec; 7] = [
+/// The measures of all engines.
+pub(crate) const MEASURES: [MeasureSpec; 8] = [
     MeasureSpec {
         id: "opm",
         title: "orders",
@@ -65,30 +39,10 @@ pub(crate) const MEASURES: [MeasureSpec; 7] = [
         better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(SHORTAGES), Amount::Ended(Some(Operation::Purchase.op()))),
     },
-    MeasureSpec {
-        id: "lock_wait_ms",
-        title: "mean wait for the write lock",
-        unit: "ms",
-        better: BetterWhen::Lower,
-        formula: Formula {
-            per: MeasureDivisor::Amount(Amount::Counter(WRITES)),
-            ..Formula::per_second(Amount::Counter(LOCK_WAIT)).times(1e-6)
-        },
-    },
-    MeasureSpec {
-        id: "busy_retries_per_s",
-        title: "retries for a lock",
-        unit: "per second",
-        better: BetterWhen::Lower,
-        formula: Formula::per_second(Amount::Counter(BUSY)),
-    },
-    MeasureSpec {
-        id: "snapshot_retries_per_s",
-        title: "retries for a snapshot",
-        unit: "per second",
-        better: BetterWhen::Lower,
-        formula: Formula::per_second(Amount::Counter(SNAPSHOT)),
-    },
+    measures::LOCK_WAIT_MS,
+    measures::BUSY_RETRIES,
+    measures::SNAPSHOT_RETRIES,
+    measures::DEADLOCK_RETRIES,
     MeasureSpec {
         id: "restocks_per_s",
         title: "restocked products",

@@ -1,4 +1,4 @@
-//! The operations over the statements of an engine.
+//! The operations over the statements of an engine, each up to its commit.
 
 use barograph_database::{Access, Reply, TransactionError, Value};
 use barograph_engine::OpContext;
@@ -48,7 +48,6 @@ pub(crate) async fn login(session: &mut impl Session, login: &Login, context: &m
         return Err(TransactionError::missing("customer with this name and password"));
     }
     session.read_history(login.customer, HISTORY).await?;
-    session.commit().await?;
     Ok(End::Login)
 }
 
@@ -60,7 +59,6 @@ pub(crate) async fn new_customer(
 ) -> Reply<End> {
     session.begin(Access::Write, context).await?;
     let customer = session.insert_customer(row).await?;
-    session.commit().await?;
     Ok(End::Registration(customer))
 }
 
@@ -121,6 +119,5 @@ pub(crate) async fn purchase(
         session.insert_line(line).await?;
         session.insert_history(customer, line).await?;
     }
-    session.commit().await?;
     Ok(End::Order(placed))
 }

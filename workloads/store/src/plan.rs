@@ -1,10 +1,10 @@
 //! The keys of the workload in plans: `[store]`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use barograph_database::sqlite::{durability, file_of};
+use barograph_database_engines::{
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, TIER, check, engine,
+};
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
@@ -12,7 +12,7 @@ use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 use crate::generate::Generator;
 use crate::input::Habits;
 use crate::measures::MEASURES;
-use crate::seam::{NAME, NOTICE, Store};
+use crate::seam::{NAME, NOTICE, Store, StoreDatabase};
 use crate::tables::{Size, Table};
 use crate::user::Operation;
 
@@ -26,12 +26,7 @@ pub(crate) struct StorePlan {
     pub(crate) habits: Habits,
     /// Mean think time between visits.
     pub(crate) think: Nanos,
-    /// Commits wait for the disk.
-    pub(crate) is_durable: bool,
-    /// Writers wait in a fair queue.
-    pub(crate) is_queued: bool,
-    /// Limit on the wait for a lock, after which the operation is tried again.
-    pub(crate) busy: Duration,
+    pub(crate) database: DatabaseSettings,
 }
 
 impl StorePlan {
@@ -69,22 +64,14 @@ impl StorePlan {
     }
 }
 
-/// The database file of a plan.
-pub(crate) fn file(plan: &Plan) -> PathBuf {
-    match plan.target.url.as_deref().and_then(file_of) {
-        Some(file) => file.to_owned(),
-        None => {
-            let megabytes = StorePlan::of(plan).size.megabytes;
-            let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
-            let path = plan.data.dir.join(format!("store{load}-{megabytes}mb-s{}.db", plan.seed));
-            std::path::absolute(&path).unwrap_or(path)
-        }
+/// The database of a plan.
+pub(crate) fn database(plan: &Plan) -> DatabasePlan<Generator> {
+    let StorePlan { size, database, .. } = StorePlan::of(plan);
+    DatabasePlan {
+        settings: database.clone(),
+        contents: Generator::new(*size, plan.seed),
+        size: format!("{}mb", size.megabytes),
     }
-}
-
-/// The generator of a plan's rows.
-pub(crate) fn generator(plan: &Plan) -> Generator {
-    Generator::new(StorePlan::of(plan).size, plan.seed)
 }
 
 impl WorkloadKeys for Store {
@@ -94,6 +81,10 @@ impl WorkloadKeys for Store {
 
     fn measures(&self) -> &'static [MeasureSpec] {
         &MEASURES
+    }
+
+    fn tiers(&self) -> &'static [&'static str] {
+        &[TIER]
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
@@ -106,9 +97,7 @@ impl WorkloadKeys for Store {
         let shortages = g.fraction("store.shortages_percent", 0.0..=100.0, 2.0);
         let skew = g.fraction("store.skew", 0.0..=2.0, 0.8);
         let think = g.time("store.think_s", 0.0..=3_600.0, 0.0);
-        let durability = g.choice("store.durability", &["full", "off"], "full");
-        let write_lock = g.choice("store.write_lock", &["queue", "busy"], "queue");
-        let busy_ms = g.number("store.busy_ms", 1..=600_000, 5_000);
+        let database = DatabaseSettings::read(g, StoreDatabase::SECTION);
         Some(Arc::new(StorePlan {
             size: Size::new(megabytes? as u32),
             habits: Habits {
@@ -121,22 +110,18 @@ impl WorkloadKeys for Store {
                 skew: skew?,
             },
             think: think?,
-            is_durable: durability? == "full",
-            is_queued: write_lock? == "queue",
-            busy: Duration::from_millis(busy_ms?),
+            database: database?,
         }))
     }
 }
 
 impl WorkloadSettings for StorePlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
-        if let Some(url) = plan.target.url.as_deref().filter(|url| file_of(url).is_none()) {
-            let allowed = "a file of SQLite by its whole path, as in sqlite:///var/tmp/store.db";
-            g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
-        }
+        check::<StoreDatabase>(plan, database(plan), g);
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
+        let Some(engine) = engine::<StoreDatabase>(plan, database(plan)) else { return Vec::new() };
         let (size, habits) = (self.size, self.habits);
         let rows: u64 = Table::ALL.into_iter().map(|table| size.rows(table)).sum();
         let percent = |share: Share| (share.get() * 1e5).round() / 1e3;
@@ -144,11 +129,8 @@ impl WorkloadSettings for StorePlan {
             Nanos::ZERO => "without think time".to_owned(),
             think => format!("with {} s between visits on average", think.as_secs_f64()),
         };
-        let lock = match self.is_queued {
-            true => "writers wait in a queue",
-            false => "writers ask for the lock again and again",
-        };
-        vec![
+        let (users, target) = engine.explain(plan);
+        let mut lines = vec![
             format!(
                 "data      {} customers, {} products, {} orders: {} rows, about {} MB",
                 count(size.customers.unsigned_abs()),
@@ -158,7 +140,7 @@ impl WorkloadSettings for StorePlan {
                 count(size.megabytes.unsigned_abs())
             ),
             format!(
-                "users     threads, one visit after the other, {think}; a visit is a login ({} % are new customers), {} searches, \
+                "users     {users}, one visit after the other, {think}; a visit is a login ({} % are new customers), {} searches, \
                  a purchase of {} lines",
                 percent(habits.new_customers),
                 habits.searches,
@@ -169,10 +151,10 @@ impl WorkloadSettings for StorePlan {
                 percent(habits.shortages),
                 habits.skew
             ),
-            format!("target    SQLite in this program ({}); {lock}", durability(self.is_durable)),
-            format!("          {}: filled once, copied for the run, checked after it", file(plan).display()),
-            format!("notice    {NOTICE}"),
-        ]
+        ];
+        lines.extend(target);
+        lines.push(format!("notice    {NOTICE}"));
+        lines
     }
 }
 
@@ -255,9 +237,17 @@ mod tests {
 
     #[test]
     fn other_targets_are_refused() {
-        for url in ["postgres://db/store", "sqlite:store.db", "load:shop"] {
+        for (url, words) in [
+            ("http://db/store", "a file of SQLite"),
+            ("sqlite:store.db", "a file of SQLite"),
+            ("load:shop", "a file of SQLite"),
+            ("postgres://db/store", "an address as in postgres://me@127.0.0.1/store"),
+            ("mysql://me@db/mysql", "a database of its own"),
+        ] {
             let text = in_one_line(&plan(&[&format!("target.url={url}")]).unwrap_err());
-            assert!(text.contains("target.url") && text.contains("a file of SQLite"), "{text}");
+            assert!(text.contains("target.url") && text.contains(words), "{text}");
         }
+        let text = in_one_line(&plan(&["store.isolation=serializable"]).unwrap_err());
+        assert!(text.contains("left out with SQLite"), "{text}");
     }
 }

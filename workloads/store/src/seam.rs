@@ -1,34 +1,30 @@
 //! The workload behind the seam.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_database::sqlite::{
-    CACHE_KIB, ConnectionOptions, FillResult, SqliteError, StopAtEnd, Target, Users, address, durability,
-    version,
-};
-use barograph_engine::{Runnable, runnable_threads};
-use barograph_model::words::in_one_line;
+use barograph_database::{Database, Findings};
+use barograph_database_engines::{DatabaseWorkload, Engine, engine, fill_entry};
+use barograph_engine::Runnable;
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule, Share,
 };
 use barograph_platform::BoxFuture;
-use barograph_record::{Count, Fill, Tier};
+use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, FillProgress, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
-    Workload, WorkloadFactory,
+    Application, DataSet, FailureReason, LoadError, LoadJob, OnProgress, Reasons, VerifyResult, Workload,
+    WorkloadFactory,
 };
-use parking_lot::FairMutex;
 use serde_json::{Map, Value, json};
 
 use crate::checks;
+use crate::engines::{mariadb, postgres};
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::measures::{COUNTERS, MEASURES};
-use crate::plan::{StorePlan, file, generator};
-use crate::tables::{Size, Table};
+use crate::plan::{StorePlan, database};
+use crate::tables::Size;
 use crate::tally::Tally;
 use crate::user::{LoadState, Operation, Visitor};
 
@@ -51,9 +47,6 @@ const MIX_TOLERANCE: Share = Share::percent(10.0);
 /// Largest share of failed operations. Planned shortages are no failures.
 const FAILURES: Share = Share::percent(0.1);
 
-/// Open files of a user: the database, its log and the index of the log.
-const FILES: u64 = 3;
-
 /// Makes the workload of plans.
 pub struct Store;
 
@@ -67,22 +60,51 @@ impl WorkloadFactory for Store {
     }
 }
 
+/// The workload as engines need it.
+pub(crate) enum StoreDatabase {}
+
+impl DatabaseWorkload for StoreDatabase {
+    type Contents = Generator;
+    type Shared = LoadState;
+    type Tally = Tally;
+    type Terminal = Visitor;
+    type Postgres = postgres::Sql;
+    type Mariadb = mariadb::Sql;
+
+    const NAME: &'static str = NAME;
+    const SECTION: &'static str = "store";
+    const EXAMPLE: &'static str = "store";
+
+    fn check<D: Database>(
+        database: &mut D,
+        contents: &Generator,
+        tally: &Tally,
+    ) -> Result<Findings, D::Error> {
+        checks::check(database, contents, tally.counted())
+    }
+}
+
 /// The workload of a plan.
 struct StoreWorkload {
     plan: StorePlan,
-    target: Target<Generator>,
-    url: String,
+    generator: Generator,
+    engine: Box<dyn Engine<StoreDatabase>>,
+    measures: Vec<MeasureSpec>,
     tally: Arc<Tally>,
     reasons: Arc<Mutex<Reasons>>,
 }
 
 impl StoreWorkload {
     fn new(plan: &Plan) -> Self {
-        let file = file(plan);
+        let database = database(plan);
+        let generator = database.contents;
+        let engine = engine(plan, database).expect("other targets are refused when the plan is read");
+        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id;
         StoreWorkload {
             plan: StorePlan::of(plan).clone(),
-            url: address(&file),
-            target: Target::new(file, generator(plan)),
+            generator,
+            measures: MEASURES.into_iter().filter(has).collect(),
+            engine,
             tally: Arc::default(),
             reasons: Reasons::shared(),
         }
@@ -107,7 +129,7 @@ impl Workload for StoreWorkload {
     }
 
     fn measures(&self) -> &[MeasureSpec] {
-        &MEASURES
+        &self.measures
     }
 
     fn session_op(&self) -> Option<&str> {
@@ -162,15 +184,15 @@ impl Workload for StoreWorkload {
     }
 
     fn target(&self) -> Option<&str> {
-        Some(&self.url)
+        self.engine.target()
     }
 
     fn connections(&self, users: u32, _: Connections) -> u64 {
-        u64::from(users) * FILES
+        u64::from(users) * self.engine.files()
     }
 
     fn operations_block(&self) -> bool {
-        true
+        self.engine.operations_block()
     }
 
     fn notice(&self) -> Option<&'static str> {
@@ -178,36 +200,34 @@ impl Workload for StoreWorkload {
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        self.target.refusals(plan)
+        self.engine.refusals(plan)
     }
 
     fn disclose(&self) -> Map<String, Value> {
-        let Size { megabytes, customers, products, orders } = self.target.contents().size;
-        let StorePlan { habits, think, is_durable, is_queued, busy, .. } = &self.plan;
-        let section = json!({
-            "notice": NOTICE,
-            "engine": format!("SQLite {}", version()),
-            "form": "statements: a call for each",
-            "search": "full text (FTS5): both words, whole, by number of the product",
-            "isolation": "serializable; transactions that write begin with the write lock",
-            "durability": durability(*is_durable),
-            "write_lock": if *is_queued { "queue" } else { "busy" },
-            "busy_ms": busy.as_millis() as u64,
-            "cache_kib_per_connection": CACHE_KIB,
-            "megabytes": megabytes,
-            "customers": customers,
-            "products": products,
-            "orders": orders,
-            "new_customers": habits.new_customers.get(),
-            "searches": habits.searches,
-            "search_rows": habits.search_rows,
-            "title_hits": habits.title_hits.get(),
-            "lines": habits.lines,
-            "shortages": habits.shortages.get(),
-            "skew": habits.skew,
-            "think_s": think.as_secs_f64(),
-        });
-        Map::from_iter([("store".to_owned(), section)])
+        let Size { megabytes, customers, products, orders } = self.generator.size;
+        let StorePlan { habits, think, database, .. } = &self.plan;
+        let facts = [
+            ("notice", json!(NOTICE)),
+            ("form", json!("statements: a call for each")),
+            ("search", json!("full text of the engine: both words, whole, by number of the product")),
+            ("busy_ms", json!(database.busy.as_millis() as u64)),
+            ("megabytes", json!(megabytes)),
+            ("customers", json!(customers)),
+            ("products", json!(products)),
+            ("orders", json!(orders)),
+            ("new_customers", json!(habits.new_customers.get())),
+            ("searches", json!(habits.searches)),
+            ("search_rows", json!(habits.search_rows)),
+            ("title_hits", json!(habits.title_hits.get())),
+            ("lines", json!(habits.lines)),
+            ("shortages", json!(habits.shortages.get())),
+            ("skew", json!(habits.skew)),
+            ("think_s", json!(think.as_secs_f64())),
+        ];
+        let mut section: Map<String, Value> =
+            facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect();
+        section.append(&mut self.engine.disclose());
+        Map::from_iter([("store".to_owned(), section.into())])
     }
 
     fn prepare<'a>(
@@ -215,45 +235,27 @@ impl Workload for StoreWorkload {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
-        let (target, stop) = (self.target.clone(), StopAtEnd::default());
-        let stopped = stop.flag();
-        Some(Box::pin(async move {
-            let filling = tokio::task::spawn_blocking(move || {
-                let size = target.contents().size;
-                let total = Table::ALL.into_iter().map(|table| size.rows(table)).sum();
-                let mut done = 0;
-                target.prepare(|table, rows| {
-                    done += rows;
-                    progress(FillProgress { stage: table.name().to_owned(), done, total });
-                    !stopped.load(Ordering::Relaxed)
-                })
-            });
-            let filled = filling.await;
-            drop(stop);
-            let failed = |why| LoadError::Fill { url: self.url.clone(), why };
-            match filled.map_err(|why| failed(why.into()))? {
-                Ok(filled) => Ok(self.filled(filled)),
-                Err(why @ (SqliteError::NotOurs { .. } | SqliteError::InUse { .. })) => {
-                    Err(LoadError::Refused(Refusals(vec![self.target.refusal(job.plan, &why)])))
-                }
-                Err(why) => Err(failed(why.into())),
-            }
-        }))
+        let filling = self.engine.fill(job, progress);
+        let Generator { size, seed, .. } = self.generator;
+        let stamp = format!("{NAME}-{}-{}mb-s{seed}", crate::VERSION, size.megabytes);
+        Some(Box::pin(async move { Ok(fill_entry(filling.await?, stamp)) }))
     }
 
-    fn load(&self, _: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let StorePlan { habits, is_durable, is_queued, busy, .. } = self.plan;
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let shared = LoadState {
-            inputs: Inputs::new(*self.target.contents(), habits),
+            inputs: Inputs::new(self.generator, self.plan.habits),
             tally: Arc::clone(&self.tally),
             reasons: Arc::clone(&self.reasons),
         };
-        let users = Users::<Visitor> {
-            shared: Arc::new(shared),
-            connecting: ConnectionOptions { path: self.target.copy(), is_durable, busy },
-            queue: is_queued.then(|| Arc::new(FairMutex::new(()))),
-        };
-        Ok(runnable_threads(move || users.clone()))
+        self.engine.load(job, shared)
+    }
+
+    fn counts(&self) -> Vec<i64> {
+        self.tally.numbers()
+    }
+
+    fn add_counts(&self, counts: &[i64]) {
+        self.tally.add_numbers(counts);
     }
 
     fn failure_reasons(&self) -> Vec<FailureReason> {
@@ -262,55 +264,24 @@ impl Workload for StoreWorkload {
     }
 }
 
-impl StoreWorkload {
-    fn filled(&self, filled: FillResult) -> Fill {
-        let Generator { size, seed, .. } = self.target.contents();
-        // Restocks come with the load.
-        let loaded = filled.rows.into_iter().filter(|(_, rows)| *rows > 0);
-        Fill {
-            rows: loaded.map(|(table, rows)| Count::new(table, rows)).collect(),
-            bytes: vec![Count::new("database", filled.bytes)],
-            reused: filled.reused,
-            stamp: format!("store-{}-{}mb-s{seed}", crate::VERSION, size.megabytes),
-            ..Fill::default()
-        }
-    }
-}
-
 impl Application for StoreWorkload {
-    fn topology(&self, _: &Plan, _: Option<&DataSet>) -> Topology {
-        Topology::empty()
+    fn topology(&self, plan: &Plan, _: Option<&DataSet>) -> Topology {
+        self.engine.topology(plan)
     }
 
-    fn answers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        let file = self.target.copy();
-        Box::pin(async move {
-            match file.exists() {
-                true => Ok(()),
-                false => Err(format!("there is no `{}`", file.display())),
-            }
-        })
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        self.engine.answers(url)
     }
 
-    fn tiers<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
-        let tier = Tier {
-            tier: "database".to_owned(),
-            product: format!("SQLite {}", version()),
-            durability: durability(self.plan.is_durable).to_owned(),
-        };
-        Box::pin(async move { Ok(vec![tier]) })
+    fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
+        Box::pin(async move { Ok(vec![self.engine.tier(url).await?]) })
     }
 
-    /// The copy stays for inspection if a check fails.
-    fn verify<'a>(&'a self, _: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
-        let (target, tally) = (self.target.clone(), Arc::clone(&self.tally));
+    fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
+        let checking = self.engine.verify(url, Arc::clone(&self.tally));
         Some(Box::pin(async move {
-            let checking = tokio::task::spawn_blocking(move || {
-                target.verify(|queries| checks::check(queries, target.contents(), tally.counted()))
-            });
-            let checked = checking.await.map_err(|why| why.to_string())?;
-            let wrong = checked.map_err(|why| in_one_line(&why))?.violations;
-            Ok(VerifyResult { ok: wrong.is_empty(), findings: wrong })
+            let findings = checking.await?.violations;
+            Ok(VerifyResult { ok: findings.is_empty(), findings })
         }))
     }
 }

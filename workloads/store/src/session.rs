@@ -4,8 +4,10 @@
 //! how its values are bound and read, and in whether a call waits: calls of an engine that blocks are ready when they return.
 //! A search by two words finds the products that have both of them as whole words, by number of the product.
 
-use barograph_database::{Access, Reply, Value};
-use barograph_engine::OpContext;
+use barograph_database::{Reply, Transactions, Value};
+
+/// Columns of a customer, without its number.
+pub(crate) const CUSTOMER: usize = 19;
 
 /// The head of an order. All amounts are cents.
 #[derive(Clone, Copy, Debug)]
@@ -34,14 +36,7 @@ pub(crate) enum Field {
 }
 
 /// A connection to the database.
-pub(crate) trait Session {
-    /// Begins a transaction.
-    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()>;
-    /// Commits the transaction.
-    async fn commit(&mut self) -> Reply<()>;
-    /// Rolls the transaction back, if one is open.
-    async fn roll_back(&mut self) -> Reply<()>;
-
+pub(crate) trait Session: Transactions {
     /// The customer with a name and a password.
     async fn customer(&mut self, name: &str, password: &str) -> Reply<Option<i64>>;
     /// Reads the latest lines of a customer's history, each with its title and another product's, and counts them.

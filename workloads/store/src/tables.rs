@@ -71,14 +71,14 @@ impl Table {
             }
             Table::Inventory => "i_product i, i_stock i, i_sold i",
             Table::Customers => {
-                "c_id i, c_username t, c_password t, c_first t, c_last t, c_address1 t, c_address2 t, c_city t, \
+                "c_id n, c_username t, c_password t, c_first t, c_last t, c_address1 t, c_address2 t, c_city t, \
                  c_state t, c_zip t, c_country t, c_region i, c_email t, c_phone t, c_card_type i, c_card t, \
                  c_card_expires t, c_age i, c_income i, c_gender t"
             }
-            Table::Orders => "o_id i, o_customer i, o_date i, o_lines i, o_net i, o_tax i, o_total i",
+            Table::Orders => "o_id n, o_customer i, o_date b, o_lines i, o_net i, o_tax i, o_total i",
             Table::OrderLines => "l_order i, l_number i, l_product i, l_quantity i, l_cents i",
             Table::History => "h_customer i, h_order i, h_number i, h_product i",
-            Table::Reorder => "r_product i, r_date i, r_low i, r_quantity i",
+            Table::Reorder => "r_product i, r_date b, r_low i, r_quantity i",
         }
     }
 

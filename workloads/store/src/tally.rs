@@ -1,25 +1,32 @@
 //! Counts of what the users of a load have committed, to be compared with the database after the run.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use barograph_database::Reply;
+use barograph_model::UserId;
 
 use crate::operations::{End, Sale};
 
-/// Counts of all users. They are shared: a user adds once for each commit, which takes far longer.
+/// Counts of all users.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    customers: AtomicI64,
-    orders: AtomicI64,
-    lines: AtomicI64,
-    units: AtomicI64,
-    cents: AtomicI64,
-    restocks: AtomicI64,
+    counts: barograph_database::Tally<6>,
     /// Names that were given to new customers.
-    names: AtomicI64,
+    names: AtomicU64,
 }
 
 /// The values of a tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
+    /// Acknowledged commits.
+    pub(crate) committed: Counts,
+    /// Commits without an answer, which the database may or may not have.
+    pub(crate) in_doubt: Counts,
+}
+
+/// Counts of operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
     /// New customers.
     pub(crate) customers: i64,
     /// Placed orders.
@@ -28,43 +35,59 @@ pub(crate) struct Totals {
     pub(crate) sale: Sale,
 }
 
-impl Tally {
-    /// Counts a successful operation.
-    pub(crate) fn add(&self, ended: End) {
+impl Counts {
+    /// The counts of a successful operation.
+    fn of(ended: End) -> Self {
+        let none = Counts::default();
         match ended {
-            End::Registration(_) => raise(&self.customers, 1),
-            End::Order(Sale { lines, units, cents, restocks }) => {
-                raise(&self.orders, 1);
-                raise(&self.lines, lines);
-                raise(&self.units, units);
-                raise(&self.cents, cents);
-                raise(&self.restocks, restocks);
-            }
-            End::Login | End::Search(_) | End::Shortage => {}
+            End::Registration(_) => Counts { customers: 1, ..none },
+            End::Order(sale) => Counts { orders: 1, sale, ..none },
+            End::Login | End::Search(_) | End::Shortage => none,
         }
     }
 
-    /// The name of the next new customer.
-    pub(crate) fn name(&self) -> String {
-        format!("guest{}", self.names.fetch_add(1, Ordering::Relaxed) + 1)
+    /// Its values as numbers.
+    pub(crate) fn numbers(self) -> [i64; 6] {
+        let Counts { customers, orders, sale: Sale { lines, units, cents, restocks } } = self;
+        [customers, orders, lines, units, cents, restocks]
+    }
+
+    fn of_numbers([customers, orders, lines, units, cents, restocks]: [i64; 6]) -> Self {
+        Counts { customers, orders, sale: Sale { lines, units, cents, restocks } }
+    }
+}
+
+impl Tally {
+    /// The commit of an operation begins. It is in doubt until [`Self::answered`].
+    pub(crate) fn asked(&self, ended: End) {
+        self.counts.asked(Counts::of(ended).numbers());
+    }
+
+    /// The answer to the commit of an operation.
+    pub(crate) fn answered(&self, ended: End, answer: &Reply<()>) {
+        let counts = Counts::of(ended).numbers();
+        self.counts.answered(counts, answer.as_ref().map(|()| counts));
+    }
+
+    /// The name of the next new customer. A user that becomes active again gets no name twice, and users of other drivers have
+    /// other ids.
+    pub(crate) fn name(&self, user: UserId) -> String {
+        format!("guest{}-{}", user.0, self.names.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Its values as numbers.
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        self.counts.numbers()
+    }
+
+    /// Adds [`Self::numbers`] of another tally.
+    pub(crate) fn add_numbers(&self, numbers: &[i64]) {
+        self.counts.add_numbers(numbers);
     }
 
     /// Its values. Complete when no user is active.
     pub(crate) fn counted(&self) -> Totals {
-        let of = |count: &AtomicI64| count.load(Ordering::Relaxed);
-        Totals {
-            customers: of(&self.customers),
-            orders: of(&self.orders),
-            sale: Sale {
-                lines: of(&self.lines),
-                units: of(&self.units),
-                cents: of(&self.cents),
-                restocks: of(&self.restocks),
-            },
-        }
+        let [committed, in_doubt] = [self.counts.committed(), self.counts.in_doubt()].map(Counts::of_numbers);
+        Totals { committed, in_doubt }
     }
-}
-
-fn raise(count: &AtomicI64, by: i64) {
-    count.fetch_add(by, Ordering::Relaxed);
 }

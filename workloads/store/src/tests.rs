@@ -1,7 +1,8 @@
-//! The workload on SQLite files: fill, operations, conflicts, checks.
+//! The workload on SQLite files and on servers: fill, operations, conflicts, checks.
 
-mod corruption;
+pub(crate) mod corruption;
 mod filling;
 mod operating;
 pub(crate) mod rig;
-mod seam;
+pub(crate) mod seam;
+mod service;

@@ -2,21 +2,19 @@
 
 use std::sync::{Arc, Mutex};
 
-use barograph_database::{Access, Reply, TransactionError, Value};
+use barograph_database::measures::WRITES;
+use barograph_database::{Access, Reply, Terminal, Transacts, Value, with_retries};
 use barograph_engine::OpContext;
-use barograph_model::{OpId, OpSpec, Outcome};
+use barograph_model::{OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
 use rand::RngExt;
 
 use crate::generate::Generator;
 use crate::input::{Inputs, Login, Order, Search};
-use crate::measures::{ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS, WRITES, counter};
+use crate::measures::{ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS};
 use crate::operations::{self, End};
 use crate::session::{Field, Session};
 use crate::tally::Tally;
-
-/// Tries of an operation at the most.
-const MOST_TRIES: u32 = 10;
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +76,7 @@ pub(crate) struct LoadState {
 #[derive(Debug)]
 pub(crate) struct Visitor {
     shared: Arc<LoadState>,
+    id: UserId,
     /// The customer of the visit; `None` between visits.
     customer: Option<i64>,
     /// Searches that are left in the visit.
@@ -97,55 +96,55 @@ struct InputBuffers {
     prices: Vec<i64>,
 }
 
-impl Visitor {
-    pub(crate) fn new(shared: &Arc<LoadState>) -> Self {
-        Visitor { shared: Arc::clone(shared), customer: None, searches: 0, room: InputBuffers::default() }
+impl Terminal for Visitor {
+    type Shared = LoadState;
+
+    fn new(shared: &Arc<LoadState>, id: UserId) -> Self {
+        let (shared, room) = (Arc::clone(shared), InputBuffers::default());
+        Visitor { shared, id, customer: None, searches: 0, room }
     }
 
-    /// The next operation: a visit is a login or a registration, some searches, and a purchase. A visit whose registration
-    /// failed is over.
-    pub(crate) fn next(&mut self, context: &mut OpContext) -> Operation {
+    fn access(&self, op: OpId) -> Access {
+        Operation::ALL[op.index()].access()
+    }
+
+    fn failed(&self, op: OpId, outcome: Outcome, why: String) -> Outcome {
+        Reasons::note(&self.shared.reasons, op, &Failure { outcome, why, seen: &[] });
+        outcome
+    }
+
+    /// A visit is a login or a registration, some searches, and a purchase. A visit whose registration failed is over.
+    fn choose(&mut self, context: &mut OpContext) -> usize {
         let rng = &mut context.rng;
-        if self.customer.is_none() {
-            return if self.shared.inputs.is_new(rng) { Operation::NewCustomer } else { Operation::Login };
-        }
-        if self.searches == 0 {
-            return Operation::Purchase;
-        }
-        self.searches -= 1;
-        Operation::SEARCHES[rng.random_range(0..Operation::SEARCHES.len())]
+        let next = if self.customer.is_none() {
+            if self.shared.inputs.is_new(rng) { Operation::NewCustomer } else { Operation::Login }
+        } else if self.searches == 0 {
+            Operation::Purchase
+        } else {
+            self.searches -= 1;
+            Operation::SEARCHES[rng.random_range(0..Operation::SEARCHES.len())]
+        };
+        next as usize
     }
+}
 
-    /// Does an operation. After a conflict it is tried again with the same input.
-    pub(crate) async fn act(
-        &mut self,
-        session: &mut impl Session,
-        operation: Operation,
-        context: &mut OpContext,
-    ) -> Outcome {
+impl<S: Session> Transacts<S> for Visitor {
+    async fn act(&mut self, session: &mut S, op: OpId, context: &mut OpContext) -> Outcome {
+        let operation = Operation::ALL[op.index()];
         if operation.access() == Access::Write {
             context.add(WRITES, 1);
         }
         self.ask(operation, context);
-        for _ in 0..MOST_TRIES {
-            context.sent();
-            match self.attempt(session, operation, context).await {
-                Ok(ended) => return self.count(operation, ended, context),
-                Err(trouble) => {
-                    if let Err(why) = session.roll_back().await {
-                        return self.failed(operation, why);
-                    }
-                    match trouble {
-                        TransactionError::Conflict(conflict) => context.add(counter(conflict), 1),
-                        failed @ TransactionError::Failed { .. } => return self.failed(operation, failed),
-                    }
-                }
-            }
+        let attempt =
+            async |session: &mut S, context: &mut OpContext| self.attempt(session, operation, context).await;
+        match with_retries(session, context, attempt).await {
+            Ok(ended) => self.count(operation, ended, context),
+            Err((outcome, why)) => self.failed(op, outcome, why),
         }
-        let why = format!("met other transactions {MOST_TRIES} times");
-        self.failed(operation, TransactionError::Failed { outcome: Outcome::Refused, why })
     }
+}
 
+impl Visitor {
     /// Draws the input of an operation.
     fn ask(&mut self, operation: Operation, context: &mut OpContext) {
         let (inputs, room, rng) = (&self.shared.inputs, &mut self.room, &mut context.rng);
@@ -157,7 +156,7 @@ impl Visitor {
             }
             Operation::NewCustomer => {
                 room.row.clear();
-                let login = (self.shared.tally.name(), rng.random_range(10_000_000..100_000_000));
+                let login = (self.shared.tally.name(self.id), rng.random_range(10_000_000..100_000_000));
                 let is_near = rng.random_bool(0.5);
                 Generator::customer(login, is_near, rng, &mut room.row);
                 self.searches = inputs.searches(rng);
@@ -173,6 +172,7 @@ impl Visitor {
         }
     }
 
+    /// Does an operation once. From its commit to the answer it is in doubt.
     async fn attempt(
         &mut self,
         session: &mut impl Session,
@@ -180,7 +180,7 @@ impl Visitor {
         context: &mut OpContext,
     ) -> Reply<End> {
         let room = &mut self.room;
-        match operation {
+        let ended = match operation {
             Operation::Login => operations::login(session, &room.login, context).await,
             Operation::NewCustomer => operations::new_customer(session, &room.row, context).await,
             Operation::BrowseByCategory => operations::browse_category(session, room.category).await,
@@ -189,12 +189,20 @@ impl Visitor {
             Operation::Purchase => {
                 operations::purchase(session, &room.order, &mut room.prices, context).await
             }
+        }?;
+        // Searches begin no transaction, and a shortage has rolled its own back.
+        if !matches!(ended, End::Search(_) | End::Shortage) {
+            let tally = &self.shared.tally;
+            tally.asked(ended);
+            let answer = session.commit().await;
+            tally.answered(ended, &answer);
+            answer?;
         }
+        Ok(ended)
     }
 
     /// Counts a successful operation. A planned shortage is successful, has a counter of its own, and is no order.
     fn count(&mut self, operation: Operation, ended: End, context: &mut OpContext) -> Outcome {
-        self.shared.tally.add(ended);
         match ended {
             End::Registration(customer) => self.customer = Some(customer),
             End::Order(placed) => {
@@ -206,20 +214,6 @@ impl Visitor {
             End::Login | End::Search(_) => {}
         }
         Outcome::Good
-    }
-
-    fn failed(&self, operation: Operation, trouble: TransactionError) -> Outcome {
-        let (outcome, why) = match trouble {
-            TransactionError::Failed { outcome, why } => (outcome, why),
-            TransactionError::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
-        };
-        Reasons::note(&self.shared.reasons, operation.op(), &Failure { outcome, why, seen: &[] });
-        outcome
-    }
-
-    /// Notes a failed connection.
-    pub(crate) fn broken(&self, operation: Operation, why: String) -> Outcome {
-        self.failed(operation, TransactionError::Failed { outcome: Outcome::Broken, why })
     }
 }
 

@@ -19,6 +19,21 @@ struct Crate {
 /// Crates that the tests of any crate may use, on any floor, and others only as listed in the table.
 const FOR_TESTS: &[&str] = &["testkit", "test-services", "test-browser", "features", "simulated-auction"];
 
+/// The crates that workloads on databases may use.
+const ON_DATABASES: &[&str] = &[
+    "model",
+    "spec",
+    "record",
+    "data",
+    "platform",
+    "workload",
+    "engine",
+    "mysql",
+    "postgres",
+    "database",
+    "database-engines",
+];
+
 /// All crates, with their floors and the other crates that each may use.
 const CRATES: &[Crate] = &[
     Crate { name: "features", floor: 0, may_use: &[] },
@@ -76,6 +91,16 @@ const CRATES: &[Crate] = &[
         floor: 4,
         may_use: &["model", "spec", "record", "engine", "platform", "services"],
     },
+    Crate {
+        name: "database-engines",
+        floor: 5,
+        may_use: &[
+            "model", "spec", "record", "engine", "reactor", "platform", "services", "workload", "database",
+            "mysql", "postgres",
+        ],
+    },
+    Crate { name: "workload-order-entry", floor: 6, may_use: ON_DATABASES },
+    Crate { name: "workload-store", floor: 6, may_use: ON_DATABASES },
     Crate {
         name: "harness",
         floor: 5,
@@ -165,6 +190,7 @@ const CRATES: &[Crate] = &[
             "workload-auction",
             "workload-order-entry",
             "workload-scenario",
+            "workload-store",
             "services",
             "virtual-network",
             "platform-process",

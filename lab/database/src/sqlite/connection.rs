@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use barograph_engine::OpContext;
 use barograph_model::Outcome;
 use rusqlite::{ErrorCode, OpenFlags, OptionalExtension, Params, Row, ffi};
 
 use super::SqliteError;
-use crate::{Conflict, Reply, TransactionError};
+use crate::measures::LOCK_WAIT;
+use crate::{Access, Conflict, Reply, TransactionError, Transactions};
 
 /// Capacity for prepared statements: more than a workload has.
 const STATEMENTS: usize = 64;
@@ -107,12 +109,21 @@ impl Connection {
         });
         all.map_err(|why| trouble(&why))
     }
+}
 
-    /// Rolls the transaction back, if one is open.
-    ///
-    /// # Errors
-    /// As [`Connection::change`].
-    pub fn undo(&self) -> Reply<()> {
+impl Transactions for Connection {
+    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()> {
+        match access {
+            Access::Read => self.change("BEGIN", []).map(drop),
+            Access::Write => context.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
+        }
+    }
+
+    async fn commit(&mut self) -> Reply<()> {
+        self.change("COMMIT", []).map(drop)
+    }
+
+    async fn roll_back(&mut self) -> Reply<()> {
         if self.0.is_autocommit() { Ok(()) } else { self.change("ROLLBACK", []).map(drop) }
     }
 }

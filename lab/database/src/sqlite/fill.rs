@@ -7,7 +7,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 
 use super::{SqliteError, schema};
-use crate::{Contents, Table, Value};
+use crate::{Contents, Indices, Table, Value};
 
 /// Batches between the threads: a few megabytes.
 const WAITING: usize = 4;
@@ -41,7 +41,10 @@ pub(super) fn fill<C: Contents>(
     let (send, batches) = sync_channel(WAITING);
     let rows = std::thread::scope(|scope| {
         // Without a receiver the fill was stopped.
-        scope.spawn(move || contents.batches(&mut |batch| send.send(batch).is_ok()));
+        scope.spawn(move || {
+            let mut take = |batch| send.send(batch).is_ok();
+            contents.pieces().all(|piece| contents.piece(piece, &mut take))
+        });
         let mut rows = vec![0; tables.len()];
         for batch in batches {
             let spec = batch.table.spec();
@@ -73,7 +76,8 @@ fn begin<C: Contents>(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn finish<C: Contents>(connection: &Connection, contents: &C, rows: &[u64]) -> rusqlite::Result<()> {
-    connection.execute_batch(C::INDICES)?;
+    let Indices { all, sqlite, .. } = C::INDICES;
+    all.iter().chain(sqlite).try_for_each(|sql| connection.execute_batch(sql))?;
     connection.execute_batch("COMMIT; ANALYZE; BEGIN;")?;
     connection.execute_batch(schema::MARKER)?;
     let mut insert = connection.prepare("INSERT INTO barograph_fill VALUES (?, ?, ?)")?;

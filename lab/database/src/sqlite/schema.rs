@@ -1,28 +1,25 @@
 //! Tables as SQLite has them.
 
-use crate::TableSpec;
+use crate::{Column, TableSpec};
 
 /// The stamp of the contents, and the loaded rows of each table. It is written last: a file without it is incomplete.
 pub(super) const MARKER: &str = "CREATE TABLE barograph_fill (stamp TEXT, name TEXT, rows INTEGER) STRICT;";
 
 /// The statement that makes a table.
 pub(super) fn create(table: TableSpec) -> String {
-    let columns: Vec<String> =
-        table.columns.split(", ").map(|column| definition(column, table.nullable)).collect();
+    let columns: Vec<String> = table.columns().map(definition).collect();
     let (name, columns) = (table.name, columns.join(", "));
-    let key: Vec<&str> = table.names().take(table.key).collect();
-    match key.join(", ") {
-        key if key.is_empty() => format!("CREATE TABLE {name} ({columns}) STRICT;"),
-        key => format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID;"),
+    match table.key_columns() {
+        None => format!("CREATE TABLE {name} ({columns}) STRICT;"),
+        Some(key) => format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID;"),
     }
 }
 
 /// The definition of a column.
-fn definition(column: &str, nullable: &[&str]) -> String {
-    let (name, kind) = column.split_once(' ').unwrap_or((column, "t"));
-    let kind = if kind == "i" { "INTEGER" } else { "TEXT" };
-    let limit = if nullable.contains(&name) { "" } else { " NOT NULL" };
-    format!("{name} {kind}{limit}")
+fn definition(column: Column) -> String {
+    let kind = if column.kind.is_text() { "TEXT" } else { "INTEGER" };
+    let limit = if column.is_nullable { "" } else { " NOT NULL" };
+    format!("{} {kind}{limit}", column.name)
 }
 
 /// The statement that inserts a row.

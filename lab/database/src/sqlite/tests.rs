@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{Files, SqliteError, found};
-use crate::{Batch, Contents, Table, TableSpec, row};
+use crate::{Batch, Contents, Indices, Table, TableSpec, row};
 
 /// Tables of parents and their children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,25 +38,39 @@ struct Families(i64);
 impl Contents for Families {
     type Table = Family;
 
+    /// A parent.
+    type Piece = i64;
+
     const APPLICATION_ID: i32 = 7;
 
     const KIND: &'static str = "a database of families";
 
-    const INDICES: &'static str = "CREATE INDEX child_parent ON child (c_parent);";
+    const INDICES: Indices = Indices {
+        all: &["CREATE INDEX child_parent ON child (c_parent)"],
+        sqlite: &[],
+        postgres: &[],
+        mariadb: &[],
+    };
 
     fn stamp(&self) -> String {
         format!("parents = {}", self.0)
     }
 
-    fn batches(&self, take: &mut dyn FnMut(Batch<Family>) -> bool) -> bool {
-        (1..=self.0).all(|parent| {
-            let mut values = Vec::new();
-            row!(values, parent, "a name");
-            let mut children = Vec::new();
-            row!(children, 2 * parent, parent, 2 * parent + 1, parent);
-            take(Batch { table: Family::Parent, values, rows: 1 })
-                && take(Batch { table: Family::Child, values: children, rows: 2 })
-        })
+    fn expected_rows(&self, table: Family) -> u64 {
+        self.0.unsigned_abs() * if table == Family::Parent { 1 } else { 2 }
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = i64> + Send {
+        1..=self.0
+    }
+
+    fn piece(&self, parent: i64, take: &mut dyn FnMut(Batch<Family>) -> bool) -> bool {
+        let mut values = Vec::new();
+        row!(values, parent, "a name");
+        let mut children = Vec::new();
+        row!(children, 2 * parent, parent, 2 * parent + 1, parent);
+        take(Batch { table: Family::Parent, values, rows: 1 })
+            && take(Batch { table: Family::Child, values: children, rows: 2 })
     }
 }
 

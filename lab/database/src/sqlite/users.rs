@@ -4,35 +4,13 @@ use std::sync::Arc;
 
 use barograph_engine::{BlockingFactory, BlockingUser, OpContext};
 use barograph_model::words::in_one_line;
-use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
+use futures::FutureExt as _;
 use parking_lot::FairMutex;
 
 use super::connection::{Connection, ConnectionOptions};
-use crate::Access;
-
-/// A user of a workload without its connection.
-pub trait Terminal: 'static {
-    /// State that all users of a load share.
-    type Shared: Send + Sync;
-
-    /// The counter of waits for the write lock, in nanoseconds.
-    const LOCK_WAIT: CounterId;
-
-    /// Makes a user.
-    fn new(shared: &Arc<Self::Shared>, id: UserId) -> Self;
-
-    /// Whether an operation writes.
-    fn access(&self, op: OpId) -> Access;
-
-    /// Does an operation.
-    fn act(&mut self, session: &mut Connection, op: OpId, turn: &mut OpContext) -> Outcome;
-
-    /// Notes an operation that failed because the connection could not be opened.
-    fn broken(&self, op: OpId, why: String) -> Outcome;
-
-    /// The index of the next branch.
-    fn choose(&mut self, chooser: ChooserId, turn: &mut OpContext) -> usize;
-}
+use crate::measures::LOCK_WAIT;
+use crate::{Access, Terminal, Transacts};
 
 /// Makes the users of a file.
 pub struct Users<T: Terminal> {
@@ -51,7 +29,7 @@ impl<T: Terminal> Clone for Users<T> {
     }
 }
 
-impl<T: Terminal> BlockingFactory for Users<T> {
+impl<T: Transacts<Connection>> BlockingFactory for Users<T> {
     type User = User<T>;
 
     fn user(&self, id: UserId) -> User<T> {
@@ -66,21 +44,22 @@ pub struct User<T: Terminal> {
     session: Option<Connection>,
 }
 
-impl<T: Terminal> BlockingUser for User<T> {
+impl<T: Transacts<Connection>> BlockingUser for User<T> {
     fn act(&mut self, op: OpId, turn: &mut OpContext) -> Outcome {
         let session = match &mut self.session {
             Some(session) => session,
             empty => match Connection::open(&self.users.connecting) {
                 Ok(session) => empty.insert(session),
-                Err(why) => return self.terminal.broken(op, in_one_line(&why)),
+                Err(why) => return self.terminal.failed(op, Outcome::Broken, in_one_line(&why)),
             },
         };
         let queue = self.users.queue.as_ref().filter(|_| self.terminal.access(op) == Access::Write);
-        let _lock = queue.map(|queue| turn.timed(T::LOCK_WAIT, || queue.lock()));
-        self.terminal.act(session, op, turn)
+        let _lock = queue.map(|queue| turn.timed(LOCK_WAIT, || queue.lock()));
+        let ended = self.terminal.act(session, op, turn).now_or_never();
+        ended.expect("calls of an engine that blocks are ready when they return")
     }
 
-    fn choose(&mut self, chooser: ChooserId, turn: &mut OpContext) -> usize {
-        self.terminal.choose(chooser, turn)
+    fn choose(&mut self, _: ChooserId, turn: &mut OpContext) -> usize {
+        self.terminal.choose(turn)
     }
 }

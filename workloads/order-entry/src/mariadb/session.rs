@@ -1,131 +1,13 @@
-//! The session of a user: the statements of the transactions on MariaDB.
+//! The statements of the transactions in a session of MariaDB.
 
-use barograph_engine::OpContext;
-use barograph_model::words::in_one_line;
-use barograph_mysql::{Client, Connection, ErrorCode, Fault, Param, Reply as Piece, Row, Statement};
+use barograph_database_engines::MariadbSession;
+use barograph_mysql::{Param, Row};
 
-use super::admin::run;
-use super::statements::{ALL, Sql};
+use super::statements::Sql;
 use crate::input::{District, Key};
-use crate::session::{
-    Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError,
-};
+use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
 
-/// A row was changed after the snapshot of the transaction: from MariaDB 11.6 on, and before with
-/// `innodb_snapshot_isolation`.
-const OUTDATED: ErrorCode = ErrorCode(1020);
-
-/// A session with its prepared statements.
-pub(super) struct MariadbSession {
-    connection: Connection,
-    statements: Vec<Statement>,
-    /// A statement was sent since the last commit.
-    is_open: bool,
-    /// The connection has failed: the server rolls back.
-    is_broken: bool,
-}
-
-impl MariadbSession {
-    /// Begins a session. `number` chooses among the addresses of the server, `setup` is sent before anything else.
-    pub(super) async fn open(client: &Client, number: u32, setup: &str) -> Result<Self, Fault> {
-        let mut connection = client.connect(number).await?;
-        run(&mut connection, setup).await?;
-        let mut statements = Vec::with_capacity(ALL.len());
-        for (_, sql) in ALL {
-            statements.push(connection.prepare(sql).await?);
-        }
-        Ok(MariadbSession { connection, statements, is_open: false, is_broken: false })
-    }
-
-    /// Executes a statement and reads its rows. Returns the number of rows that it found or returned.
-    async fn call(
-        &mut self,
-        sql: Sql,
-        values: &[Param<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
-    ) -> Reply<u64> {
-        self.is_open = true;
-        let answer = async {
-            let mut replies = self.connection.start(self.statements[sql as usize], values)?;
-            let (mut rows, mut wrong) = (0, None);
-            while let Some(piece) = replies.next().await? {
-                match piece {
-                    Piece::Row(row) => wrong = wrong.or(read(&row).err()),
-                    Piece::Done(done) => rows = done.rows,
-                }
-            }
-            wrong.map_or(Ok(rows), Err)
-        };
-        answer.await.map_err(|fault| self.trouble(&fault))
-    }
-
-    /// The error of a transaction for one of the client.
-    fn trouble(&mut self, fault: &Fault) -> TransactionError {
-        self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
-        let code = match fault {
-            Fault::Server(said) => Some(said.code()),
-            _ => None,
-        };
-        match code {
-            Some(ErrorCode::DEADLOCK) => TransactionError::Conflict(Conflict::Deadlock),
-            Some(ErrorCode::LOCK_WAIT_TIMEOUT) => TransactionError::Conflict(Conflict::Busy),
-            Some(OUTDATED) => TransactionError::Conflict(Conflict::Snapshot),
-            _ => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
-        }
-    }
-
-    /// Changes exactly one row.
-    async fn change_one(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<()> {
-        let changed = self.call(sql, values, |_| Ok(())).await?;
-        if changed == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
-    }
-
-    /// The number in the first column of the last row, if any.
-    async fn optional(&mut self, sql: Sql, values: &[Param<'_>]) -> Reply<Option<i64>> {
-        let mut number = None;
-        let read = |row: &Row<'_>| {
-            number = Some(row.get(0)?);
-            Ok(())
-        };
-        self.call(sql, values, read).await?;
-        Ok(number)
-    }
-
-    /// The number in the first column of the one row.
-    async fn number(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<i64> {
-        self.optional(sql, values).await?.ok_or_else(|| TransactionError::missing(what))
-    }
-
-    /// Appends the text in the first column of the one row.
-    async fn text(&mut self, sql: Sql, values: &[Param<'_>], (text, what): (&mut String, &str)) -> Reply<()> {
-        let read = |row: &Row<'_>| {
-            text.push_str(row.get(0)?);
-            Ok(())
-        };
-        if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
-    }
-}
-
-impl Session for MariadbSession {
-    /// A transaction begins with its first statement.
-    async fn begin(&mut self, _: Access, _: &mut OpContext) -> Reply<()> {
-        Ok(())
-    }
-
-    async fn commit(&mut self) -> Reply<()> {
-        self.call(Sql::Commit, &[], |_| Ok(())).await?;
-        self.is_open = false;
-        Ok(())
-    }
-
-    async fn roll_back(&mut self) -> Reply<()> {
-        if self.is_open && !self.is_broken {
-            self.call(Sql::RollBack, &[], |_| Ok(())).await?;
-            self.is_open = false;
-        }
-        Ok(())
-    }
-
+impl Session for MariadbSession<Sql> {
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
         self.number(Sql::WarehouseTax, &[Param::Int(w)], "warehouse").await
     }
@@ -223,8 +105,7 @@ impl Session for MariadbSession {
     }
 
     async fn read_lines(&mut self, order: Key) -> Reply<i64> {
-        let lines = self.call(Sql::ReadLines, &key(order), |_| Ok(())).await?;
-        Ok(lines as i64)
+        self.count(Sql::ReadLines, &key(order)).await
     }
 
     async fn take_oldest(&mut self, of: District) -> Reply<Option<i64>> {

@@ -1,11 +1,11 @@
 //! The statements of the transactions as MariaDB has them. An UPDATE returns no columns there: a SELECT follows where other
 //! engines need one statement.
 
+use barograph_database_engines::Query;
+
 /// A statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sql {
-    Commit,
-    RollBack,
+pub(crate) enum Sql {
     WarehouseTax,
     LockNumber,
     RaiseNumber,
@@ -38,9 +38,7 @@ pub(super) enum Sql {
 }
 
 /// All statements by their numbers.
-pub(super) const ALL: [(Sql, &str); 31] = [
-    (Sql::Commit, "COMMIT"),
-    (Sql::RollBack, "ROLLBACK"),
+const ALL: [(Sql, &str); 29] = [
     (Sql::WarehouseTax, "SELECT w_tax FROM warehouse WHERE w_id = ?"),
     (Sql::LockNumber, "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR UPDATE"),
     (Sql::RaiseNumber, "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?"),
@@ -149,6 +147,14 @@ pub(super) const ALL: [(Sql, &str); 31] = [
          WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id BETWEEN ? AND ? AND s_quantity < ?",
     ),
 ];
+
+impl Query for Sql {
+    const ALL: &'static [(Self, &'static str)] = &ALL;
+
+    fn number(self) -> usize {
+        self as usize
+    }
+}
 
 #[cfg(test)]
 mod tests {

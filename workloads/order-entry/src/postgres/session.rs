@@ -1,172 +1,22 @@
-//! The session of a user: the statements of the transactions on PostgreSQL.
+//! The statements of the transactions in a session of PostgreSQL.
 
-use barograph_engine::OpContext;
-use barograph_model::Outcome;
-use barograph_model::words::in_one_line;
-use barograph_postgres::{
-    Client, Connection, Fault, Param, Reply as Piece, Row, SqlState, Statement, Transaction,
-};
+use barograph_database_engines::PostgresSession;
+use barograph_postgres::{Param, Row};
 
-use super::functions::Arrays;
-use super::statements::{ALL, Sql, WITHOUT_FUNCTIONS};
+use super::statements::Sql;
 use crate::input::{District, Input, Key};
-use crate::plan::Form;
-use crate::session::{
-    Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError,
-};
-use crate::transactions::End;
+use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
+use crate::transactions::{End, TransactionBuffers};
 use crate::user::Request;
 
-/// A session with its prepared statements.
-pub(super) struct PostgresSession {
-    connection: Connection,
-    form: Form,
-    statements: Vec<Statement>,
-    /// The lines of an order as the function takes them.
-    pub(super) arrays: Arrays,
-    /// The beginning of a transaction, which is sent with its first statement.
-    begin: Option<Sql>,
-    /// The connection has failed: the server rolls back.
-    is_broken: bool,
-}
-
-impl PostgresSession {
-    /// Begins a session. `number` chooses among the addresses of the server.
-    pub(super) async fn open(client: &Client, form: Form, number: u32) -> Result<Self, Fault> {
-        let mut connection = client.connect(number).await?;
-        let known = if form == Form::Stored { ALL.len() } else { WITHOUT_FUNCTIONS };
-        let statements = connection.prepare_all(&ALL.map(|(_, sql)| sql)[..known]).await?;
-        let arrays = Arrays::default();
-        Ok(PostgresSession { connection, form, statements, arrays, begin: None, is_broken: false })
-    }
-
-    /// Executes a statement and reads its rows. Returns the number of rows that it changed or returned.
-    pub(super) async fn execute(
+impl Session for PostgresSession<Sql> {
+    async fn call_function(
         &mut self,
-        sql: Sql,
-        values: &[Param<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
-    ) -> Result<u64, Fault> {
-        let mut batch = self.connection.batch();
-        if let Some(begin) = self.begin.take() {
-            batch.execute(self.statements[begin as usize], &[])?;
-        }
-        batch.execute(self.statements[sql as usize], values)?;
-        let mut replies = batch.send()?;
-        let (mut rows, mut wrong) = (0, None);
-        while let Some(piece) = replies.next().await? {
-            match piece {
-                Piece::Row(row) => wrong = wrong.or(read(&row).err()),
-                Piece::Done(tag) => rows = tag.rows(),
-            }
-        }
-        wrong.map_or(Ok(rows), Err)
-    }
-
-    /// Executes a statement of a transaction.
-    async fn call(
-        &mut self,
-        sql: Sql,
-        values: &[Param<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
-    ) -> Reply<u64> {
-        self.execute(sql, values, read).await.map_err(|fault| self.trouble(&fault))
-    }
-
-    /// The error of a transaction for one of the client.
-    pub(super) fn trouble(&mut self, fault: &Fault) -> TransactionError {
-        self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
-        match fault {
-            Fault::Server(said) if said.state() == SqlState::SERIALIZATION_FAILURE => {
-                TransactionError::Conflict(Conflict::Snapshot)
-            }
-            Fault::Server(said) if said.state() == SqlState::DEADLOCK => {
-                TransactionError::Conflict(Conflict::Deadlock)
-            }
-            Fault::Server(said) if said.state() == SqlState::LOCK_NOT_AVAILABLE => {
-                TransactionError::Conflict(Conflict::Busy)
-            }
-            fault => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
-        }
-    }
-
-    /// Changes exactly one row.
-    async fn change_one(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<()> {
-        let changed = self.call(sql, values, |_| Ok(())).await?;
-        if changed == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
-    }
-
-    /// The number in the first column of the last row, if any.
-    async fn optional(&mut self, sql: Sql, values: &[Param<'_>]) -> Reply<Option<i64>> {
-        let mut number = None;
-        let read = |row: &Row<'_>| {
-            number = Some(row.get(0)?);
-            Ok(())
-        };
-        self.call(sql, values, read).await?;
-        Ok(number)
-    }
-
-    /// The number in the first column of the one row.
-    async fn number(&mut self, sql: Sql, values: &[Param<'_>], what: &str) -> Reply<i64> {
-        self.optional(sql, values).await?.ok_or_else(|| TransactionError::missing(what))
-    }
-
-    /// Appends the text in the first column of the one row.
-    async fn text(&mut self, sql: Sql, values: &[Param<'_>], (text, what): (&mut String, &str)) -> Reply<()> {
-        let read = |row: &Row<'_>| {
-            text.push_str(row.get(0)?);
-            Ok(())
-        };
-        if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
-    }
-}
-
-impl Session for PostgresSession {
-    fn is_stored(&self) -> bool {
-        self.form == Form::Stored
-    }
-
-    async fn call_function(&mut self, asked: Request, input: &Input) -> Reply<End> {
-        self.function(asked, input).await
-    }
-
-    async fn begin(&mut self, access: Access, _: &mut OpContext) -> Reply<()> {
-        self.begin = Some(match access {
-            Access::Read => Sql::BeginRead,
-            Access::Write => Sql::BeginWrite,
-        });
-        Ok(())
-    }
-
-    /// The server answers the commit of a failed transaction with a rollback.
-    async fn commit(&mut self) -> Reply<()> {
-        let answer = async {
-            let mut batch = self.connection.batch();
-            batch.execute(self.statements[Sql::Commit as usize], &[])?;
-            let mut replies = batch.send()?;
-            let mut is_committed = false;
-            while let Some(piece) = replies.next().await? {
-                is_committed |= matches!(piece, Piece::Done(tag) if tag.is("COMMIT"));
-            }
-            Ok(is_committed)
-        };
-        match answer.await {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                let why = "the server rolled back where it should commit".to_owned();
-                Err(TransactionError::Failed { outcome: Outcome::Refused, why })
-            }
-            Err(fault) => Err(self.trouble(&fault)),
-        }
-    }
-
-    async fn roll_back(&mut self) -> Reply<()> {
-        let is_sent = self.begin.take().is_none();
-        if !is_sent || self.is_broken || self.connection.transaction() == Transaction::Idle {
-            return Ok(());
-        }
-        self.call(Sql::RollBack, &[], |_| Ok(())).await.map(drop)
+        asked: Request,
+        input: &Input,
+        room: &mut TransactionBuffers,
+    ) -> Reply<End> {
+        super::functions::call(self, asked, (input, room)).await
     }
 
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
@@ -260,8 +110,7 @@ impl Session for PostgresSession {
     }
 
     async fn read_lines(&mut self, order: Key) -> Reply<i64> {
-        let lines = self.call(Sql::ReadLines, &key(order), |_| Ok(())).await?;
-        Ok(lines as i64)
+        self.count(Sql::ReadLines, &key(order)).await
     }
 
     async fn take_oldest(&mut self, of: District) -> Reply<Option<i64>> {

@@ -1,12 +1,10 @@
 //! The statements of the transactions as PostgreSQL has them.
 
+use barograph_database_engines::Query;
+
 /// A statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sql {
-    BeginRead,
-    BeginWrite,
-    Commit,
-    RollBack,
+pub(crate) enum Sql {
     WarehouseTax,
     TakeNumber,
     Discount,
@@ -37,17 +35,10 @@ pub(super) enum Sql {
 }
 
 /// The transactions as functions.
-pub(super) const FUNCTIONS: &str = include_str!("functions.sql");
-
-/// Statements that need no functions: the first ones.
-pub(super) const WITHOUT_FUNCTIONS: usize = Sql::NewOrder as usize;
+pub(crate) const FUNCTIONS: &str = include_str!("functions.sql");
 
 /// All statements by their numbers.
-pub(super) const ALL: [(Sql, &str); 31] = [
-    (Sql::BeginRead, "BEGIN READ ONLY"),
-    (Sql::BeginWrite, "BEGIN"),
-    (Sql::Commit, "COMMIT"),
-    (Sql::RollBack, "ROLLBACK"),
+const ALL: [(Sql, &str); 27] = [
     (Sql::WarehouseTax, "SELECT w_tax FROM warehouse WHERE w_id = $1"),
     (
         Sql::TakeNumber,
@@ -155,6 +146,14 @@ pub(super) const ALL: [(Sql, &str); 31] = [
     (Sql::Delivery, "SELECT oe_delivery($1, $2)"),
     (Sql::StockLevel, "SELECT oe_stock_level($1, $2, $3)"),
 ];
+
+impl Query for Sql {
+    const ALL: &'static [(Self, &'static str)] = &ALL;
+
+    fn number(self) -> usize {
+        self as usize
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,28 +1,11 @@
 //! The statements of the transactions on SQLite.
 
 use barograph_database::sqlite::{Connection, Row};
-use barograph_engine::OpContext;
 
 use crate::input::{District, Key};
-use crate::measures::LOCK_WAIT;
-use crate::session::{Access, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
+use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
 
 impl Session for Connection {
-    async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()> {
-        match access {
-            Access::Read => self.change("BEGIN", []).map(drop),
-            Access::Write => context.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
-        }
-    }
-
-    async fn commit(&mut self) -> Reply<()> {
-        self.change("COMMIT", []).map(drop)
-    }
-
-    async fn roll_back(&mut self) -> Reply<()> {
-        self.undo()
-    }
-
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
         self.number("SELECT w_tax FROM warehouse WHERE w_id = ?", [w], "warehouse")
     }

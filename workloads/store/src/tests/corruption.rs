@@ -3,7 +3,7 @@
 use super::rig::Rig;
 
 /// Changes to a database with 1,680 loaded orders after a run, and words of the finding.
-const KINDS: [(&str, &str); 27] = [
+pub(super) const KINDS: [(&str, &str); 27] = [
     ("UPDATE orders SET o_net = o_net + 1 WHERE o_id = 5", "the net amount of an order"),
     ("UPDATE orders SET o_tax = o_tax + 1, o_total = o_total + 1 WHERE o_id = 5", "the tax is 8.25 %"),
     ("UPDATE orders SET o_total = o_total - 1 WHERE o_id = 1683", "the total of an order"),

@@ -1,7 +1,8 @@
 //! Operations: what they leave in the database, alone and side by side.
 
+use barograph_database::measures::{BUSY, WRITES};
 use barograph_database::sqlite::Connection;
-use barograph_database::{Access, TransactionError};
+use barograph_database::{Access, TransactionError, Transactions as _};
 use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{ChooserId, OpId, Outcome, Share, UserId};
 use futures::FutureExt as _;
@@ -9,9 +10,9 @@ use futures::FutureExt as _;
 use super::rig::{HABITS, Rig, digests};
 use crate::generate::FULL;
 use crate::input::Habits;
-use crate::measures::{BUSY, ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS, WRITES};
+use crate::measures::{ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS};
 use crate::session::{Field, Session as _};
-use crate::tally::Totals;
+use crate::tally::{Counts, Totals};
 use crate::user::Operation;
 use crate::words::Word;
 
@@ -36,7 +37,7 @@ fn users_side_by_side_leave_a_consistent_database() {
     let rig = Rig::new();
     assert_eq!(rig.visit(4, 1_000), 0, "{:?}", rig.shared.reasons.lock().unwrap());
     assert_eq!(rig.wrong(), Vec::<String>::new());
-    let Totals { customers, orders, sale } = rig.shared.tally.counted();
+    let Counts { customers, orders, sale } = rig.shared.tally.counted().committed;
     // 4,000 operations are about 800 visits: 160 new customers, 760 orders.
     assert!((100..220).contains(&customers) && (690..830).contains(&orders), "{customers} {orders}");
     assert!(sale.lines > 4 * orders && sale.units > sale.lines && sale.restocks > 0, "{sale:?}");

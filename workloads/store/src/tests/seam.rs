@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use barograph_database::measures::{LOCK_WAIT, WRITES};
 use barograph_engine::Settings;
 use barograph_model::{Nanos, OpId};
 use barograph_spec::{Catalogue, Plan};
@@ -12,7 +13,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::Store;
-use crate::measures::{LOCK_WAIT, ORDERS, SHORTAGES, TITLE_HITS, WRITES};
+use crate::measures::{ORDERS, SHORTAGES, TITLE_HITS};
 use crate::plan::StorePlan;
 use crate::seam::NAME;
 use crate::user::Operation;
@@ -20,23 +21,42 @@ use crate::user::Operation;
 const USERS: usize = 3;
 
 fn plan(folder: &Path, sets: &[&str]) -> Plan {
-    let url = format!("target.url=sqlite://{}", folder.join("store.db").display());
-    let mut all = vec![url, "store.megabytes=1".to_owned(), "store.durability=off".to_owned()];
+    let sets = [&["store.durability=off"], sets].concat();
+    plan_at(&format!("sqlite://{}", folder.join("store.db").display()), &sets)
+}
+
+/// A plan for a small database at an address.
+pub(crate) fn plan_at(url: &str, sets: &[&str]) -> Plan {
+    let mut all = vec![format!("target.url={url}"), "store.megabytes=1".to_owned()];
     all.extend(sets.iter().map(|set| (*set).to_owned()));
     let text = format!("workload = {NAME:?}\n");
     barograph_spec::read(Catalogue::of(&[&Store]), "a plan", &text, &all).unwrap()
 }
 
+/// The address of the target.
+fn url<'a>(workload: &'a dyn Workload, plan: &'a Plan) -> &'a str {
+    workload.target().or(plan.target.url.as_deref()).unwrap()
+}
+
 /// Fills, and says whether an earlier fill was found.
-async fn fill(workload: &dyn Workload, plan: &Plan) -> Result<bool, LoadError> {
-    let job = LoadJob { url: workload.target().unwrap(), plan, data: None };
+pub(crate) async fn fill(workload: &dyn Workload, plan: &Plan) -> Result<bool, LoadError> {
+    let job = LoadJob { url: url(workload, plan), plan, data: None };
     let filling = workload.prepare(&job, Arc::new(|_| {})).unwrap();
     filling.await.map(|filled| filled.reused)
 }
 
-/// The load of some users until they have done `least` operations.
-async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
-    let job = LoadJob { url: workload.target().unwrap(), plan, data: None };
+/// Operations that have ended.
+pub(crate) fn ended(all: &Interval) -> u64 {
+    all.ops.iter().map(|op| op.count()).sum()
+}
+
+/// The load of some users until `is_enough`.
+pub(crate) async fn load(
+    workload: &dyn Workload,
+    plan: &Plan,
+    mut is_enough: impl FnMut(&Interval) -> bool,
+) -> Interval {
+    let job = LoadJob { url: url(workload, plan), plan, data: None };
     let profile = workload.profile(NAME).unwrap();
     let settings = Settings {
         workers: USERS,
@@ -51,7 +71,7 @@ async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
     let mut load = workload.load(&job).unwrap().start(&settings).unwrap();
     load.ramp(USERS as u32, Nanos::ZERO).await.unwrap();
     let mut all = load.next().await.unwrap().unwrap();
-    while all.ops.iter().map(|op| op.count()).sum::<u64>() < least {
+    while !is_enough(&all) {
         all.append(&load.next().await.unwrap().unwrap());
     }
     load.stop(Nanos::from_secs(60)).await;
@@ -61,13 +81,12 @@ async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
     all
 }
 
-async fn verify(workload: &dyn Workload) -> VerifyResult {
-    let url = workload.target().unwrap();
-    workload.application().unwrap().verify(url).unwrap().await.unwrap()
+pub(crate) async fn verify(workload: &dyn Workload, plan: &Plan) -> VerifyResult {
+    workload.application().unwrap().verify(url(workload, plan)).unwrap().await.unwrap()
 }
 
-fn block<T>(test: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test)
+pub(crate) fn block<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
 }
 
 #[test]
@@ -77,7 +96,7 @@ fn a_load_is_counted_and_its_data_are_right() {
         let plan = plan(folder.path(), &[]);
         let workload = Store.of_plan(&plan).unwrap();
         assert!(!fill(workload.as_ref(), &plan).await.unwrap());
-        let all = load(workload.as_ref(), &plan, 5_000).await;
+        let all = load(workload.as_ref(), &plan, |all| ended(all) >= 5_000).await;
         let failed: u64 = all.ops.iter().map(|op| op.failed()).sum();
         assert_eq!((failed, workload.failure_reasons()), (0, vec![]));
         let count = |operation: Operation| all.ops[operation as usize].count();
@@ -89,13 +108,13 @@ fn a_load_is_counted_and_its_data_are_right() {
         assert!((0.8..0.98).contains(&hits), "{hits}");
         let waited_s = all.counters.get(LOCK_WAIT) as f64 / 1e9;
         assert!(waited_s > 0.0 && waited_s <= all.ops.iter().map(|op| op.service_sum_s).sum());
-        let whole = all.ops.iter().map(|op| op.count()).sum::<u64>() as f64;
+        let whole = ended(&all) as f64;
         for operation in Operation::ALL {
             let (found, expected) =
                 (count(operation) as f64 / whole, StorePlan::of(&plan).share(operation).get());
             assert!((found / expected - 1.0).abs() < 0.2, "{operation:?}: {found} of {expected}");
         }
-        assert_eq!(verify(workload.as_ref()).await, VerifyResult { ok: true, findings: vec![] });
+        assert_eq!(verify(workload.as_ref(), &plan).await, VerifyResult { ok: true, findings: vec![] });
         assert!(!folder.path().join("store.db.run").exists());
     });
 }
@@ -107,11 +126,11 @@ fn a_commit_that_is_lost_after_the_load_is_found_and_the_copy_stays() {
         let plan = plan(folder.path(), &[]);
         let workload = Store.of_plan(&plan).unwrap();
         fill(workload.as_ref(), &plan).await.unwrap();
-        load(workload.as_ref(), &plan, 200).await;
+        load(workload.as_ref(), &plan, |all| ended(all) >= 200).await;
         let copy = folder.path().join("store.db.run");
         let lost = "DELETE FROM orders WHERE o_id = (SELECT max(o_id) FROM orders)";
         assert_eq!(Connection::open(&copy).unwrap().execute(lost, []), Ok(1));
-        let found = verify(workload.as_ref()).await;
+        let found = verify(workload.as_ref(), &plan).await;
         assert!(
             !found.ok && found.findings.iter().any(|f| f.starts_with("orders since the load")),
             "{found:?}"
@@ -121,7 +140,7 @@ fn a_commit_that_is_lost_after_the_load_is_found_and_the_copy_stays() {
         // The next run begins anew.
         let again = Store.of_plan(&plan).unwrap();
         assert!(fill(again.as_ref(), &plan).await.unwrap());
-        assert!(verify(again.as_ref()).await.ok);
+        assert!(verify(again.as_ref(), &plan).await.ok);
     });
 }
 

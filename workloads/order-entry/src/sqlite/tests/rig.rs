@@ -17,9 +17,15 @@ use crate::checks::check;
 use crate::draw::Constants;
 use crate::generate::Generator;
 use crate::input::Inputs;
-use crate::sqlite::{Files, SqliteUsers};
+use crate::plan::Form;
 use crate::tables::{Size, Table};
-use crate::user::LoadState;
+use crate::user::{LoadState, Terminal};
+
+/// The files of a database, locked for one run.
+type Files = sqlite::Files<Generator>;
+
+/// Makes the users of a file.
+type SqliteUsers = sqlite::Users<Terminal>;
 
 /// Two warehouses with a hundredth of their rows.
 pub(crate) const SIZE: (u32, f64) = (2, 0.01);
@@ -47,7 +53,8 @@ impl Rig {
         assert!(!files.fill(&generator, |_, _| true).unwrap().reused);
         let copy = files.reset().unwrap();
         let inputs = Inputs { size: generator.size, constants: Constants::of_seed(seed) };
-        let shared = LoadState { inputs, tally: Arc::default(), reasons: Reasons::shared() };
+        let (form, tally, reasons) = (Form::Statements, Arc::default(), Reasons::shared());
+        let shared = LoadState { inputs, form, tally, reasons };
         Rig { _folder: folder, filled, copy, files, generator, shared: Arc::new(shared) }
     }
 

@@ -1,5 +1,6 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
+use barograph_database::measures::{BUSY, WRITES};
 use barograph_database::sqlite::Connection;
 use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{OpId, Outcome, UserId};
@@ -7,8 +8,8 @@ use futures::FutureExt as _;
 
 use super::rig::Rig;
 use crate::input::{District, Key};
-use crate::measures::{BUSY, NEW_ORDERS, WRITES};
-use crate::session::{Access, Demand, Session as _, TransactionError};
+use crate::measures::NEW_ORDERS;
+use crate::session::{Access, Demand, Session as _, TransactionError, Transactions as _};
 use crate::tally::{Counts, Totals};
 use crate::user::Transaction;
 

@@ -1,0 +1,167 @@
+//! Fills a database: some threads make rows, and as many sessions load them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use barograph_database::{Batch, Contents, FillResult, Table};
+use barograph_reactor::block_on;
+use barograph_workload::{FillProgress, OnProgress};
+
+use crate::ServerError;
+use crate::chunk::{Chunk, Chunks};
+use crate::databases::{Databases, State};
+use crate::product::{MARKER, Product};
+
+/// Most sessions that load side by side.
+const MOST_SESSIONS: usize = 8;
+
+/// Chunks of a session that wait to be sent: a megabyte or two.
+const WAITING: usize = 4;
+
+/// A fill in progress.
+pub(crate) struct DatabaseFill<'a, P: Product, C: Contents> {
+    databases: &'a Databases<P>,
+    contents: &'a C,
+    progress: OnProgress,
+    /// The fill is to end.
+    stopped: Arc<AtomicBool>,
+    /// Loaded rows of each table.
+    loaded: Vec<AtomicU64>,
+}
+
+impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
+    /// A fill that ends early when `stopped` is set.
+    pub(crate) fn new(
+        databases: &'a Databases<P>,
+        contents: &'a C,
+        progress: OnProgress,
+        stopped: Arc<AtomicBool>,
+    ) -> Self {
+        let loaded = C::Table::all().iter().map(|_| AtomicU64::new(0)).collect();
+        DatabaseFill { databases, contents, progress, stopped, loaded }
+    }
+
+    /// Fills the database, unless it is filled, and copies it for the run. Blocks.
+    ///
+    /// # Errors
+    /// A database with other contents, which is not changed; a server that refuses.
+    pub(crate) fn run(&self) -> Result<FillResult, ServerError> {
+        let found = self.databases.state(self.contents)?;
+        let (reused, rows) = match found {
+            State::Filled(rows) => (true, rows),
+            State::Missing | State::Unfilled => {
+                if found == State::Missing {
+                    self.databases.create()?;
+                }
+                self.change(&self.beginning())?;
+                self.load()?;
+                let rows: Vec<u64> = self.loaded.iter().map(|rows| rows.load(Ordering::Relaxed)).collect();
+                self.finish(&rows)?;
+                (false, rows)
+            }
+        };
+        let bytes = self.databases.bytes()?;
+        self.stage("copy")?;
+        self.databases.reset::<C>()?;
+        let tables = C::Table::all().iter().map(|table| table.spec().name.to_owned());
+        Ok(FillResult { reused, rows: tables.zip(rows).collect(), bytes })
+    }
+
+    /// Shows a stage.
+    fn stage(&self, stage: &str) -> Result<(), ServerError> {
+        let total = C::Table::all().iter().map(|table| self.contents.expected_rows(*table)).sum();
+        let done = self.loaded.iter().map(|rows| rows.load(Ordering::Relaxed)).sum();
+        (self.progress)(FillProgress { stage: stage.to_owned(), done, total });
+        if self.stopped.load(Ordering::Relaxed) { Err(ServerError::Stopped) } else { Ok(()) }
+    }
+
+    /// The names of all tables, joined by commas.
+    fn tables() -> String {
+        let names: Vec<&str> = C::Table::all().iter().map(|table| table.spec().name).collect();
+        names.join(", ")
+    }
+
+    /// The statements that make the marker, which says that the fill is incomplete, and all tables.
+    fn beginning(&self) -> String {
+        let mut all = vec![
+            format!("DROP TABLE IF EXISTS {MARKER}, {}", Self::tables()),
+            format!("CREATE TABLE {MARKER} (stamp VARCHAR(500) NOT NULL, loaded VARCHAR(500))"),
+            format!("INSERT INTO {MARKER} (stamp) VALUES ({})", P::literal(&self.contents.stamp())),
+        ];
+        all.extend(C::Table::all().iter().map(|table| P::create(table.spec())));
+        all.join("; ")
+    }
+
+    /// Loads all rows.
+    fn load(&self) -> Result<(), ServerError> {
+        let pieces = Mutex::new(self.contents.pieces());
+        let sessions = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_SESSIONS));
+        let all: Vec<Result<(), ServerError>> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..sessions).map(|_| scope.spawn(|| self.pieces(&pieces))).collect();
+            all.into_iter().map(|one| one.join().unwrap_or(Err(ServerError::Thread))).collect()
+        });
+        // Others were stopped by the first one that failed.
+        let is_stop = |one: &Result<(), ServerError>| matches!(one, Err(ServerError::Stopped));
+        let (stops, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_stop);
+        rest.into_iter().chain(stops).collect()
+    }
+
+    /// Loads pieces in one session until none is left.
+    fn pieces(&self, pieces: &Mutex<impl Iterator<Item = C::Piece> + Send>) -> Result<(), ServerError> {
+        let (send, come) = sync_channel(WAITING);
+        let told = |table: C::Table, rows: u64| self.told(table, rows);
+        let loaded = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+                // Without a receiver the fill has ended.
+                let mut take = |batch: Batch<C::Table>| send.send(Chunk::of(&batch)).is_ok();
+                std::iter::from_fn(next).all(|piece| self.contents.piece(piece, &mut take))
+            });
+            let target = self.databases.target(self.databases.name());
+            // The chunks end before the thread is awaited, which waits for room among them.
+            let mut chunks = Chunks::new(come, &told);
+            block_on(P::load(&target, self.databases.name(), &mut chunks))
+        });
+        let loaded = loaded.map_err(ServerError::Loop).flatten();
+        if loaded.is_err() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        loaded
+    }
+
+    /// Counts rows of a table, and shows them.
+    fn told(&self, table: C::Table, rows: u64) -> Result<(), ServerError> {
+        let counts = C::Table::all().iter().zip(&self.loaded);
+        for (_, loaded) in counts.filter(|(one, _)| **one == table) {
+            loaded.fetch_add(rows, Ordering::Relaxed);
+        }
+        self.stage(table.spec().name)
+    }
+
+    /// Makes keys, indices and statistics, and completes the marker.
+    fn finish(&self, rows: &[u64]) -> Result<(), ServerError> {
+        let completed = C::Table::all().iter().flat_map(|table| P::complete(table.spec()));
+        let indices = C::INDICES.all.iter().chain(P::indices(C::INDICES)).map(|sql| (*sql).to_owned());
+        for sql in completed.chain(indices) {
+            self.stage("keys")?;
+            self.change(&sql)?;
+        }
+        self.stage("statistics")?;
+        self.databases.run(self.databases.name(), self.what(), &P::analyze(&Self::tables()))?;
+        let rows: Vec<String> = rows.iter().map(u64::to_string).collect();
+        let sql = format!("{}UPDATE {MARKER} SET loaded = '{}'", P::LASTING, rows.join(" "));
+        self.databases.run(self.databases.name(), self.what(), &sql)
+    }
+
+    /// Changes the filled database.
+    fn change(&self, sql: &str) -> Result<(), ServerError> {
+        let sql = format!("{}{sql}", P::HASTE);
+        self.databases.run(self.databases.name(), self.what(), &sql)
+    }
+
+    /// The attempt, for errors.
+    fn what(&self) -> (&'static str, &str) {
+        ("fill", self.databases.name())
+    }
+}

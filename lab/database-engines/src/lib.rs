@@ -1,0 +1,32 @@
+//! SQLite, PostgreSQL and MariaDB behind one seam ([`Engine`]): a database is filled once, copied for a run, and checked after it.
+//!
+//! A workload says what differs between workloads ([`DatabaseWorkload`]), a server product what differs between products
+//! (`product`). The transactions of a workload are written once over its own trait, which it implements for the connection of
+//! SQLite and for the sessions of the two servers ([`PostgresSession`], [`MariadbSession`]).
+
+mod chunk;
+mod databases;
+mod engine;
+mod errors;
+mod fill;
+mod mariadb;
+mod postgres;
+mod product;
+mod query;
+mod server;
+mod settings;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod users;
+
+pub use engine::{DatabasePlan, DatabaseWorkload, Engine, EngineKind, check, engine, fill_entry};
+pub use errors::ServerError;
+pub use mariadb::{MariadbSession, MariadbSessions};
+pub use postgres::{PostgresSession, PostgresSessions};
+pub use query::Query;
+pub use server::rows;
+pub use settings::{DURABILITIES, DatabaseSettings, ISOLATIONS};
+pub use topology::TIER;
+pub use users::{SessionUser, SessionUsers, Sessions};

@@ -1,0 +1,262 @@
+//! Servers behind the seam to engines.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_database::{FillResult, Findings, StopAtEnd};
+use barograph_engine::Runnable;
+use barograph_model::secret::masked;
+use barograph_model::words::in_one_line;
+use barograph_platform::BoxFuture;
+use barograph_record::Tier;
+use barograph_spec::{Plan, Refusal, Refusals, SettingsReader, placed, there};
+use barograph_workload::topology::{Topology, Value as Word};
+use barograph_workload::{LoadError, LoadJob, OnProgress};
+use serde_json::{Map, Value, json};
+
+use crate::databases::{Databases, Queries};
+use crate::errors::Failure;
+use crate::fill::DatabaseFill;
+use crate::mariadb::Mariadb;
+use crate::postgres::Postgres;
+use crate::product::Product;
+use crate::{
+    DatabasePlan, DatabaseSettings, DatabaseWorkload, Engine, EngineKind, ServerError, TIER, topology,
+};
+
+/// Limit on the time for an answer outside of the load.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Sessions of a deployed server beside those of users.
+const FURTHER_SESSIONS: u32 = 20;
+
+/// A database of a server.
+pub(crate) struct ServerEngine<W: DatabaseWorkload, P> {
+    settings: DatabaseSettings,
+    contents: W::Contents,
+    _product: PhantomData<P>,
+}
+
+impl<W: DatabaseWorkload, P: Product> ServerEngine<W, P> {
+    pub(crate) fn new(database: DatabasePlan<W::Contents>) -> Self {
+        let DatabasePlan { settings, contents, .. } = database;
+        ServerEngine { settings, contents, _product: PhantomData }
+    }
+
+    /// The address of the filled database. That of a deployed server names neither user nor database.
+    fn address(url: &str) -> String {
+        match url.split_once("://") {
+            Some((scheme, place)) if !place.contains('@') => {
+                format!("{scheme}://{}@{place}/{}", P::USER, W::SECTION)
+            }
+            _ => url.to_owned(),
+        }
+    }
+
+    /// The refusal of a database or of its server.
+    fn refusal(&self, job: &LoadJob<'_>, why: &ServerError) -> LoadError {
+        let durability = format!("{}.durability", W::SECTION);
+        let url = format!("{:?}", masked(job.url));
+        let (key, value, allowed, remedy) = match why {
+            ServerError::NotDurable { .. } => (
+                durability.as_str(),
+                "\"full\"".to_owned(),
+                "\"off\" for this server".to_owned(),
+                format!("set {} at the server, or {durability} = \"off\"", P::MAKE_DURABLE),
+            ),
+            ServerError::OtherProduct { wanted, .. } => {
+                ("target.url", url, format!("a server of {wanted}"), "name another server".to_owned())
+            }
+            _ => (
+                "target.url",
+                url,
+                "a database of this size and seed, an empty one, or none yet".to_owned(),
+                "remove the database if nothing needs it, or name another".to_owned(),
+            ),
+        };
+        LoadError::Refused(Refusals(vec![Refusal {
+            place: job.plan.place(key).to_owned(),
+            key: key.to_owned(),
+            value,
+            allowed: format!("{allowed}: cannot {}", in_one_line(why)),
+            remedy,
+        }]))
+    }
+}
+
+impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
+    fn kind(&self) -> EngineKind {
+        P::KIND
+    }
+
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
+        let product = P::KIND.name();
+        let allowed = format!("left out with {product}, where writers wait for the rows that they change");
+        g.refuse_asked(&format!("{}.write_lock", W::SECTION), &allowed, "leave it out");
+        let Some(url) = &plan.target.url else { return };
+        let example = format!("{}://me@127.0.0.1/{}", P::SCHEMES[0], W::EXAMPLE);
+        let mut refuse = |allowed: String, remedy: &str| {
+            g.refuse("target.url", format!("{:?}", masked(url)), &allowed, remedy);
+        };
+        match P::database_of(url) {
+            Err(why) => refuse(format!("an address as in {example} ({why})"), "correct it"),
+            Ok(name) if name.is_empty() || P::RESERVED.contains(&&*name) || name.len() > P::LONGEST_NAME => {
+                let allowed = format!(
+                    "a database of its own with a name of at most {} bytes, as in {example}",
+                    P::LONGEST_NAME
+                );
+                refuse(allowed, "name another database");
+            }
+            Ok(_) => {}
+        }
+    }
+
+    fn explain(&self, plan: &Plan) -> (&'static str, Vec<String>) {
+        let done = "its database is filled once and copied for the run, and the copy is checked after it";
+        let target = match &plan.target.url {
+            Some(url) => there(&masked(url), done),
+            None => format!("target    {} {}", P::KIND.name(), placed(&plan.deploy)),
+        };
+        let commits = match self.settings.is_durable {
+            true => "a commit is on the disk before it is done",
+            false if plan.target.url.is_none() => "commits wait for no disk",
+            false => P::NOT_DURABLE,
+        };
+        let lines = [target, format!("          {commits}; transactions are {}", self.settings.isolation)];
+        ("sessions", lines.into())
+    }
+
+    fn disclose(&self) -> Map<String, Value> {
+        let facts = [
+            ("engine", json!(P::KIND.name())),
+            ("isolation", json!(self.settings.isolation)),
+            ("session_setup", json!(P::setup(&self.settings))),
+        ];
+        facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
+    }
+
+    fn topology(&self, plan: &Plan) -> Topology {
+        let sessions = plan.most_users().saturating_add(FURTHER_SESSIONS);
+        let mut words = vec![("connections", Word::Text(sessions.to_string()))];
+        if !self.settings.is_durable {
+            words.push(("not_durable", Word::Text("yes".to_owned())));
+        }
+        topology::of(plan, (P::SERVICE, P::SCHEMES[0]), words)
+    }
+
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move { self.tier(url).await.map(drop) })
+    }
+
+    fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
+        let (url, setup) = (Self::address(url), P::setup(&self.settings));
+        let asked = on_thread(move || {
+            let databases = Databases::<P>::at(&url)?;
+            Ok((databases.version()?, databases.durability(&setup)?))
+        });
+        Box::pin(async move {
+            let asked = tokio::time::timeout(PATIENCE, asked).await;
+            let asked = asked.map_err(|_| format!("no answer within {} s", PATIENCE.as_secs()))?;
+            let (version, settings) = asked.map_err(|why| in_one_line(&why))?;
+            let product = format!("{} {version}", P::KIND.name());
+            Ok(Tier { tier: TIER.to_owned(), product, durability: named::<P>(&settings) })
+        })
+    }
+
+    fn fill<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> BoxFuture<'a, Result<FillResult, LoadError>> {
+        let (url, contents) = (Self::address(job.url), self.contents.clone());
+        let (setup, is_durable) = (P::setup(&self.settings), self.settings.is_durable);
+        let stop = StopAtEnd::default();
+        let stopped = stop.flag();
+        Box::pin(async move {
+            let filled = on_thread(move || {
+                let databases = Databases::<P>::at(&url)?;
+                let settings = databases.durability(&setup)?;
+                if is_durable && !P::is_durable(&settings) {
+                    return Err(ServerError::NotDurable { settings: named::<P>(&settings) });
+                }
+                let filled = DatabaseFill::new(&databases, &contents, progress, stopped).run()?;
+                P::add_functions::<W>(&databases)?;
+                Ok(filled)
+            });
+            let filled = filled.await;
+            drop(stop);
+            filled.map_err(|why| match why {
+                ServerError::NotOurs { .. }
+                | ServerError::InUse { .. }
+                | ServerError::OtherProduct { .. }
+                | ServerError::NotDurable { .. } => self.refusal(job, &why),
+                ServerError::Unreachable(why) => {
+                    LoadError::Unreachable { url: masked(job.url).into_owned(), why }
+                }
+                why => LoadError::Fill { url: masked(job.url).into_owned(), why: why.into() },
+            })
+        })
+    }
+
+    fn load(&self, job: &LoadJob<'_>, shared: W::Shared) -> Result<Box<dyn Runnable>, LoadError> {
+        let unreachable =
+            |why: ServerError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
+        let databases = Databases::<P>::at(&Self::address(job.url)).map_err(unreachable)?;
+        let target = databases.target(&databases.copy_name());
+        Ok(P::users::<W>(target, P::setup(&self.settings).into(), Arc::new(shared)))
+    }
+
+    /// The copy stays for inspection if a check fails.
+    fn verify<'a>(&'a self, url: &'a str, tally: Arc<W::Tally>) -> BoxFuture<'a, Result<Findings, String>> {
+        let (url, contents) = (Self::address(url), self.contents.clone());
+        let checked = on_thread(move || {
+            let databases = Databases::<P>::at(&url)?;
+            let checked = W::check(&mut Queries(&databases), &contents, &tally)?;
+            if checked.violations.is_empty() {
+                databases.remove_copy::<W::Contents>()?;
+            }
+            Ok(checked)
+        });
+        Box::pin(async move { checked.await.map_err(|why| in_one_line(&why)) })
+    }
+}
+
+/// The settings of durability by their names.
+fn named<P: Product>(settings: &[String]) -> String {
+    let named: Vec<String> =
+        P::DURABILITY.iter().zip(settings).map(|(name, value)| format!("{name} {value}")).collect();
+    named.join(", ")
+}
+
+/// Does work on a thread of its own, which stays behind if the future is dropped.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ServerError> + Send + 'static,
+) -> Result<T, ServerError> {
+    let (send, done) = tokio::sync::oneshot::channel();
+    let spawned = std::thread::Builder::new().name("database".to_owned()).spawn(move || {
+        // Without a receiver the result is not wanted any more.
+        let _ = send.send(work());
+    });
+    spawned.map_err(ServerError::Loop)?;
+    done.await.unwrap_or(Err(ServerError::Thread))
+}
+
+/// Runs statements in the database of an address, and calls `row` with the texts of each row. Blocks.
+///
+/// # Errors
+/// A server that does not answer, or that refuses.
+pub fn rows(url: &str, sql: &str, row: &mut dyn FnMut(&[Option<&str>])) -> Result<(), ServerError> {
+    fn asked<P: Product>(
+        url: &str,
+        sql: &str,
+        row: &mut dyn FnMut(&[Option<&str>]),
+    ) -> Result<(), ServerError> {
+        let target = P::resolve(url).map_err(ServerError::Unreachable)?;
+        let name = P::database_of(url).unwrap_or_default();
+        let failed = |failure: Failure| Databases::<P>::failed(("ask", &name), failure);
+        P::ask(&target, sql, row).map_err(failed)
+    }
+    let is_postgres = url.split_once("://").is_some_and(|(scheme, _)| Postgres::SCHEMES.contains(&scheme));
+    if is_postgres { asked::<Postgres>(url, sql, row) } else { asked::<Mariadb>(url, sql, row) }
+}

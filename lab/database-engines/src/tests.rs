@@ -1,0 +1,3 @@
+//! Databases of real servers: filled, found again, copied, refused.
+
+mod service;

@@ -1,3 +1,0 @@
-//! Tests at a real server.
-
-mod service;

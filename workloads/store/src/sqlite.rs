@@ -1,4 +1,0 @@
-//! The embedded engine: a SQLite file in this process, with a connection for each user.
-
-mod session;
-mod users;
