@@ -38,6 +38,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("mariadb", "my.cnf", "init.sql"),
     folder!("ferretdb"),
     folder!("kv"),
+    folder!("net"),
     folder!("redis", "redis.conf"),
     folder!("memcached"),
     folder!("twemproxy", "nutcracker.yml"),

@@ -110,12 +110,14 @@ impl Routes {
     }
 
     /// The address to which the connection of this number goes.
-    pub(crate) fn peer(&self, number: u32) -> &Peer {
+    #[must_use]
+    pub fn peer(&self, number: u32) -> &Peer {
         &self.route(number).peer
     }
 
     /// The source address of the connection of this number; `None` if the system chooses.
-    pub(crate) fn source(&self, number: u32) -> Option<SocketAddr> {
+    #[must_use]
+    pub fn source(&self, number: u32) -> Option<SocketAddr> {
         let sources = &self.route(number).sources;
         // Divided first: otherwise, with as many sources as addresses, each address would see one source
         // only.

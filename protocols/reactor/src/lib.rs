@@ -20,4 +20,4 @@ mod tasks;
 pub use descriptor::Descriptor;
 pub use event_loop::{Pace, Reactor, TimelessPace, block_on, spawn};
 pub use files::{copy_open_files, own_open_files};
-pub use socket::{Peer, Socket};
+pub use socket::{Peer, Socket, SocketOptions};

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -32,6 +32,17 @@ impl std::fmt::Display for Peer {
     }
 }
 
+/// Options of a connection, set before it is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// Bytes of the send buffer; `None` leaves them to the system.
+    pub send_buffer: Option<u32>,
+    /// Bytes of the receive buffer; `None` leaves them to the system.
+    pub receive_buffer: Option<u32>,
+    /// Whether a small write waits for the acknowledgement of an earlier one (Nagle's algorithm).
+    pub delays: bool,
+}
+
 /// A connected socket of this thread.
 pub struct Socket {
     fd: OwnedFd,
@@ -51,7 +62,19 @@ impl Socket {
     /// # Errors
     /// The error of the system: refused, unreachable, no port or descriptor left.
     pub async fn connect(peer: &Peer, source: Option<SocketAddr>) -> io::Result<Socket> {
-        let fd = open(peer)?;
+        Self::connect_with(peer, source, SocketOptions::default()).await
+    }
+
+    /// Connects as [`Socket::connect`], with options.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub async fn connect_with(
+        peer: &Peer,
+        source: Option<SocketAddr>,
+        options: SocketOptions,
+    ) -> io::Result<Socket> {
+        let fd = open(peer, options)?;
         if let (Peer::Tcp(_), Some(source)) = (peer, source) {
             rustix::net::bind(&fd, &source)?;
         }
@@ -97,6 +120,20 @@ impl Socket {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let read = rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut *room));
+        self.after_read(read, room.len())
+    }
+
+    /// Discards available bytes, as many as fit into `room`, without copying them; 0 when the peer has closed.
+    /// Only for TCP.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there are none; otherwise the reason why the connection broke.
+    pub fn try_discard(&self, room: &mut [u8]) -> io::Result<usize> {
+        if !self.home.sources.is_ready(self.token, Direction::In) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let discard = || rustix::net::recv(&self.fd, &mut *room, RecvFlags::TRUNC).map(|(_, bytes)| bytes);
+        let read = rustix::io::retry_on_intr(discard);
         self.after_read(read, room.len())
     }
 
@@ -199,7 +236,13 @@ impl Socket {
     }
 }
 
-fn open(peer: &Peer) -> io::Result<OwnedFd> {
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn open(peer: &Peer, options: SocketOptions) -> io::Result<OwnedFd> {
     let family = match peer {
         Peer::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
         Peer::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
@@ -208,7 +251,14 @@ fn open(peer: &Peer) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     if matches!(peer, Peer::Tcp(_)) {
-        sockopt::set_tcp_nodelay(&fd, true)?;
+        sockopt::set_tcp_nodelay(&fd, !options.delays)?;
+    }
+    // The window that a connection offers at most is agreed while it is made.
+    if let Some(bytes) = options.receive_buffer {
+        sockopt::set_socket_recv_buffer_size(&fd, bytes as usize)?;
+    }
+    if let Some(bytes) = options.send_buffer {
+        sockopt::set_socket_send_buffer_size(&fd, bytes as usize)?;
     }
     Ok(fd)
 }

@@ -1,0 +1,87 @@
+//! The driver's line for questions to a responder. Its calls block.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::kernel::Report;
+use crate::ledger::Totals;
+use crate::wire::{self, Answer, CONTROL, NUMBERS, Question, RunSettings};
+
+/// Longest wait for a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// Longest wait for an answer, beyond the wait of the responder for the last connections.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
+
+/// Longest wait for the first answer, which needs no other connection.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// Reason for a missing or foreign answer.
+const NO_RESPONDER: &str =
+    "what listens there does not answer as a responder (barograph serve net) of this version";
+
+/// A line to a responder.
+#[derive(Debug)]
+pub(crate) struct Control(TcpStream);
+
+impl Control {
+    /// Connects.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub(crate) fn connect(to: SocketAddr) -> io::Result<Self> {
+        let mut stream = TcpStream::connect_timeout(&to, CONNECT_TIME)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(ANSWER_TIME))?;
+        stream.set_write_timeout(Some(ANSWER_TIME))?;
+        stream.write_all(&CONTROL)?;
+        Ok(Control(stream))
+    }
+
+    /// Begins a run; returns its token.
+    ///
+    /// # Errors
+    /// If the other end is no responder of this version, or has too many runs.
+    pub(crate) fn begin(&mut self, settings: RunSettings) -> io::Result<u64> {
+        self.0.set_read_timeout(Some(FIRST_ANSWER))?;
+        let answer = self.ask(Question::Begin(settings))?;
+        self.0.set_read_timeout(Some(ANSWER_TIME))?;
+        match wire::read_token(&answer) {
+            None => Err(io::Error::other(NO_RESPONDER)),
+            Some(0) => Err(io::Error::other("the responder has too many runs with open connections")),
+            Some(token) => Ok(token),
+        }
+    }
+
+    /// Asks for a report of the responder's kernel.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub(crate) fn report(&mut self) -> io::Result<Report> {
+        self.ask(Question::Report).map(|answer| wire::read_report(&answer))
+    }
+
+    /// Asks for the totals of a run, of which `closed` connections were closed in order. Waits for the last of them.
+    /// Returns whether the totals are final.
+    ///
+    /// # Errors
+    /// If there is no answer, or the responder does not know the run.
+    pub(crate) fn totals(&mut self, token: u64, closed: u64) -> io::Result<(Totals, bool)> {
+        let answer = self.ask(Question::Totals { token, closed })?;
+        let unknown = "the responder does not know the run: it was started again since";
+        wire::read_totals(&answer).ok_or_else(|| io::Error::other(unknown))
+    }
+
+    fn ask(&mut self, question: Question) -> io::Result<Answer> {
+        self.0.write_all(&question.bytes())?;
+        let mut bytes = [0; NUMBERS * 8];
+        self.0.read_exact(&mut bytes).map_err(|why| match why.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::WouldBlock => {
+                io::Error::other(NO_RESPONDER)
+            }
+            _ => why,
+        })?;
+        Ok(wire::read_answer(&bytes))
+    }
+}

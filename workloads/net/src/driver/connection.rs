@@ -1,0 +1,212 @@
+//! One connection of the driver: how far its messages are sent and received, and its close.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use barograph_reactor::Socket;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown, sockopt};
+
+use super::worker::Worker;
+use crate::ledger::Close;
+use crate::wire::GREETING;
+
+/// Longest wait for the next bytes of a stream that was told to end.
+const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// Most bytes of such a stream: more than the buffers of both ends hold.
+const MOST_DRAINED: u64 = 1 << 30;
+
+/// Reason why a connection cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Break {
+    /// The target closed it.
+    Closed,
+    /// The target reset it.
+    Reset,
+    /// The system reported another error.
+    Other,
+    /// Other bytes arrived than were sent.
+    Wrong,
+    /// Bytes arrived that no request asked for.
+    Unasked,
+}
+
+/// An open connection.
+pub(super) struct Connection {
+    socket: Socket,
+    worker: Rc<Worker>,
+    /// Bytes of the greeting that were sent.
+    greeted: usize,
+    /// Bytes of messages that were sent.
+    sent: u64,
+    /// Place in the stream at which the message in progress ends.
+    sent_to: u64,
+    /// Bytes that were received.
+    received: u64,
+    /// Place at which the expected message ends.
+    received_to: u64,
+    close: Option<Close>,
+}
+
+impl Connection {
+    pub(super) fn new(socket: Socket, worker: &Rc<Worker>) -> Self {
+        let (greeted, sent, sent_to, received, received_to) = (0, 0, 0, 0, 0);
+        let worker = Rc::clone(worker);
+        Connection { socket, worker, greeted, sent, sent_to, received, received_to, close: None }
+    }
+
+    /// Begins a message of this many bytes.
+    pub(super) fn send(&mut self, bytes: u32) {
+        self.sent_to += u64::from(bytes);
+    }
+
+    /// Expects a message of this many bytes.
+    pub(super) fn expect(&mut self, bytes: u32) {
+        self.received_to += u64::from(bytes);
+    }
+
+    /// Whether the greeting is sent.
+    pub(super) fn is_greeted(&self) -> bool {
+        self.greeted == GREETING
+    }
+
+    /// Sends what can be sent; ready when the message is sent.
+    pub(super) fn poll_send(&mut self, cx: &Context<'_>) -> Poll<Result<(), Break>> {
+        let load = &self.worker.load;
+        while self.greeted < GREETING || self.sent < self.sent_to {
+            let left = (self.sent_to - self.sent) as usize;
+            let bytes = match self.greeted {
+                GREETING if load.settings.verifies => load.content.at(self.sent, left),
+                GREETING => load.content.at(0, left),
+                greeted => load.first(greeted, left),
+            };
+            match self.socket.try_write(bytes) {
+                Ok(written) => {
+                    if self.greeted == 0 && written > 0 {
+                        load.ledger.open();
+                    }
+                    let of_greeting = written.min(GREETING - self.greeted);
+                    self.greeted += of_greeting;
+                    self.sent += (written - of_greeting) as u64;
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    if self.socket.poll_writable(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+                Err(why) => return Poll::Ready(Err(Break::of(&why))),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Receives what is there; ready when the expected message has come.
+    pub(super) fn poll_receive(&mut self, cx: &Context<'_>) -> Poll<Result<(), Break>> {
+        let settings = &self.worker.load.settings;
+        let mut buffer = self.worker.buffer.borrow_mut();
+        while self.received < self.received_to {
+            let read = if settings.discards {
+                self.socket.try_discard(&mut buffer)
+            } else {
+                self.socket.try_read_slice(&mut buffer)
+            };
+            match read {
+                Ok(0) => return Poll::Ready(Err(Break::Closed)),
+                Ok(bytes) => {
+                    let content = &self.worker.load.content;
+                    if settings.verifies && !content.is_right(self.received, &buffer[..bytes]) {
+                        return Poll::Ready(Err(Break::Wrong));
+                    }
+                    self.received += bytes as u64;
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    if self.socket.poll_readable(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+                Err(why) => return Poll::Ready(Err(Break::of(&why))),
+            }
+        }
+        let is_more = self.received > self.received_to && !settings.pattern.is_stream();
+        Poll::Ready(if is_more { Err(Break::Unasked) } else { Ok(()) })
+    }
+
+    /// Ends the connection by a reset, which the target counts as broken.
+    pub(super) fn break_off(mut self, why: Option<Break>) {
+        self.close = Some(if why == Some(Break::Wrong) { Close::Wrong } else { Close::Broken });
+    }
+
+    /// Ends a connection in order: everything sent on it counts at both ends. A stream of the target is received up to
+    /// its end.
+    fn close_in_order(&mut self) -> Close {
+        let is_answered = self.sent == self.sent_to && self.received >= self.received_to;
+        let is_quiet = if self.worker.load.settings.pattern.target_streams() {
+            !self.worker.has_given_up.get() && shutdown(&self.socket, Shutdown::Write).is_ok() && self.drain()
+        } else {
+            // A message to the target may end anywhere, a request may not.
+            is_answered || self.worker.load.settings.pattern.is_stream()
+        };
+        if is_quiet { Close::InOrder { sent: self.sent, received: self.received } } else { Close::Broken }
+    }
+
+    /// Receives up to the end of the stream; false if the end does not come. The load is over, so it may block.
+    fn drain(&mut self) -> bool {
+        let limit = self.received.saturating_add(MOST_DRAINED);
+        let mut buffer = self.worker.buffer.borrow_mut();
+        while self.received < limit {
+            match retry_on_intr(|| recv(&self.socket, &mut buffer[..], RecvFlags::empty())) {
+                Ok((_, 0)) => return true,
+                Ok((_, bytes)) => self.received += bytes as u64,
+                Err(Errno::AGAIN) => {
+                    let mut one = [PollFd::new(&self.socket, PollFlags::IN)];
+                    if !matches!(retry_on_intr(|| poll(&mut one, Some(&PATIENCE))), Ok(1..)) {
+                        break;
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
+        self.worker.has_given_up.set(true);
+        false
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.greeted == 0 {
+            return;
+        }
+        let close = match self.close {
+            Some(close) => close,
+            None => self.close_in_order(),
+        };
+        if !matches!(close, Close::InOrder { .. }) {
+            let _ = sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
+        }
+        self.worker.load.ledger.close(close);
+    }
+}
+
+impl Break {
+    fn of(why: &io::Error) -> Self {
+        match why.kind() {
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Break::Reset,
+            _ => Break::Other,
+        }
+    }
+
+    /// In words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Break::Closed => "the target closed the connection",
+            Break::Reset => "the target reset the connection",
+            Break::Other => "the connection broke",
+            Break::Wrong => "bytes that were not sent",
+            Break::Unasked => "more bytes than the answer has",
+        }
+    }
+}
