@@ -4,6 +4,7 @@ mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_command::Commands;
 use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
 use barograph_workload_linpack::Linpack;
@@ -28,6 +29,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &Disk,
         &Linpack,
         &StreamMemory,
+        &Commands,
         &Null,
     ],
     platforms: &platforms::KINDS,
