@@ -11,6 +11,7 @@ use barograph_workload_linpack::Linpack;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
+use barograph_workload_sort::SortRecords;
 use barograph_workload_store::Store;
 use barograph_workload_stream::StreamMemory;
 
@@ -30,6 +31,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &Linpack,
         &StreamMemory,
         &Commands,
+        &SortRecords,
         &Null,
     ],
     platforms: &platforms::KINDS,

@@ -1,4 +1,4 @@
-//! `barograph job`: real commands with known ends, comparisons, interrupts.
+//! `barograph job` and `barograph sort`: real commands with known ends, comparisons, interrupts; results of sorts.
 
 use std::fs;
 use std::process::Command;
@@ -110,4 +110,36 @@ fn an_interrupt_and_a_kill_leave_no_process() {
             crate::going::until("the end of the command", || test_kill_process(pid).is_err().then_some(()));
         }
     }
+}
+
+#[test]
+fn records_are_sorted_and_validated_and_nothing_is_left() {
+    let place = TestFolders::without_data();
+    let folder = place.root().join("data");
+    fs::create_dir(&folder).unwrap();
+    let words = ["--records", "50000", "--memory-mib", "1", "-n", "2", "--json", "-q"];
+    let ended = load(&place, &[&["sort", folder.to_str().unwrap()][..], &words[..]].concat());
+    let result = result(&ended, 0);
+    for step in ["Generate", "Sort", "Validate"] {
+        assert_eq!(
+            (&operation(&result, step)["count"], &operation(&result, step)["errors"]),
+            (&2.into(), &0.into())
+        );
+    }
+    assert!(measure(&result, "sort_s") > 0.0 && measure(&result, "sorted_mb_per_s") > 0.0, "{result}");
+    let [read, written] = ["sort_read_mb", "sort_written_mb"].map(|name| measure(&result, name));
+    assert!(read >= 10.0 && read.fract() == 0.0 && read == written, "5 MB in several passes: {result}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_told_before_anything_is_written() {
+    let place = TestFolders::without_data();
+    let ended = load(&place, &["sort", place.root().to_str().unwrap(), "--records", "1000000000000"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(
+        ended.err.contains("`sort.records`") && ended.err.contains("files of 300000.00 GB"),
+        "{}",
+        ended.err
+    );
 }
