@@ -77,6 +77,9 @@ pub(crate) enum Command {
     /// Hold the packets of a link back
     #[command(hide = true)]
     Relay(Words),
+    /// Run a command for a driver, and end it with the driver
+    #[command(hide = true)]
+    Supervise(Words),
     /// Make units inside a virtual machine
     #[command(hide = true)]
     Agent(Words),

@@ -4,6 +4,7 @@ mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_command::Commands;
 use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
 use barograph_workload_linpack::Linpack;
@@ -11,6 +12,7 @@ use barograph_workload_net::Net;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
+use barograph_workload_sort::SortRecords;
 use barograph_workload_store::Store;
 use barograph_workload_stream::StreamMemory;
 
@@ -30,6 +32,8 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &Net,
         &Linpack,
         &StreamMemory,
+        &Commands,
+        &SortRecords,
         &Null,
     ],
     platforms: &platforms::KINDS,

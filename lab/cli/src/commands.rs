@@ -14,6 +14,7 @@ pub(crate) mod new;
 pub(crate) mod program;
 pub(crate) mod record_folder;
 pub(crate) mod rootless;
+pub(crate) mod rounds;
 pub(crate) mod run;
 pub(crate) mod share;
 pub(crate) mod show;

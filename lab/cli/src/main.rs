@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Manual(a) => commands::install::manual(&a),
         Command::Drive(a) => commands::drive::drive(&a),
         Command::Relay(a) => commands::inner::relay(a),
+        Command::Supervise(a) => commands::inner::supervise(&a),
         Command::Agent(a) => commands::inner::agent(&a),
     };
     match done.and_then(written) {

@@ -498,7 +498,11 @@ async fn last_of(loads: &mut [RunningLoad]) -> Result<Option<Vec<Interval>>, Har
 }
 
 /// Begins the loads at one instant, in this process or in remote drivers.
-async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAddress]) -> Result<Vec<Load>, HarnessError> {
+async fn begin(
+    run: &mut Run<'_>,
+    urls: &[String],
+    drivers: &[DriverAddress],
+) -> Result<Vec<Load>, HarnessError> {
     if !drivers.is_empty() {
         let jobs = run.loads.iter().zip(urls).map(|(load, url)| {
             let CheckedLoad { checked: CheckedPlan { plan, data, open, .. }, workload } = load;
@@ -510,9 +514,10 @@ async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAddress]) -> Res
         return Ok(fleets.into_iter().map(|fleet| Load::Fleet(Box::new(fleet))).collect());
     }
     let mut ready = Vec::new();
-    for (load, url) in run.loads.iter().zip(urls) {
+    for (at, (load, url)) in run.loads.iter().zip(urls).enumerate() {
         let CheckedLoad { checked: CheckedPlan { plan, data, open, .. }, workload } = load;
         let (workload, data) = (workload.as_ref(), data.as_ref());
+        workload.keep_in(run.record.of_load(at).dir());
         let settings = fleet::settings(workload, plan, open.clone()).expect("the profile was checked");
         ready.push((workload.load(&LoadJob { url, plan, data })?, settings));
     }

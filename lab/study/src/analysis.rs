@@ -36,7 +36,13 @@ impl Sides {
 
     /// A baseline and a candidate.
     pub(crate) fn two(baseline: &str, candidate: &str) -> Self {
-        Sides { names: vec![baseline.to_owned(), candidate.to_owned()], baselines: vec![0, 0] }
+        Sides::of_first(&[baseline, candidate])
+    }
+
+    /// Configurations of which the first is the baseline of the others.
+    pub(crate) fn of_first(names: &[&str]) -> Self {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        Sides { baselines: vec![0; names.len()], names }
     }
 
     pub(crate) fn names(&self) -> &[String] {

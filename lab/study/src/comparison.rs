@@ -3,6 +3,7 @@
 
 mod figures;
 mod likeness;
+mod rounds;
 mod searches;
 mod within;
 
@@ -11,6 +12,7 @@ use barograph_record::{ComparisonRecord, Figure, Run, RunEnded, RunStarted};
 use barograph_stats::compare::{Direction, Finding, IntervalEstimate};
 
 pub use likeness::Difference;
+pub use rounds::{RoundFigures, RoundsToCompare};
 
 use crate::analysis::{self, MetricStatistics, Sides, breaks_rules};
 use figures::{RunFigure, failures, figures};

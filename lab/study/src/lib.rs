@@ -24,7 +24,7 @@ mod sentences;
 
 pub use barograph_record::CONTROL;
 pub use carry::{RunEnd, Runner, Slot, carry_out};
-pub use comparison::{CompareRuns, ComparisonError, Difference};
+pub use comparison::{CompareRuns, ComparisonError, Difference, RoundFigures, RoundsToCompare};
 pub use conclude::{About, conclude};
 pub use enough::too_few_blocks;
 pub use measured::figure;

@@ -17,11 +17,30 @@ pub trait LoadCommand: Sync {
     /// Name of a request.
     fn request(&self) -> Noun;
 
+    /// Returns the amounts of a load typed with `given`, for a command with other defaults, or one that counts in another unit.
+    fn amounts(&self, typed: &ArgMatches, given: Amounts) -> Amounts {
+        let _ = typed;
+        given
+    }
+
     /// Returns the typed load. `typed` has the values of [`Self::arguments`].
     ///
     /// # Errors
     /// If arguments are impossible, or files cannot be read.
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError>;
+}
+
+/// Amounts of a typed load; `None` for those that were not typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amounts {
+    /// `-n`: operations after which the load is over.
+    pub operations: Option<u64>,
+    /// `--duration`.
+    pub duration: Option<Nanos>,
+    /// `--timeout`: longest time of an operation.
+    pub timeout: Option<Nanos>,
+    /// `--users`.
+    pub users: Option<u32>,
 }
 
 /// A noun, as in `request` and `requests`.

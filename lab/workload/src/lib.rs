@@ -10,6 +10,7 @@ mod command;
 mod error;
 mod program;
 mod reasons;
+mod rounds;
 pub mod topology;
 pub mod typed;
 mod workload;
@@ -19,9 +20,10 @@ pub use application::{
     Application, DataSet, DataSets, FillLine, FillProgress, Job, Machine, OnProgress, SizeInfo, UsualSize,
     VerifyResult,
 };
-pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
+pub use command::{Amounts, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};
 pub use program::{Outside, Program, Supervision, Verb};
 pub use reasons::{Failure, Reason, Reasons};
+pub use rounds::{Round, RoundMetric, Rounds};
 pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

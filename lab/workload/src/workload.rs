@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use barograph_engine::Runnable;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::application::{Application, DataSet, OnProgress};
-use crate::{LoadCommand, Program, Verb};
+use crate::{LoadCommand, Program, Rounds, Verb};
 
 /// A workload: the operations of its users, and how they are done.
 pub trait Workload: Send + Sync {
@@ -126,6 +126,12 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Names the folder of the load in the record, for files of its own. Called before [`Self::load`], in the process of the
+    /// harness alone.
+    fn keep_in(&self, folder: &Path) {
+        let _ = folder;
+    }
+
     /// Prepares the load of a checked plan. Names are resolved and certificates read here, before the clock
     /// starts.
     ///
@@ -142,6 +148,11 @@ pub trait Workload: Send + Sync {
     /// Adds [`Self::counts`] of a driver in another process.
     fn add_counts(&self, counts: &[i64]) {
         let _ = counts;
+    }
+
+    /// Figures of single operations that were done in rounds, for a comparison of the operations with each other.
+    fn rounds(&self) -> Option<Rounds> {
+        None
     }
 
     /// The first few reasons for which operations of its loads failed, by operation.

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use barograph_model::{Level, Nanos, Share};
 use barograph_spec::MOST_RATE;
 use barograph_workload::typed::{Limit, TypedRule, seconds, share, span, whole_seconds};
-use barograph_workload::{LoadCommand, LoadOptions};
+use barograph_workload::{Amounts, LoadCommand, LoadOptions};
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, ValueEnum};
 
 use super::watch::WatchArgs;
@@ -120,6 +121,24 @@ impl LoadCommandArgs {
         self.qos.clone()
     }
 
+    /// The typed amounts.
+    fn amounts(&self, typed: &ArgMatches) -> Amounts {
+        let is_typed = typed.value_source("timeout") == Some(ValueSource::CommandLine);
+        Amounts {
+            operations: self.operations,
+            duration: self.duration,
+            timeout: is_typed.then_some(self.timeout),
+            users: self.users,
+        }
+    }
+
+    fn take(&mut self, amounts: Amounts) {
+        self.operations = amounts.operations;
+        self.duration = amounts.duration;
+        self.timeout = amounts.timeout.unwrap_or(self.timeout);
+        self.users = amounts.users;
+    }
+
     /// Options that the workload depends on.
     pub(crate) fn options(&self) -> LoadOptions {
         LoadOptions {
@@ -172,7 +191,8 @@ impl FromArgMatches for TypedLoadCommand {
         let (name, own) = matches.subcommand().ok_or_else(none)?;
         let found = WORKLOADS.load_commands().find(|(_, command)| command.arguments().get_name() == name);
         let (workload, command) = found.ok_or_else(none)?;
-        let args = LoadCommandArgs::from_arg_matches(own)?;
+        let mut args = LoadCommandArgs::from_arg_matches(own)?;
+        args.take(command.amounts(own, args.amounts(own)));
         Ok(TypedLoadCommand { name: name.to_owned(), workload, command, own: own.clone(), args })
     }
 

@@ -13,6 +13,13 @@ pub(crate) fn relay(args: Words) -> CommandResult {
     Ok(ExitCode::Fine)
 }
 
+/// Runs a command to its end, or to that of its driver.
+pub(crate) fn supervise(args: &Words) -> CommandResult {
+    let ended = barograph_workload_command::supervise(&args.words).context("run a command");
+    ended.map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?;
+    Ok(ExitCode::Fine)
+}
+
 /// Runs units inside a virtual machine until a request to end.
 pub(crate) fn agent(args: &Words) -> CommandResult {
     let served = barograph_platform_vm::agent_main(&args.words).context("serve as an agent");

@@ -14,12 +14,13 @@ use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
 use barograph_harness::{CheckedLoad, CheckedPlan, HarnessError, Progress, Screen, StopHandle};
 use barograph_model::{Nanos, Phase};
-use barograph_record::{ExitCode, Run};
+use barograph_record::{ComparisonRecord, ExitCode, Run};
+use barograph_report::comparison;
 use barograph_workload::{Noun, Workload};
 use tempfile::TempDir;
 
 use super::run::{Start, warn_of_debug_builds};
-use super::{CommandFailure, CommandResult};
+use super::{CommandFailure, CommandResult, rounds};
 use crate::args::{LoadCommandArgs, ResultFormat, TypedLoadCommand};
 use crate::catalog::WORKLOADS;
 use crate::live::{self, Display, KeyActions};
@@ -198,10 +199,15 @@ fn conclude(
     summary.interrupted = interrupted;
     summary.ended_by_time &= !interrupted;
     summary.failure_pause_s = args.pause().map(Nanos::as_secs_f64);
+    let compared = rounds::compared(workload);
+    summary.comparisons = compared.iter().map(comparison::json).collect();
     let noun = typed.command.request();
+    let with = |first: String, of: fn(&ComparisonRecord) -> String| {
+        [first].into_iter().chain(compared.iter().map(of)).collect::<Vec<_>>().join("\n\n")
+    };
     let result = match if args.json { ResultFormat::Json } else { args.format } {
-        ResultFormat::Text => summary.text(noun),
-        ResultFormat::Markdown => summary.markdown(noun),
+        ResultFormat::Text => with(summary.text(noun), comparison::text),
+        ResultFormat::Markdown => with(summary.markdown(noun), comparison::markdown),
         ResultFormat::Json => {
             serde_json::to_string_pretty(&summary).context("write the result as JSON").map_err(cannot)?
         }

@@ -11,7 +11,7 @@ use barograph_model::Nanos;
 use barograph_model::secret::{MASK, is_secret_header, masked};
 use barograph_record::{ExitCode, Follower, Run, RunId};
 
-use super::{CommandFailure, CommandResult, check, rootless};
+use super::{CommandFailure, CommandResult, check, rootless, rounds};
 use crate::args::WatchedRunArgs;
 use crate::catalog;
 use crate::disclosure;
@@ -42,6 +42,9 @@ pub(crate) fn run(args: &WatchedRunArgs) -> CommandResult {
     watch.end(report.as_deref(), Some(&finished.dir));
     for reason in loads.iter().flat_map(|load| load.workload.failure_reasons()) {
         terminal::result(&format!("failed  {reason}"));
+    }
+    for compared in loads.iter().flat_map(|load| rounds::compared(load.workload.as_ref())) {
+        terminal::result(&format!("\n{}", barograph_report::comparison::text(&compared)));
     }
     if let Some(why) = finished.error {
         return Err(CommandFailure::new(finished.exit, why));

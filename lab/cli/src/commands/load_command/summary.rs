@@ -57,6 +57,9 @@ pub(crate) struct Summary {
     pub(crate) operations: Vec<Operation>,
     /// Measures of the workload.
     pub(crate) measures: Vec<Measure>,
+    /// Comparisons of the operations with the first of them; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) comparisons: Vec<serde_json::Value>,
     /// Failures with their first few reasons, over the whole load including warm-up.
     pub(crate) failures: Vec<FailureReason>,
     /// Arrivals that waited for a free user.
@@ -186,6 +189,7 @@ impl Summary {
             achieved_rate: window.starts_s,
             operations,
             measures: window.measures.iter().map(Measure::of).collect(),
+            comparisons: Vec::new(),
             failures: Vec::new(),
             late: window.late,
             dropped: window.dropped,

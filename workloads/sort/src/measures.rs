@@ -1,0 +1,85 @@
+//! Counters and measures of steps that succeeded.
+
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec, OpId};
+
+use crate::user::Step;
+
+/// Bytes of generated records.
+pub(crate) const GENERATED: CounterId = CounterId(0);
+
+/// Time of their generation, in nanoseconds.
+pub(crate) const GENERATING: CounterId = CounterId(1);
+
+/// Bytes of sorted records.
+pub(crate) const SORTED: CounterId = CounterId(2);
+
+/// Time of their sort, in nanoseconds.
+pub(crate) const SORTING: CounterId = CounterId(3);
+
+/// Bytes of validated records.
+pub(crate) const VALIDATED: CounterId = CounterId(4);
+
+/// Time of their validation, in nanoseconds.
+pub(crate) const VALIDATING: CounterId = CounterId(5);
+
+/// Bytes that sorts read from files.
+pub(crate) const READ: CounterId = CounterId(6);
+
+/// Bytes that sorts wrote to files.
+pub(crate) const WRITTEN: CounterId = CounterId(7);
+
+/// Names of the counters.
+pub(crate) const COUNTERS: [&str; 8] = [
+    "generated_bytes",
+    "generating_ns",
+    "sorted_bytes",
+    "sorting_ns",
+    "validated_bytes",
+    "validating_ns",
+    "sort_read_bytes",
+    "sort_written_bytes",
+];
+
+const fn quotient(counter: CounterId, by: Amount, factor: f64) -> Formula {
+    Formula { amount: Amount::Counter(counter), per: MeasureDivisor::Amount(by), factor }
+}
+
+/// A rate: bytes per nanosecond are GB/s.
+const fn rate(id: &'static str, title: &'static str, bytes: CounterId, time: CounterId) -> MeasureSpec {
+    let formula = quotient(bytes, Amount::Counter(time), 1e3);
+    MeasureSpec { id, title, unit: "MB/s", better: BetterWhen::Higher, formula }
+}
+
+/// A mean over the sorts that succeeded.
+const fn per_sort(counter: CounterId, factor: f64) -> Formula {
+    const SORTS: OpId = Step::Sort.op();
+    quotient(counter, Amount::Good(Some(SORTS)), factor)
+}
+
+/// The measures.
+pub(crate) const MEASURES: [MeasureSpec; 6] = [
+    MeasureSpec {
+        id: "sort_s",
+        title: "elapsed time of a sort",
+        unit: "s",
+        better: BetterWhen::Lower,
+        formula: per_sort(SORTING, 1e-9),
+    },
+    rate("generated_mb_per_s", "generated", GENERATED, GENERATING),
+    rate("sorted_mb_per_s", "sorted", SORTED, SORTING),
+    rate("validated_mb_per_s", "validated", VALIDATED, VALIDATING),
+    MeasureSpec {
+        id: "sort_read_mb",
+        title: "read by a sort",
+        unit: "MB",
+        better: BetterWhen::Lower,
+        formula: per_sort(READ, 1e-6),
+    },
+    MeasureSpec {
+        id: "sort_written_mb",
+        title: "written by a sort",
+        unit: "MB",
+        better: BetterWhen::Lower,
+        formula: per_sort(WRITTEN, 1e-6),
+    },
+];

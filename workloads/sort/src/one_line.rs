@@ -1,0 +1,144 @@
+//! `barograph sort`: records sorted in one line.
+
+use std::path::PathBuf;
+
+use barograph_model::Nanos;
+use barograph_workload::{Amounts, CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use serde_json::Value;
+
+use crate::seam::{SortRecords, TARGET};
+use crate::user::Step;
+
+/// Sorts without `-n` and `-d`.
+const SORTS: u64 = 3;
+
+/// Limit of a step without `--timeout`.
+const TIMEOUT: Nanos = Nanos::from_secs(3_600);
+
+/// Generates records of 100 bytes, sorts them in files with a bound on memory, and validates the result. Without options: three
+/// times 1,000,000 records (100 MB) with 64 MiB of memory on all cores, in the working folder.
+#[derive(Args)]
+struct SortArgs {
+    /// Folder of the files, which have no names and leave nothing
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// Records of 100 bytes
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000), value_name = "N")]
+    records: u64,
+    /// Memory of the sort, in MiB
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1_048_576), value_name = "MIB")]
+    memory_mib: u64,
+    /// Threads of every step [default: one on each core]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_024), value_name = "N")]
+    threads: Option<u64>,
+    /// Wait at the end of each step until its file is on the disk
+    #[arg(long)]
+    flush: bool,
+    /// A further key of the plan (may be given often)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+}
+
+impl LoadCommand for SortRecords {
+    fn arguments(&self) -> Command {
+        SortArgs::augment_args(Command::new("sort"))
+    }
+
+    fn request(&self) -> Noun {
+        Noun { one: "step", several: "steps" }
+    }
+
+    /// A number of operations is one of sorts, each with the steps around it.
+    fn amounts(&self, _: &ArgMatches, given: Amounts) -> Amounts {
+        let usual = given.duration.is_none().then_some(SORTS);
+        let operations = given.operations.or(usual).map(|sorts| sorts * Step::ALL.len() as u64);
+        Amounts { operations, timeout: given.timeout.or(Some(TIMEOUT)), ..given }
+    }
+
+    fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError> {
+        let args = SortArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
+        if options.rate.is_some() || options.search || options.users.is_some_and(|users| users != 1) {
+            return Err(CommandError::refused(
+                "sort with a rate, a search or several users: one user has all threads (--threads)",
+            ));
+        }
+        if !options.rules.is_empty() {
+            return Err(CommandError::refused("judge steps by limits: sorts are judged by their results"));
+        }
+        let folder = std::path::absolute(&args.folder).map_err(|why| {
+            CommandError::refused(why).while_doing(format!("find the folder `{}`", args.folder.display()))
+        })?;
+        let mut keys = vec![
+            // A JSON text is a TOML text.
+            format!("sort.folder = {}", Value::from(folder.display().to_string())),
+            format!("sort.records = {}", args.records),
+            format!("sort.memory_mib = {}", args.memory_mib),
+            format!("sort.threads = {}", args.threads.unwrap_or(0)),
+            format!("sort.flush = {}", args.flush),
+        ];
+        keys.extend(args.sets.iter().cloned());
+        let title = format!("{} records of 100 bytes in {} MiB", args.records, args.memory_mib);
+        Ok(TypedLoad { title, url: TARGET.to_owned(), users: 1, keys, workload: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_model::Share;
+
+    use super::*;
+    use crate::plan::SortPlan;
+
+    fn options() -> LoadOptions {
+        let errors = Share::percent(1.0);
+        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
+        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
+    }
+
+    fn matches(words: &str) -> ArgMatches {
+        let words = ["sort"].into_iter().chain(words.split_whitespace());
+        SortRecords.arguments().try_get_matches_from(words).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    #[test]
+    fn options_reach_the_plan() {
+        let words = "/x/y --records 5 --memory-mib 7 --threads 3 --flush";
+        let load = SortRecords.load(&matches(words), &options()).map_err(|why| why.why).unwrap();
+        let load_keys = "[load]\nstrategy = \"fixed\"\nusers = 1\n";
+        let text = format!("workload = \"sort\"\n{}\n{load_keys}", load.keys.join("\n"));
+        let plan = barograph_spec::read(barograph_spec::Catalogue::of(&[&SortRecords]), "typed", &text, &[])
+            .unwrap();
+        let folder = Some(PathBuf::from("/x/y"));
+        assert_eq!(
+            SortPlan::of(&plan),
+            SortPlan { records: 5, memory_mib: 7, threads: 3, folder, flush: true }
+        );
+        assert_eq!(load.title, "5 records of 100 bytes in 7 MiB");
+    }
+
+    #[test]
+    fn a_number_of_operations_is_one_of_sorts() {
+        let amounts = |operations, duration: Option<u64>| {
+            let duration = duration.map(Nanos::from_secs);
+            let given = Amounts { operations, duration, ..Amounts::default() };
+            SortRecords.amounts(&matches(""), given).operations
+        };
+        assert_eq!(
+            (amounts(None, None), amounts(Some(2), None), amounts(None, Some(9))),
+            (Some(9), Some(6), None)
+        );
+    }
+
+    #[test]
+    fn several_users_and_rates_are_refused() {
+        for options in [
+            LoadOptions { users: Some(2), ..options() },
+            LoadOptions { rate: Some(5_u32.into()), ..options() },
+            LoadOptions { search: true, ..options() },
+        ] {
+            let why = SortRecords.load(&matches(""), &options).err().unwrap().why.to_string();
+            assert!(why.contains("--threads"), "{why}");
+        }
+    }
+}
