@@ -126,11 +126,9 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
         CheckFacts::Worker { share, .. } => format!("{:.0} % of a core", share * 100.0),
         CheckFacts::Users { least, most, .. } if least == most => least.to_string(),
         CheckFacts::Users { least, most, .. } => format!("{least} to {most}"),
+        CheckFacts::Rate { rate, late: 0, .. } => format!("{} starts/s", starts(*rate)),
         CheckFacts::Rate { rate, late, .. } => {
-            let rate = starts(*rate);
-            let late =
-                if *late == 0 { String::new() } else { format!(", {} late", counted(*late, "arrival")) };
-            format!("{rate} starts/s{late}")
+            format!("{} starts/s, {} late", starts(*rate), counted(*late, "arrival"))
         }
         CheckFacts::Dropped { arrivals } => format!("{} dropped", counted(*arrivals, "arrival")),
         CheckFacts::Failed { operations: 0 } => "none".to_owned(),
