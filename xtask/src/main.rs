@@ -40,6 +40,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                  image; --profile dev builds as tests do, `dist image` runs the main job in small in the image, as root
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench kv       the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see bench kv --help)
+  bench disk, linpack, stream
+                 the same beside fio, HPL and C; each writes its page in docs/reference (see --help of each)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
   bench WHAT     what other parts cost (see bench --help)
   kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try

@@ -37,6 +37,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "mariadb-server", program: "mariadbd", needed_by: "the tests of stores against MariaDB" },
     Package { name: "memcached", program: "memcached", needed_by: "the tests of services against memcached" },
     Package { name: "nats-server", program: "nats-server", needed_by: "the tests of the bus against NATS" },
+    Package { name: "nbdkit", program: "nbdkit", needed_by: "the tests of disk loads on exports" },
     Package {
         name: "nginx-light",
         program: "nginx",

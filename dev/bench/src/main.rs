@@ -10,6 +10,7 @@ mod driver;
 mod guests;
 mod idle;
 mod kv;
+mod micro;
 mod postgres;
 mod product;
 mod say;
@@ -31,6 +32,9 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
 
   driver     the driver beside other load drivers; writes docs/reference/driver.md (see driver --help)
   kv         the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see kv --help)
+  disk       disk loads beside fio; writes docs/reference/disk.md (see disk --help)
+  linpack    LINPACK beside HPL and OpenBLAS; writes docs/reference/linpack.md (see linpack --help)
+  stream     the bandwidth of memory beside C; writes docs/reference/stream.md (see stream --help)
   postgres [ROUNDS CONNECTIONS TRANSACTIONS]
              the PostgreSQL client beside pgbench: CPU for a transaction of pgbench, on a server of its own
   auction    the auction application on its stores, buses and proxies (see auction --help)
@@ -68,6 +72,9 @@ fn measure(words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["driver", words @ ..] => driver::run(words),
         ["kv", words @ ..] => kv::run(words),
+        ["disk", words @ ..] => micro::disk(words),
+        ["linpack", words @ ..] => micro::linpack(words),
+        ["stream", words @ ..] => micro::stream(words),
         ["postgres", words @ ..] => postgres::run(words),
         ["auction", words @ ..] => auction::run(words),
         ["services", words @ ..] => idle::run(words),

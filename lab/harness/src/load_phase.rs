@@ -554,15 +554,15 @@ async fn asked(control: &mut Option<ControlListener>) -> control::ReceivedComman
 /// Figures of an interval in one line.
 fn figures(interval: &Interval, live: &IntervalContext) -> String {
     use barograph_model::LoadUnit;
-    use barograph_model::words::{count, offered};
+    use barograph_model::words::{count, offered, users};
     let ended: u64 = interval.ops.iter().map(OpStats::count).sum();
     let failed: u64 = interval.ops.iter().map(OpStats::failed).sum();
     let over: u64 = interval.ops.iter().map(|op| op.over_limit).sum();
     let seconds = interval.seconds().max(1e-9);
     let load = match live.offered.unit {
-        LoadUnit::Users => format!("{} users", interval.users),
+        LoadUnit::Users => users(interval.users),
         LoadUnit::PerSecond | LoadUnit::Scale => {
-            format!("towards {}, {} users", offered(live.offered), interval.users)
+            format!("towards {}, {}", offered(live.offered), users(interval.users))
         }
     };
     let mut text = format!(

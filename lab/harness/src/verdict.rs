@@ -71,7 +71,10 @@ fn of_load(
             workload: workload.name().to_owned(),
             profile: checked.plan.profile.clone(),
         },
-        Target::There { .. } => AboutRecord::Target { url: run.record.shown(url).into_owned() },
+        Target::There { .. } => AboutRecord::Target {
+            url: run.record.shown(url).into_owned(),
+            is_of_driver: workload.target_is_of_driver(),
+        },
     };
     let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {

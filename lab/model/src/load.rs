@@ -36,6 +36,13 @@ pub struct OfferedLoad {
 }
 
 impl OfferedLoad {
+    /// Returns the name of the unit beside the level: `user` for one.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        let is_one = self.unit == LoadUnit::Users && self.level == Level::from(1_u32);
+        if is_one { "user" } else { self.unit.name() }
+    }
+
     /// Returns the level at a scale in percent of this load; at least the smallest of its unit, unless the
     /// scale is zero.
     #[must_use]

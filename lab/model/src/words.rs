@@ -40,10 +40,16 @@ pub fn percent(share: f64) -> String {
     format!("{} %", figure(share * 100.0))
 }
 
+/// Formats a number of things: `1 trial`, `12,000 trials`.
+#[must_use]
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// Formats a number of users.
 #[must_use]
 pub fn users(n: u32) -> String {
-    if n == 1 { "1 user".to_owned() } else { format!("{} users", count(n.into())) }
+    counted(n.into(), "user")
 }
 
 /// Formats a load: `30,000 users`, `12,300 starts/s`.
@@ -51,7 +57,7 @@ pub fn users(n: u32) -> String {
 pub fn offered(load: OfferedLoad) -> String {
     match load.unit {
         LoadUnit::Users => users(load.level.whole()),
-        LoadUnit::PerSecond | LoadUnit::Scale => format!("{} {}", load.level, load.unit.name()),
+        LoadUnit::PerSecond | LoadUnit::Scale => format!("{} {}", load.level, load.noun()),
     }
 }
 

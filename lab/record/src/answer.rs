@@ -36,6 +36,9 @@ pub enum AboutRecord {
     Target {
         /// URL of the target.
         url: String,
+        /// Whether it is a part of the driver's machine, such as its processors or a disk. Absent in older records.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_of_driver: bool,
     },
     /// Several loads.
     Loads {
@@ -208,7 +211,7 @@ impl AboutRecord {
             AboutRecord::Application { workload, profile } => {
                 format!("of the {workload} application ({profile})")
             }
-            AboutRecord::Target { url } => format!("at {url}"),
+            AboutRecord::Target { url, .. } => format!("at {url}"),
             AboutRecord::Loads { loads } => format!("{loads} loads"),
         }
     }
@@ -333,7 +336,7 @@ mod tests {
     use super::*;
 
     fn answer(claim: ClaimRecord, because: &str, details: &str) -> Verdict {
-        let about = AboutRecord::Target { url: "http://127.0.0.1:80/".to_owned() };
+        let about = AboutRecord::Target { url: "http://127.0.0.1:80/".to_owned(), is_of_driver: false };
         let answer = AnswerRecord { claim, about, because: because.to_owned(), details: details.to_owned() };
         let verdict = serde_json::json!({
             "sentence": answer.sentence(UnitRecord::Users), "capacity": null, "trial": null, "passed": true,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use barograph_model::OfferedLoad;
 use barograph_record::{CPU_AT_LIMIT, ProbeRow, ResultRecord, Run, Trial, UnitRecord, WindowRecord};
 
 use crate::headroom::{Headroom, headroom};
@@ -224,11 +225,10 @@ fn tiles(run: &Run) -> Vec<Tile> {
     let verdict = run.verdict();
     let used = verdict.map(|v| v.resources).unwrap_or_default();
     let trial = run.deciding_trial();
-    let (label, level) = match (verdict.and_then(|v| v.capacity), trial) {
-        (Some(level), _) => ("Capacity", words::count(level.into())),
-        (None, Some(t)) => ("Load", t.level.to_string()),
-        (None, None) => ("Load", words::NONE.to_owned()),
-    };
+    let capacity = verdict.and_then(|v| v.capacity).map(|level| run.unit().offered(level));
+    let load = capacity.or_else(|| trial.map(Trial::offered));
+    let label = if capacity.is_some() { "Capacity" } else { "Load" };
+    let level = load.map_or_else(|| words::NONE.to_owned(), |load| load.level.to_string());
     let per_window = |of: fn(&WindowRecord) -> f64| words::maybe(trial.map(|t| of(&t.window)));
     if trial.is_none() && !run.loads.is_empty() {
         let length = words::duration(run_seconds(run));
@@ -242,7 +242,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
         return scale.into_iter().chain([length]).collect();
     }
     let mut tiles = vec![
-        Tile { label, value: level, unit: how_sure(run) },
+        Tile { label, value: level, unit: how_sure(run, load) },
         Tile { label: "Throughput", value: per_window(|w| w.throughput), unit: "operations/s".into() },
         Tile { label: "Requests", value: per_window(|w| w.requests_s), unit: "requests/s".into() },
     ];
@@ -269,8 +269,8 @@ fn tiles(run: &Run) -> Vec<Tile> {
 
 /// The unit of the load, with the interval of a searched capacity: after a search that lost many trials the
 /// figure alone would claim too much.
-fn how_sure(run: &Run) -> Cow<'static, str> {
-    let unit = run.unit().name();
+fn how_sure(run: &Run, load: Option<OfferedLoad>) -> Cow<'static, str> {
+    let unit = load.map_or_else(|| run.unit().name(), OfferedLoad::noun);
     let whole = |level: f64| words::fixed(level, 0);
     match run.believed_capacity() {
         Some(believed) if believed.high.is_finite() => {

@@ -4,7 +4,9 @@
 mod bounds;
 
 use barograph_model::{Ability, CheckId};
-use barograph_record::{IntervalRow, PartRecord, ProbeRow, ResultRecord, Run, Trial, WindowRecord};
+use barograph_record::{
+    AboutRecord, IntervalRow, PartRecord, ProbeRow, ResultRecord, Run, Trial, WindowRecord,
+};
 use barograph_stats::headroom::Use;
 
 use self::bounds::Bounds;
@@ -52,12 +54,17 @@ struct Resource {
 }
 
 /// `None` if the answer rests on no passing window, or no resource with a limit was measured in it. Also
-/// `None` for several loads: all of them share the use.
+/// `None` for several loads, which share the use, and for a target on the driver's machine, where use does not grow with the
+/// load.
 pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
     if run.load.is_some() {
         return None;
     }
     let verdict = run.verdict().filter(|verdict| verdict.valid)?;
+    let subject = verdict.answer.as_ref().map(|answer| &answer.about);
+    if let Some(AboutRecord::Target { is_of_driver: true, .. }) = subject {
+        return None;
+    }
     // Above its edge a target does not carry the offered load, and the law does not apply.
     let trial = run.deciding_trial().filter(|trial| trial.result == ResultRecord::Pass)?;
     let mut found = resources(run, trial);

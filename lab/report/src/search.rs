@@ -37,7 +37,10 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
         let (at, low, high) = (words::fixed(c.capacity, 0), words::fixed(c.low, 0), words::fixed(c.high, 0));
         row(
             "By response times alone",
-            format!("{at}, 95 % interval {low} to {high}, {} trials: {agrees}", c.trials),
+            format!(
+                "{at}, 95 % interval {low} to {high}, {}: {agrees}",
+                words::counted(c.trials.into(), "trial")
+            ),
         )
     }));
     rows.extend(estimate.repeats.map(|r| {

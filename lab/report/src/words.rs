@@ -9,7 +9,7 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 /// Note for a window with so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
-pub(crate) use barograph_model::words::{count, offered, quantile};
+pub(crate) use barograph_model::words::{count, counted, offered, quantile};
 use barograph_record::FindingRecord;
 
 /// A figure with about three significant digits and thousands separators.

@@ -212,7 +212,7 @@ fn counted(plan: &Plan, operations: u64) -> String {
         most => format!(", for at most {}", span(most)),
     };
     let level = offered(plan.offered_by_all(plan.strategy.most()));
-    format!("load      {} operations of {level}{before}{most}", count(operations))
+    format!("load      {} of {level}{before}{most}", barograph_model::words::counted(operations, "operation"))
 }
 
 fn load(plan: &Plan) -> Vec<String> {

@@ -63,6 +63,12 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Whether the target is a part of the driver's machine, such as its processors or a disk. Then more users do not use
+    /// more of every resource in proportion, and reports name no headroom.
+    fn target_is_of_driver(&self) -> bool {
+        false
+    }
+
     /// Largest number of connections held open by `users`. `kept` is never [`Connections::Auto`]. Grows with
     /// `users`.
     fn connections(&self, users: u32, kept: Connections) -> u64;

@@ -42,6 +42,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("redis", "redis.conf"),
     folder!("memcached"),
     folder!("twemproxy", "nutcracker.yml"),
+    folder!("nbdkit", "start.sh"),
 ];
 
 /// Returns every service, in the order in which a request meets them.

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 
@@ -19,6 +19,23 @@ pub(crate) struct Access {
     pub(crate) direct: bool,
     /// Each write is on the disk before it is done (`O_DSYNC`).
     pub(crate) durable: bool,
+}
+
+/// A file or device, and how it is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) path: PathBuf,
+    pub(crate) access: Access,
+}
+
+impl Opening {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Those of [`Access::open`].
+    pub(crate) fn open(&self) -> Result<OpenTarget, DiskError> {
+        self.access.open(&self.path)
+    }
 }
 
 /// An open target.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use barograph_nbd::{AddressError, NbdError};
 use barograph_ring::RingError;
 
 /// An error of a disk load.
@@ -51,6 +52,22 @@ pub(crate) enum DiskError {
     /// There is no io_uring.
     #[error(transparent)]
     Ring(#[from] RingError),
+    /// The address of an export is wrong.
+    #[error("load `{url}`: {why}")]
+    Address {
+        /// The address.
+        url: String,
+        /// The fault.
+        why: AddressError,
+    },
+    /// The server of an export does not offer it.
+    #[error("load `{url}`: {why}")]
+    Server {
+        /// Address of the export.
+        url: String,
+        /// The fault of the server, or of the way to it.
+        why: NbdError,
+    },
     /// The system refused.
     #[error("{what} `{}`", path.display())]
     File {
@@ -81,6 +98,7 @@ impl DiskError {
                 "name another file, remove this one if nothing needs it, or only read (disk.mix.Read = 1)",
             )),
             DiskError::Unfit { .. } | DiskError::InUse { .. } => Some(("target.url", "name another target")),
+            DiskError::Address { .. } => Some(("target.url", "correct it")),
             DiskError::NotDirect { .. } => {
                 Some(("disk.direct", "name a target on another file system, or set disk.direct = false"))
             }
@@ -89,7 +107,7 @@ impl DiskError {
                 Some(("disk.engine", "set disk.engine = \"threads\", or allow io_uring"))
             }
             DiskError::Ring(_) => Some(("disk.engine", "raise the limit, or lower disk.block or the users")),
-            DiskError::File { .. } | DiskError::Stopped => None,
+            DiskError::File { .. } | DiskError::Server { .. } | DiskError::Stopped => None,
         }
     }
 }

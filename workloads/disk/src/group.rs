@@ -1,4 +1,4 @@
-//! Users that share a ring: each has a buffer of it and one operation in flight.
+//! Users that share a queue, usually a ring: each has a buffer of it and one operation in flight.
 
 use std::sync::Arc;
 use std::task::Context;
@@ -8,45 +8,48 @@ use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_ring::{Buffers, Completion, Ring};
 
+use crate::access::Opening;
 use crate::error::DiskError;
 use crate::measures::{CALLS, SUBMISSION, SUBMITTED};
 use crate::operation::OpKind;
 use crate::program::Program;
+use crate::queue::Queue;
 use crate::user::{Request, User};
 
 /// Makes the groups of one worker.
 pub(crate) struct Rings {
     pub(crate) program: Arc<Program>,
+    pub(crate) opening: Opening,
     /// Users that share a ring.
     pub(crate) users: usize,
 }
 
 impl GroupFactory for Rings {
-    type Group = RingGroup;
+    type Group = QueueGroup<Ring>;
 
     fn size(&self) -> usize {
         self.users
     }
 
-    fn group(&self) -> RingGroup {
-        let ring = ring(&self.program, self.users).map_err(|why| in_one_line(&why));
-        let members = std::iter::repeat_with(Member::default).take(self.users).collect();
-        let (fresh, unable) = (Vec::with_capacity(self.users), Vec::with_capacity(self.users));
-        RingGroup { program: Arc::clone(&self.program), ring, members, fresh, unable }
+    fn group(&self) -> QueueGroup<Ring> {
+        let ring = self.ring().map_err(|why| in_one_line(&why));
+        QueueGroup::new(&self.program, ring, self.users)
     }
 }
 
-fn ring(program: &Program, users: usize) -> Result<Ring, DiskError> {
-    let opened = program.access.open(&program.path)?;
-    let buffers = Buffers::new(users, program.plan.largest() as usize)?;
-    Ok(Ring::new(opened.file.into(), buffers)?)
+impl Rings {
+    fn ring(&self) -> Result<Ring, DiskError> {
+        let opened = self.opening.open()?;
+        let buffers = Buffers::new(self.users, self.program.plan.largest() as usize)?;
+        Ok(Ring::new(opened.file.into(), buffers)?)
+    }
 }
 
-/// The users of one ring.
-pub(crate) struct RingGroup {
+/// The users of one queue.
+pub(crate) struct QueueGroup<Q> {
     program: Arc<Program>,
-    /// The ring, or why there is none.
-    ring: Result<Ring, String>,
+    /// The queue, or why there is none.
+    queue: Result<Q, String>,
     members: Vec<Member>,
     /// Members whose operations the next call submits.
     fresh: Vec<usize>,
@@ -54,37 +57,37 @@ pub(crate) struct RingGroup {
     unable: Vec<usize>,
 }
 
-/// One user. The kernel may still have an operation that the user has given up; the next one then waits for it, since both
+/// One user. The queue may still have an operation that the user has given up; the next one then waits for it, since both
 /// use the same buffer.
 #[derive(Default)]
 struct Member {
     user: User,
-    /// What the ring has.
-    in_ring: Option<Request>,
+    /// What the queue has.
+    in_queue: Option<Request>,
     /// Whether the user waits for that.
     is_awaited: bool,
     /// What follows it.
     next: Option<Request>,
 }
 
-impl Group for RingGroup {
+impl<Q: Queue> Group for QueueGroup<Q> {
     fn join(&mut self, place: usize, _: UserId) {
         self.members[place].user = User::default();
     }
 
     fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
-        let RingGroup { program, ring, members, fresh, unable } = self;
+        let QueueGroup { program, queue, members, fresh, unable } = self;
         let member = &mut members[place];
-        let why = match ring {
+        let why = match queue {
             Err(why) => why.clone(),
-            Ok(ring) => match member.user.request(op, program, &mut context.rng) {
+            Ok(queue) => match member.user.request(op, program, &mut context.rng) {
                 Err(why) => why.to_owned(),
                 Ok(request) => {
                     context.sent();
-                    if ring.is_in_flight(place) {
+                    if queue.is_in_flight(place) {
                         member.next = Some(request);
                     } else {
-                        member.queue(place, request, (program, ring));
+                        member.queue(place, request, (program, queue));
                         fresh.push(place);
                     }
                     return;
@@ -107,20 +110,18 @@ impl Group for RingGroup {
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
         self.unable.drain(..).for_each(|place| members.end(place, Outcome::DriverFault));
-        let Ok(ring) = &mut self.ring else { return };
-        // Every completion from here on wakes the task.
-        let _ = ring.poll_event(cx);
-        if ring.has_work()
-            && let Err(why) = submit(ring, &mut self.fresh, members)
+        let Ok(queue) = &mut self.queue else { return };
+        if queue.poll_work(cx)
+            && let Err(why) = submit(queue, &mut self.fresh, members)
         {
-            self.ring = Err(format!("submit operations: {why}"));
+            self.queue = Err(format!("submit operations: {why}"));
             return self.lose(members);
         }
-        while let Some(completion) = ring.completed() {
+        while let Some(completion) = queue.completed() {
             let place = completion.buffer;
-            self.members[place].end(completion, (&self.program, ring), members);
+            self.members[place].end(completion, (&self.program, queue), members);
         }
-        if ring.queued() > 0 {
+        if queue.queued() > 0 {
             cx.waker().wake_by_ref();
         }
     }
@@ -130,8 +131,15 @@ impl Group for RingGroup {
     }
 }
 
-impl RingGroup {
-    /// Ends all operations of a ring that does not work any more.
+impl<Q> QueueGroup<Q> {
+    /// An empty group with a queue that has a buffer for each of its users, or the reason why there is none.
+    pub(crate) fn new(program: &Arc<Program>, queue: Result<Q, String>, users: usize) -> Self {
+        let members = std::iter::repeat_with(Member::default).take(users).collect();
+        let (fresh, unable) = (Vec::with_capacity(users), Vec::with_capacity(users));
+        QueueGroup { program: Arc::clone(program), queue, members, fresh, unable }
+    }
+
+    /// Ends all operations of a queue that does not work any more.
     fn lose(&mut self, members: &mut Members) {
         for (place, member) in self.members.iter_mut().enumerate() {
             let is_waiting = member.is_awaited || member.next.is_some();
@@ -144,43 +152,48 @@ impl RingGroup {
 }
 
 impl Member {
-    /// Queues an operation in a ring whose buffer is free.
-    fn queue(&mut self, place: usize, request: Request, (program, ring): (&Program, &mut Ring)) {
+    /// Queues an operation whose buffer is free.
+    fn queue(&mut self, place: usize, request: Request, (program, queue): (&Program, &mut impl Queue)) {
         let (offset, bytes) = (request.place.offset, request.place.bytes);
         match request.kind {
-            OpKind::Read => ring.read(place, offset, bytes),
+            OpKind::Read => queue.read(place, offset, bytes),
             OpKind::Write => {
-                request.fill(program, ring.buffer_mut(place));
-                ring.write(place, offset, bytes);
+                request.fill(program, queue.buffer_mut(place));
+                queue.write(place, offset, bytes);
             }
-            OpKind::Sync => ring.sync(place),
+            OpKind::Sync => queue.sync(place),
         }
-        (self.in_ring, self.is_awaited) = (Some(request), true);
+        (self.in_queue, self.is_awaited) = (Some(request), true);
     }
 
     /// Ends an operation, and begins the one that waited for its buffer.
-    fn end(&mut self, completion: Completion, (program, ring): (&Program, &mut Ring), members: &mut Members) {
+    fn end(
+        &mut self,
+        completion: Completion,
+        (program, queue): (&Program, &mut impl Queue),
+        members: &mut Members,
+    ) {
         let Completion { buffer: place, result } = completion;
-        let Some(request) = self.in_ring.take() else { return };
+        let Some(request) = self.in_queue.take() else { return };
         if std::mem::take(&mut self.is_awaited) {
             let context = members.context(place);
-            let outcome = request.end(program, result, (ring.buffer(place), Some(context)));
+            let outcome = request.end(program, result, (queue.buffer(place), Some(context)));
             members.end(place, outcome);
         } else {
             request.end(program, result, (&[], None));
         }
         if let Some(next) = self.next.take() {
-            self.queue(place, next, (program, ring));
+            self.queue(place, next, (program, queue));
         }
     }
 }
 
 /// Submits what is queued. The time of the call is that of each operation that it submitted.
-fn submit(ring: &mut Ring, fresh: &mut Vec<usize>, members: &mut Members) -> std::io::Result<()> {
-    let Some(first) = fresh.first() else { return ring.enter() };
+fn submit(queue: &mut impl Queue, fresh: &mut Vec<usize>, members: &mut Members) -> std::io::Result<()> {
+    let Some(first) = fresh.first() else { return queue.enter() };
     let context = members.context(*first);
     let before = context.added(SUBMISSION);
-    let entered = context.timed(SUBMISSION, || ring.enter());
+    let entered = context.timed(SUBMISSION, || queue.enter());
     context.add(CALLS, 1);
     context.add(SUBMITTED, 1);
     let took = context.added(SUBMISSION) - before;

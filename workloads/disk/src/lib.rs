@@ -10,6 +10,7 @@ mod access;
 mod contents;
 mod device;
 mod error;
+mod export;
 mod fill;
 mod generations;
 mod group;
@@ -20,6 +21,7 @@ mod operation;
 mod places;
 mod plan;
 mod program;
+mod queue;
 mod seam;
 mod signature;
 mod size;
@@ -27,6 +29,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod topology;
 mod user;
 
 pub use seam::Disk;

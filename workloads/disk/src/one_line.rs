@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use barograph_nbd::NbdAddress;
 use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -18,8 +19,8 @@ const DEPTH: UsualUsers = UsualUsers { fixed: 32, searched: 256, in_flight: 1_02
 /// 4 KiB at random, 70 % reads, 32 operations at once through io_uring and past the page cache, for 10 s.
 #[derive(Args)]
 struct DiskArgs {
-    /// A file, which is made unless it is there; or a device. Files of others and devices are only read, unless a device is
-    /// named again by --device-again
+    /// A file, which is made unless it is there; a device; or an export, as in nbd://HOST/NAME. Files and exports of others and
+    /// devices are only read, unless a device is named again by --device-again
     file: PathBuf,
     /// Bytes that are loaded, as in 512m or 1g
     #[arg(long, default_value = "1g", value_parser = bytes, value_name = "BYTES")]
@@ -107,45 +108,69 @@ impl LoadCommand for Disk {
                 CommandError::refused(why).while_doing(format!("find the folder of `{}`", path.display()))
             })
         };
-        let path = absolute(&args.file)?;
+        let typed = args.file.to_string_lossy();
+        let (shown, url) = if NbdAddress::is_one(&typed) {
+            (typed.clone().into_owned(), typed.into_owned())
+        } else {
+            let path = absolute(&args.file)?;
+            (path.display().to_string(), address(&path))
+        };
         let again = args.device_again.as_deref().map(absolute).transpose()?;
         Ok(TypedLoad {
-            title: title(&args, &path),
-            url: address(&path),
+            title: title(&args, &shown),
             users: options.users_or(DEPTH),
             keys: keys(&args, again.as_deref(), options),
+            url,
             workload: None,
         })
     }
 }
 
 /// What is loaded.
-fn title(args: &DiskArgs, path: &Path) -> String {
+fn title(args: &DiskArgs, target: &str) -> String {
     let usual = [(OpKind::Read, 70), (OpKind::Write, 30)];
-    let mix = args.mix.as_deref().unwrap_or(&usual);
+    let mix = args.mix.as_deref().unwrap_or(if args.is_export() { &READS } else { &usual });
     let of_one = |(kind, weight): &(OpKind, u32)| match mix.len() {
         1 => kind.spec().name.to_owned(),
         _ => format!("{} {weight}", kind.spec().name),
     };
     let operations = mix.iter().map(of_one).collect::<Vec<_>>().join(", ");
-    format!("{operations} of {} on {}", args.block, path.display())
+    format!("{operations} of {} on {target}", args.block)
 }
+
+impl DiskArgs {
+    fn is_export(&self) -> bool {
+        NbdAddress::is_one(&self.file.to_string_lossy())
+    }
+}
+
+/// The mix of an export, which is only read.
+const READS: [(OpKind, u32); 1] = [(OpKind::Read, 1)];
 
 /// What was typed, as keys of a plan.
 fn keys(args: &DiskArgs, again: Option<&Path>, options: &LoadOptions) -> Vec<String> {
     let mut keys = vec![
         format!("disk.size = {:?}", args.size),
         format!("disk.block = {:?}", args.block),
-        format!("disk.direct = {}", !args.buffered),
         format!("disk.entropy = {:?}", args.entropy),
-        format!("disk.verify = {}", args.verify),
         format!("disk.failures = {:?}", options.errors.get()),
     ];
-    for (kind, weight) in args.mix.iter().flat_map(|mix| mix.iter()) {
+    let is_export = args.is_export();
+    // What an export does not have is refused where it was typed.
+    if !is_export || args.buffered {
+        keys.push(format!("disk.direct = {}", !args.buffered));
+    }
+    if args.verify {
+        keys.push("disk.verify = true".to_owned());
+    }
+    if !is_export || args.engine != EngineArg::IoUring {
+        keys.extend(args.engine.to_possible_value().map(|v| format!("disk.engine = {:?}", v.get_name())));
+    }
+    let usual: &[(OpKind, u32)] = if is_export { &READS } else { &[] };
+    for (kind, weight) in args.mix.as_deref().unwrap_or(usual) {
         keys.push(format!("disk.mix.{} = {weight}", kind.spec().name));
     }
     keys.extend(args.pattern.to_possible_value().map(|v| format!("disk.pattern = {:?}", v.get_name())));
-    keys.extend(args.engine.to_possible_value().map(|v| format!("disk.engine = {:?}", v.get_name())));
     match args.sync {
         SyncArg::None => {}
         SyncArg::Each => keys.push("disk.sync = \"each\"".to_owned()),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
+use barograph_nbd::NbdAddress;
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::access::Access;
@@ -17,6 +18,7 @@ use crate::operation::OpKind;
 use crate::places::{Block, Pattern};
 use crate::seam::{Disk, NAME};
 use crate::size;
+use crate::topology::TIER;
 
 /// The scheme of addresses of files and devices.
 const SCHEME: &str = "file://";
@@ -56,6 +58,22 @@ pub(crate) struct DiskPlan {
     /// Time between an operation and the next one of a user.
     pub(crate) think: Nanos,
     pub(crate) rules: Rules,
+    /// The server of an export that the plan deploys.
+    pub(crate) server: Option<Server>,
+}
+
+/// A server of an export: nbdkit with memory behind a chain of filters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Server {
+    /// Filters with their number, in the order of requests.
+    pub(crate) filters: Vec<(&'static str, u32)>,
+}
+
+impl Server {
+    /// The name of each filter, in the order of requests.
+    pub(crate) fn chain(&self) -> Vec<&'static str> {
+        self.filters.iter().flat_map(|(name, count)| std::iter::repeat_n(*name, *count as usize)).collect()
+    }
 }
 
 /// How operations are done.
@@ -130,8 +148,30 @@ impl DiskPlan {
     }
 }
 
+/// What a plan loads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A file or device.
+    Path(PathBuf),
+    /// An export, by its address.
+    Export(String),
+    /// An export of a server that the plan deploys.
+    Deployed,
+}
+
+impl Place {
+    /// The place of a plan.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        match plan.target.url.as_deref() {
+            Some(url) if NbdAddress::is_one(url) => Place::Export(url.to_owned()),
+            None if DiskPlan::of(plan).server.is_some() => Place::Deployed,
+            _ => Place::Path(path(plan)),
+        }
+    }
+}
+
 /// The file or device of a plan.
-pub(crate) fn path(plan: &Plan) -> PathBuf {
+fn path(plan: &Plan) -> PathBuf {
     match plan.target.url.as_deref().and_then(path_of) {
         Some(path) => path.to_owned(),
         None => {
@@ -158,6 +198,10 @@ impl WorkloadKeys for Disk {
         NAME
     }
 
+    fn tiers(&self) -> &'static [&'static str] {
+        &[TIER]
+    }
+
     fn measures(&self) -> &'static [MeasureSpec] {
         &MEASURES
     }
@@ -175,6 +219,7 @@ impl WorkloadKeys for Disk {
         let device_again = g.word("disk.device_again", &[], "");
         let think_ms = g.fraction("disk.think_ms", 0.0..=3_600_000.0, 0.0);
         let rules = rules(g);
+        let server = server(g);
         Some(Arc::new(DiskPlan {
             size: size?,
             blocks: blocks?,
@@ -188,6 +233,7 @@ impl WorkloadKeys for Disk {
             device_again: device_again?,
             think: Nanos::from_secs_f64(think_ms? / 1e3),
             rules: rules?,
+            server: server?,
         }))
     }
 }
@@ -261,6 +307,43 @@ fn sync(g: &mut SettingsReader) -> Option<Sync> {
         "every" => Sync::Every(writes? as u32),
         _ => Sync::None,
     })
+}
+
+/// Filters without settings that pass everything on, or nearly so.
+const FILTERS: [&str; 7] = ["nofilter", "noextents", "nozero", "nocache", "noparallel", "fua", "cow"];
+
+/// Most filters of a chain.
+const MOST_FILTERS: u32 = 64;
+
+/// The server, where there is one.
+fn server(g: &mut SettingsReader) -> Option<Option<Server>> {
+    let kind = g.choice("deploy.server", &["none", "nbdkit"], "none");
+    let text = g.word("deploy.filters", &[], "none")?;
+    let filters = read_filters(&text);
+    if filters.is_none() {
+        let allowed = format!(
+            "\"none\", or names of {} with counts, {MOST_FILTERS} in all, as in \"nofilter=4,fua\"",
+            FILTERS.join(", ")
+        );
+        g.refuse("deploy.filters", format!("{text:?}"), &allowed, "correct it");
+    }
+    let filters = filters?;
+    Some((kind? == "nbdkit").then_some(Server { filters }))
+}
+
+/// Reads `none`, or `nofilter=4,fua`.
+fn read_filters(text: &str) -> Option<Vec<(&'static str, u32)>> {
+    if text == "none" {
+        return Some(Vec::new());
+    }
+    let one = |part: &str| {
+        let (name, count) = part.split_once('=').unwrap_or((part, "1"));
+        let name = FILTERS.into_iter().find(|known| *known == name.trim())?;
+        Some((name, count.trim().parse().ok().filter(|count| *count > 0)?))
+    };
+    let filters: Vec<(&str, u32)> = text.split(',').map(one).collect::<Option<_>>()?;
+    let all = filters.iter().try_fold(0_u32, |sum, (_, count)| sum.checked_add(*count));
+    all.is_some_and(|all| all <= MOST_FILTERS).then_some(filters)
 }
 
 fn rules(g: &mut SettingsReader) -> Option<Rules> {

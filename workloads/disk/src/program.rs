@@ -1,13 +1,11 @@
 //! A load made ready for its target; all workers share it.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use barograph_data::mix;
 use barograph_model::{OpId, Outcome};
 use barograph_workload::{Failure, Reasons};
 
-use crate::access::Access;
 use crate::contents::Contents;
 use crate::generations::Generations;
 use crate::operation::OpKind;
@@ -18,8 +16,6 @@ use crate::plan::DiskPlan;
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) plan: DiskPlan,
-    pub(crate) path: PathBuf,
-    pub(crate) access: Access,
     /// The operations, by index.
     pub(crate) kinds: Vec<OpKind>,
     pub(crate) places: Places,

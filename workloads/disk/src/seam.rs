@@ -1,6 +1,6 @@
 //! The workload behind the seam.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,23 +15,27 @@ use barograph_record::{Count, Fill as Filled};
 use barograph_ring::{Buffers, Ring};
 use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
 use barograph_workload::{
-    FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Workload, WorkloadFactory,
+    Application, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Workload,
+    WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
+use crate::access::Opening;
 use crate::contents::Contents;
 use crate::device;
 use crate::error::DiskError;
+use crate::export::{Exports, FitExport};
 use crate::fill::{COUNTED, Fill, Guard};
 use crate::generations::Generations;
 use crate::group::Rings;
 use crate::measures::{COUNTERS, MEASURES};
 use crate::operation::OpKind;
 use crate::places::Places;
-use crate::plan::{DiskPlan, Engine, Sync, address, path};
+use crate::plan::{DiskPlan, Engine, Place, Server, Sync, address};
 use crate::program::{Program, salt};
 use crate::target::Target;
 use crate::threads::Threads;
+use crate::topology::ExportServer;
 
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "disk";
@@ -66,8 +70,10 @@ impl WorkloadFactory for Disk {
 struct DiskWorkload {
     plan: DiskPlan,
     ops: Vec<OpSpec>,
-    path: PathBuf,
-    url: String,
+    place: Place,
+    /// Address of the target; `None` where the plan deploys it.
+    url: Option<String>,
+    server: Option<ExportServer>,
     reasons: Arc<Mutex<Reasons>>,
     /// From the fill on.
     filled: Arc<Mutex<Option<FilledTarget>>>,
@@ -90,12 +96,17 @@ impl Drop for StopAtEnd {
 
 impl DiskWorkload {
     fn new(plan: &Plan) -> Self {
-        let path = path(plan);
+        let place = Place::of(plan);
         let plan = DiskPlan::of(plan).clone();
         DiskWorkload {
             ops: plan.kinds().into_iter().map(OpKind::spec).collect(),
-            url: address(&path),
-            path,
+            url: match &place {
+                Place::Path(path) => Some(address(path)),
+                Place::Export(url) => Some(url.clone()),
+                Place::Deployed => None,
+            },
+            server: ExportServer::of(&plan).filter(|_| place == Place::Deployed),
+            place,
             plan,
             reasons: Reasons::shared(),
             filled: Arc::default(),
@@ -106,7 +117,7 @@ impl DiskWorkload {
     fn refusal(&self, plan: &Plan, why: &DiskError) -> Option<Refusal> {
         let (key, remedy) = why.blame()?;
         let value = match key {
-            "target.url" => format!("{:?}", self.url),
+            "target.url" => format!("{:?}", self.shown()),
             "disk.direct" => self.plan.direct.to_string(),
             "disk.block" => format!("{:?}", crate::size::shown(self.plan.largest())),
             _ => "\"io_uring\"".to_owned(),
@@ -119,32 +130,62 @@ impl DiskWorkload {
     fn load_error(&self, plan: &Plan, why: DiskError) -> LoadError {
         match self.refusal(plan, &why) {
             Some(refusal) => LoadError::Refused(Refusals(vec![refusal])),
-            None => LoadError::Fill { url: self.url.clone(), why: why.into() },
+            None => match why {
+                DiskError::Server { url, why } => LoadError::Unreachable { url, why: why.into() },
+                why => LoadError::Fill { url: self.shown(), why: why.into() },
+            },
         }
     }
 
-    /// The load made ready: the target opens as the plan says, and the kernel takes the rings.
-    fn program(&self, users: usize, seed: u64) -> Result<Program, DiskError> {
+    /// The address of the target, where it is known before the load.
+    fn shown(&self) -> String {
+        self.url.clone().unwrap_or_default()
+    }
+
+    /// The file or device, where the target is one.
+    fn path(&self) -> Option<&Path> {
+        if let Place::Path(path) = &self.place { Some(path) } else { None }
+    }
+
+    /// The load of a file or device made ready: it opens as the plan says, and the kernel takes the rings.
+    fn load_path(&self, path: &Path, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
         let plan = &self.plan;
         let filled = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
         let (span, generations) = match &*filled {
             Some(filled) => (plan.size, filled.generations.clone()),
-            None => (Target::of(&self.path, plan)?.span(plan), None),
+            None => (Target::of(path, plan)?.span(plan), None),
         };
-        let access = plan.access();
-        let opened = access.open(&self.path)?;
-        plan.check_alignment(&self.path, opened.alignment)?;
+        let opening = Opening { path: path.to_owned(), access: plan.access() };
+        let opened = opening.open()?;
+        plan.check_alignment(path, opened.alignment)?;
         if plan.engine == Engine::IoUring {
             Ring::is_possible(opened.file.into(), Buffers::new(users, plan.largest() as usize)?)?;
         }
-        Ok(Program {
+        let program = self.program(span, generations, seed);
+        Ok(match plan.engine {
+            Engine::IoUring => runnable_groups(move || {
+                let (program, opening) = (Arc::clone(&program), opening.clone());
+                Rings { program, opening, users }
+            }),
+            Engine::Threads => runnable_threads(move || Threads(Arc::clone(&program), opening.clone())),
+        })
+    }
+
+    /// The load of an export made ready: its server describes it.
+    fn load_export(&self, url: &str, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
+        let export = FitExport::ask(url, &self.plan)?;
+        let program = self.program(export.span, None, seed);
+        Ok(runnable_groups(move || Exports::new(&program, &export, users)))
+    }
+
+    fn program(&self, span: u64, generations: Option<Arc<Generations>>, seed: u64) -> Arc<Program> {
+        let plan = &self.plan;
+        Arc::new(Program {
             kinds: plan.kinds(),
             places: Places::new(&plan.blocks, plan.pattern, span),
             contents: Contents::new(plan.entropy),
             generations,
             salt: salt(seed),
-            path: self.path.clone(),
-            access,
             plan: plan.clone(),
             reasons: Arc::clone(&self.reasons),
         })
@@ -238,15 +279,25 @@ impl Workload for DiskWorkload {
         Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)
     }
 
+    fn application(&self) -> Option<&dyn Application> {
+        self.server.as_ref().map(|server| server as &dyn Application)
+    }
+
     fn target(&self) -> Option<&str> {
-        Some(&self.url)
+        self.url.as_deref()
+    }
+
+    fn target_is_of_driver(&self) -> bool {
+        self.path().is_some()
     }
 
     fn connections(&self, users: u32, _: Connections) -> u64 {
         // A thread has the file open, and a ring has three descriptors.
-        match self.plan.engine {
-            Engine::Threads => users.into(),
-            Engine::IoUring => u64::from(users).div_ceil(room_of_ring(&self.plan)) * 3,
+        let groups = u64::from(users).div_ceil(room_of_ring(&self.plan));
+        match (self.path(), self.plan.engine) {
+            (None, _) => groups,
+            (Some(_), Engine::Threads) => users.into(),
+            (Some(_), Engine::IoUring) => groups * 3,
         }
     }
 
@@ -255,7 +306,8 @@ impl Workload for DiskWorkload {
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        let looked = Target::of(&self.path, &self.plan);
+        let Some(path) = self.path() else { return Vec::new() };
+        let looked = Target::of(path, &self.plan);
         let target = looked.err().and_then(|why| self.refusal(plan, &why));
         let driver = &plan.driver;
         let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
@@ -274,15 +326,16 @@ impl Workload for DiskWorkload {
         let blocks: Vec<Value> =
             plan.blocks.iter().map(|b| json!({ "bytes": b.bytes, "weight": b.weight })).collect();
         let section = json!({
-            "way": plan.ways().split_whitespace().skip(1).collect::<Vec<_>>().join(" "),
-            "direct": plan.direct,
+            "way": plan.ways(&self.place),
+            "direct": self.path().map(|_| plan.direct),
+            "filters": plan.server.as_ref().map(Server::chain),
             "bytes": plan.size,
             "blocks": blocks,
             "pattern": format!("{:?}", plan.pattern),
             "entropy": Contents::new(plan.entropy).entropy(),
             "sync": format!("{:?}", plan.sync),
             "verified": plan.verify,
-            "queue": device::queue(&self.path),
+            "queue": self.path().map(device::queue),
         });
         Map::from_iter([("disk_load".to_owned(), section)])
     }
@@ -292,11 +345,12 @@ impl Workload for DiskWorkload {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Option<BoxFuture<'a, Result<Filled, LoadError>>> {
-        let looked = Target::of(&self.path, &self.plan);
+        let path = self.path()?.to_owned();
+        let looked = Target::of(&path, &self.plan);
         if looked.is_ok_and(|target| !target.is_filled_by_us()) {
             return None;
         }
-        let (path, plan, seed) = (self.path.clone(), self.plan.clone(), job.plan.seed);
+        let (plan, seed) = (self.plan.clone(), job.plan.seed);
         let kept = Arc::clone(&self.filled);
         let stop = StopAtEnd(Arc::default());
         let stopped = Arc::clone(&stop.0);
@@ -312,7 +366,7 @@ impl Workload for DiskWorkload {
             });
             let filled = filling.await;
             drop(stop);
-            let filled = filled.map_err(|why| LoadError::Fill { url: self.url.clone(), why: why.into() })?;
+            let filled = filled.map_err(|why| LoadError::Fill { url: self.shown(), why: why.into() })?;
             match filled {
                 Ok(reused) => Ok(self.filled(job.plan.seed, reused)),
                 Err(why) => Err(self.load_error(job.plan, why)),
@@ -321,13 +375,12 @@ impl Workload for DiskWorkload {
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let users = users_of_ring(job.plan);
-        let program = self.program(users, job.plan.seed).map_err(|why| self.load_error(job.plan, why))?;
-        let program = Arc::new(program);
-        Ok(match self.plan.engine {
-            Engine::IoUring => runnable_groups(move || Rings { program: Arc::clone(&program), users }),
-            Engine::Threads => runnable_threads(move || Threads(Arc::clone(&program))),
-        })
+        let how = (users_of_ring(job.plan), job.plan.seed);
+        let loaded = match self.path() {
+            Some(path) => self.load_path(path, how),
+            None => self.load_export(job.url, how),
+        };
+        loaded.map_err(|why| self.load_error(job.plan, why))
     }
 
     fn failure_reasons(&self) -> Vec<FailureReason> {

@@ -1,8 +1,10 @@
 //! What the tests share: plans, folders, and a load that ends when enough was seen.
 
 mod devices;
+mod exports;
 mod honesty;
 mod loads;
+mod stalls;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -97,6 +99,11 @@ impl Load {
 
     /// Loads the target until at least this number of operations have ended.
     fn load(&self, least: u64) -> Ended {
+        self.load_at(self.workload.target().unwrap(), least)
+    }
+
+    /// The same, at the address of a target that the plan deploys.
+    fn load_at(&self, url: &str, least: u64) -> Ended {
         let ops = self.workload.ops();
         let settings = Settings {
             workers: if self.workload.operations_block() { self.users as usize } else { 1 },
@@ -108,7 +115,7 @@ impl Load {
             pause_after_failure: Nanos::from_millis(10),
             open: None,
         };
-        let runnable = self.workload.load(&self.job());
+        let runnable = self.workload.load(&LoadJob { url, plan: &self.plan, data: None });
         let runnable = runnable.unwrap_or_else(|why| panic!("{}", barograph_model::words::in_one_line(&why)));
         let sum = runtime().block_on(async {
             let mut engine = runnable.start(&settings).unwrap();

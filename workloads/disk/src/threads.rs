@@ -10,17 +10,19 @@ use barograph_model::words::in_one_line;
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_ring::Buffers;
 
+use crate::access::Opening;
 use crate::error::DiskError;
 use crate::operation::OpKind;
 use crate::program::Program;
 use crate::user::{Request, User};
 
 /// Makes the users of a load.
-pub(crate) struct Threads(pub(crate) Arc<Program>);
+pub(crate) struct Threads(pub(crate) Arc<Program>, pub(crate) Opening);
 
 /// A user with its file and its buffer, opened by its first operation.
 pub(crate) struct ThreadUser {
     program: Arc<Program>,
+    opening: Opening,
     user: User,
     opened: Option<(File, Buffers)>,
 }
@@ -29,7 +31,8 @@ impl BlockingFactory for Threads {
     type User = ThreadUser;
 
     fn user(&self, _: UserId) -> ThreadUser {
-        ThreadUser { program: Arc::clone(&self.0), user: User::default(), opened: None }
+        let (program, opening) = (Arc::clone(&self.0), self.1.clone());
+        ThreadUser { program, opening, user: User::default(), opened: None }
     }
 }
 
@@ -38,7 +41,7 @@ impl BlockingUser for ThreadUser {
         let program = &self.program;
         let (file, buffers) = match &mut self.opened {
             Some(opened) => opened,
-            empty => match open(program) {
+            empty => match open(program, &self.opening) {
                 Ok(opened) => empty.insert(opened),
                 Err(why) => return program.failed(op, Outcome::DriverFault, in_one_line(&why)),
             },
@@ -59,8 +62,8 @@ impl BlockingUser for ThreadUser {
     }
 }
 
-fn open(program: &Program) -> Result<(File, Buffers), DiskError> {
-    let opened = program.access.open(&program.path)?;
+fn open(program: &Program, opening: &Opening) -> Result<(File, Buffers), DiskError> {
+    let opened = opening.open()?;
     Ok((opened.file, Buffers::new(1, program.plan.largest() as usize)?))
 }
 

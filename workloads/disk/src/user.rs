@@ -8,6 +8,7 @@ use barograph_model::{OpId, Outcome};
 use rand::RngExt;
 
 use crate::contents;
+use crate::export::outcome_of;
 use crate::generations::State;
 use crate::measures::{READ, VERIFIABLE, VERIFIED, WRITTEN};
 use crate::operation::OpKind;
@@ -129,7 +130,7 @@ impl Request {
         }
         let Some(context) = context else { return Outcome::Cancelled };
         match result {
-            Err(why) => program.failed(self.op, Outcome::Refused, why.to_string()),
+            Err(why) => program.failed(self.op, outcome_of(&why), why.to_string()),
             Ok(bytes) if !is_whole => {
                 let what = if self.kind == OpKind::Read { "read" } else { "written" };
                 let why = format!("{bytes} of {} bytes were {what}", self.place.bytes);

@@ -95,6 +95,10 @@ impl Workload for LinpackWorkload {
         Some(TARGET)
     }
 
+    fn target_is_of_driver(&self) -> bool {
+        true
+    }
+
     fn connections(&self, _: u32, _: Connections) -> u64 {
         0
     }

@@ -106,6 +106,10 @@ impl Workload for StreamWorkload {
         Some(TARGET)
     }
 
+    fn target_is_of_driver(&self) -> bool {
+        true
+    }
+
     fn connections(&self, _: u32, _: Connections) -> u64 {
         0
     }

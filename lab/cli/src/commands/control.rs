@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
 use barograph_model::Level;
+use barograph_model::words::users;
 use barograph_record::{ExitCode, UnitRecord};
 use barograph_workload::typed::span;
 
@@ -92,11 +93,11 @@ fn told(command: &Command, status: &barograph_harness::control::Status) -> Strin
         Command::Status => format!("{} at {}", status.phase, barograph_model::words::offered(load)),
     };
     format!(
-        "{done}; at {} s, at most {} s left\n{} users, {} starts/s, {} ops/s, {} failed/s, late {}, dropped {}\n\
+        "{done}; at {} s, at most {} s left\n{}, {} starts/s, {} ops/s, {} failed/s, late {}, dropped {}\n\
          response p50 {}, p99 {}; service p99 {}; start lag p99 {}",
         figure(status.at_s),
         figure(status.remaining_s),
-        count(status.users.into()),
+        users(status.users),
         figure(status.starts_s),
         figure(status.ops_s),
         figure(status.failed_s),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use barograph_model::{LoadUnit, Outcome};
+use barograph_model::{LoadUnit, OfferedLoad, Outcome};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -76,8 +76,10 @@ fn pair<'a>(name: &str, figure: String, style: Style) -> Line<'a> {
 /// Name and phase of the run, and longest remaining time.
 fn headline(moment: &ScreenContent, width: u16) -> Vec<Line<'static>> {
     let level = match moment.unit {
-        LoadUnit::Users => format!("{} users", moment.level),
-        LoadUnit::PerSecond => format!("{} starts/s", moment.level),
+        unit @ (LoadUnit::Users | LoadUnit::PerSecond) => {
+            let load = OfferedLoad { unit, level: moment.level };
+            format!("{} {}", load.level, load.noun())
+        }
         LoadUnit::Scale => format!("{} %", moment.level),
     };
     let mut clock = minutes(moment.elapsed.0);

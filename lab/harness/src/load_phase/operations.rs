@@ -1,6 +1,6 @@
 //! Loads that end after a number of operations.
 
-use barograph_model::words::count;
+use barograph_model::words::counted;
 use barograph_model::{Level, Nanos, Phase};
 use barograph_stats::{Interval, IntervalSummary, OpStats};
 
@@ -64,7 +64,7 @@ impl LoadPhase<'_, '_> {
         let mut all = all.ok_or(HarnessError::Interrupted)?;
         if self.goes_on() && self.loads[0].engine.last_end().is_none() {
             let ended: u64 = all.joined.ops.iter().map(OpStats::count).sum();
-            self.run.note(format!("the time was up when {} operations had ended", count(ended)))?;
+            self.run.note(format!("the time was up when {} had ended", counted(ended, "operation")))?;
         }
         let (joined, engine) = (&mut all.joined, &self.loads[0].engine);
         joined.from = engine.first_start().unwrap_or(joined.from);

@@ -28,7 +28,7 @@ pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> Strin
 
 /// Number of trials, of invalid ones among them, and time.
 pub(super) fn effort(case: &Case<'_>, answer: &Answer, invalid: u32) -> String {
-    let trials = if answer.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", answer.trials) };
+    let trials = barograph_model::words::counted(answer.trials.into(), "trial");
     let invalid = match invalid {
         0 => String::new(),
         n => format!(" ({n} not valid)"),

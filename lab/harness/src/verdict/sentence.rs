@@ -1,6 +1,6 @@
 //! The answer: its claim as data, and the rest of its sentence, which must not claim more than was measured.
 
-use barograph_model::words::{count, figure, listed, offered};
+use barograph_model::words::{count, counted, figure, listed, offered};
 use barograph_model::{Level, LoadUnit, OfferedLoad};
 use barograph_record::{
     AboutRecord, AnswerRecord, ClaimRecord, DataRecord, HoldRecord, Purpose, ResultRecord, SearchBound, Trial,
@@ -66,12 +66,12 @@ pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> AnswerRecord {
 
 /// Duration of a load that ends with its operations, as the end of the sentence.
 fn operations(trial: &Trial) -> String {
-    let Some(asked) = trial.operations.map(count) else { return String::new() };
+    let Some(asked) = trial.operations.map(|n| counted(n, "operation")) else { return String::new() };
     match trial.elapsed_s() {
-        Some(elapsed) => format!("{asked} operations took {} s", figure(elapsed)),
+        Some(elapsed) => format!("{asked} took {} s", figure(elapsed)),
         None => {
             let (ended, seconds) = (count(trial.window.ended()), figure(trial.window.seconds()));
-            format!("{ended} of {asked} operations ended in {seconds} s")
+            format!("{ended} of {asked} ended in {seconds} s")
         }
     }
 }

@@ -267,7 +267,7 @@ fn at_rates(trials: &[Trial], purpose: Purpose, answer: Option<Answer>) -> Strin
     let trials: Vec<Trial> =
         trials.iter().map(|t| Trial { unit: UnitRecord::StartsPerSecond, purpose, ..t.clone() }).collect();
     let trials: Vec<&Trial> = trials.iter().collect();
-    let about = AboutRecord::Target { url: "http://127.0.0.1:8080/".to_owned() };
+    let about = AboutRecord::Target { url: "http://127.0.0.1:8080/".to_owned(), is_of_driver: false };
     let case = Case {
         about: &about,
         unit: LoadUnit::PerSecond,

@@ -1,7 +1,7 @@
 //! Checks in words.
 
 use super::{Check, CheckFacts, CheckId, Excuse};
-use crate::words::{count, figure, millis};
+use crate::words::{count, counted, figure, millis};
 
 impl CheckId {
     /// Returns the name in sentences and tables.
@@ -126,16 +126,15 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
         CheckFacts::Worker { share, .. } => format!("{:.0} % of a core", share * 100.0),
         CheckFacts::Users { least, most, .. } if least == most => least.to_string(),
         CheckFacts::Users { least, most, .. } => format!("{least} to {most}"),
+        CheckFacts::Rate { rate, late: 0, .. } => format!("{} starts/s", starts(*rate)),
         CheckFacts::Rate { rate, late, .. } => {
-            let rate = starts(*rate);
-            let late = if *late == 0 { String::new() } else { format!(", {} arrivals late", count(*late)) };
-            format!("{rate} starts/s{late}")
+            format!("{} starts/s, {} late", starts(*rate), counted(*late, "arrival"))
         }
-        CheckFacts::Dropped { arrivals } => format!("{} arrivals dropped", count(*arrivals)),
+        CheckFacts::Dropped { arrivals } => format!("{} dropped", counted(*arrivals, "arrival")),
         CheckFacts::Failed { operations: 0 } => "none".to_owned(),
         CheckFacts::Failed { operations } => format!(
-            "{} operations failed because the driver had no port, file or memory left, or was forbidden to connect",
-            count(*operations)
+            "{} failed because the driver had no port, file or memory left, or was forbidden to connect",
+            counted(*operations, "operation")
         ),
         CheckFacts::Stolen { share, .. } => {
             format!("{} of the host's CPU time taken by the hypervisor", percent(*share))

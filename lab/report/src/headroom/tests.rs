@@ -108,6 +108,17 @@ fn the_room_of_one_of_several_loads_cannot_be_told() {
 }
 
 #[test]
+fn use_does_not_grow_with_the_load_where_the_target_is_of_the_driver() {
+    let at = |is_of_driver: bool| {
+        let about = json!({ "kind": "target", "url": "cpu://localhost", "is_of_driver": is_of_driver });
+        let claim = json!({ "kind": "kept", "level": 1000, "windows": null });
+        headroom(&run(&json!({ "answer": { "claim": claim, "about": about } }), "pass"))
+    };
+    assert!(at(true).is_none());
+    assert!(at(false).is_some());
+}
+
+#[test]
 fn a_search_says_whether_that_ended_it() {
     let search = |capacity: u32, at_least: bool| {
         let search = json!({ "highest_pass": capacity, "lowest_fail": null, "bounded_by": "", "at_least": at_least,

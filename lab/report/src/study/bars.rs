@@ -98,7 +98,8 @@ fn class(finding: FindingRecord) -> &'static str {
 
 fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &RowRecord, middle: f64) {
     let is_baseline = row.finding == FindingRecord::Baseline;
-    let rests_on = if is_baseline { format!("{} runs", row.runs) } else { format!("{} pairs", row.pairs) };
+    let (n, noun) = if is_baseline { (row.runs, "run") } else { (row.pairs, "pair") };
+    let rests_on = words::counted(n.into(), noun);
     svg.text(
         "bar-name",
         (LEFT - 10.0, middle + 4.0),

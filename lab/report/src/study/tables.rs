@@ -44,7 +44,7 @@ pub(super) fn metric(metric: &MetricRecord) -> Grid {
             if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 3) },
             unless_baseline(interval(row.low, row.high, |ratio| words::fixed(ratio, 3))),
             unless_baseline(p_value(row.p_holm)),
-            if is_baseline { format!("{} runs", row.runs) } else { row.pairs.to_string() },
+            if is_baseline { words::counted(row.runs.into(), "run") } else { row.pairs.to_string() },
             verdict(row),
         ]
     });

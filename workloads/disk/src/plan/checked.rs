@@ -3,19 +3,24 @@
 use barograph_data::Popularity;
 use barograph_spec::{Plan, SettingsReader};
 
-use super::{DiskPlan, Sync, path_of};
+use super::{DiskPlan, Place, Sync, path_of};
 use crate::operation::OpKind;
 use crate::places::Pattern;
 use crate::size::shown;
+use crate::topology::TIER;
 
 /// Most blocks in a load that verifies: each takes four bytes of memory.
 const MOST_VERIFIED: u64 = 1 << 28;
 
 /// Refuses what does not go together, and what has no effect in this plan.
 pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
-    if let Some(url) = plan.target.url.as_deref().filter(|url| path_of(url).is_none()) {
-        let allowed = "a file or device by its whole path, as in file:///var/tmp/disk.data";
-        g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+    match Place::of(plan) {
+        Place::Path(_) => paths(own, plan, g),
+        place => exports(own, &place, g),
+    }
+    if Place::of(plan) != Place::Deployed {
+        let allowed = "left out where no server is deployed";
+        g.refuse_limits(TIER, allowed, "leave it out, or set deploy.server");
     }
     if let Some(block) = own.blocks.iter().find(|block| !own.size.is_multiple_of(block.bytes)) {
         let allowed = format!("a multiple of all blocks, such as {}", shown(block.bytes));
@@ -31,6 +36,46 @@ pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
     pattern(own.pattern, g);
     writes(own, g);
     verify(own, g);
+}
+
+fn paths(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
+    if let Some(url) = plan.target.url.as_deref().filter(|url| path_of(url).is_none()) {
+        let allowed = "a file or device by its whole path, as in file:///var/tmp/disk.data, or an export, as in nbd://HOST";
+        g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+    }
+    let of_server = "left out with a file or device";
+    if own.server.is_some() {
+        g.refuse_asked("deploy.server", of_server, "leave it out, or leave target.url out");
+    } else {
+        g.refuse_asked("deploy.filters", of_server, "leave it out, or set deploy.server");
+    }
+}
+
+fn exports(own: &DiskPlan, place: &Place, g: &mut SettingsReader) {
+    let with = "left out with an export";
+    for key in ["disk.direct", "disk.engine", "disk.verify", "disk.device_again"] {
+        g.refuse_asked(key, with, "leave it out, or load a file or device");
+    }
+    if own.sync == Sync::Each {
+        let allowed = "none or every with an export";
+        g.refuse_asked("disk.sync", allowed, "set it to every, and disk.sync_every");
+    }
+    if *place == Place::Deployed {
+        return;
+    }
+    let of_others = "left out with target.url";
+    g.refuse_asked("deploy.server", of_others, "leave one of the two out");
+    g.refuse_asked("deploy.filters", of_others, "leave it out");
+    if own.writes() {
+        let mix: Vec<&str> = own.mix.iter().map(|(kind, _)| kind.spec().name).collect();
+        let allowed = "only Read: an export of others is not written to";
+        g.refuse(
+            "disk.mix",
+            mix.join(", "),
+            allowed,
+            "set disk.mix.Read = 1, or deploy a server (deploy.server)",
+        );
+    }
 }
 
 fn pattern(pattern: Pattern, g: &mut SettingsReader) {

@@ -4,7 +4,7 @@ use barograph_data::Popularity;
 use barograph_model::words::span;
 use barograph_spec::{Plan, SettingsReader, WorkloadSettings};
 
-use super::{DiskPlan, Engine, Sync, checked, path};
+use super::{DiskPlan, Engine, Place, Sync, checked};
 use crate::contents::Contents;
 use crate::places::Pattern;
 use crate::size::shown;
@@ -15,19 +15,31 @@ impl WorkloadSettings for DiskPlan {
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
-        let mut lines = vec![self.operations(), self.places(), self.ways()];
+        let place = Place::of(plan);
+        let mut lines = vec![self.operations(), self.places(), format!("way       {}", self.ways(&place))];
         if self.verify {
             lines.push(
                 "          blocks are filled before the load, and what is read is compared with what was written"
                     .to_owned(),
             );
         }
-        lines.push(format!("target    {}", path(plan).display()));
+        lines.push(match place {
+            Place::Path(path) => format!("target    {}", path.display()),
+            Place::Export(url) => format!("target    {url}"),
+            Place::Deployed => format!("target    memory of nbdkit behind {}", self.filters()),
+        });
         lines
     }
 }
 
 impl DiskPlan {
+    /// The chain of filters in words.
+    fn filters(&self) -> String {
+        let filters = self.server.iter().flat_map(|server| &server.filters);
+        let each: Vec<String> = filters.map(|(name, count)| format!("{count} {name}")).collect();
+        if each.is_empty() { "no filter".to_owned() } else { each.join(", ") }
+    }
+
     fn operations(&self) -> String {
         let all: u32 = self.mix.iter().map(|(_, weight)| weight).sum();
         let share = |weight: u32| f64::from(weight) / f64::from(all.max(1)) * 100.0;
@@ -68,13 +80,16 @@ impl DiskPlan {
     }
 
     /// How operations are done, in words.
-    pub(crate) fn ways(&self) -> String {
+    pub(crate) fn ways(&self, place: &Place) -> String {
+        if !matches!(place, Place::Path(_)) {
+            return "NBD, a connection of each worker".to_owned();
+        }
         let cache = if self.direct { "past the page cache" } else { "through the page cache" };
         let engine = match self.engine {
             Engine::IoUring => "io_uring",
             Engine::Threads => "a thread of each user",
         };
         let durable = if self.sync == Sync::Each { ", each write on the disk before it is done" } else { "" };
-        format!("way       {engine}, {cache}{durable}")
+        format!("{engine}, {cache}{durable}")
     }
 }

@@ -9,7 +9,8 @@ use barograph_model::{ChooserId, OpId, UserId};
 use barograph_testkit::{CountingAllocator, allocations};
 
 use super::*;
-use crate::group::{RingGroup, Rings};
+use crate::access::Opening;
+use crate::group::{QueueGroup, Rings};
 use crate::measures::{CALLS, READ, SUBMISSION, SUBMITTED, VERIFIABLE, VERIFIED, WRITTEN};
 use crate::program::Program;
 
@@ -150,7 +151,7 @@ struct Counted {
 }
 
 struct CountedGroup {
-    group: RingGroup,
+    group: QueueGroup<barograph_ring::Ring>,
     begun: Cell<u64>,
     before: Cell<u64>,
     tell: SyncSender<u64>,
@@ -217,12 +218,11 @@ fn operations_allocate_nothing() {
             contents: crate::contents::Contents::new(own.entropy),
             generations: Some(Arc::new(crate::generations::Generations::filled(256))),
             salt: crate::program::salt(1),
-            path: path.clone(),
-            access: own.access(),
             plan: own.clone(),
             reasons: barograph_workload::Reasons::shared(),
         };
-        Counted { rings: Rings { program: Arc::new(program), users: 8 }, tell: tell.clone() }
+        let opening = Opening { path: path.clone(), access: own.access() };
+        Counted { rings: Rings { program: Arc::new(program), opening, users: 8 }, tell: tell.clone() }
     };
     let settings = Settings {
         workers: 1,

@@ -1,0 +1,311 @@
+//! `cargo xtask bench disk`: this product beside fio on one file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Parser;
+use serde_json::Value;
+
+use super::{
+    Case, Contender, Contest, FINE, Figure, OURS, Ratio, head, json, need_good, number, options, ours,
+};
+use crate::contest::process::ProgramResult;
+use crate::contest::{DRIVER_CPU, PinnedProgram, need_two_cores, process, programs};
+use crate::say::say;
+
+/// fio that submits each operation alone.
+const FIO: &str = "fio";
+
+/// fio that submits operations in groups of eight.
+const FIO_BATCHES: &str = "fio in batches";
+
+const INSTALL_FIO: &str = "apt-get install fio";
+
+/// The least depth at which batches mean anything.
+const BATCHES_FROM: u32 = 16;
+
+/// Length of the run that makes and fills the file, s. Filling comes before its window.
+const FILL_S: u64 = 1;
+
+/// Longest time of a fill, s.
+const LONGEST_FILL_S: u64 = 600;
+
+/// Measures disk loads beside fio. It installs nothing: fio is looked for on PATH and in the folder BAROGRAPH_BENCH_TOOLS
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench disk")]
+struct Options {
+    #[command(flatten)]
+    common: options::CommonOptions,
+    /// Length of a run in seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1_000), value_name = "N")]
+    seconds: u64,
+    /// Folder on the disk to measure [default: the target folder of the workspace]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Bytes of the file, as in 512m or 2g
+    #[arg(long, default_value = "2g", value_name = "BYTES")]
+    size: String,
+}
+
+const FIGURES: [Figure; 5] = [
+    Figure { id: "kiops", title: "K operations/s", digits: 1 },
+    Figure { id: "p50_us", title: "p50 us", digits: 0 },
+    Figure { id: "p99_us", title: "p99 us", digits: 0 },
+    Figure { id: "own_cpu_us", title: "CPU us/operation", digits: 2 },
+    Figure { id: "process_cpu_us", title: "CPU us/operation, whole process", digits: 2 },
+];
+
+const RATIOS: [Ratio; 4] = [
+    Ratio { figure: 0, base: FIO, wanted: "0.98 or more" },
+    Ratio { figure: 3, base: FIO, wanted: "0.85 or less" },
+    Ratio { figure: 3, base: FIO_BATCHES, wanted: "0.70 or less" },
+    Ratio { figure: 1, base: FIO, wanted: "1.05 or less at depth 1" },
+];
+
+/// Reads in percent of all operations; the rest are writes.
+type ReadPercent = u32;
+
+/// What a case does.
+struct Job<'a> {
+    file: &'a Path,
+    size: &'a str,
+    seconds: u64,
+    reads: ReadPercent,
+    depth: u32,
+}
+
+/// Cases: reads in percent, and depth.
+const CASES: [(ReadPercent, u32); 7] = [(100, 1), (100, 16), (100, 32), (0, 1), (0, 16), (0, 32), (70, 64)];
+
+/// Measures as the arguments say; true if every program gave figures in every round.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
+    let Some(options) = options::read::<Options>("disk", words)? else { return Ok(true) };
+    need_two_cores()?;
+    let ours = ours(&options.common)?;
+    let fio = programs::find("fio", &programs::folders());
+    let on = options.folder.clone().unwrap_or_else(|| crate::root().join("target"));
+    let folder = tempfile::tempdir_in(&on).with_context(|| format!("make a folder in {}", on.display()))?;
+    let file = folder.path().join("disk.data");
+    let job =
+        |(reads, depth)| Job { file: &file, size: &options.size, seconds: options.seconds, reads, depth };
+    let wanted = CASES.into_iter().map(job).filter(|job| options.common.wants(&job.name()));
+    let cases = wanted.map(|job| job.case(&ours, fio.as_deref())).collect();
+    let (mut versions, mut missing) = (Vec::new(), Vec::new());
+    match &fio {
+        Some(fio) => versions.push((FIO.to_owned(), programs::version(fio, "--version"))),
+        None => missing.push((FIO.to_owned(), INSTALL_FIO.to_owned())),
+    }
+    let contest = Contest {
+        name: "disk",
+        title: "What disk loads cost, beside fio",
+        about: about(&options.size),
+        figures: &FIGURES,
+        ratios: &RATIOS,
+        cases,
+        head: head(&ours, versions, missing),
+    };
+    say("==> the file is filled");
+    fill(&job((100, 1)), &ours, folder.path())?;
+    contest.measure(&options.common, folder.path())
+}
+
+fn about(size: &str) -> String {
+    format!(
+        "The target is one file of {size}, filled with random data, in random blocks of 4 KiB past the page cache.\n\
+         All programs use io_uring with registered buffers and a registered file, one thread on core {DRIVER_CPU}.\n\
+         Written blocks get new random contents each time.\n\
+         Depth is the number of operations in flight.\n\
+         fio submits each operation alone; in batches it submits eight together and takes what has completed.\n\
+         Barograph submits together what completed together, and waits for no batch.\n\
+         Times are from the instant an operation was due (Barograph) or made (fio) to its completion; a mix has none here.\n\
+         CPU is user and system time in the window by each program's own account; beside it is that of the whole process, start and fill check included, over the same operations.\n\
+         CPU of the kernel in interrupts falls into it where the interrupt is on that core.\n"
+    )
+}
+
+/// Makes the file with this product, whose mark then says whose it is.
+fn fill(job: &Job<'_>, ours: &Path, folder: &Path) -> anyhow::Result<()> {
+    let arguments = Job { seconds: FILL_S, ..*job }.ours();
+    let pinned = PinnedProgram { program: ours.into(), arguments, cpu: DRIVER_CPU, fine: FINE };
+    process::run(&pinned, LONGEST_FILL_S, folder).context("fill the file")?;
+    Ok(())
+}
+
+impl Job<'_> {
+    fn name(&self) -> String {
+        let what = match self.reads {
+            100 => "Read".to_owned(),
+            0 => "Write".to_owned(),
+            reads => format!("Read {reads}, Write {}", 100 - reads),
+        };
+        format!("{what}, depth {}", self.depth)
+    }
+
+    fn case(&self, ours: &Path, fio: Option<&Path>) -> Case {
+        let pinned = |program: &Path, arguments, fine| PinnedProgram {
+            program: program.into(),
+            arguments,
+            cpu: DRIVER_CPU,
+            fine,
+        };
+        let (seconds, is_mix) = (self.seconds, self.reads != 0 && self.reads != 100);
+        let mut contenders = vec![Contender {
+            name: OURS,
+            pinned: pinned(ours, self.ours(), FINE),
+            seconds,
+            read: Box::new(move |used| read_ours(used, is_mix)),
+        }];
+        for (name, arguments) in self.fio() {
+            contenders.extend(fio.map(|fio| Contender {
+                name,
+                pinned: pinned(fio, arguments, &[0]),
+                seconds,
+                read: Box::new(move |used| read_fio(used, is_mix)),
+            }));
+        }
+        Case { name: self.name(), contenders }
+    }
+
+    fn ours(&self) -> Vec<String> {
+        let mix = match self.reads {
+            100 => "Read=1".to_owned(),
+            0 => "Write=1".to_owned(),
+            reads => format!("Read={reads},Write={}", 100 - reads),
+        };
+        let Job { file, size, seconds, depth, .. } = self;
+        programs::words(&format!(
+            "disk {} --size {size} --block 4k --mix {mix} -c {depth} -d {seconds}s --warm-up 0s --workers 1 -q --json",
+            file.display()
+        ))
+    }
+
+    /// Command lines of fio, by name.
+    fn fio(&self) -> Vec<(&'static str, Vec<String>)> {
+        let Job { file, size, seconds, reads, depth } = self;
+        let how = match *reads {
+            100 => "--rw=randread".to_owned(),
+            0 => "--rw=randwrite --refill_buffers".to_owned(),
+            reads => format!("--rw=randrw --rwmixread={reads} --refill_buffers"),
+        };
+        let line = format!(
+            "--name=j --filename={} --size={size} {how} --bs=4k --iodepth={depth} --direct=1 --time_based \
+             --runtime={seconds}s --thread --norandommap --randrepeat=0 --ioengine=io_uring --fixedbufs=1 \
+             --registerfiles=1 --lat_percentiles=1 --clat_percentiles=0 --output-format=json",
+            file.display()
+        );
+        let batches = format!(
+            "{line} --iodepth_batch_submit=8 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max={depth}"
+        );
+        let mut lines = vec![(FIO, programs::words(&line))];
+        if *depth >= BATCHES_FROM {
+            lines.push((FIO_BATCHES, programs::words(&batches)));
+        }
+        lines
+    }
+}
+
+/// Figures of this product.
+fn read_ours(used: &ProgramResult, is_mix: bool) -> anyhow::Result<Vec<Option<f64>>> {
+    let json = json(used)?;
+    need_good(&json)?;
+    let operations = number(&json, "/requests").context("find the number of operations")?;
+    let time = |name: &str| number(&json, name).filter(|_| !is_mix).map(|ms| ms * 1e3);
+    Ok(vec![
+        number(&json, "/requests_per_s").map(|per_s| per_s / 1e3),
+        time("/p50_ms"),
+        time("/p99_ms"),
+        number(&json, "/cpu_us_per_request"),
+        Some(used.cpu_s * 1e6 / operations),
+    ])
+}
+
+/// Figures of fio.
+fn read_fio(used: &ProgramResult, is_mix: bool) -> anyhow::Result<Vec<Option<f64>>> {
+    let json = json(used)?;
+    let job = json.pointer("/jobs/0").context("find its job")?;
+    let sum = |name: &str| -> f64 {
+        ["read", "write"].iter().filter_map(|kind| number(job, &format!("/{kind}/{name}"))).sum()
+    };
+    let operations = sum("total_ios");
+    anyhow::ensure!(operations > 0.0, "not one operation is counted");
+    let own_s = |job: &Value| {
+        let share = (number(job, "/usr_cpu")? + number(job, "/sys_cpu")?) / 100.0;
+        Some(share * number(job, "/job_runtime")? / 1e3)
+    };
+    let kind = if sum_of(job, "read") > 0.0 { "read" } else { "write" };
+    let time = |quantile: &str| {
+        let found = number(job, &format!("/{kind}/lat_ns/percentile/{quantile}"));
+        found.filter(|_| !is_mix).map(|ns| ns / 1e3)
+    };
+    Ok(vec![
+        Some(sum("iops") / 1e3),
+        time("50.000000"),
+        time("99.000000"),
+        own_s(job).map(|seconds| seconds * 1e6 / operations),
+        Some(used.cpu_s * 1e6 / operations),
+    ])
+}
+
+fn sum_of(job: &Value, kind: &str) -> f64 {
+    number(job, &format!("/{kind}/total_ios")).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(reads: ReadPercent, depth: u32) -> Job<'static> {
+        Job { file: Path::new("/f/disk.data"), size: "2g", seconds: 3, reads, depth }
+    }
+
+    #[test]
+    fn all_programs_do_the_same_work() {
+        assert_eq!(
+            job(100, 1).ours().join(" "),
+            "disk /f/disk.data --size 2g --block 4k --mix Read=1 -c 1 -d 3s --warm-up 0s --workers 1 -q --json"
+        );
+        let mixed = job(70, 64);
+        assert!(mixed.ours().join(" ").contains(" --mix Read=70,Write=30 -c 64 "));
+        let lines = mixed.fio();
+        assert_eq!(lines.iter().map(|(name, _)| *name).collect::<Vec<_>>(), [FIO, FIO_BATCHES]);
+        let (one, batches) = (lines[0].1.join(" "), lines[1].1.join(" "));
+        assert!(one.contains("--rw=randrw --rwmixread=70 --refill_buffers --bs=4k --iodepth=64"), "{one}");
+        assert!(batches.ends_with(
+            "--iodepth_batch_submit=8 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max=64"
+        ));
+        assert_eq!(job(0, 1).fio().len(), 1, "there is no batch of one");
+    }
+
+    #[test]
+    fn cases_have_names_of_their_own() {
+        let names: Vec<String> = CASES.map(|(reads, depth)| job(reads, depth).name()).to_vec();
+        assert_eq!(names[0], "Read, depth 1");
+        assert_eq!(names[6], "Read 70, Write 30, depth 64");
+        assert!((1..names.len()).all(|at| !names[..at].contains(&names[at])));
+    }
+
+    fn result(stdout: String) -> ProgramResult {
+        ProgramResult { stdout, cpu_s: 0.5, peak_rss_mib: 1.0 }
+    }
+
+    #[test]
+    fn figures_of_fio_are_in_the_units_of_the_table() {
+        let text = r#"fio: this is a note
+            {"jobs": [{"usr_cpu": 10.0, "sys_cpu": 30.0, "job_runtime": 2000,
+              "read": {"total_ios": 100000, "iops": 50000.0,
+                       "lat_ns": {"percentile": {"50.000000": 150000, "99.000000": 300000}}},
+              "write": {"total_ios": 0, "iops": 0.0}}]}"#;
+        let figures = read_fio(&result(text.to_owned()), false).unwrap();
+        assert_eq!(figures, [Some(50.0), Some(150.0), Some(300.0), Some(8.0), Some(5.0)]);
+        assert_eq!(read_fio(&result(text.to_owned()), true).unwrap()[1], None);
+        assert!(read_fio(&result(r#"{"jobs": [{"read": {}}]}"#.to_owned()), false).is_err());
+    }
+
+    #[test]
+    fn figures_of_this_product_are_in_the_units_of_the_table() {
+        let text = r#"{"requests": 100000, "requests_per_s": 50000.0, "p50_ms": 0.15, "p99_ms": 0.3,
+                       "cpu_us_per_request": 4.5, "errors": 0, "measures": []}"#;
+        let figures = read_ours(&result(text.to_owned()), false).unwrap();
+        assert_eq!(figures, [Some(50.0), Some(150.0), Some(300.0), Some(4.5), Some(5.0)]);
+    }
+}

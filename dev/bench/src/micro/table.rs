@@ -1,0 +1,66 @@
+//! Tables from the runs of all rounds.
+
+use super::{Contest, OURS, Ratio};
+use crate::contest::figures::{ratios, with_spread};
+
+/// One run of one contender in one case.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Run {
+    pub(super) case: usize,
+    /// Index of the contender in the case.
+    pub(super) place: usize,
+    pub(super) round: u32,
+    pub(super) figures: Vec<Option<f64>>,
+}
+
+/// Figures of a contender in a case, with their rounds.
+fn of(contest: &Contest, runs: &[Run], (case, name): (usize, &str), figure: usize) -> Vec<(u32, f64)> {
+    let contenders = &contest.cases[case].contenders;
+    let own = runs.iter().filter(|run| run.case == case && contenders[run.place].name == name);
+    own.filter_map(|run| Some((run.round, run.figures[figure]?))).collect()
+}
+
+/// Every figure of every contender, a row each, grouped by case.
+pub(super) fn figures(contest: &Contest, runs: &[Run]) -> String {
+    let titles = ["case", "program", "rounds"].into_iter().chain(contest.figures.iter().map(|f| f.title));
+    let mut lines = Vec::new();
+    for (at, case) in contest.cases.iter().enumerate() {
+        for contender in &case.contenders {
+            let cells: Vec<Vec<(u32, f64)>> = (0..contest.figures.len())
+                .map(|figure| of(contest, runs, (at, contender.name), figure))
+                .collect();
+            let rounds = cells.iter().map(Vec::len).max().unwrap_or(0);
+            let mut line = vec![case.name.clone(), contender.name.to_owned(), rounds.to_string()];
+            line.extend(cells.iter().zip(contest.figures).map(|(cell, figure)| {
+                with_spread(&cell.iter().map(|(_, value)| *value).collect::<Vec<_>>(), figure.digits)
+            }));
+            lines.push(line);
+        }
+    }
+    markdown(&titles.collect::<Vec<_>>(), &lines)
+}
+
+/// Ratios of this product within each round, a row for each case.
+pub(super) fn summary(contest: &Contest, runs: &[Run]) -> String {
+    let title = |ratio: &Ratio| format!("{} to {}", contest.figures[ratio.figure].title, ratio.base);
+    let titles: Vec<String> =
+        std::iter::once("case".to_owned()).chain(contest.ratios.iter().map(title)).collect();
+    let cell = |at: usize, ratio: &Ratio| {
+        let figure = |name| of(contest, runs, (at, name), ratio.figure);
+        with_spread(&ratios(&figure(OURS), &figure(ratio.base)), 2)
+    };
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for (at, case) in contest.cases.iter().enumerate() {
+        let cells = contest.ratios.iter().map(|ratio| cell(at, ratio));
+        lines.push(std::iter::once(case.name.clone()).chain(cells).collect());
+    }
+    let wanted = contest.ratios.iter().map(|ratio| ratio.wanted.to_owned());
+    lines.push(std::iter::once("wanted".to_owned()).chain(wanted).collect());
+    markdown(&titles.iter().map(String::as_str).collect::<Vec<_>>(), &lines)
+}
+
+fn markdown(titles: &[&str], lines: &[Vec<String>]) -> String {
+    let rule = format!("|{}\n", "---|".repeat(titles.len()));
+    let rows: String = lines.iter().map(|cells| format!("| {} |\n", cells.join(" | "))).collect();
+    format!("| {} |\n{rule}{rows}", titles.join(" | "))
+}
