@@ -41,6 +41,8 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("redis", "redis.conf"),
     folder!("memcached"),
     folder!("twemproxy", "nutcracker.yml"),
+    folder!("mail"),
+    folder!("dovecot", "dovecot.conf"),
 ];
 
 /// Returns every service, in the order in which a request meets them.
