@@ -25,14 +25,20 @@ const AT_ONCE: usize = 64;
 /// Abilities beside those of every server.
 const CAPABILITIES: &str = "IMAP4rev1 LITERAL+ IDLE MOVE UIDPLUS UNSELECT";
 
-/// End of a command: OK, or the status and text of a refusal.
-type End = Result<&'static str, (&'static str, &'static str)>;
+/// End of a command: the text of OK, or a refusal.
+type End = Result<&'static str, Refusal>;
 
-const UNREADABLE: (&str, &str) = ("BAD", "a command that cannot be read");
-const NO_FOLDER: (&str, &str) = ("NO", "[NONEXISTENT] no such mailbox");
-const NO_STORE: (&str, &str) = ("NO", "[SERVERBUG] the mail store failed");
+/// Status and text of a refusal.
+type Refusal = (&'static str, &'static str);
 
-impl From<StoreError> for (&'static str, &'static str) {
+/// A folder, with sequence numbers and UIDs of some of its messages.
+type ChosenMessages = (i64, Vec<(u32, u32)>);
+
+const UNREADABLE: Refusal = ("BAD", "a command that cannot be read");
+const NO_FOLDER: Refusal = ("NO", "[NONEXISTENT] no such mailbox");
+const NO_STORE: Refusal = ("NO", "[SERVERBUG] the mail store failed");
+
+impl From<StoreError> for Refusal {
     fn from(_: StoreError) -> Self {
         NO_STORE
     }
@@ -311,12 +317,7 @@ impl ImapSession {
     }
 
     /// Copies messages; returns the UIDs of those that were there.
-    async fn copy(
-        &self,
-        set: &str,
-        is_uid: bool,
-        mailbox: &Argument,
-    ) -> Result<Vec<u32>, (&'static str, &'static str)> {
+    async fn copy(&self, set: &str, is_uid: bool, mailbox: &Argument) -> Result<Vec<u32>, Refusal> {
         let to = self.find(mailbox.text().ok_or(UNREADABLE)?).await?.id;
         let (folder, messages) = self.chosen(set, is_uid)?;
         let copied = self.shared.store.run(move |database| {
@@ -411,11 +412,7 @@ impl ImapSession {
     }
 
     /// The selected folder, and sequence numbers and UIDs of a set of its messages.
-    fn chosen(
-        &self,
-        set: &str,
-        is_uid: bool,
-    ) -> Result<(i64, Vec<(u32, u32)>), (&'static str, &'static str)> {
+    fn chosen(&self, set: &str, is_uid: bool) -> Result<ChosenMessages, Refusal> {
         let selected = self.selected.as_ref().ok_or(("NO", "select a mailbox first"))?;
         let count = selected.uids.len() as u32;
         let last = if is_uid { selected.uids.last().copied().unwrap_or(0) } else { count };
@@ -425,7 +422,7 @@ impl ImapSession {
         Ok((selected.id, chosen.collect()))
     }
 
-    async fn find(&self, name: String) -> Result<folders::Folder, (&'static str, &'static str)> {
+    async fn find(&self, name: String) -> Result<folders::Folder, Refusal> {
         let account = self.account();
         let found = self.shared.store.run(move |database| folders::find(database, &account, &name)).await?;
         found.ok_or(NO_FOLDER)

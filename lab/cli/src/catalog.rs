@@ -7,6 +7,7 @@ use barograph_workload_auction::Auctions;
 use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
 use barograph_workload_linpack::Linpack;
+use barograph_workload_mail::Mail;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
@@ -26,6 +27,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &OrderEntry,
         &Store,
         &Disk,
+        &Mail,
         &Linpack,
         &StreamMemory,
         &Null,

@@ -205,7 +205,7 @@ impl Session {
     /// # Errors
     /// [`Fault`].
     pub async fn copy(&mut self, uids: &str, mailbox: &str) -> Result<(), Fault> {
-        self.to_mailbox("UID COPY ", uids, mailbox).await
+        self.with_target("UID COPY ", uids, mailbox).await
     }
 
     /// Moves messages to another mailbox by UID.
@@ -216,7 +216,7 @@ impl Session {
         if !self.abilities.moves {
             return Err(Fault::Lacks("MOVE"));
         }
-        self.to_mailbox("UID MOVE ", uids, mailbox).await
+        self.with_target("UID MOVE ", uids, mailbox).await
     }
 
     /// Removes messages with the flag `\Deleted`: those of `uids`, or all of them if the server has no
@@ -348,7 +348,7 @@ impl Session {
         self.finish(|_| {}).await
     }
 
-    async fn to_mailbox(&mut self, command: &str, uids: &str, mailbox: &str) -> Result<(), Fault> {
+    async fn with_target(&mut self, command: &str, uids: &str, mailbox: &str) -> Result<(), Fault> {
         let uids = quoted::check(uids)?;
         let out = self.begin(command)?;
         out.extend_from_slice(uids);
