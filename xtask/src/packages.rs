@@ -30,6 +30,16 @@ const PACKAGES: &[Package] = &[
     Package { name: "docker.io", program: "dockerd", needed_by: "the tests of the container platform" },
     Package { name: "haproxy", program: "haproxy", needed_by: "the tests that go through a load balancer" },
     Package {
+        name: "dovecot-imapd",
+        program: "dovecot",
+        needed_by: "the tests of mail clients and the mail workload against Dovecot",
+    },
+    Package {
+        name: "dovecot-lmtpd",
+        program: "/usr/lib/dovecot/lmtp",
+        needed_by: "the tests of mail clients and the mail workload against Dovecot",
+    },
+    Package {
         name: "keepalived",
         program: "keepalived",
         needed_by: "the test of an address that moves between hosts",

@@ -9,6 +9,7 @@ use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
 use barograph_workload_linpack::Linpack;
 use barograph_workload_net::Net;
+use barograph_workload_mail::Mail;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
@@ -30,6 +31,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &Store,
         &Disk,
         &Net,
+        &Mail,
         &Linpack,
         &StreamMemory,
         &Commands,

@@ -15,7 +15,7 @@ pub struct Topology {
     /// The parts, from the users to the stores.
     pub parts: Vec<Part>,
     /// Parts that receive the load, in the order of their addresses in the URL; or the address that moves
-    /// between such parts.
+    /// between such parts. `PART:PORT` is a further port of a part, by its name.
     pub fronts: Vec<String>,
     /// An address that moves between hosts.
     pub floating: Option<FloatingAddress>,
@@ -168,6 +168,12 @@ impl Endpoint {
     #[must_use]
     pub fn socket(&self) -> SocketAddr {
         SocketAddr::new(self.address, self.port)
+    }
+
+    /// Returns address and port by the name of the port.
+    #[must_use]
+    pub fn named_socket(&self, port: &str) -> Option<SocketAddr> {
+        self.ports.get(port).map(|port| SocketAddr::new(self.address, *port))
     }
 }
 

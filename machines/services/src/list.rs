@@ -43,6 +43,8 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("memcached"),
     folder!("twemproxy", "nutcracker.yml"),
     folder!("nbdkit", "start.sh"),
+    folder!("mail"),
+    folder!("dovecot", "dovecot.conf"),
 ];
 
 /// Returns every service, in the order in which a request meets them.

@@ -67,7 +67,11 @@ impl PartPlacement<'_, '_> {
         let mut urls = Urls::new();
         for each in planned {
             let fronts = each.topology.fronts.iter().map(|name| {
-                let found = places.get(name).map(Endpoint::socket);
+                // A further port of a front is written PART:PORT.
+                let found = match name.split_once(':') {
+                    None => places.get(name).map(Endpoint::socket),
+                    Some((part, port)) => places.get(part).and_then(|place| place.named_socket(port)),
+                };
                 found.ok_or_else(|| HarnessError::NoAddress { unit: name.clone() })
             });
             let fronts: Vec<SocketAddr> = fronts.collect::<Result<_, HarnessError>>()?;

@@ -6,6 +6,7 @@ mod caches;
 mod databases;
 mod front;
 mod killed;
+mod mail;
 mod moving;
 mod said;
 mod stand;

@@ -1,0 +1,25 @@
+//! Dovecot.
+
+use crate::FLAVOURS;
+use crate::said::{ask, connect};
+use crate::stand::{InstanceSpec, TestSite, or_skip};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dovecot_shows_the_mail_that_it_has_taken() {
+    let Some([service]) = or_skip(["dovecot"]) else { return };
+    let stand = TestSite::new().await;
+    for flavour in FLAVOURS {
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &[] }).await;
+        let mut lmtp = connect(up.main());
+        let mail = b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nDATA\r\nSubject: y\r\n\r\n.\r\nQUIT\r\n";
+        let answer = ask(&mut lmtp, mail, "221 2.0.0 Bye\r\n");
+        assert!(answer.contains("250 2.0.0 <b@x>"), "{answer}");
+        let mut imap = connect(up.at("imap"));
+        let answer = ask(&mut imap, b"a LOGIN b@x barograph\r\nb SELECT INBOX\r\nc LOGOUT\r\n", "c OK");
+        assert!(answer.contains("* 1 EXISTS\r\n"), "{answer}");
+        up.assert_listens_at_home();
+        up.assert_version();
+        up.stop().await;
+    }
+    stand.end().await;
+}

@@ -1,0 +1,17 @@
+//! Servers of this test that answer well, badly, in part or not at all, and the embedded server.
+
+mod broken;
+mod embedded;
+mod peer;
+
+use barograph_imap::{Address, Client, SCHEME, Target};
+
+/// A client of an address.
+fn client(url: &str) -> Client {
+    Client::new(&Target::resolve(Address::parse(url, SCHEME).unwrap()).unwrap())
+}
+
+/// Runs `work` on a loop like a worker's.
+fn on_worker<T>(work: impl Future<Output = T>) -> T {
+    barograph_reactor::block_on(work).unwrap()
+}

@@ -1,0 +1,236 @@
+//! The keys of the workload in plans: `[mail]`, and the server that is deployed.
+
+use std::sync::Arc;
+
+use barograph_model::words::count;
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share};
+use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
+
+use crate::address::MailAddress;
+use crate::measures::MEASURES;
+use crate::operation::{DAY_S, TASKS};
+use crate::seam::{Mail, NAME};
+use crate::topology::TIER;
+
+/// Most mailboxes: their numbers have 20 bits in the ids of mail.
+const MOST_MAILBOXES: u64 = 1 << 20;
+
+/// Most mails of a mailbox before the load.
+const MOST_MESSAGES: u64 = 100_000;
+
+/// The longest pause of a user, in multiples of the mean.
+const LONGEST_PAUSE: f64 = 10.0;
+
+/// The mark of the mailbox's number in names of accounts.
+const NUMBER: &str = "{n}";
+
+/// Durability of the deployed server.
+pub(crate) const DURABILITIES: [&str; 3] = ["full", "system", "memory"];
+
+/// Settings of the workload in a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MailPlan {
+    /// Mailboxes of the server.
+    pub(crate) mailboxes: u32,
+    /// Mails of each before the load.
+    pub(crate) messages: u32,
+    /// Factor on the sizes of mail.
+    pub(crate) size: f64,
+    /// Factor on the rates of a heavy user.
+    pub(crate) compression: f64,
+    /// The part of the users that hold IDLE.
+    pub(crate) idle: f64,
+    /// Recipients of a submitted mail.
+    pub(crate) recipients: u32,
+    /// Address of an account, with `{n}` for its number.
+    pub(crate) user: String,
+    /// Password of every account.
+    pub(crate) password: String,
+    /// The judged quantile of response times.
+    pub(crate) quantile: Share,
+    /// One limit for all operations in the place of their own.
+    pub(crate) limit: Option<Nanos>,
+    /// Largest share of failed operations.
+    pub(crate) failures: Share,
+    /// Seconds after the load in which a mail may still be delivered; then it is lost.
+    pub(crate) delivery_s: u32,
+    /// The server that is deployed.
+    pub(crate) server: &'static str,
+    /// What its mail survives.
+    pub(crate) durability: &'static str,
+}
+
+impl MailPlan {
+    /// The settings in a plan of this workload.
+    pub(crate) fn of(plan: &Plan) -> &Self {
+        plan.settings().expect("a plan of this workload is read with its keys")
+    }
+
+    /// The domain of the accounts.
+    pub(crate) fn domain(&self) -> &str {
+        self.user.rsplit_once('@').map_or("", |(_, domain)| domain)
+    }
+
+    /// The pace of a heavy user, compressed.
+    pub(crate) fn pace(&self) -> Pace {
+        let mean = DAY_S / f64::from(TASKS) / self.compression;
+        let max = Nanos::from_secs_f64(mean * LONGEST_PAUSE);
+        Pace::Cycle(Distribution::Exponential { mean: Nanos::from_secs_f64(mean), max })
+    }
+}
+
+impl WorkloadKeys for Mail {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn tiers(&self) -> &'static [&'static str] {
+        &[TIER]
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        &MEASURES
+    }
+
+    fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
+        let mailboxes = g.number("mail.mailboxes", 1..=MOST_MAILBOXES, 100);
+        let messages = g.number("mail.messages", 0..=MOST_MESSAGES, 100);
+        let size = g.fraction("mail.size", 0.001..=10.0, 1.0);
+        let compression = g.fraction("mail.compression", 0.1..=100_000.0, 1.0);
+        let idle = g.fraction("mail.idle", 0.0..=1.0, 0.8);
+        let recipients = g.number("mail.recipients", 1..=100, 4);
+        let user = g.word("mail.user", &[], "u{n}@barograph.test");
+        let password = g.word("mail.password", &[], "barograph");
+        let quantile = g.fraction("mail.quantile", 0.5..=0.999_99, 0.95);
+        let limit_ms = g.fraction("mail.limit_ms", 0.0..=3_600_000.0, 0.0);
+        let failures = g.fraction("mail.failures", 0.0..=1.0, 0.001);
+        let delivery_s = g.number("mail.delivery_s", 0..=3_600, 30);
+        let server = g.choice("deploy.server", &["embedded", "dovecot"], "embedded");
+        let durability = g.choice("mail.durability", &DURABILITIES, "full");
+        Some(Arc::new(MailPlan {
+            mailboxes: mailboxes? as u32,
+            messages: messages? as u32,
+            size: size?,
+            compression: compression?,
+            idle: idle?,
+            recipients: recipients? as u32,
+            user: user?,
+            password: password?,
+            quantile: Share::new(quantile?).ok()?,
+            limit: Some(Nanos::from_secs_f64(limit_ms? / 1e3)).filter(|limit| *limit > Nanos::ZERO),
+            failures: Share::new(failures?).ok()?,
+            delivery_s: delivery_s? as u32,
+            server: server?,
+            durability: durability?,
+        }))
+    }
+}
+
+impl WorkloadSettings for MailPlan {
+    fn check(&self, plan: &Plan, g: &mut SettingsReader) {
+        let is_address = self.user.contains(NUMBER) && self.domain().contains(char::is_alphanumeric);
+        if !is_address || self.domain().contains(NUMBER) {
+            let allowed = "an address with {n} for the number of the mailbox, as in u{n}@example.test";
+            g.refuse("mail.user", format!("{:?}", self.user), allowed, "correct it");
+        }
+        if self.recipients > self.mailboxes {
+            let allowed = format!("at most the {} of mail.mailboxes", self.mailboxes);
+            g.refuse("mail.recipients", self.recipients, &allowed, "lower it, or raise mail.mailboxes");
+        }
+        if plan.most_users() > self.mailboxes {
+            let allowed = format!("at least the {} users of the load", plan.most_users());
+            g.refuse(
+                "mail.mailboxes",
+                self.mailboxes,
+                &allowed,
+                "raise it: each user has a mailbox of its own",
+            );
+        }
+        let url = plan.target.url.as_deref().filter(|url| !url.starts_with("load:"));
+        if let Some(url) = url {
+            if let Err(why) = MailAddress::parse(url) {
+                let allowed = format!("addresses as in smtp://mail.test:587,imaps://mail.test ({why})");
+                g.refuse("target.url", format!("{url:?}"), &allowed, "correct it");
+            }
+            for key in ["deploy.server", "mail.durability"] {
+                let allowed = "left out with target.url, where the server is there already";
+                g.refuse_asked(key, allowed, "leave it out, or leave target.url out");
+            }
+            let allowed = "left out where no server is deployed";
+            g.refuse_limits(TIER, allowed, "leave it out, or leave target.url out");
+        } else if self.server == "dovecot" && self.durability == "memory" {
+            let allowed = "\"full\" or \"system\" with deploy.server = \"dovecot\"";
+            g.refuse_asked("mail.durability", allowed, "choose one of them, or the embedded server");
+        }
+    }
+
+    fn explain(&self, plan: &Plan) -> Vec<String> {
+        let per_second = f64::from(TASKS) / DAY_S * self.compression;
+        let target = match (&plan.target.url, self.server) {
+            (Some(url), _) => MailAddress::parse(url).map_or_else(|why| why, |address| address.shown()),
+            (None, "embedded") => format!("the embedded server, durability {}", self.durability),
+            (None, _) => format!("Dovecot, which takes mail by LMTP, durability {}", self.durability),
+        };
+        vec![
+            format!(
+                "data      {} mailboxes of {} mails in 12 folders, sizes {} of the published",
+                count(self.mailboxes.into()),
+                count(self.messages.into()),
+                self.size
+            ),
+            format!(
+                "users     heavy users, {per_second:.3} operations/s each ({} times a working day's), {} % hold IDLE",
+                self.compression,
+                (self.idle * 100.0).round()
+            ),
+            format!("target    {target}; all mail is read and compared after the load"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_model::words::in_one_line;
+    use barograph_spec::{Catalogue, Refusals};
+
+    use super::*;
+
+    fn plan(sets: &[&str]) -> Result<Plan, Refusals> {
+        let users = ["load.strategy=fixed", "load.users=20"];
+        let sets: Vec<String> = users.iter().chain(sets).map(|set| (*set).to_owned()).collect();
+        barograph_spec::read(Catalogue::of(&[&Mail]), "a plan", "workload = \"mail\"\n", &sets)
+    }
+
+    #[test]
+    fn a_plan_says_what_will_happen() {
+        let usual = plan(&[]).unwrap();
+        assert_eq!(
+            MailPlan::of(&usual).explain(&usual),
+            [
+                "data      100 mailboxes of 100 mails in 12 folders, sizes 1 of the published",
+                "users     heavy users, 0.013 operations/s each (1 times a working day's), 80 % hold IDLE",
+                "target    the embedded server, durability full; all mail is read and compared after the load",
+            ]
+        );
+        let there = plan(&["target.url=smtp://u:p@h,imaps://i"]).unwrap();
+        let lines = MailPlan::of(&there).explain(&there);
+        assert!(lines[2].starts_with("target    smtp://h:587,imaps://i:993;"), "{lines:?}");
+    }
+
+    #[test]
+    fn impossible_settings_are_refused() {
+        for (sets, words) in [
+            (&["mail.mailboxes=19"][..], "at least the 20 users"),
+            (&["mail.mailboxes=20", "mail.recipients=21"], "at most the 20"),
+            (&["mail.user=u@example.test"], "an address with {n}"),
+            (&["mail.user=u{n}"], "an address with {n}"),
+            (&["target.url=http://h,imap://h"], "unknown scheme"),
+            (&["target.url=smtp://h"], "the address for IMAP is missing"),
+            (&["target.url=smtp://h,imap://h", "deploy.server=dovecot"], "the server is there already"),
+            (&["deploy.server=dovecot", "mail.durability=memory"], "with deploy.server = \"dovecot\""),
+        ] {
+            let text = in_one_line(&plan(sets).unwrap_err());
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The implementation of the workload's interfaces.
+
+use std::error::Error;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use barograph_engine::Runnable;
+use barograph_imap::Client;
+use barograph_lines::{Address, Target};
+use barograph_model::words::in_one_line;
+use barograph_model::{
+    Behaviour, Behaviours, MeasureSpec, NextOp, OpSpec, Pace, Profile, QosRule, Share, Vector,
+};
+use barograph_platform::BoxFuture;
+use barograph_record::Fill;
+use barograph_spec::{Connections, Plan, Refusals};
+use barograph_workload::topology::Topology;
+use barograph_workload::{
+    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Program, Reasons, Verb,
+    VerifyResult, Workload, WorkloadFactory,
+};
+use serde_json::{Map, Value, json};
+
+use crate::address::MailAddress;
+use crate::measures::{COUNTERS, MEASURES};
+use crate::operation::Operation;
+use crate::plan::MailPlan;
+use crate::prepared::{LoadState, PreparedLoad};
+use crate::user::MailUsers;
+use crate::{background, fill, topology, verify};
+
+/// Its name in plans, and that of its only profile.
+pub(crate) const NAME: &str = "mail";
+
+/// Version of the workload. It rises with every change that can move results.
+const VERSION: u32 = 1;
+
+/// Time limit of a server's first answer before the load.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// Factory of the mail load of plans.
+pub struct Mail;
+
+impl WorkloadFactory for Mail {
+    fn about(&self) -> &'static str {
+        "users who read, file and send mail by IMAP, SMTP and LMTP; no mail may be lost, doubled or altered"
+    }
+
+    fn load_command(&self) -> Option<&dyn LoadCommand> {
+        Some(self)
+    }
+
+    fn program(&self, verb: Verb) -> Option<&dyn Program> {
+        (verb == Verb::Serve).then_some(self)
+    }
+
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
+        Ok(Arc::new(MailWorkload::new(plan)))
+    }
+}
+
+/// The mail load of a plan.
+struct MailWorkload {
+    plan: MailPlan,
+    seed: u64,
+    /// Tells the mail of this load from that of others, which may have the same seed.
+    run: u32,
+    state: LoadState,
+}
+
+impl MailWorkload {
+    fn new(plan: &Plan) -> Self {
+        // The keys of hashers are random, and need no clock and no generator.
+        let run = RandomState::new().build_hasher().finish() as u32;
+        let state =
+            LoadState { vocabulary: Arc::default(), ledger: Arc::default(), reasons: Reasons::shared() };
+        MailWorkload { plan: MailPlan::of(plan).clone(), seed: plan.seed, run, state }
+    }
+
+    /// The load prepared for a server, which answers at both addresses.
+    fn prepared(&self, url: &str) -> Result<Arc<PreparedLoad>, Box<dyn Error + Send + Sync>> {
+        let address = MailAddress::parse(url)?;
+        let target = |address: &Address| Target::resolve(address.clone())?.answering(FIRST_ANSWER);
+        let targets = (target(&address.submission)?, target(&address.mailboxes)?);
+        Ok(Arc::new(PreparedLoad::new(
+            (self.plan.clone(), self.seed, self.run),
+            address,
+            targets,
+            self.state.clone(),
+        )))
+    }
+
+    fn reached(&self, job: &LoadJob<'_>) -> Result<Arc<PreparedLoad>, LoadError> {
+        self.prepared(job.url).map_err(|why| LoadError::Unreachable { url: shown(job.url), why })
+    }
+}
+
+/// An address without its logins.
+fn shown(url: &str) -> String {
+    MailAddress::parse(url).map_or_else(|_| url.to_owned(), |address| address.shown())
+}
+
+impl Workload for MailWorkload {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> u32 {
+        VERSION
+    }
+
+    fn ops(&self) -> &[OpSpec] {
+        &Operation::SPECS
+    }
+
+    fn counters(&self) -> &[&'static str] {
+        &COUNTERS
+    }
+
+    fn measures(&self) -> &[MeasureSpec] {
+        &MEASURES
+    }
+
+    fn profiles(&self) -> Vec<&str> {
+        vec![NAME]
+    }
+
+    fn profile(&self, name: &str) -> Option<Profile> {
+        let rule = |operation: Operation| QosRule {
+            op: operation.op(),
+            quantile: self.plan.quantile,
+            limit: self.plan.limit.or(Some(operation.limit())),
+            judged: true,
+            mix: Share::ZERO,
+            mix_tolerance: Share::ZERO,
+            failures: self.plan.failures,
+        };
+        (name == NAME).then(|| Profile::usual(NAME, &Operation::ALL.map(rule), None))
+    }
+
+    fn behaviours(&self, profile: &str) -> Option<Behaviours> {
+        let all: u32 = Operation::ALL.iter().map(|operation| operation.tasks()).sum();
+        let share = |operation: Operation| {
+            let share = f64::from(operation.tasks()) / f64::from(all);
+            (operation.op(), Share::new(share).unwrap_or_default())
+        };
+        let mix = Operation::ALL.into_iter().filter(|operation| operation.tasks() > 0).map(share).collect();
+        let mix = NextOp::Vector(Vector::new(mix).ok()?);
+        let next = Operation::ALL.map(|operation| (operation.tasks() > 0).then(|| mix.clone())).to_vec();
+        let first = Operation::Open.op();
+        let main = Behaviour { name: "main", first, next, pace: self.plan.pace() };
+        // An activity of one operation, which ends it.
+        let once = |name, operation: Operation| {
+            let next = Operation::ALL.map(|of| (of == operation).then(|| NextOp::Op(of.op()))).to_vec();
+            Behaviour { name, first: operation.op(), next, pace: Pace::AtOnce }
+        };
+        let list = vec![main, once("delivery", Operation::Delivery), once("watch", Operation::Watch)];
+        Behaviours::new(list).ok().filter(|_| profile == NAME)
+    }
+
+    fn application(&self) -> Option<&dyn Application> {
+        Some(self)
+    }
+
+    fn connections(&self, users: u32, _: Connections) -> u64 {
+        // The mailbox, IDLE and a submission.
+        u64::from(users) * 3
+    }
+
+    fn disclose(&self) -> Map<String, Value> {
+        let MailPlan { mailboxes, messages, size, compression, idle, recipients, .. } = &self.plan;
+        let section = json!({
+            "mailboxes": mailboxes,
+            "messages_each": messages,
+            "size_factor": size,
+            "compression": compression,
+            "users_in_idle": idle,
+            "recipients": recipients,
+            "check": "ids, counts and hashes of all mail in all mailboxes, after the load",
+        });
+        Map::from_iter([(NAME.to_owned(), section)])
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
+        Some(Box::pin(async move {
+            let filled = fill::fill(self.reached(job)?, progress).await;
+            filled.map_err(|why| LoadError::Fill { url: shown(job.url), why: why.into() })
+        }))
+    }
+
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
+        let load = self.reached(job)?;
+        // Made here, before the clock starts.
+        load.vocabulary();
+        Ok(barograph_engine::runnable(move || MailUsers::new(&load)))
+    }
+
+    fn counts(&self) -> Vec<i64> {
+        self.state.ledger.numbers()
+    }
+
+    fn add_counts(&self, counts: &[i64]) {
+        self.state.ledger.add_numbers(counts);
+    }
+
+    fn failure_reasons(&self) -> Vec<FailureReason> {
+        let reasons = self.state.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        reasons.by_name(&Operation::SPECS)
+    }
+}
+
+impl Application for MailWorkload {
+    fn topology(&self, plan: &Plan, _: Option<&DataSet>) -> Topology {
+        topology::topology(plan, &self.plan)
+    }
+
+    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let load = self.prepared(url).map_err(|why| in_one_line(&*why))?;
+            background::run(
+                |_| {},
+                move |_| async move {
+                    let (account, password) = (load.account(0), load.plan.password.clone());
+                    let session = Client::new(&load.mailboxes).connect_as(0, &account, &password).await;
+                    session.map_err(|why| in_one_line(&why))?.log_out().await.map_err(|why| in_one_line(&why))
+                },
+            )
+            .await
+        })
+    }
+
+    fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
+        Some(Box::pin(async move {
+            let load = self.prepared(url).map_err(|why| in_one_line(&*why))?;
+            verify::verify(load).await
+        }))
+    }
+}

@@ -1,0 +1,92 @@
+//! Loads and the check after them.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use barograph_test_services::{or_skip, product};
+
+use super::rig::{Load, RunResult, embedded};
+use crate::measures::{TAKEN, VISIBLE};
+use crate::operation::Operation;
+
+/// Whether every operation was done at least twice.
+fn has_all(ended: &RunResult) -> bool {
+    Operation::ALL.iter().all(|operation| ended.good(*operation) >= 2)
+}
+
+/// Fills, loads and checks a server twice.
+fn carried(url: &str) {
+    let load = Load::at(url, "");
+    load.answers().unwrap();
+    assert_eq!(load.fill(), 600);
+    let ended = load.until(has_all);
+    ended.all_good();
+    assert!(ended.counter(TAKEN) >= 4 * ended.good(Operation::Submit));
+    assert_eq!(ended.counter(VISIBLE), ended.good(Operation::Delivery));
+    let verified = load.verify();
+    assert!(verified.ok, "{:?}", verified.findings);
+    // A second load begins with the mail that the first one has left.
+    let again = Load::at(url, "");
+    assert!(again.fill() > 600);
+    again.until(has_all).all_good();
+    let verified = again.verify();
+    assert!(verified.ok, "{:?}", verified.findings);
+    assert!(!load.verify().ok, "the first load knows nothing of the second");
+}
+
+#[test]
+fn the_embedded_server_carries_every_operation_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    carried(&embedded(folder.path()));
+}
+
+#[test]
+fn dovecot_carries_every_operation_and_loses_nothing() {
+    let Some(server) = or_skip(product("dovecot", &[])) else { return };
+    carried(&format!("lmtp://127.0.0.1:{},127.0.0.1:{}", server.port(), server.named_port("imap")));
+}
+
+/// Sends lines of IMAP, and reads to the end of the last one.
+fn imap(url: &str, lines: &[&str]) -> String {
+    let mut stream = TcpStream::connect(url.rsplit_once(',').unwrap().1).unwrap();
+    let mut answer = String::new();
+    stream.write_all(format!("{}\r\nz LOGOUT\r\n", lines.join("\r\n")).as_bytes()).unwrap();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn lost_doubled_and_altered_mail_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = embedded(folder.path());
+    let load = Load::at(&url, "");
+    load.fill();
+    assert!(load.verify().ok);
+    let login = "a LOGIN u3@barograph.test barograph";
+    let select = "b SELECT INBOX";
+    imap(&url, &[login, select, "c COPY 1 Archive"]);
+    let text = load.verify().findings.join("\n");
+    assert!(
+        text.starts_with("1 mail is there more often than delivered, as 8000000300000000 of mailbox 3"),
+        "{text}"
+    );
+    let shown = imap(&url, &[login, select, "c FETCH 2 BODY.PEEK[HEADER.FIELDS (X-BAROGRAPH)]"]);
+    let field = shown.lines().find(|line| line.starts_with("X-Barograph")).unwrap();
+    let altered = format!("{field}\r\n\r\nanother content\r\n");
+    let append = format!("d APPEND INBOX {{{}+}}\r\n{altered}", altered.len());
+    imap(&url, &[login, select, "c STORE 1:2 +FLAGS (\\Deleted)", "d EXPUNGE", &append]);
+    let findings = load.verify().findings;
+    assert_eq!(findings, ["1 mail is altered, as 8000000300000001 of mailbox 3"]);
+    imap(&url, &[login, "b SELECT Archive", "c STORE 1:* +FLAGS (\\Deleted)", "d EXPUNGE"]);
+    let text = load.verify().findings.join("\n");
+    assert!(text.contains(" mails are lost, as 8000000300000000 of mailbox 3"), "{text}");
+}
+
+#[test]
+fn a_mailbox_that_is_filled_in_part_is_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = embedded(folder.path());
+    let login = "a LOGIN u3@barograph.test barograph";
+    imap(&url, &[login, "b CREATE Archive", "c APPEND Archive {3+}\r\nabc"]);
+    assert_eq!(Load::at(&url, "").fill(), 599, "one of 30 was there, and is not of the workload");
+}
