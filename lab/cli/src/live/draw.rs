@@ -78,7 +78,7 @@ fn headline(moment: &ScreenContent, width: u16) -> Vec<Line<'static>> {
     let level = match moment.unit {
         LoadUnit::Users => format!("{} users", moment.level),
         LoadUnit::PerSecond => format!("{} starts/s", moment.level),
-        LoadUnit::Scale => format!("{} %", moment.level),
+        LoadUnit::Scale | LoadUnit::Tiles => format!("{} %", moment.level),
     };
     let mut clock = minutes(moment.elapsed.0);
     if let Some(left) = moment.remaining {
@@ -228,7 +228,7 @@ fn keys(moment: &ScreenContent) -> Line<'static> {
     let what = match moment.unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "starts/s",
-        LoadUnit::Scale => "scale",
+        LoadUnit::Scale | LoadUnit::Tiles => "scale",
     };
     let key = |key: &'static str| Span::styled(key, Style::new().add_modifier(Modifier::BOLD));
     Line::from(vec![
