@@ -5,14 +5,16 @@ mod effect;
 mod files;
 mod load;
 mod loads;
+mod tiles;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
 pub use barograph_record::LoadLimit;
-use barograph_spec::{Ability, ActionKind, ActionPlan, Plan, Refusal, Refusals};
+use barograph_spec::{Ability, ActionKind, ActionPlan, Plan, Reference, Refusal, Refusals};
 pub use barograph_workload::Machine;
 use barograph_workload::topology::{Part, PartWork, Topology};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
@@ -46,6 +48,8 @@ pub struct CheckedPlan {
     pub most: LoadLimit,
     /// Largest number of users that fit, for changes while the load is on.
     pub most_users: u32,
+    /// Reference rates of the tiles, if the run is scored.
+    pub reference: Option<Arc<Reference>>,
 }
 
 /// Target of a load.
@@ -373,7 +377,8 @@ impl<'a> PlanCheck<'a> {
         }
         let (decisions, most_users) = (self.decisions(), self.most_users());
         let PlanCheck { plan, target, data, open, notes, most, .. } = self;
-        Ok(CheckedPlan { plan, decisions, target, data, open, notes, most, most_users })
+        let reference = None;
+        Ok(CheckedPlan { plan, decisions, target, data, open, notes, most, most_users, reference })
     }
 
     /// Values that the plan left open and the check decided.

@@ -20,6 +20,7 @@ use crate::{HarnessError, IntervalContext, Progress, outside, strategy};
 mod commands;
 mod operations;
 mod running;
+mod tiles;
 
 pub(crate) use running::RunningLoad;
 
@@ -561,7 +562,7 @@ fn figures(interval: &Interval, live: &IntervalContext) -> String {
     let seconds = interval.seconds().max(1e-9);
     let load = match live.offered.unit {
         LoadUnit::Users => users(interval.users),
-        LoadUnit::PerSecond | LoadUnit::Scale => {
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => {
             format!("towards {}, {}", offered(live.offered), users(interval.users))
         }
     };

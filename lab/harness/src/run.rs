@@ -369,6 +369,9 @@ impl Run<'_> {
         if let Some(of_run) = check::decisions_of_run(&self.plan) {
             self.record.append(&Entry::Decisions(of_run))?;
         }
+        if let Some(tiles) = verdict::tiles(&self.loads) {
+            self.record.append(&Entry::Tiles(tiles))?;
+        }
         for (at, CheckedLoad { checked, workload }) in self.loads.iter().enumerate() {
             let plan = &checked.plan;
             let profile = workload.profile(&plan.profile).expect("the profile was checked");

@@ -47,8 +47,20 @@ pub(crate) async fn fixed(
 /// Ramps up to a constant load and warms up.
 async fn begin(drive: &mut LoadPhase<'_, '_>, level: Level) -> Result<(), HarnessError> {
     let d = drive.run.plan.durations;
-    drive.phase(Phase::Ramp, d.ramp, &format!("to {}", words(drive, level)))?;
-    drive.ramp(level, d.ramp).await?;
+    let stagger = drive.run.plan.stagger;
+    let tiles = drive.run.plan.tiles().filter(|_| stagger > Nanos::ZERO).unwrap_or(1);
+    let span = d.ramp + Nanos(stagger.0 * u64::from(tiles - 1));
+    drive.phase(Phase::Ramp, span, &format!("to {}", words(drive, level)))?;
+    for tile in 1..tiles {
+        drive.ramp_tile(tile, level, d.ramp).await?;
+        drive.pass(stagger).await?;
+    }
+    match tiles {
+        1 => {
+            drive.ramp(level, d.ramp).await?;
+        }
+        last => drive.ramp_tile(last, level, d.ramp).await?,
+    }
     drive.pass(d.ramp).await?;
     drive.level_there().await?;
     drive.run.done()?;
@@ -182,7 +194,11 @@ async fn recover(
     let mut well = 0;
     while drive.goes_on() && well < BAD_INTERVALS && drive.reached < begun + most {
         let all = drive.next().await?;
-        let keep_up = drive.each().zip(&all).all(|(load, interval)| keeps_up(load, interval));
+        let level = drive.level();
+        let keep_up = drive
+            .each()
+            .zip(&all)
+            .all(|(each, interval)| each.load.is_idle(level) || keeps_up(each, interval));
         well = if keep_up { well + 1 } else { 0 };
     }
     spreads.in_all = spreads.in_all - (drive.reached - begun);
@@ -202,7 +218,7 @@ async fn settle_first(drive: &mut LoadPhase<'_, '_>, level: u32) -> Result<(), H
     let d = drive.run.plan.durations;
     let spread_at = d.ramp + d.warm_up;
     let span = match drive.run.plan.unit_of_all() {
-        LoadUnit::Users | LoadUnit::Scale => (spread_at - drive.now()).max(d.warm_up),
+        LoadUnit::Users | LoadUnit::Scale | LoadUnit::Tiles => (spread_at - drive.now()).max(d.warm_up),
         // Arrivals of an open loop do not come in step.
         LoadUnit::PerSecond => d.warm_up,
     };
@@ -210,7 +226,7 @@ async fn settle_first(drive: &mut LoadPhase<'_, '_>, level: u32) -> Result<(), H
     if drive.level() != level {
         let over = match drive.run.plan.unit_of_all() {
             // Methods that climb have no ramp before; a step to all users would be a different load.
-            LoadUnit::Users | LoadUnit::Scale if drive.level() == Level::ZERO => d.ramp,
+            LoadUnit::Users | LoadUnit::Scale | LoadUnit::Tiles if drive.level() == Level::ZERO => d.ramp,
             _ => d.step,
         };
         drive.ramp(level, over).await?;

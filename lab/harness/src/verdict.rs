@@ -20,6 +20,7 @@ use crate::check::Target;
 use crate::load_phase::LoadResult;
 use crate::run::{CheckedLoad, Run};
 use sentence::Case;
+pub(crate) use together::tiles;
 
 /// Concludes the verdict on a run. Each of several loads has its own verdict in its record; the run passes if
 /// all pass and is valid if all are valid. `verified` holds the result of the data checks of each load;
@@ -42,8 +43,7 @@ pub(crate) fn conclude(
         // A failing disk is reported when the verdict of the run cannot be written.
         let _ = run.record.of_load(at).append(&Entry::Verdict(Box::new(verdict.clone())));
     }
-    let names: Vec<&str> = run.loads.iter().map(|load| load.checked.plan.load.as_str()).collect();
-    together::of_all(run.plan.of_all(), held, &names, &verdicts)
+    together::of_all(&run.loads, held, &verdicts)
 }
 
 /// Verdict on one load.

@@ -12,6 +12,8 @@ pub enum LoadUnit {
     PerSecond,
     /// For several loads: percent of each load's own level.
     Scale,
+    /// For tiles loaded one after another: percent of a tile.
+    Tiles,
 }
 
 impl LoadUnit {
@@ -22,6 +24,7 @@ impl LoadUnit {
             LoadUnit::Users => "users",
             LoadUnit::PerSecond => "starts/s",
             LoadUnit::Scale => "% of each load",
+            LoadUnit::Tiles => "% of a tile",
         }
     }
 }
@@ -49,7 +52,7 @@ impl OfferedLoad {
     pub fn scaled(self, scale: Level) -> Level {
         let least = match self.unit {
             LoadUnit::PerSecond => Level::LEAST,
-            LoadUnit::Users | LoadUnit::Scale => Level::from(1),
+            LoadUnit::Users | LoadUnit::Scale | LoadUnit::Tiles => Level::from(1),
         };
         let level = (u128::from(self.level.0) * u128::from(scale.0) + 50_000) / 100_000;
         let level = u64::try_from(level).unwrap_or(u64::MAX);

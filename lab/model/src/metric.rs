@@ -68,21 +68,27 @@ pub enum Metric {
     ReadyTime,
     /// Share of operations that failed.
     FailedOperations,
+    /// Score of tiles: ratios to a reference, as a geometric mean in each tile, added up.
+    Score,
+    /// Smallest ratio to the reference among the loads of all tiles.
+    LeastRatio,
+    /// Jain's fairness index of the ratios to the reference.
+    Fairness,
     /// A measure declared by the workload.
     Measure(&'static MeasureSpec),
 }
 
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerOperation,
-    DriverCpuPerRequest, Elapsed, FailedOperations, Goodput, HostCpu, HostCpuPerDriverCpu,
-    HostCpuPerOperation, Measure, ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50,
-    ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50, ServiceP90, ServiceP95,
-    ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
+    DriverCpuPerRequest, Elapsed, FailedOperations, Fairness, Goodput, HostCpu, HostCpuPerDriverCpu,
+    HostCpuPerOperation, LeastRatio, Measure, ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50,
+    ResponseP90, ResponseP95, ResponseP99, ResponseP999, Score, ServiceMean, ServiceP50, ServiceP90,
+    ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All metrics that any run may have.
-    pub const ALL: [Metric; 30] = [
+    pub const ALL: [Metric; 33] = [
         Throughput,
         Goodput,
         Requests,
@@ -113,6 +119,9 @@ impl Metric {
         Elapsed,
         ReadyTime,
         FailedOperations,
+        Score,
+        LeastRatio,
+        Fairness,
     ];
 
     /// Metrics that may be divisors: amounts of the whole run. Capacity is excluded, as a lower bound would
@@ -120,11 +129,22 @@ impl Metric {
     pub const DIVISORS: [Metric; 7] =
         [Throughput, Goodput, Requests, ApplicationCores, HostCpu, DriverCpu, ApplicationMemory];
 
-    /// Whether several loads have it only together, because it belongs to the host, the drivers or the
-    /// search.
+    /// Whether several loads have it only together, because it belongs to the host, the drivers, the search
+    /// or the tiles.
     #[must_use]
     pub const fn is_of_all_loads(self) -> bool {
-        matches!(self, Capacity | HostCpu | DriverCpu | HostCpuPerOperation | HostCpuPerDriverCpu | ReadyTime)
+        matches!(
+            self,
+            Capacity
+                | HostCpu
+                | DriverCpu
+                | HostCpuPerOperation
+                | HostCpuPerDriverCpu
+                | ReadyTime
+                | Score
+                | LeastRatio
+                | Fairness
+        )
     }
 
     /// Returns the name in study files and tables.
@@ -161,6 +181,9 @@ impl Metric {
             Elapsed => "elapsed",
             ReadyTime => "ready_time",
             FailedOperations => "failed_operations",
+            Score => "score",
+            LeastRatio => "least_ratio",
+            Fairness => "fairness",
             Measure(measure) => measure.id,
         }
     }
@@ -199,6 +222,9 @@ impl Metric {
             Elapsed => "elapsed time",
             ReadyTime => "time until ready",
             FailedOperations => "failed operations",
+            Score => "score",
+            LeastRatio => "least ratio",
+            Fairness => "fairness",
             Measure(measure) => measure.title,
         }
     }
@@ -226,6 +252,9 @@ impl Metric {
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",
             Elapsed | ReadyTime => "s",
+            Score => "tiles of the reference",
+            LeastRatio => "of the reference",
+            Fairness => "of 1",
             Measure(measure) => measure.unit,
         }
     }
@@ -234,7 +263,14 @@ impl Metric {
     #[must_use]
     pub const fn better(self) -> BetterWhen {
         match self {
-            Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore => BetterWhen::Higher,
+            Throughput
+            | Goodput
+            | Requests
+            | Capacity
+            | UsersPerApplicationCore
+            | Score
+            | LeastRatio
+            | Fairness => BetterWhen::Higher,
             Measure(measure) => measure.better,
             _ => BetterWhen::Lower,
         }

@@ -57,7 +57,7 @@ pub fn users(n: u32) -> String {
 pub fn offered(load: OfferedLoad) -> String {
     match load.unit {
         LoadUnit::Users => users(load.level.whole()),
-        LoadUnit::PerSecond | LoadUnit::Scale => format!("{} {}", load.level, load.noun()),
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => format!("{} {}", load.level, load.noun()),
     }
 }
 

@@ -149,6 +149,12 @@ pub enum ClaimRecord {
         #[serde(with = "crate::level")]
         level: Level,
     },
+    /// Tiles pass, loaded one after another.
+    Tiles {
+        /// Percent of a tile.
+        #[serde(with = "crate::level")]
+        level: Level,
+    },
     /// No scale is known, because windows were not valid.
     ScaleUnknown,
     /// No scale was found.
@@ -217,6 +223,13 @@ impl AboutRecord {
     }
 }
 
+/// Returns percent of a tile as a number of tiles: `2.5 tiles`.
+#[must_use]
+pub fn tiles(level: Level) -> String {
+    let tiles = f64::from(level) / 100.0;
+    format!("{tiles} tile{}", if tiles == 1.0 { "" } else { "s" })
+}
+
 impl ClaimRecord {
     /// Returns the beginning of the sentence.
     fn words(self, unit: UnitRecord, about: &AboutRecord) -> String {
@@ -268,6 +281,7 @@ impl ClaimRecord {
                 HoldRecord::words(hold)
             ),
             ClaimRecord::AllPass { level } => format!("All {object} pass at {}", load(level)),
+            ClaimRecord::Tiles { level } => format!("{subject} holds {}", tiles(level)),
             ClaimRecord::ScaleUnknown => {
                 format!("It is not known at which scale {object} pass, because windows could not be believed")
             }

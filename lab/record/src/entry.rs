@@ -5,8 +5,8 @@ use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    ActionRecord, AnswerRecord, Decisions, EstimateRecord, ReasonRecord, Resources, SearchBound,
-    TopologyRecord, Trial, UnitRecord,
+    ActionRecord, AnswerRecord, Decisions, EstimateRecord, ReasonRecord, Resources, ScoreRecord, SearchBound,
+    TilesRecord, TopologyRecord, Trial, UnitRecord,
 };
 
 /// Version of the record written by this program. It is raised when an old reader would misread a new record.
@@ -59,6 +59,8 @@ pub enum Entry {
     Trial(Box<Trial>),
     /// The loads of a run of several.
     Loads(Loads),
+    /// The tiles of a run.
+    Tiles(TilesRecord),
     /// Decisions on values that the plan leaves open: of a load, or of all loads together.
     Decisions(Decisions),
     /// Rules and figures of the profile.
@@ -469,6 +471,9 @@ pub struct Verdict {
     pub resources: Resources,
     /// Summary of the search; absent for a fixed load.
     pub search: Option<SearchSummary>,
+    /// Score of the tiles; absent without tiles, and unless every load passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Box<ScoreRecord>>,
 }
 
 /// An early end of the run.
@@ -497,7 +502,7 @@ pub struct UnknownEntry {
 }
 
 /// Every kind known to this program, as written.
-pub(crate) const KINDS: [&str; 19] = [
+pub(crate) const KINDS: [&str; 20] = [
     "header",
     "phase_started",
     "phase_ended",
@@ -512,6 +517,7 @@ pub(crate) const KINDS: [&str; 19] = [
     "control",
     "trial",
     "loads",
+    "tiles",
     "decisions",
     "expected",
     "verdict",
@@ -532,6 +538,7 @@ mod tests {
             Entry::Topology(Box::default()),
             Entry::Action(action),
             Entry::Decisions(Decisions::default()),
+            Entry::Tiles(TilesRecord::default()),
         ];
         for entry in entries {
             let kind = serde_json::to_value(&entry).unwrap()["kind"].clone();

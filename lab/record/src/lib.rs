@@ -33,12 +33,13 @@ mod resources;
 mod rule;
 mod statistic;
 mod study;
+mod tiles;
 mod times;
 mod topology;
 mod window;
 mod writer;
 
-pub use answer::{AboutRecord, AnswerRecord, ClaimRecord, DataRecord, HoldRecord};
+pub use answer::{AboutRecord, AnswerRecord, ClaimRecord, DataRecord, HoldRecord, tiles};
 pub use append::Appender;
 pub use bound::{LoadLimit, SearchBound};
 pub use decisions::Decisions;
@@ -72,6 +73,7 @@ pub use study::{
     ScalingRecord, StudyEntry, StudyHeader, StudyRead, WithinRunNoise, append_to_study, list_studies,
     read_study,
 };
+pub use tiles::{RatioRecord, ScoreRecord, TileLoadRecord, TilesRecord, WindowScoreRecord};
 pub use times::{TimesRecord, longer_at};
 pub use topology::{ActionRecord, PartRecord, SnapshotRecord, TopologyRecord};
 pub use window::{

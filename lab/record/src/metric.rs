@@ -7,7 +7,7 @@ use barograph_model::Metric;
 use barograph_stats::Histogram;
 use barograph_stats::compare::IntervalEstimate;
 
-use crate::{LogReader, OpRecord, RecordError, Resources, Run, Trial, WindowRecord, tag};
+use crate::{LogReader, OpRecord, RecordError, Resources, Run, ScoreRecord, Trial, WindowRecord, tag};
 
 /// Bytes of a mebibyte.
 const MIB: f64 = (1u64 << 20) as f64;
@@ -73,6 +73,9 @@ impl<'r> WindowFigures<'r> {
         let value = match metric {
             Metric::Capacity => self.run.verdict()?.capacity.map(f64::from),
             Metric::ReadyTime => self.run.topology().map(|topology| topology.ready_s),
+            Metric::Score => self.score().map(|score| score.score),
+            Metric::LeastRatio => self.score().map(|score| score.least_ratio),
+            Metric::Fairness => self.score().map(|score| score.fairness),
             _ if !self.run.loads.is_empty() => of_all(metric, &self.run.loads),
             // For one of several loads they would cover all loads, or all on the same application.
             Metric::HostCpuPerOperation | Metric::DriverCpuPerOperation if self.run.load.is_some() => None,
@@ -95,6 +98,10 @@ impl<'r> WindowFigures<'r> {
             _ => self.mean(|trial| of_window(metric, trial)),
         };
         value.filter(|value| value.is_finite() && *value >= 0.0)
+    }
+
+    fn score(&self) -> Option<&ScoreRecord> {
+        self.run.verdict()?.score.as_deref()
     }
 
     /// Returns a measure of the workload, over the windows that have it.

@@ -9,8 +9,8 @@ use crate::probe::{APPLICATION, application_of};
 use crate::writer::LOADS;
 use crate::{
     ActionRecord, Decisions, Entry, ExpectedFigures, Fill, Header, IntervalRow, LogReader, PhaseOutcome,
-    ProbeRow, RecordError, RunId, RunInterrupted, StatisticRow, Tier, TopologyRecord, Trial, UnknownEntry,
-    VERSION, Verdict, probe, statistic,
+    ProbeRow, RecordError, RunId, RunInterrupted, StatisticRow, Tier, TilesRecord, TopologyRecord, Trial,
+    UnknownEntry, VERSION, Verdict, probe, statistic,
 };
 
 /// A record that was read.
@@ -95,6 +95,12 @@ impl Run {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the tiles of the run; `None` without tiles.
+    #[must_use]
+    pub fn tiles(&self) -> Option<&TilesRecord> {
+        self.last(|e| if let Entry::Tiles(tiles) = e { Some(tiles) } else { None })
+    }
+
     /// Returns the load of this name; the run itself for `None`.
     #[must_use]
     pub fn of(&self, load: Option<&str>) -> Option<&Run> {
@@ -114,8 +120,9 @@ impl Run {
         let path = dir.join("run.jsonl");
         let bytes = fs::read(&path).map_err(|why| RecordError::read(&path, why))?;
         let (own, bad) = read_entries(&path, &bytes);
-        let of_run =
-            |entry: &&Entry| !matches!(entry, Entry::Verdict(_) | Entry::Loads(_) | Entry::Decisions(_));
+        let of_run = |entry: &&Entry| {
+            !matches!(entry, Entry::Verdict(_) | Entry::Loads(_) | Entry::Tiles(_) | Entry::Decisions(_))
+        };
         let own = own.into_iter().filter(|entry| !matches!(entry, Entry::Header(_) | Entry::Finished(_)));
         let entries = self.entries.iter().filter(of_run).cloned().chain(own).collect();
         let damage = bad.iter().map(RecordError::in_one_line).collect();

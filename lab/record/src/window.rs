@@ -15,7 +15,7 @@ pub enum UnitRecord {
     Users,
     /// Starts per second.
     StartsPerSecond,
-    /// For several loads: percent of each load's own level.
+    /// For several loads: percent of each load's own level, or of a tile.
     Percent,
 }
 
@@ -43,7 +43,7 @@ impl From<LoadUnit> for UnitRecord {
         match unit {
             LoadUnit::Users => UnitRecord::Users,
             LoadUnit::PerSecond => UnitRecord::StartsPerSecond,
-            LoadUnit::Scale => UnitRecord::Percent,
+            LoadUnit::Scale | LoadUnit::Tiles => UnitRecord::Percent,
         }
     }
 }

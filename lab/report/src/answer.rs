@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use barograph_model::OfferedLoad;
-use barograph_record::{CPU_AT_LIMIT, ProbeRow, ResultRecord, Run, Trial, UnitRecord, WindowRecord};
+use barograph_record::{
+    CPU_AT_LIMIT, ProbeRow, ResultRecord, Run, ScoreRecord, Trial, UnitRecord, WindowRecord,
+};
 
 use crate::headroom::{Headroom, headroom};
 use crate::operations::{faults, further_faults, quantile_name};
@@ -144,7 +146,7 @@ fn first_failure(run: &Run) -> Option<&Trial> {
     failed.min_by_key(|t| (t.level <= capacity, t.level))
 }
 
-fn gave_way(run: &Run, trial: &Trial) -> Vec<String> {
+pub(crate) fn gave_way(run: &Run, trial: &Trial) -> Vec<String> {
     let mut points = Vec::new();
     for op in trial.window.ops.iter().filter(|op| !op.passed()) {
         let quantile = quantile_name(run.expected(), &op.op);
@@ -233,13 +235,15 @@ fn tiles(run: &Run) -> Vec<Tile> {
     if trial.is_none() && !run.loads.is_empty() {
         let length = words::duration(run_seconds(run));
         let capacity = verdict.and_then(|v| v.capacity);
-        let scale = capacity.map(|scale| Tile {
-            label,
-            value: words::count(scale.into()),
-            unit: "% of each load".into(),
-        });
+        let one_by_one = run.tiles().is_some_and(|tiles| tiles.one_by_one);
+        let unit = if one_by_one { "% of a tile" } else { "% of each load" };
+        let scale =
+            capacity.map(|scale| Tile { label, value: words::count(scale.into()), unit: unit.into() });
+        let score = verdict.and_then(|verdict| verdict.score.as_deref());
+        let score =
+            score.map(|score| Tile { label: "Score", value: score.name(), unit: interval(score).into() });
         let length = Tile { label: "Run length", value: length, unit: "start to end".into() };
-        return scale.into_iter().chain([length]).collect();
+        return score.into_iter().chain(scale).chain([length]).collect();
     }
     let mut tiles = vec![
         Tile { label, value: level, unit: how_sure(run, load) },
@@ -265,6 +269,14 @@ fn tiles(run: &Run) -> Vec<Tile> {
     let length = words::duration(run_seconds(run));
     tiles.push(Tile { label: "Run length", value: length, unit: "start to end".into() });
     tiles
+}
+
+/// The interval of a score.
+fn interval(score: &ScoreRecord) -> String {
+    match score.low.zip(score.high) {
+        Some((low, high)) => format!("95 % interval {low:.2} to {high:.2}"),
+        None => "one window, no interval".to_owned(),
+    }
 }
 
 /// The unit of the load, with the interval of a searched capacity: after a search that lost many trials the

@@ -9,7 +9,7 @@ use crate::chart::Dash;
 use crate::operations::OpLine;
 use crate::{
     ReportError, curve, facts, guests, heat, loads, operations, pass_probability, percentile_chart, search,
-    series, services, timelines, topology, words,
+    series, services, tiles, timelines, topology, words,
 };
 
 /// A plain table of text cells. Its first column names the rows; the others hold figures, right-aligned so
@@ -101,6 +101,7 @@ struct Page<'a> {
     /// The loads of a run of several, with links to their pages.
     loads: Option<Grid>,
     pages: Vec<(String, String)>,
+    tiles: Option<tiles::TilesSection>,
     certainty: Option<Grid>,
     /// Posterior of the search, by load.
     passing: Option<Figure>,
@@ -138,6 +139,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         merged: merged(&measured),
         trials: facts::trials(run),
         loads: loads::table(run),
+        tiles: tiles::section(run),
         pages: run
             .load_names()
             .iter()

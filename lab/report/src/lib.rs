@@ -28,6 +28,7 @@ mod series;
 mod services;
 pub mod study;
 mod table;
+mod tiles;
 mod timelines;
 mod topology;
 mod words;

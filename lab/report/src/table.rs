@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
-use crate::{actions, services, words};
+use crate::{actions, services, tiles, words};
 
 /// Lines around the rows and below the names, none between.
 pub(crate) const LINES: TableStyle = TableStyle::new()
@@ -153,6 +153,10 @@ pub fn terminal_summary(run: &Run) -> String {
     }
     if !top.warnings.is_empty() {
         parts.push(listed("Take note", &top.warnings));
+    }
+    let tiles = tiles::terminal(run);
+    if !tiles.is_empty() {
+        parts.push(listed("Tiles", &tiles));
     }
     let actions = actions::terminal(run);
     if !actions.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use barograph_model::words::{count, offered, span, users};
+use barograph_model::words::{count, listed, offered, span, users};
 use barograph_model::{Ability, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
 use crate::deploy::DRIVER;
@@ -16,7 +16,9 @@ pub fn estimate(plan: &Plan) -> Nanos {
     let begin = d.ramp + d.warm_up;
     let end = d.drain;
     match plan.of_all() {
-        Strategy::Fixed { windows, .. } => begin + Nanos(d.window.0 * u64::from(*windows)) + end,
+        Strategy::Fixed { windows, .. } => {
+            begin + staggered(plan) + Nanos(d.window.0 * u64::from(*windows)) + end
+        }
         Strategy::Search(bounds) => {
             // The first trial follows the ramp. Each later one changes the level and settles, and may be a
             // confirming one: after a failed confirmation another level is confirmed.
@@ -55,7 +57,9 @@ pub struct SpreadWait {
 pub fn spreading(plan: &Plan) -> SpreadWait {
     let d = &plan.durations;
     match (plan.unit_of_all(), plan.of_all()) {
-        (LoadUnit::Users | LoadUnit::Scale, Strategy::Search(search)) if !search.method.climbs() => {
+        (LoadUnit::Users | LoadUnit::Scale | LoadUnit::Tiles, Strategy::Search(search))
+            if !search.method.climbs() =>
+        {
             // Whole seconds read better, and a part of one makes no difference.
             let whole = Nanos::from_secs((d.ramp + d.warm_up).0 / 3_000_000_000);
             SpreadWait { whole, each: whole - d.settle, in_all: whole + whole }
@@ -90,6 +94,7 @@ pub fn explain(plan: &Plan) -> String {
         )),
         more => lines.push(format!("plan      {} ({} loads, seed {})", plan.name, more + 1, plan.seed)),
     }
+    lines.extend(tiles(plan));
     lines.extend(load(plan));
     for each in plan.all() {
         if !plan.beside.is_empty() {
@@ -127,6 +132,30 @@ pub fn explain(plan: &Plan) -> String {
         writeln!(text, "{line}").expect("writing to memory cannot fail");
     }
     text
+}
+
+/// Time by which the ramp of the last tile begins after that of the first.
+fn staggered(plan: &Plan) -> Nanos {
+    Nanos(plan.stagger.0 * u64::from(plan.tiles().unwrap_or(1) - 1))
+}
+
+/// The tiles of a run, and the reference of its score.
+fn tiles(plan: &Plan) -> Option<String> {
+    let tiles = plan.tiles()?;
+    let members: Vec<&str> =
+        plan.all().filter_map(|load| load.tile.as_ref()).map(|tile| &*tile.member).collect();
+    let one: Vec<&str> = members.iter().take(members.len() / tiles as usize).copied().collect();
+    let apart = match plan.of_all() {
+        Strategy::Fixed { .. } if plan.stagger > Nanos::ZERO => {
+            format!(", ramps {} apart", span(plan.stagger))
+        }
+        _ => String::new(),
+    };
+    let score = match &plan.reference {
+        Some(file) => format!("; scored against {}", file.display()),
+        None => "; no score without load.reference".to_owned(),
+    };
+    Some(format!("tiles     {tiles} of {}{apart}{score}", listed(&one)))
 }
 
 /// Platform, hosts and flavour of the deployment: `on platform vm, all on one host, services tuned`.
@@ -267,10 +296,11 @@ fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
         LoadUnit::Users => "the most users",
         LoadUnit::PerSecond => "the most starts/s",
         LoadUnit::Scale => "the highest scale of all loads",
+        LoadUnit::Tiles => "the most percent of tiles",
     };
     let most = match (bounds.max, plan.unit_of_all()) {
         (0, LoadUnit::Users) => "what the data or this machine admit".to_owned(),
-        (0, LoadUnit::PerSecond | LoadUnit::Scale) => "what it holds".to_owned(),
+        (0, LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles) => "what it holds".to_owned(),
         (max, _) => count(max.into()),
     };
     let from = if bounds.min == 0 { String::new() } else { format!("from {} ", count(bounds.min.into())) };

@@ -15,8 +15,10 @@ mod explain;
 mod load;
 mod loads;
 pub mod plan;
+mod reference;
 mod settings_reader;
 pub mod study;
+mod tiles;
 mod tls;
 mod trace;
 mod workload;
@@ -32,7 +34,9 @@ pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
     MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan, Plan, TargetPlan,
 };
+pub use reference::{Reference, ReferenceRate, reference};
 pub use settings_reader::{KnownKey, SettingsReader};
+pub use tiles::{TilePlan, WHOLE_TILE};
 pub use tls::TlsPlan;
 pub use trace::trace;
 pub use workload::{WorkloadKeys, WorkloadSettings};

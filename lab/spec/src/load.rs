@@ -12,6 +12,7 @@ use toml::Value;
 use crate::durations;
 use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan};
 use crate::settings_reader::{SettingsReader, level_value};
+use crate::tiles::{self, TileLoadPlan};
 
 /// Most steps of a load path; more belong into `load.repeats`.
 const MOST_STEPS: usize = 1_000;
@@ -33,6 +34,7 @@ pub(crate) struct LoadPlan {
     pub(crate) operations: Option<u64>,
     pub(crate) durations: Durations,
     pub(crate) open: Option<OpenPlan>,
+    pub(crate) tiles: TileLoadPlan,
 }
 
 /// Settings that decide which other keys belong into `[load]`; `None` if refused themselves, and then no
@@ -107,13 +109,14 @@ fn shaped(g: &mut SettingsReader, shape: Shape, open: Option<Option<OpenPlan>>) 
     let fixed = fixed(g, &shape);
     let bounds = bounds(g, &shape, (method, durations.as_ref().map_or(4, |d| d.1)));
     let path = path(g, &shape);
+    let tiles = tiles::of_load(g, shape.unit == Some(LoadUnit::Scale));
     let (unit, open, durations) = (shape.unit?, open?, durations?.0);
     let strategy = match shape.strategy?.as_str() {
         "fixed" => fixed?,
         "path" => path?,
         _ => Strategy::Search(bounds?),
     };
-    Some(LoadPlan { unit, strategy, operations: shape.operations, durations, open })
+    Some(LoadPlan { unit, strategy, operations: shape.operations, durations, open, tiles: tiles? })
 }
 
 /// The name of a level in keys.
@@ -121,7 +124,7 @@ fn level_name(unit: LoadUnit) -> &'static str {
     match unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "rate",
-        LoadUnit::Scale => "scale",
+        LoadUnit::Scale | LoadUnit::Tiles => "scale",
     }
 }
 
@@ -131,7 +134,9 @@ fn level(g: &mut SettingsReader, shape: &Shape) -> Option<Level> {
         LoadUnit::PerSecond => g.rate(key, MOST_RATE, DEFAULT_LEVEL),
         LoadUnit::Users => g.number(key, 1..=MOST_USERS, DEFAULT_LEVEL.into()).map(|n| Level::from(n as u32)),
         // At 100 % each load has its own level.
-        LoadUnit::Scale => g.number(key, 1..=MOST_SCALE, 100).map(|n| Level::from(n as u32)),
+        LoadUnit::Scale | LoadUnit::Tiles => {
+            g.number(key, 1..=MOST_SCALE, 100).map(|n| Level::from(n as u32))
+        }
     })
 }
 
@@ -146,7 +151,7 @@ fn most(unit: LoadUnit) -> u64 {
     match unit {
         LoadUnit::Users => MOST_USERS,
         LoadUnit::PerSecond => MOST_RATE.into(),
-        LoadUnit::Scale => MOST_SCALE,
+        LoadUnit::Scale | LoadUnit::Tiles => MOST_SCALE,
     }
 }
 

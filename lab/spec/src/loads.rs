@@ -9,9 +9,11 @@ use std::fmt::Write as _;
 use barograph_model::{Durations, Nanos, Strategy};
 
 use crate::catalogue::Catalogue;
+use crate::load::LoadPlan;
 use crate::plan::{self, Plan};
 use crate::settings_reader::SettingsReader;
-use crate::{Refusal, Refusals, load};
+use crate::tiles::TileLoadPlan;
+use crate::{Refusal, Refusals, load, tiles};
 
 /// The list.
 const LIST: &str = "loads";
@@ -92,6 +94,9 @@ pub(crate) fn read(
     mut given: SettingsReader,
     catalogue: Catalogue<'_>,
 ) -> Result<Plan, Refusals> {
+    if !tiles::multiply(&mut given, LIST, catalogue) {
+        return Err(Refusals(given.finish_taken()));
+    }
     let allowed = format!("a list of 2 to {MOST} tables, each the plan of a load");
     let strays = given.strays(LIST);
     let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refusals(given.finish_taken())) };
@@ -128,9 +133,10 @@ pub(crate) fn read(
         let called = each.label("name", "letters, digits and hyphens").flatten();
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
         name_of_load(&mut each, &called, &mut names);
+        let tile = tiles::of_element(&mut each, &called);
         if let Some(plan) = plan {
             texts.push(table(&each, &called));
-            loads.push(Plan { load: called, letter: letter(&deployed, at), ..plan });
+            loads.push(Plan { load: called, letter: letter(&deployed, at), tile, ..plan });
         }
         // Unknown keys are refused as such, and known ones that belong outside only once.
         misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
@@ -143,12 +149,8 @@ pub(crate) fn read(
         refusals.extend(misplaced);
     }
     let shared = shared(&given, catalogue, name);
-    if let (Some(shape), Some(first)) = (&shape, loads.first()) {
-        if !matches!(shape.strategy, Strategy::Fixed { .. }) && loads.iter().all(Plan::is_trace) {
-            let allowed = "\"fixed\" where every load is a trace: none has a level that could be scaled";
-            whole.refuse("load.strategy", "another", allowed, "leave it out, or add a load with a level");
-        }
-        plan::windows_can_be_judged(&mut whole, &shape.strategy, &shape.durations, first.driver.interval);
+    if let Some(shape) = &shape {
+        check_together(&mut whole, shape, &mut loads);
     }
     if deployed.len() > MOST_DEPLOYED {
         let allowed = format!("at most {MOST_DEPLOYED} loads that deploy an application");
@@ -160,23 +162,40 @@ pub(crate) fn read(
     match shape.filter(|_| refusals.is_empty() && loads.len() == count) {
         Some(shape) => {
             let of_run = format!("{shared}{resolved}{}", texts.concat());
-            Ok(together(loads, &shape.strategy, (&of_run, numbers)))
+            Ok(together(loads, &shape, (&of_run, numbers)))
         }
         None => Err(Refusals(refusals)),
     }
 }
 
+/// Checks the shape of the run against all loads, and settings for tiles.
+fn check_together(whole: &mut SettingsReader, shape: &LoadPlan, loads: &mut [Plan]) {
+    if !matches!(shape.strategy, Strategy::Fixed { .. })
+        && !loads.is_empty()
+        && loads.iter().all(Plan::is_trace)
+    {
+        let allowed = "\"fixed\" where every load is a trace: none has a level that could be scaled";
+        whole.refuse("load.strategy", "another", allowed, "leave it out, or add a load with a level");
+    }
+    if let Some(first) = loads.first() {
+        plan::windows_can_be_judged(whole, &shape.strategy, &shape.durations, first.driver.interval);
+    }
+    tiles::check(whole, &shape.tiles, loads);
+}
+
 /// The first load, with the others beside it.
 fn together(
     mut loads: Vec<Plan>,
-    scale: &Strategy,
+    shape: &LoadPlan,
     (of_run, mut numbers): (&str, BTreeMap<String, f64>),
 ) -> Plan {
     let shared = loads[0].numbers.iter().filter(|(key, _)| is_shared(key));
     numbers.extend(shared.map(|(key, number)| (key.clone(), *number)));
     for load in &mut loads {
         load.numbers_of_run.clone_from(&numbers);
-        load.scale = Some(scale.clone());
+        load.scale = Some(shape.strategy.clone());
+        let TileLoadPlan { one_by_one, stagger, reference } = shape.tiles.clone();
+        (load.one_by_one, load.stagger, load.reference) = (one_by_one, stagger, reference);
         of_run.clone_into(&mut load.of_run);
     }
     let beside = loads.split_off(1);

@@ -15,6 +15,7 @@ use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
 use crate::load::{LoadPlan, load};
 use crate::settings_reader::SettingsReader;
+use crate::tiles::{self, TilePlan};
 use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
 
 /// A checked plan: a load, and the settings shared by all loads of its run.
@@ -32,6 +33,14 @@ pub struct Plan {
     /// Common level of all loads of a run of several, in percent of each load's own; `None` for a single
     /// load.
     pub scale: Option<Strategy>,
+    /// Tile of the load; `None` in a run without tiles.
+    pub tile: Option<TilePlan>,
+    /// Whether levels of the run are percent of a tile, and tiles are loaded one after another.
+    pub one_by_one: bool,
+    /// Time between the beginnings of the ramps of two tiles.
+    pub stagger: Nanos,
+    /// File of the reference rates of a tile.
+    pub reference: Option<PathBuf>,
     /// The plan of the run with every default filled in, as TOML.
     pub of_run: String,
     /// Name of the workload.
@@ -134,7 +143,11 @@ impl Plan {
     /// The unit of levels of the run.
     #[must_use]
     pub fn unit_of_all(&self) -> LoadUnit {
-        if self.scale.is_some() { LoadUnit::Scale } else { self.unit }
+        match &self.scale {
+            None => self.unit,
+            Some(_) if self.one_by_one => LoadUnit::Tiles,
+            Some(_) => LoadUnit::Scale,
+        }
     }
 
     /// A level in the unit of the run.
@@ -305,6 +318,8 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
     let paths = g.choice("record_paths", &["relative", "absolute"], "relative");
+    g.only_with("tiles", false, "[[loads]]");
+    g.number("tiles", 1..=tiles::MOST, 1);
     let load = load(g);
     let data = data(g);
     let deploy = deploy(g, tiers, catalogue);
@@ -319,7 +334,7 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
             limits(g, other.tiers());
         });
     }
-    let LoadPlan { unit, strategy, operations, durations, open } = load?;
+    let LoadPlan { unit, strategy, operations, durations, open, tiles } = load?;
     let driver = driver?;
     if operations.is_none() {
         windows_can_be_judged(g, &strategy, &durations, driver.interval);
@@ -331,6 +346,10 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
         letter: None,
         beside: Vec::new(),
         scale: None,
+        tile: None,
+        one_by_one: tiles.one_by_one,
+        stagger: tiles.stagger,
+        reference: tiles.reference,
         of_run: resolved.clone(),
         workload: workload?,
         profile: profile?,

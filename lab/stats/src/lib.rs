@@ -17,6 +17,7 @@ mod pace;
 pub mod queueing;
 pub mod rank;
 pub mod scaling;
+pub mod score;
 pub mod search;
 pub mod steady;
 pub mod warm_up;

@@ -80,7 +80,7 @@ fn headline(moment: &ScreenContent, width: u16) -> Vec<Line<'static>> {
             let load = OfferedLoad { unit, level: moment.level };
             format!("{} {}", load.level, load.noun())
         }
-        LoadUnit::Scale => format!("{} %", moment.level),
+        LoadUnit::Scale | LoadUnit::Tiles => format!("{} %", moment.level),
     };
     let mut clock = minutes(moment.elapsed.0);
     if let Some(left) = moment.remaining {
@@ -230,7 +230,7 @@ fn keys(moment: &ScreenContent) -> Line<'static> {
     let what = match moment.unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "starts/s",
-        LoadUnit::Scale => "scale",
+        LoadUnit::Scale | LoadUnit::Tiles => "scale",
     };
     let key = |key: &'static str| Span::styled(key, Style::new().add_modifier(Modifier::BOLD));
     Line::from(vec![

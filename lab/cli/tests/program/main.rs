@@ -50,4 +50,5 @@ mod smoke;
 mod snapshots;
 mod sql;
 mod studies;
+mod tiles;
 mod tls;

@@ -164,6 +164,7 @@ fn runs_in_small(plan: &Path) {
     let smoke = Smoke::of(plan);
     match smoke.more.get("target").map(|target| target.as_str().unwrap()) {
         None if smoke.has_no_data_set() => fills_through_the_address(plan, smoke),
+        None if smoke.has_files() => drop(runs_beside_the_data(plan, smoke)),
         None => runs_on_data_that_do_not_wear(plan, smoke),
         Some("echo") => runs_on_what_is_there(plan, smoke.sets),
         Some("none") => runs_without_a_target(plan, &smoke.sets),
@@ -193,6 +194,22 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
     contents(place.data(), &mut after);
     assert!(before == after, "the run changed the data");
     place.assert_nothing_left();
+}
+
+/// Runs a plan whose loads keep files beside the data set, on a copy of the shared data; `None` where this
+/// machine lacks a requirement.
+pub(crate) fn runs_beside_the_data(plan: &Path, smoke: Smoke) -> Option<Run> {
+    let place = TestFolders::with_data_of_its_own();
+    let mut sets = smoke.sets;
+    sets.push(format!("data.dir={}", place.data().display()));
+    if lacks(&place, plan, &sets) {
+        return None;
+    }
+    let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
+    let run = place.record();
+    in_order(&run, &ended);
+    place.assert_nothing_left();
+    Some(run)
 }
 
 /// Runs a plan on a server that answers everything.

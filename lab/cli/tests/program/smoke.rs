@@ -41,7 +41,16 @@ impl Smoke {
     /// Whether the application of the plan is filled through its address instead of from a data set of this
     /// machine.
     pub(crate) fn has_no_data_set(&self) -> bool {
-        self.more.get("data").and_then(Value::as_str) == Some("none")
+        self.data() == Some("none")
+    }
+
+    /// Whether loads of the plan keep files of their own in the folder of the data.
+    pub(crate) fn has_files(&self) -> bool {
+        self.data() == Some("own")
+    }
+
+    fn data(&self) -> Option<&str> {
+        self.more.get("data").and_then(Value::as_str)
     }
 }
 

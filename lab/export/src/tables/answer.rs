@@ -1,6 +1,6 @@
 //! The run and its answer: one row each, reasons, and the rules.
 
-use barograph_record::{ReasonRecord, Rule, RuleRecord, Run};
+use barograph_record::{ReasonRecord, Rule, RuleRecord, Run, ScoreRecord, Verdict};
 
 use super::estimate::of as estimate;
 use super::{Columns, TableSet, some};
@@ -99,9 +99,21 @@ fn verdict(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
         .float("capacity_median", |r| estimate(r).map(|e| e.capacity).into())
         .float("capacity_low", |r| estimate(r).map(|e| e.low).into())
         .float("capacity_high", |r| estimate(r).map(|e| e.high).into())
-        .whole("safe", |r| estimate(r).map(|e| e.safe).into());
+        .whole("safe", |r| estimate(r).map(|e| e.safe).into())
+        .float("tiles", |r| score(r, |s| Some(s.tiles)).into())
+        .float("score", |r| score(r, |s| Some(s.score)).into())
+        .float("score_low", |r| score(r, |s| s.low).into())
+        .float("score_high", |r| score(r, |s| s.high).into())
+        .whole("scored_trial", |r| r.score.as_ref().map(|s| s.trial).into())
+        .float("least_ratio", |r| score(r, |s| Some(s.least_ratio)).into())
+        .text("least_load", |r| r.score.as_ref().map(|s| &s.least_load).into())
+        .float("fairness", |r| score(r, |s| Some(s.fairness)).into());
     let columns = super::trials::resources(columns, |r| &r.resources);
     book.table("verdict", &columns, run.verdict())
+}
+
+fn score(verdict: &Verdict, pick: fn(&ScoreRecord) -> Option<f64>) -> Option<f64> {
+    pick(verdict.score.as_ref()?)
 }
 
 fn rules(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {

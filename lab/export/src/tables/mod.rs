@@ -11,6 +11,7 @@ mod probes;
 mod settings;
 mod statistics;
 mod study;
+mod tiles;
 mod times;
 mod trials;
 mod world;
@@ -58,6 +59,7 @@ pub fn export(
     let mut book = TableSet::open(("run", run.header.id.as_str()), format, folder)?;
     answer::write(&mut book, run)?;
     estimate::write(&mut book, run)?;
+    tiles::write(&mut book, run)?;
     trials::write(&mut book, run)?;
     load::write(&mut book, run)?;
     probes::write(&mut book, run)?;

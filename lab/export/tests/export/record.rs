@@ -10,10 +10,10 @@ use barograph_model::{
 use barograph_record::{
     ActionRecord, BoundRecord, CauseRecord, ConfirmationRecord, Control, Count, CrossCheckRecord, Decisions,
     DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill, Follower,
-    Header, LoadStarted, Note, PartRecord, PassPointRecord, ProbeRow, Purpose, ReasonRecord, RepeatsRecord,
-    Resources, Rule, RuleRecord, RunId, RunInterrupted, RunWriter, SearchBound, SearchSummary,
-    SnapshotRecord, StatisticRow, SubjectRecord, Tier, Tiers, TopologyRecord, Trial, UnitRecord,
-    UnknownEntry, VERSION, Verdict,
+    Header, LoadStarted, Note, PartRecord, PassPointRecord, ProbeRow, Purpose, RatioRecord, ReasonRecord,
+    RepeatsRecord, Resources, Rule, RuleRecord, RunId, RunInterrupted, RunWriter, ScoreRecord, SearchBound,
+    SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord, Tier, Tiers, TileLoadRecord, TilesRecord,
+    TopologyRecord, Trial, UnitRecord, UnknownEntry, VERSION, Verdict, WindowScoreRecord,
 };
 use barograph_stats::Interval;
 
@@ -281,8 +281,44 @@ pub(crate) fn verdict() -> Verdict {
             load: Some("shop".to_owned()),
             cause: CauseRecord::Rule { rule: broken() },
         }],
+        score: Some(Box::new(score())),
         ..Verdict::default()
     }
+}
+
+fn score() -> ScoreRecord {
+    let term = RatioRecord {
+        load: "shop-1".to_owned(),
+        tile: 21,
+        of: "orders".to_owned(),
+        rate: 37.5,
+        reference: 25.5,
+        ratio: 1.4375,
+    };
+    ScoreRecord {
+        score: 2.0625,
+        low: Some(1.9375),
+        high: Some(2.1875),
+        tiles: 2.5,
+        trial: 19,
+        windows: vec![WindowScoreRecord { trial: 18, score: 2.3125 }],
+        least_ratio: 0.9375,
+        least_load: "shop-1".to_owned(),
+        fairness: 0.984375,
+        terms: vec![term],
+    }
+}
+
+fn tiles() -> Entry {
+    let load = TileLoadRecord {
+        load: "shop-1".to_owned(),
+        member: "shop".to_owned(),
+        tile: 21,
+        whole: 40.into(),
+        of: Some("orders".to_owned()),
+        rate: Some(25.5),
+    };
+    Entry::Tiles(TilesRecord { reference: "a machine".to_owned(), one_by_one: true, loads: vec![load] })
 }
 
 fn decisions() -> Decisions {
@@ -299,7 +335,7 @@ fn decisions() -> Decisions {
 }
 
 /// Deployed parts, and events during the run.
-fn world() -> [Entry; 7] {
+fn world() -> [Entry; 8] {
     let part = PartRecord {
         name: "application-1".to_owned(),
         load: String::new(),
@@ -359,6 +395,7 @@ fn world() -> [Entry; 7] {
         Entry::Action(action),
         Entry::Tiers(Tiers { tiers: vec![tier] }),
         Entry::Decisions(decisions()),
+        tiles(),
         Entry::Fill(fill),
         Entry::Control(Control {
             at_s: 2.0,

@@ -206,7 +206,8 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
             &["trials", "trial_operations", "trial_rules", "measures", "checks", "check_figures"]
         }
         Entry::Expected(_) => &["runs", "rules", "interval_counters"],
-        Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve"],
+        Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve", "scores", "ratios"],
+        Entry::Tiles(_) => &["tiles"],
         // The names of folders, each exported like a run.
         Entry::Loads(_) | Entry::Finished(_) => &[],
         Entry::Unknown(_) => &["unknown"],

@@ -143,7 +143,9 @@ impl PlanCheck<'_> {
         let left_open = match (unit, admitted) {
             (LoadUnit::Users, Some(admitted)) => (admitted, LoadLimit::Data),
             (LoadUnit::Users, None) => (MOST_USERS_LEFT_OPEN, LoadLimit::LeftOpen),
-            (LoadUnit::PerSecond | LoadUnit::Scale, _) => (MOST_RATE_LEFT_OPEN, LoadLimit::LeftOpen),
+            (LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles, _) => {
+                (MOST_RATE_LEFT_OPEN, LoadLimit::LeftOpen)
+            }
         };
         let (key, level) = match &mut self.plan.strategy {
             Strategy::Fixed { level, .. } => ("load.users", level.whole()),
@@ -181,7 +183,7 @@ impl PlanCheck<'_> {
         if asked == 0 {
             let default = match unit {
                 LoadUnit::Users => DEFAULT_MIN_USERS,
-                LoadUnit::PerSecond | LoadUnit::Scale => DEFAULT_MIN_RATE,
+                LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => DEFAULT_MIN_RATE,
             };
             bounds.min = default.min(bounds.max);
         } else if unit == LoadUnit::Users && admitted.is_some_and(|admitted| asked > admitted) {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use barograph_model::{Level, LoadUnit, SearchBounds, Strategy};
 use barograph_record::{Decisions, UnitRecord};
-use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refusals};
+use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refusals, WHOLE_TILE};
 use barograph_workload::Workload;
 
 use super::effect::shares_ports;
-use super::{CheckedPlan, Machine, Target, WrongValue, check, search_of, unknown_units};
+use super::{CheckedPlan, Machine, Target, WrongValue, check, search_of, tiles, unknown_units};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -52,6 +52,7 @@ pub fn check_all(
 /// Checks that concern several loads only.
 fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     distinct_notes(loads);
+    tiles::reference(loads)?;
     let first = &loads[0].checked.plan;
     let refused = |key: &str, value: String, allowed: String, remedy: &str| {
         let (place, key) = (first.place(key).to_owned(), key.to_owned());
@@ -76,7 +77,12 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     ports(loads)?;
     units_of_actions(loads)?;
     let most = loads.iter().filter_map(most_scale).min().unwrap_or(u32::MAX);
+    let most = match first.unit_of_all() {
+        LoadUnit::Tiles if most >= WHOLE_TILE => WHOLE_TILE * first.tiles().unwrap_or(1),
+        _ => most,
+    };
     let Some(mut scale) = first.scale.clone() else { return Ok(()) };
+    let unit = first.unit_of_all();
     let key = match &scale {
         Strategy::Fixed { .. } => "load.scale",
         Strategy::Path(_) => "load.path",
@@ -84,7 +90,8 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     };
     let asked = scale.most();
     if asked > most {
-        let allowed = format!("at most {most}, which is what data, open files and rates admit of every load");
+        let allowed =
+            format!("at most {most}, which is what tiles, data, open files and rates admit of every load");
         return Err(refused(
             key,
             asked.to_string(),
@@ -93,7 +100,7 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
         ));
     }
     if let Strategy::Search(bounds) = &mut scale {
-        *bounds = closed(*bounds, most);
+        *bounds = closed(*bounds, most, left_open(unit));
     }
     for load in loads {
         load.checked.plan.scale = Some(scale.clone());
@@ -148,7 +155,7 @@ fn most_scale(load: &CheckedLoad) -> Option<u32> {
     }
     let most = match plan.unit {
         LoadUnit::Users => load.checked.most_users.min(MOST_USERS as u32),
-        LoadUnit::PerSecond | LoadUnit::Scale => MOST_RATE,
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => MOST_RATE,
     };
     plan.whole().map(|whole| (f64::from(most) * 100.0 / f64::from(whole.level.max(Level::LEAST))) as u32)
 }
@@ -161,10 +168,15 @@ fn distinct_notes(loads: &mut [CheckedLoad]) {
     }
 }
 
+/// Default bounds of a search. One over tiles goes from one to all of them.
+fn left_open(unit: LoadUnit) -> (u32, u32) {
+    if unit == LoadUnit::Tiles { (WHOLE_TILE, u32::MAX) } else { LEFT_OPEN }
+}
+
 /// Bounds with nothing left open.
-fn closed(bounds: SearchBounds, most: u32) -> SearchBounds {
-    let max = if bounds.max == 0 { LEFT_OPEN.1.min(most) } else { bounds.max };
-    let min = if bounds.min == 0 { LEFT_OPEN.0 } else { bounds.min };
+fn closed(bounds: SearchBounds, most: u32, left_open: (u32, u32)) -> SearchBounds {
+    let max = if bounds.max == 0 { left_open.1.min(most) } else { bounds.max };
+    let min = if bounds.min == 0 { left_open.0 } else { bounds.min };
     SearchBounds { min: min.min(max), max, ..bounds }
 }
 

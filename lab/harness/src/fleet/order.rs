@@ -43,6 +43,8 @@ pub struct FleetJob<'j> {
 pub(super) struct Order {
     name: String,
     plan: String,
+    /// Seed of the users.
+    seed: u64,
     /// Keys of the plan that were decided, with their values as TOML.
     decided: Vec<(String, String)>,
     url: String,
@@ -102,6 +104,7 @@ impl Orders {
         let order = |nth: usize| Order {
             name: job.plan.name.clone(),
             plan: job.plan.resolved.clone(),
+            seed: job.plan.seed_of_users(),
             decided: decided(job.plan),
             url: job.url.to_owned(),
             workers,
@@ -222,6 +225,7 @@ impl PartialOrder {
         let load = workload.load(&LoadJob { url: &order.url, plan: &plan, data: data.as_ref() })?;
         let open = order.open.map(|open| open.with(&trace));
         let settings = settings(workload.as_ref(), &plan, open).ok_or_else(|| unknown_profile(&plan))?;
+        let settings = Settings { seed: order.seed, ..settings };
         let place = WorkerShare { first: order.first_worker, total: order.total_workers };
         Ok(ReadyLoad { workload, load, settings, place })
     }
@@ -283,7 +287,7 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
     let profile = workload.profile(&plan.profile)?;
     Some(Settings {
         workers: plan.driver.workers,
-        seed: plan.seed,
+        seed: plan.seed_of_users(),
         behaviours: Arc::new(workload.behaviours(&plan.profile)?),
         limits: profile.time_limits(workload.ops().len()),
         interval: plan.driver.interval,
@@ -303,6 +307,7 @@ mod tests {
         Box::new(Order {
             name: "test".to_owned(),
             plan: String::new(),
+            seed: 1,
             decided: Vec::new(),
             url: "http://127.0.0.1:1".to_owned(),
             workers: 2,

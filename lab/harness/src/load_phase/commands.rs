@@ -119,7 +119,7 @@ impl LoadPhase<'_, '_> {
 fn too_much(checked: &CheckedPlan, level: Level) -> Option<String> {
     let (most, room) = match checked.plan.unit {
         LoadUnit::Users => (MOST_USERS as u32, checked.most_users),
-        LoadUnit::PerSecond | LoadUnit::Scale => (MOST_RATE, u32::MAX),
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => (MOST_RATE, u32::MAX),
     };
     if level <= most.min(room) {
         return None;

@@ -1,7 +1,8 @@
 //! One load of a run in progress.
 
-use barograph_model::{Level, Nanos, OfferedLoad, Outcome, Profile};
+use barograph_model::{Level, Nanos, Outcome, Profile};
 use barograph_record::Trial;
+use barograph_spec::Plan;
 use barograph_stats::{Interval, OpStats};
 
 use crate::check::AFTER_WAIT;
@@ -25,10 +26,7 @@ pub(crate) struct RunningLoad {
     pub(crate) window: Vec<DriverSample>,
     /// Names of the operations, by index.
     pub(crate) names: Vec<&'static str>,
-    /// Level at a scale of 100 %; `None` for a single load, whose levels are those of the run.
-    whole: Option<OfferedLoad>,
-    /// Whether the load is a trace, which has the same level at any scale.
-    is_trace: bool,
+    plan: Plan,
     silence: Nanos,
     silent_for: Nanos,
 }
@@ -47,8 +45,7 @@ impl RunningLoad {
             trials: Vec::new(),
             window: Vec::new(),
             names: workload.ops().iter().map(|op| op.name).collect(),
-            whole: checked.plan.whole(),
-            is_trace: checked.plan.is_trace(),
+            plan: checked.plan.clone(),
             silence: waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT)),
             silent_for: Nanos::ZERO,
         }
@@ -56,18 +53,18 @@ impl RunningLoad {
 
     /// The load's own level at a level of the run.
     pub(crate) fn level_at(&self, level: Level) -> Level {
-        match self.whole {
-            Some(whole) if self.is_trace && level > Level::ZERO => whole.level,
-            whole => whole.map_or(level, |whole| whole.scaled(level)),
-        }
+        self.plan.own_level(level)
     }
 
-    /// Level of the run at which the load has its own level `own`; for a trace, any level.
+    /// Level of the run at which the load has its own level `own`; the highest number if any higher level
+    /// would do.
     pub(crate) fn run_level(&self, own: u32) -> u32 {
-        match self.whole {
-            Some(_) if self.is_trace => u32::MAX,
-            whole => whole.map_or(own, |whole| whole.scale_of(own)),
-        }
+        self.plan.run_level(own)
+    }
+
+    /// Whether the load has nothing to do at a level of the run.
+    pub(crate) fn is_idle(&self, level: Level) -> bool {
+        self.level_at(level) == Level::ZERO
     }
 
     /// Time without any answer from the target, if it is too long to go on. A time-out is not an answer.

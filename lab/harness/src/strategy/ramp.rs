@@ -48,7 +48,8 @@ pub(super) async fn first_ramp(
                 gave_way |= gives_way(each, interval, &part);
                 carried.add(in_time(each, interval, &part));
             }
-            reached = there.max(reached);
+            // Loads of whole tiles and traces would do with any level.
+            reached = there.min(level).max(reached);
             bad = if gave_way { bad + 1 } else { 0 };
         }
         if bad >= BAD_INTERVALS {
@@ -107,7 +108,9 @@ fn in_time(each: LoadView<'_>, interval: &Interval, part: &IntervalSummary) -> (
     let (ended, bad) = carried(each, interval, part);
     let of_one = match each.of.checked.plan.unit {
         LoadUnit::Users => of_a_user(each, part).unwrap_or(0.0),
-        LoadUnit::PerSecond | LoadUnit::Scale => part.seconds * ended / part.ended.max(1) as f64,
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => {
+            part.seconds * ended / part.ended.max(1) as f64
+        }
     };
     (ended - bad, of_one)
 }
@@ -153,7 +156,7 @@ fn growing(bounds: SearchBounds, span: Nanos, interval: Nanos) -> Vec<(u32, Nano
 fn level_of(each: LoadView<'_>, interval: &Interval) -> u32 {
     match each.of.checked.plan.unit {
         LoadUnit::Users => interval.users,
-        LoadUnit::PerSecond | LoadUnit::Scale => {
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => {
             (interval.starts as f64 / interval.seconds().max(1e-9)) as u32
         }
     }
@@ -200,7 +203,7 @@ fn expected(each: LoadView<'_>, interval: &Interval, part: &IntervalSummary) -> 
     match each.of.checked.plan.unit {
         LoadUnit::Users => f64::from(interval.users) * of_a_user(each, part).unwrap_or(0.0),
         // The counted operations are assumed to have the same share of starts as of ends.
-        LoadUnit::PerSecond | LoadUnit::Scale => {
+        LoadUnit::PerSecond | LoadUnit::Scale | LoadUnit::Tiles => {
             let share = part.timed.max(1) as f64 / part.ended.max(1) as f64;
             interval.starts as f64 * share.min(1.0)
         }

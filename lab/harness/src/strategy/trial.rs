@@ -17,8 +17,7 @@ pub(super) async fn trial(
     span: Nanos,
 ) -> Result<Vec<WindowVerdict>, HarnessError> {
     drive.phase(Phase::Hold, span, &format!("{}, measured", super::words(drive, level)))?;
-    let before = drive.probes.mark();
-    let wall_before = drive.run.clock.wall_ahead_s();
+    let (before, wall_before) = (drive.probes.mark(), drive.run.clock.wall_ahead_s());
     // A change that is still in progress affects this window too.
     let (changes_before, changing_until) = drive.changes;
     let going_on = u32::from(changing_until > drive.reached);
@@ -30,7 +29,7 @@ pub(super) async fn trial(
     let judge = |drive: &LoadPhase<'_, '_>, at: usize, window: &LoadWindow| {
         let host = drive.probes.host_use(&before);
         let (load, of) = (&drive.loads[at], &drive.run.loads[at]);
-        judge_window(&WindowInput {
+        let verdict = judge_window(&WindowInput {
             joined: &window.joined,
             parts: &window.parts,
             profile: &load.profile,
@@ -45,7 +44,8 @@ pub(super) async fn trial(
             spread_for,
             driver: limits(of.workload.operations_block()),
             clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
-        })
+        });
+        if load.is_idle(level) { verdict.without_load() } else { verdict }
     };
     // If one window is certain to fail, a search learns nothing more from the others.
     let failed_for_certain = |drive: &LoadPhase<'_, '_>, at: usize, window: &LoadWindow| {

@@ -15,7 +15,7 @@ impl SettingsReader {
 
     /// Refusals of keys that begin like an element of a list and belong to none.
     pub(crate) fn strays(&self, list: &str) -> Vec<Refusal> {
-        let count = self.found.get(list).and_then(|found| found.tables).unwrap_or(0);
+        let count = self.count_of(list);
         let is_stray = |key: &str| {
             let Some(rest) = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')) else {
                 return false;
@@ -51,6 +51,43 @@ impl SettingsReader {
             })
         };
         self.found.iter().filter_map(misplaced).collect()
+    }
+
+    /// Number of tables of a list; 0 if it is none.
+    pub(crate) fn count_of(&self, list: &str) -> usize {
+        self.found.get(list).and_then(|found| found.tables).unwrap_or(0)
+    }
+
+    /// Repeats the tables of a list until it has them `times` times. Keys that were given for a later table
+    /// stay.
+    pub(crate) fn copy_tables(&mut self, list: &str, times: usize) {
+        let count = self.count_of(list);
+        for at in 0..count {
+            let own = format!("{list}[{at}].");
+            let keys: Vec<(String, GivenValue)> = self
+                .found
+                .iter()
+                .filter_map(|(key, found)| Some((key.strip_prefix(&own)?.to_owned(), found.clone())))
+                .collect();
+            for (copy, (key, found)) in (1..times).flat_map(|copy| keys.iter().map(move |key| (copy, key))) {
+                let copied = format!("{list}[{}].{key}", at + copy * count);
+                self.found.entry(copied).or_insert_with(|| found.clone());
+            }
+        }
+        if let Some(found) = self.found.get_mut(list) {
+            found.tables = Some(count * times);
+        }
+    }
+
+    /// The keys below a table, without its name.
+    pub(crate) fn keys_below(&self, table: &str) -> Vec<String> {
+        let begin = format!("{table}.");
+        self.found.keys().filter_map(|key| Some(key.strip_prefix(&begin)?.to_owned())).collect()
+    }
+
+    /// Name of the text.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The refusals so far.

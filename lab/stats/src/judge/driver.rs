@@ -32,7 +32,7 @@ pub(super) fn all(input: &WindowInput<'_>) -> Vec<Check> {
     checks.extend(input.driver.busiest_worker.map(|allowed| busiest_worker(input, allowed.get())));
     let goes_on = input.operations.is_none();
     match input.offered.unit {
-        LoadUnit::Users | LoadUnit::Scale => checks.extend(goes_on.then(|| users(input))),
+        LoadUnit::Users | LoadUnit::Scale | LoadUnit::Tiles => checks.extend(goes_on.then(|| users(input))),
         LoadUnit::PerSecond => {
             checks.extend(goes_on.then(|| offered_rate(input)));
             checks.push(driver_bound(input));

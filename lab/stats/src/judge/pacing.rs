@@ -19,7 +19,7 @@ const TOLERANCE: f64 = 0.03;
 
 pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
     match input.offered.unit {
-        LoadUnit::Users | LoadUnit::Scale => closed(input),
+        LoadUnit::Users | LoadUnit::Scale | LoadUnit::Tiles => closed(input),
         LoadUnit::PerSecond => open(input),
     }
 }

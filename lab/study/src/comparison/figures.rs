@@ -78,12 +78,14 @@ pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r Interva
 }
 
 /// All comparable figures of a run. After a search that is the capacity alone; of several loads each has
-/// figures of its own, under names that begin with that of the load.
+/// figures of its own, under names that begin with that of the load, after the score of tiles.
 pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
         let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
         return vec![RunFigure::of(Metric::Capacity, verdict.unit.name(), capacity, Source::Once)];
     }
+    let score = run.metric(Metric::Score, None);
+    let score = score.map(|score| RunFigure::of(Metric::Score, Metric::Score.unit(), score, Source::Once));
     let each = run.each_load().iter().enumerate();
     let of = |(at, load): (usize, &Run)| {
         let named = |text: &str| load.load.as_ref().map_or(text.to_owned(), |load| format!("{load}/{text}"));
@@ -95,7 +97,7 @@ pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
         };
         figures_of(load).into_iter().map(of_load).collect::<Vec<_>>()
     };
-    each.flat_map(of).collect()
+    score.into_iter().chain(each.flat_map(of)).collect()
 }
 
 /// The figures of one load.

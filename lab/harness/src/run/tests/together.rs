@@ -12,7 +12,7 @@ use crate::testing::{CATALOGUE, JamRule};
 const TWO: &str = "[[loads]]\nname = \"few\"\nload.users = 4\ntarget.url = \"http://127.0.0.1:9/\"\n\
                    [[loads]]\nname = \"many\"\nload.users = 20\ntarget.url = \"http://127.0.0.1:9/\"\n";
 
-fn there(ground: &SimulatedHost, jams: Option<JamRule>) -> Arc<dyn Workload> {
+pub(super) fn there(ground: &SimulatedHost, jams: Option<JamRule>) -> Arc<dyn Workload> {
     let ground = Some(ground.clone());
     Arc::new(TestWorkload { deploys_nothing: true, ground, jams, ..TestWorkload::default() })
 }
@@ -26,7 +26,7 @@ fn run_two(root: &Path, more: &[&str], jams: Option<JamRule>) -> (RunResult, Kep
 }
 
 /// Checks the loads of a plan with these keys.
-fn checked_all(
+pub(super) fn checked_all(
     root: &Path,
     (text, more): (&str, &[&str]),
     workloads: Vec<Arc<dyn Workload>>,
@@ -41,7 +41,7 @@ fn checked_all(
 }
 
 /// Runs a plan to its end.
-fn run_all(
+pub(super) fn run_all(
     root: &Path,
     plan: (&str, &[&str]),
     ground: SimulatedHost,

@@ -1,0 +1,48 @@
+//! The tiles of a run, their score in each window, and the rates behind it.
+
+use barograph_record::{RatioRecord, Run, ScoreRecord, TileLoadRecord, TilesRecord, WindowScoreRecord};
+
+use super::{Columns, TableSet, some};
+use crate::ExportError;
+
+pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    let score = run.verdict().and_then(|verdict| verdict.score.as_deref());
+    tiles(book, run.tiles())?;
+    scores(book, score)?;
+    ratios(book, score)
+}
+
+fn tiles(book: &mut TableSet<'_>, tiles: Option<&TilesRecord>) -> Result<(), ExportError> {
+    type Row<'a> = (&'a TilesRecord, &'a TileLoadRecord);
+    let columns = Columns::<Row<'_>>::new()
+        .text("load", |r| (&r.1.load).into())
+        .text("member", |r| (&r.1.member).into())
+        .whole("tile", |r| r.1.tile.into())
+        .float("whole_level", |r| f64::from(r.1.whole).into())
+        .text("of", |r| r.1.of.as_ref().into())
+        .float("reference", |r| r.1.rate.into())
+        .text("reference_of", |r| some(&r.0.reference).into())
+        .truth("one_by_one", |r| r.0.one_by_one.into());
+    let rows = tiles.into_iter().flat_map(|tiles| tiles.loads.iter().map(move |load| (tiles, load)));
+    book.table("tiles", &columns, rows)
+}
+
+/// The score of each window that counts.
+fn scores(book: &mut TableSet<'_>, score: Option<&ScoreRecord>) -> Result<(), ExportError> {
+    let columns = Columns::<&WindowScoreRecord>::new()
+        .whole("trial", |r| r.trial.into())
+        .float("score", |r| r.score.into());
+    book.table("scores", &columns, score.map_or(&[][..], |score| &score.windows))
+}
+
+/// Rates of the loads in the scored window, and those of the reference.
+fn ratios(book: &mut TableSet<'_>, score: Option<&ScoreRecord>) -> Result<(), ExportError> {
+    let columns = Columns::<&RatioRecord>::new()
+        .text("load", |r| (&r.load).into())
+        .whole("tile", |r| r.tile.into())
+        .text("of", |r| (&r.of).into())
+        .float("rate", |r| r.rate.into())
+        .float("reference", |r| r.reference.into())
+        .float("ratio", |r| r.ratio.into());
+    book.table("ratios", &columns, score.map_or(&[][..], |score| &score.terms))
+}

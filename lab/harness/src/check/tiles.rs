@@ -1,0 +1,68 @@
+//! The reference rates of the tiles of a run.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use barograph_model::words::listed;
+use barograph_spec::{Reference, Refusal, Refusals};
+
+use crate::run::CheckedLoad;
+
+/// The key of the file.
+const KEY: &str = "load.reference";
+
+/// Longest file: far more than the rates of 64 loads.
+const LONGEST: u64 = 1 << 20;
+
+/// Rates of a window that any load has.
+const RATES: [&str; 3] = ["throughput", "goodput", "requests"];
+
+/// Reads the reference of a run of tiles, and holds it against the loads.
+pub(super) fn reference(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
+    let plan = &loads[0].checked.plan;
+    let Some(file) = &plan.reference else { return Ok(()) };
+    let path = plan.file_of(KEY, file);
+    let refused = |value: String, allowed: String| {
+        let (place, key) = (plan.place(KEY).to_owned(), KEY.to_owned());
+        let remedy = "name a file with the rate of each load of a tile".to_owned();
+        Refusals(vec![Refusal { place, key, value, allowed, remedy }])
+    };
+    let name = path.display().to_string();
+    let text = read(&path)
+        .map_err(|why| refused(format!("{name:?}"), format!("a file of text that can be read ({why})")))?;
+    let reference = barograph_spec::reference(&name, &text).map_err(Refusals)?;
+    if let Some((load, allowed)) = wrong(&reference, loads) {
+        return Err(refused(format!("{load:?} of {name}"), allowed));
+    }
+    let reference = Arc::new(reference);
+    for load in loads {
+        load.checked.reference = Some(Arc::clone(&reference));
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// A load of the reference that no tile has, or whose rate its load does not have, with what is allowed.
+fn wrong(reference: &Reference, loads: &[CheckedLoad]) -> Option<(String, String)> {
+    let member = |load: &CheckedLoad| load.checked.plan.tile.as_ref().map(|tile| tile.member.clone());
+    reference.rates.iter().find_map(|(name, rate)| {
+        let Some(load) = loads.iter().find(|load| member(load).as_ref() == Some(name)) else {
+            let mut members: Vec<String> = loads.iter().filter_map(member).collect();
+            members.sort();
+            members.dedup();
+            let members: Vec<&str> = members.iter().map(String::as_str).collect();
+            return Some((name.clone(), format!("the loads of a tile: {}", listed(&members))));
+        };
+        let measures = load.workload.measures().iter().map(|measure| measure.id);
+        let known: Vec<&str> = RATES.into_iter().chain(measures).collect();
+        (!known.contains(&rate.of.as_str())).then(|| {
+            (name.clone(), format!("one of {} for this load, and not {:?}", known.join(", "), rate.of))
+        })
+    })
+}

@@ -1,0 +1,283 @@
+//! The tiles of a run: their score, every load against its limits, and the load that broke first.
+
+use barograph_record::{Run, ScoreRecord, TilesRecord, Trial};
+
+use crate::answer::gave_way;
+use crate::chart::{Anchor, Svg};
+use crate::curve::worst;
+use crate::html::{Figure, Grid, Key};
+use crate::words;
+
+/// Width of the names of the loads, in pixels.
+const NAMES: f64 = 160.0;
+/// Width of the whole drawing, in pixels.
+const WIDTH: f64 = 1140.0;
+/// Largest width of a cell, in pixels.
+const CELL: f64 = 150.0;
+/// Height of a row, in pixels.
+const ROW: f64 = 34.0;
+
+/// Classes of cells by the part of the limit that is used, each with its upper end.
+const SHADES: [(&str, f64, &str); 4] = [
+    ("heat h1", 0.25, "up to 25 % of the limit"),
+    ("heat h2", 0.5, "up to 50 %"),
+    ("heat h3", 0.8, "up to 80 %"),
+    ("heat h4", 1.0, "up to the limit"),
+];
+
+/// Class of a cell whose load broke a rule.
+const BROKEN: (&str, &str) = ("over", "a rule is broken");
+
+/// The section about tiles.
+pub(crate) struct TilesSection {
+    /// The score in a sentence, or the reason for its absence.
+    pub(crate) score: String,
+    /// Reference, class and windows.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    /// Title and points about the load that broke first.
+    pub(crate) broke: Option<(String, Vec<String>)>,
+    pub(crate) figure: Option<Figure>,
+    /// Rates against the reference.
+    pub(crate) ratios: Option<Grid>,
+}
+
+/// The section; `None` without tiles.
+pub(crate) fn section(run: &Run) -> Option<TilesSection> {
+    let tiles = run.tiles()?;
+    let score = run.verdict().and_then(|verdict| verdict.score.as_deref());
+    let windows = windows(run);
+    Some(TilesSection {
+        score: score.map_or_else(|| no_score(run, tiles), ScoreRecord::sentence),
+        facts: facts(tiles, score),
+        broke: broke(run, tiles, &windows),
+        figure: figure(tiles, &windows),
+        ratios: ratios(tiles, score, &windows),
+    })
+}
+
+/// The section in lines for a terminal; empty without tiles.
+pub(crate) fn terminal(run: &Run) -> Vec<String> {
+    let Some(section) = section(run) else { return Vec::new() };
+    let facts = section.facts.into_iter().map(|(name, value)| format!("{name}: {value}"));
+    let broke = section.broke.into_iter().map(|(title, points)| format!("{title}: {}", points.join("; ")));
+    std::iter::once(section.score).chain(facts).chain(broke).collect()
+}
+
+/// The trials of each window, one for each load.
+fn windows(run: &Run) -> Vec<Vec<&Trial>> {
+    let each: Vec<Vec<&Trial>> = run.loads.iter().map(|load| load.trials().collect()).collect();
+    let count = each.iter().map(Vec::len).min().unwrap_or(0);
+    (0..count).map(|at| each.iter().map(|trials| trials[at]).collect()).collect()
+}
+
+fn no_score(run: &Run, tiles: &TilesRecord) -> String {
+    let passed = run.verdict().is_some_and(|verdict| verdict.passed);
+    let why = match (tiles.reference.is_empty() && tiles.loads.iter().all(|load| load.rate.is_none()), passed)
+    {
+        (true, _) => "the plan names no reference",
+        (false, false) => "not every load kept its rules",
+        (false, true) => "the measurement is not valid",
+    };
+    format!("No score: {why}.")
+}
+
+fn facts(tiles: &TilesRecord, score: Option<&ScoreRecord>) -> Vec<(&'static str, String)> {
+    let members = tiles.loads.iter().filter(|load| load.tile == 1).count();
+    let mut facts = vec![("tiles", format!("{} of {members} loads", tiles.count()))];
+    if !tiles.reference.is_empty() {
+        facts.push(("reference", tiles.reference.clone()));
+    }
+    if let Some(score) = score {
+        facts.push(("class", "applications only, without operations on the infrastructure".to_owned()));
+        let each =
+            score.windows.iter().map(|window| format!("{:.2} in trial {}", window.score, window.trial));
+        facts.push((
+            "windows",
+            format!("{}; trial {} is scored", each.collect::<Vec<_>>().join(", "), score.trial),
+        ));
+    }
+    facts
+}
+
+/// The loads that broke a rule at the lowest load, each with what gave way.
+fn broke(run: &Run, tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Option<(String, Vec<String>)> {
+    let failed = windows.iter().filter(|window| window.iter().any(|trial| !trial.window.passed));
+    let first = failed.min_by(|a, b| tiles.tiles_in(a).total_cmp(&tiles.tiles_in(b)))?;
+    let each = run.loads.iter().zip(first).filter(|(_, trial)| !trial.window.passed);
+    let point = |(load, trial): (&Run, &&Trial)| {
+        format!("{}: {}", load.load.as_deref().unwrap_or(""), gave_way(load, trial).join("; "))
+    };
+    Some((format!("Broke first, at {}", in_tiles(tiles.tiles_in(first))), each.map(point).collect()))
+}
+
+fn in_tiles(tiles: f64) -> String {
+    let tiles = (tiles * 100.0).round() / 100.0;
+    format!("{tiles} tile{}", if tiles == 1.0 { "" } else { "s" })
+}
+
+/// A cell of the figure: the load of a tile, or of a level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    /// Part of a limit that was used, by the operation nearest to its own; `None` without limits.
+    share: Option<f64>,
+    /// Whether a rule was broken.
+    broken: bool,
+}
+
+impl Cell {
+    fn of(trial: &Trial) -> Self {
+        Cell { share: worst(trial).map(|(_, share)| share), broken: !trial.window.passed }
+    }
+
+    fn with(self, other: Cell) -> Self {
+        let share = [self.share, other.share].into_iter().flatten().reduce(f64::max);
+        Cell { share, broken: self.broken || other.broken }
+    }
+
+    fn class(self) -> &'static str {
+        let share = self.share.unwrap_or(0.0);
+        let shade = SHADES.iter().find(|(_, to, _)| share <= *to && !self.broken);
+        shade.map_or(BROKEN.0, |(class, ..)| class)
+    }
+
+    fn words(self) -> String {
+        let broken = if self.broken { " ✕" } else { "" };
+        match self.share {
+            Some(share) => format!("{:.0} %{broken}", share * 100.0),
+            None => format!("no limit{broken}"),
+        }
+    }
+}
+
+/// Rows of the figure: the loads of a tile, by name; columns with their heads.
+struct Cells {
+    members: Vec<String>,
+    heads: Vec<String>,
+    /// By row and column; `None` without load.
+    cells: Vec<Vec<Option<Cell>>>,
+}
+
+/// Columns are the levels of a search or a path, or the tiles of a fixed load.
+fn cells(tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Cells {
+    let mut members: Vec<String> = Vec::new();
+    for load in &tiles.loads {
+        if !members.contains(&load.member) {
+            members.push(load.member.clone());
+        }
+    }
+    let mut levels: Vec<f64> = windows.iter().map(|window| tiles.tiles_in(window)).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    let by_level = levels.len() > 1;
+    let cell = |member: &String, column: usize| {
+        let of_window = |window: &Vec<&Trial>| !by_level || tiles.tiles_in(window) == levels[column];
+        let loads = windows
+            .iter()
+            .filter(|window| of_window(window))
+            .flat_map(|window| tiles.loads.iter().zip(window));
+        let own = loads.filter(|(load, trial)| {
+            load.member == *member && trial.level > 0 && (by_level || load.tile as usize == column + 1)
+        });
+        own.map(|(_, trial)| Cell::of(trial)).reduce(Cell::with)
+    };
+    let heads: Vec<String> = match by_level {
+        true => levels.iter().map(|level| in_tiles(*level)).collect(),
+        false => (1..=tiles.count()).map(|tile| format!("tile {tile}")).collect(),
+    };
+    let row = |member| (0..heads.len()).map(|column| cell(member, column)).collect();
+    let cells = members.iter().map(row).collect();
+    Cells { members, heads, cells }
+}
+
+fn figure(tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Option<Figure> {
+    if windows.is_empty() {
+        return None;
+    }
+    let found = cells(tiles, windows);
+    let title = "Every load against its limits".to_owned();
+    let about = "For each load of a tile the operation that came nearest to its limit, the worst over all windows of the column."
+        .to_owned();
+    let keys = SHADES.iter().map(|(class, _, name)| Key::area(name, class));
+    let words = |cell: &Option<Cell>| cell.map_or_else(|| words::NONE.to_owned(), Cell::words);
+    let rows = found.members.iter().zip(&found.cells);
+    let rows =
+        rows.map(|(member, cells)| std::iter::once(member.clone()).chain(cells.iter().map(words)).collect());
+    let head: Vec<&str> = std::iter::once("load").chain(found.heads.iter().map(String::as_str)).collect();
+    Some(Figure {
+        id: "tiles".to_owned(),
+        keys: keys.chain([Key::area(BROKEN.1, BROKEN.0)]).collect(),
+        svg: draw(&found, (&title, &about)),
+        table: Grid::new(&head, rows.collect()),
+        title,
+        about,
+    })
+}
+
+fn draw(found: &Cells, say: (&str, &str)) -> String {
+    let height = ROW * (found.members.len() + 1) as f64;
+    let width = ((WIDTH - NAMES) / found.heads.len().max(1) as f64).min(CELL);
+    let mut svg = Svg::new("tiles", (WIDTH, height), say.0, say.1);
+    for (at, head) in found.heads.iter().enumerate() {
+        svg.text("tick", (NAMES + width * (at as f64 + 0.5), ROW - 12.0), Anchor::Middle, head);
+    }
+    for (row, (member, cells)) in found.members.iter().zip(&found.cells).enumerate() {
+        let top = ROW * (row as f64 + 1.0);
+        svg.text("area-name", (NAMES - 12.0, top + ROW / 2.0 + 4.0), Anchor::End, member);
+        for (column, cell) in cells.iter().enumerate() {
+            let left = NAMES + width * column as f64;
+            if let Some(cell) = cell {
+                svg.rect(cell.class(), (left + 1.0, top + 1.0), (width - 2.0, ROW - 2.0));
+            }
+            let words = cell.map_or_else(|| words::NONE.to_owned(), Cell::words);
+            svg.text("area-name", (left + width / 2.0, top + ROW / 2.0 + 4.0), Anchor::Middle, &words);
+        }
+    }
+    svg.finish()
+}
+
+/// Rates against the reference in the scored window, or else in the last one.
+fn ratios(tiles: &TilesRecord, score: Option<&ScoreRecord>, windows: &[Vec<&Trial>]) -> Option<Grid> {
+    let terms = match score {
+        Some(score) => score.terms.clone(),
+        None => tiles.ratios(windows.last()?),
+    };
+    let row = |term: &barograph_record::RatioRecord| {
+        vec![
+            term.load.clone(),
+            term.tile.to_string(),
+            term.of.clone(),
+            words::figure(term.rate),
+            words::figure(term.reference),
+            words::fixed(term.ratio, 3),
+        ]
+    };
+    let rows: Vec<Vec<String>> = terms.iter().map(row).collect();
+    let head = ["load", "tile", "rate", "measured", "reference", "ratio"];
+    (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["rate"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_as_dark_as_its_limit_is_used() {
+        let cell = |share: Option<f64>, broken: bool| Cell { share, broken };
+        for (share, broken, class, words) in [
+            (Some(0.1), false, "heat h1", "10 %"),
+            (Some(0.5), false, "heat h2", "50 %"),
+            (Some(1.0), false, "heat h4", "100 %"),
+            (Some(1.43), true, "over", "143 % ✕"),
+            (Some(0.2), true, "over", "20 % ✕"),
+            (None, false, "heat h1", "no limit"),
+        ] {
+            assert_eq!((cell(share, broken).class(), cell(share, broken).words().as_str()), (class, words));
+        }
+        assert_eq!(cell(None, true).with(cell(Some(0.3), false)), cell(Some(0.3), true));
+    }
+
+    #[test]
+    fn tiles_are_told_with_two_decimals() {
+        assert_eq!([1.0, 2.0, 2.504].map(in_tiles), ["1 tile", "2 tiles", "2.5 tiles"]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Tiles: copies of all loads of a plan, each copy with a number.
+
+use std::path::PathBuf;
+
+use barograph_model::{Level, LoadUnit, Nanos};
+
+use crate::catalogue::Catalogue;
+use crate::plan::{LONGEST_S, Plan};
+use crate::settings_reader::SettingsReader;
+
+/// Most tiles of one run.
+pub(crate) const MOST: u64 = 16;
+
+/// A whole tile, in percent.
+pub const WHOLE_TILE: u32 = 100;
+
+/// Percent from which a tile counts as whole: users and starts of an interval scatter.
+const WHOLE_FROM: u32 = 90;
+
+/// Prefix of a target that another load of the same plan deploys.
+const OF_LOAD: &str = "load:";
+
+/// The place of a load among tiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TilePlan {
+    /// Number of its tile, from 1.
+    pub number: u32,
+    /// Name of the load within its tile: the same in each.
+    pub member: String,
+    /// Number of tiles of the run.
+    pub of: u32,
+}
+
+impl TilePlan {
+    /// The tile of a load called `name`, such as `shop-2` in tile 2.
+    fn of(number: u32, name: &str) -> Self {
+        let member = name.strip_suffix(&format!("-{number}")).unwrap_or(name);
+        TilePlan { number, member: member.to_owned(), of: number }
+    }
+}
+
+/// Settings of `[load]` for tiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TileLoadPlan {
+    /// Whether levels are percent of a tile, and tiles are loaded one after another.
+    pub(crate) one_by_one: bool,
+    /// Time between the beginnings of the ramps of two tiles.
+    pub(crate) stagger: Nanos,
+    /// File of the reference rates.
+    pub(crate) reference: Option<PathBuf>,
+}
+
+/// Reads the settings of `[load]` for tiles; they belong to `several` loads only.
+pub(crate) fn of_load(g: &mut SettingsReader, several: bool) -> Option<TileLoadPlan> {
+    for key in ["load.scale_of", "load.stagger_s", "load.reference"] {
+        g.only_with(key, several, "[[loads]]");
+    }
+    let scale_of = g.choice("load.scale_of", &["loads", "tiles"], "loads");
+    let stagger = g.number("load.stagger_s", 0..=LONGEST_S, 0);
+    let reference = g.optional_word("load.reference", "a file with the rates of a tile of a reference");
+    Some(TileLoadPlan {
+        one_by_one: scale_of? == "tiles",
+        stagger: Nanos::from_secs(stagger?),
+        reference: reference?.map(PathBuf::from),
+    })
+}
+
+/// Copies the tables of the list for each tile, with names and numbers; `false` if the number of tiles is
+/// refused. Without `tiles` the list stays as it is.
+pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalogue<'_>) -> bool {
+    if !given.stands("tiles") {
+        return true;
+    }
+    let Some(tiles) = given.number("tiles", 1..=MOST, 1) else { return false };
+    let members = given.count_of(list);
+    let names: Vec<String> = (0..members).map(|at| name_of(given, list, at, catalogue)).collect();
+    let place = given.name().to_owned();
+    given.copy_tables(list, tiles as usize);
+    for at in 0..members * tiles as usize {
+        let (number, member) = (at / members + 1, &names[at % members]);
+        let element = format!("{list}[{at}]");
+        let url = given.text(&format!("{element}.target.url")).or_else(|| given.text("target.url"));
+        let of = url.and_then(|url| url.strip_prefix(OF_LOAD)).filter(|of| names.iter().any(|n| n == of));
+        if let Some(of) = of.map(|of| format!("{OF_LOAD}{of}-{number}")) {
+            given.set_at(&format!("{element}.target.url"), &format!("{of:?}"), &place);
+        }
+        given.set_at(&format!("{element}.name"), &format!("\"{member}-{number}\""), &place);
+        given.set_at(&format!("{element}.tile"), &number.to_string(), &place);
+    }
+    true
+}
+
+/// Name of a load within its tile.
+fn name_of(given: &SettingsReader, list: &str, at: usize, catalogue: Catalogue<'_>) -> String {
+    let own = |key: &str| given.text(&format!("{list}[{at}].{key}"));
+    let default = || catalogue.workloads.first().map_or("", |keys| keys.name());
+    let name = own("name").or_else(|| own("workload")).or_else(|| given.text("workload"));
+    name.unwrap_or_else(default).to_owned()
+}
+
+/// Reads the number of the tile of a load; `None` without tiles.
+pub(crate) fn of_element(each: &mut SettingsReader, name: &str) -> Option<TilePlan> {
+    if !each.stands("tile") {
+        return None;
+    }
+    let number = each.number("tile", 1..=MOST, 1)?;
+    Some(TilePlan::of(number as u32, name))
+}
+
+/// Refuses settings for tiles in a plan without tiles; otherwise each load learns their number, and the
+/// positions of the keys of the run.
+pub(crate) fn check(whole: &mut SettingsReader, shape: &TileLoadPlan, loads: &mut [Plan]) {
+    let tiles = loads.iter().filter_map(|load| Some(load.tile.as_ref()?.number)).max();
+    for tile in loads.iter_mut().filter_map(|load| load.tile.as_mut()) {
+        tile.of = tiles.unwrap_or(1);
+    }
+    for load in loads {
+        load.places.extend(whole.places());
+    }
+    let used = [
+        ("load.scale_of", shape.one_by_one),
+        ("load.stagger_s", shape.stagger > Nanos::ZERO),
+        ("load.reference", shape.reference.is_some()),
+    ];
+    for (key, _) in used.into_iter().filter(|(_, used)| *used && tiles.is_none()) {
+        whole.refuse_asked(key, "only with tiles", "set tiles = 1, or more, or leave it out");
+    }
+}
+
+impl Plan {
+    /// This load's own level at a level of the run.
+    #[must_use]
+    pub fn own_level(&self, level: Level) -> Level {
+        let Some(whole) = self.whole() else { return level };
+        let scale = self.scale_at(level);
+        if self.is_trace() && scale > Level::ZERO { whole.level } else { whole.scaled(scale) }
+    }
+
+    /// Percent of the load's own level at a level of the run of several loads.
+    fn scale_at(&self, level: Level) -> Level {
+        if self.unit_of_all() != LoadUnit::Tiles {
+            return level;
+        }
+        let below = Level::from(WHOLE_TILE * self.tiles_before()).thousandths();
+        let above = level.thousandths().saturating_sub(below);
+        Level::of_thousandths(above.min(Level::from(WHOLE_TILE).thousandths()))
+    }
+
+    /// Level of the run at which this load has its own level `own`; the highest number if any higher level
+    /// would do.
+    #[must_use]
+    pub fn run_level(&self, own: u32) -> u32 {
+        let Some(whole) = self.whole() else { return own };
+        let scale = whole.scale_of(own);
+        match self.unit_of_all() {
+            _ if self.is_trace() => u32::MAX,
+            LoadUnit::Tiles if scale >= WHOLE_FROM => u32::MAX,
+            LoadUnit::Tiles => WHOLE_TILE * self.tiles_before() + scale,
+            _ => scale,
+        }
+    }
+
+    /// Tiles that are loaded before that of this load; 0 for a load of no tile.
+    fn tiles_before(&self) -> u32 {
+        self.tile.as_ref().map_or(0, |tile| tile.number - 1)
+    }
+
+    /// Number of tiles of the run; `None` without tiles, or for a load of none.
+    #[must_use]
+    pub fn tiles(&self) -> Option<u32> {
+        Some(self.tile.as_ref()?.of)
+    }
+
+    /// Seed of the users of this load, which differs by tile.
+    #[must_use]
+    pub fn seed_of_users(&self) -> u64 {
+        self.seed.wrapping_add(self.tiles_before().into())
+    }
+}
