@@ -1,4 +1,4 @@
-//! Redis, memcached and twemproxy; RabbitMQ and NATS.
+//! Redis, memcached and twemproxy; RabbitMQ and NATS; nbdkit.
 
 use barograph_services::Flavour;
 
@@ -149,6 +149,22 @@ async fn rabbitmq_lets_others_in() {
         );
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         assert!(program("env", &words).contains("Success"));
+        up.assert_listens_at_home();
+        up.assert_version();
+        up.stop().await;
+    }
+    stand.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nbdkit_offers_memory_behind_filters() {
+    let Some([service]) = or_skip(["nbdkit"]) else { return };
+    let stand = TestSite::new().await;
+    for flavour in FLAVOURS {
+        let values = [("bytes", "1048576".to_owned()), ("filters", "nofilter nofilter fua".to_owned())];
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
+        let greeting = ask(&mut connect(up.main()), b"", "IHAVEOPT");
+        assert!(greeting.starts_with("NBDMAGICIHAVEOPT"), "{greeting}");
         up.assert_listens_at_home();
         up.assert_version();
         up.stop().await;
