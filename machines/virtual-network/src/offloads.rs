@@ -14,8 +14,11 @@ use rustix::net::{
 use crate::SwitchError;
 use crate::namespace::inside;
 
-/// Features of the kernel by offload. TCP segmentation has one for each version of IP.
-const FEATURES: [(&str, fn(&Offloads) -> Option<bool>); 5] = [
+/// A feature of the kernel, with the offload that it belongs to.
+type Feature = (&'static str, fn(&Offloads) -> Option<bool>);
+
+/// All features. TCP segmentation has one for each version of IP.
+const FEATURES: [Feature; 5] = [
     ("tx-tcp-segmentation", |offloads| offloads.tso),
     ("tx-tcp6-segmentation", |offloads| offloads.tso),
     ("tx-generic-segmentation", |offloads| offloads.gso),
