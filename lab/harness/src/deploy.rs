@@ -86,6 +86,7 @@ fn site_spec(
     // would keep a fault from lifting the inner one.
     for host in &mut hosts {
         host.link = link;
+        host.offloads = offloads(planned, plan, &host.name);
         if !platform.has(Ability::Machines) {
             host.limits = Limits::default();
         }
@@ -103,6 +104,14 @@ fn site_spec(
         options: options(planned, plan),
         disks: planned.iter().flat_map(disks).collect(),
     }
+}
+
+/// Offloads of a host: those of the first of its parts whose tier has some.
+fn offloads(planned: &[PlannedApplication<'_>], plan: &Plan, host: &str) -> String {
+    let of_tier = |tier: &str| plan.deploy.limits_of(tier).map(|limits| limits.offloads);
+    let mut all =
+        planned::parts(planned).filter(|part| part.host == host).filter_map(|part| of_tier(part.tier));
+    all.find(|offloads| !offloads.is_default()).map_or_else(String::new, |offloads| offloads.to_string())
 }
 
 /// Whether parts use the shared folder. A virtual machine with a shared folder can be neither moved nor

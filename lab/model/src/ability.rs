@@ -15,6 +15,8 @@ pub enum Ability {
     Drivers,
     /// Links of hosts can be limited, slow, lossy or cut.
     Links,
+    /// Offloads of the link ends of hosts can be set.
+    Offloads,
     /// Parts can have file systems of their own.
     Disks,
     /// Hosts can pass addresses to each other.
@@ -34,6 +36,7 @@ impl Ability {
             Ability::Machines => "machines",
             Ability::Drivers => "drivers",
             Ability::Links => "links",
+            Ability::Offloads => "offloads",
             Ability::Disks => "disks",
             Ability::VirtualAddresses => "virtual addresses",
             Ability::Moves => "moves",
@@ -50,6 +53,7 @@ impl Ability {
             Ability::Machines => "whose hosts are virtual machines",
             Ability::Drivers => "with room for drivers on hosts of their own",
             Ability::Links => "whose links can be limited, slow, lossy and cut",
+            Ability::Offloads => "whose link ends have offloads that can be set",
             Ability::Disks => "whose parts can have file systems of their own",
             Ability::VirtualAddresses => "whose hosts can hand addresses to each other",
             Ability::Moves => "whose hosts can be moved, cloned and taken back while they run",

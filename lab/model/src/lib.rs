@@ -11,6 +11,7 @@ mod level;
 mod load;
 mod measure;
 mod metric;
+mod offloads;
 mod op;
 mod outcome;
 mod phase;
@@ -37,6 +38,7 @@ pub use measure::{
     MeasureSpec, MeasureValue, check_measures,
 };
 pub use metric::Metric;
+pub use offloads::Offloads;
 pub use op::{OpId, OpSpec, UserId};
 pub use outcome::Outcome;
 pub use phase::Phase;

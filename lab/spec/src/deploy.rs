@@ -1,7 +1,7 @@
 //! The keys of `[deploy]` common to all applications: the kind of platform, hosts and links, and limits of
 //! each tier. The parts of an application are in the keys of its workload.
 
-use barograph_model::{Ability, Nanos};
+use barograph_model::{Ability, Nanos, Offloads};
 
 use crate::catalogue::Catalogue;
 use crate::cores::Cores;
@@ -24,7 +24,7 @@ const UNLISTED: &str = "process";
 pub(crate) const DRIVER: &str = "driver";
 
 /// Limits of each instance of a tier, by the ends of their keys: `deploy.driver_cpus`.
-pub(crate) const LIMITS: [&str; 4] = ["cpus", "cores", "memory_mib", "disk_mib"];
+pub(crate) const LIMITS: [&str; 5] = ["cpus", "cores", "memory_mib", "disk_mib", "offloads"];
 
 /// Place of the deployment, and limits of its parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +65,8 @@ pub struct TierLimits {
     pub memory_mib: u64,
     /// Size in MiB of a separate file system for its files; 0 for none, unless a fault fills it.
     pub disk_mib: u64,
+    /// Offloads of the link ends of its hosts.
+    pub offloads: Offloads,
 }
 
 /// The link between a host and the switch.
@@ -157,8 +159,9 @@ pub(crate) fn limits(g: &mut SettingsReader, tiers: &[&'static str]) -> Option<V
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
         let cores = g.cores(&format!("deploy.{tier}_cores"));
         let memory = g.number(&format!("deploy.{tier}_memory_mib"), 0..=MOST_MIB, 0);
-        let disk = disk(g, tier);
-        Some(TierLimits { tier, cpus: cpus?, cores: cores?, memory_mib: memory?, disk_mib: disk? })
+        let (disk, offloads) = (disk(g, tier), offloads(g, tier));
+        let (cpus, cores, memory_mib) = (cpus?, cores?, memory?);
+        Some(TierLimits { tier, cpus, cores, memory_mib, disk_mib: disk?, offloads: offloads? })
     };
     // All are read before the first failure returns, so that each is refused.
     let all: Vec<Option<TierLimits>> = tiers.iter().copied().map(of).collect();
@@ -173,6 +176,17 @@ fn disk(g: &mut SettingsReader, tier: &str) -> Option<u64> {
         g.refuse(&key, small, &allowed, "give it more: a file system needs room for itself");
     }
     size
+}
+
+/// Reads the offloads of a tier; those of the system without the key.
+fn offloads(g: &mut SettingsReader, tier: &str) -> Option<Offloads> {
+    let key = format!("deploy.{tier}_offloads");
+    let Some(text) = g.optional_word(&key, Offloads::FORM)? else { return Some(Offloads::default()) };
+    let offloads = text.parse().ok();
+    if offloads.is_none() {
+        g.refuse(&key, format!("{text:?}"), Offloads::FORM, "correct it, or leave it out");
+    }
+    offloads
 }
 
 fn link(g: &mut SettingsReader) -> Option<Link> {
@@ -192,6 +206,13 @@ fn on_the_platform(g: &mut SettingsReader, plan: &DeployPlan, catalogue: Catalog
         };
         let allowed = format!("0, unless {}", catalogue.with(Ability::Links));
         g.refuse(key, value, &allowed, "leave it out, or choose one of these platforms");
+    }
+    let offloads = plan.limits.iter().filter(|limits| !limits.offloads.is_default());
+    for limits in offloads.filter(|_| !catalogue.is_able(plan, Ability::Offloads)) {
+        let key = format!("deploy.{}_offloads", limits.tier);
+        let allowed = format!("left out, unless {}", catalogue.with(Ability::Offloads));
+        let value = format!("{:?}", limits.offloads.to_string());
+        g.refuse(&key, value, &allowed, "leave it out, or choose one of these platforms");
     }
     if plan.has(Ability::Machines) && plan.hosts == "together" {
         let allowed = format!(

@@ -19,7 +19,10 @@ impl WorkloadKeys for Shop {
 /// A platform without hosts of its own, one with links, and one whose hosts are machines.
 const PLATFORMS: [PlatformKind; 3] = [
     PlatformKind { name: "here", abilities: &[Ability::Disks] },
-    PlatformKind { name: "linked", abilities: &[Ability::Hosts, Ability::Links, Ability::Disks] },
+    PlatformKind {
+        name: "linked",
+        abilities: &[Ability::Hosts, Ability::Links, Ability::Offloads, Ability::Disks],
+    },
     PlatformKind {
         name: "guests",
         abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Moves],
@@ -146,6 +149,23 @@ fn links_go_with_every_platform_that_has_them() {
         let plan = plan(&text).unwrap();
         assert_eq!((plan.deploy.link.delay.0, plan.deploy.link.loss), (5_000_000, 0.01), "{platform}");
     }
+}
+
+#[test]
+fn offloads_go_with_platforms_that_set_them() {
+    let text = "platform = \"linked\"\ndeploy.web_offloads = \"gro=on, tso=off\"";
+    let first = plan(text).unwrap();
+    let of = |plan: &Plan| plan.deploy.limits_of("web").unwrap().offloads.to_string();
+    assert_eq!(of(&first), "tso=off,gro=on");
+    assert_eq!(of(&plan(&first.resolved).unwrap()), "tso=off,gro=on");
+    assert!(explain(&first).contains("each part of web: a link end with tso=off,gro=on"));
+    let (key, allowed) = refusal("platform = \"here\"\ndeploy.web_offloads = \"gro=on\"");
+    assert_eq!(key, "deploy.web_offloads");
+    assert_eq!(
+        allowed,
+        "left out, unless platform = \"linked\", whose link ends have offloads that can be set"
+    );
+    assert!(refusal("deploy.web_offloads = \"gro=1\"").1.contains("tso, gso, gro and lro are on or off"));
 }
 
 #[test]

@@ -80,6 +80,12 @@ pub trait Workload: Send + Sync {
         false
     }
 
+    /// Whether the driver's processor is part of what is measured. Then a busy worker does not make a window
+    /// invalid.
+    fn measures_driver(&self) -> bool {
+        self.operations_block()
+    }
+
     /// Final sentence of every verdict on its loads.
     fn notice(&self) -> Option<&'static str> {
         None

@@ -63,6 +63,9 @@ pub struct HostSpec {
     pub limits: Limits,
     /// Its link to the network.
     pub link: LinkSpec,
+    /// Offloads of its end of the link, as in plans; empty if all are left to the system.
+    #[serde(default)]
+    pub offloads: String,
 }
 
 /// The link between a host and the site's switch. By default it is as fast as the platform allows.

@@ -71,6 +71,15 @@ pub enum SwitchError {
         #[source]
         source: io::Error,
     },
+    /// Offloads of a device could not be set.
+    #[error("set the offloads of `{device}`")]
+    Offloads {
+        /// The device.
+        device: String,
+        /// The cause.
+        #[source]
+        why: io::Error,
+    },
     /// A file could not be read or written.
     #[error("use `{}`", path.display())]
     File {

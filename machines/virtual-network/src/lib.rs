@@ -31,6 +31,7 @@ mod ip;
 mod lacks;
 mod names;
 mod namespace;
+mod offloads;
 mod port;
 mod queue;
 mod relay;

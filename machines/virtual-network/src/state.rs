@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use barograph_model::Offloads;
 use barograph_platform::{Entry, Ledger, LinkSpec, Resource};
 
 use crate::SwitchError;
@@ -18,7 +19,7 @@ use crate::namespace::{exists, remove};
 use crate::port::{Frame, Port, PortPeer, bridge, device, island, may_tap};
 use crate::relay::{RelayCount, RelayProgram, priority};
 use crate::switch::{Host, Tap};
-use crate::{settings, subnet};
+use crate::{offloads, settings, subnet};
 
 /// File locked while a network is chosen, so that two programs do not choose the same one. It is in the
 /// folder of namespaces, so programs that see the same names see the same lock.
@@ -202,6 +203,21 @@ impl SharedSwitch {
             .then(&format!("route add default via {}", self.network.machine()))
             .run()?;
         Ok(settings)
+    }
+
+    pub(crate) fn offload(&self, name: &str, offloads: Offloads) -> Result<(), SwitchError> {
+        let mut state = self.open_state()?;
+        let PortPeer::Host { namespace, .. } = &state.port(name)?.behind else {
+            return Err(SwitchError::Unknown(name.to_owned()));
+        };
+        if let Some(mtu) = offloads.mtu {
+            Batch::ip(&self.frame.namespace).then(&format!("link set {} mtu {mtu}", device(name))).run()?;
+            Batch::ip(namespace).then(&format!("link set {HOST_DEVICE} mtu {mtu}")).run()?;
+        }
+        // The kernel merges what a device receives only if the other end of the pair cuts what it sends.
+        let of_port = Offloads { tso: offloads.tso, gso: offloads.gso, ..Offloads::default() };
+        offloads::set(&self.frame.namespace, &device(name), of_port)?;
+        offloads::set(namespace, HOST_DEVICE, offloads)
     }
 
     pub(crate) fn tap(&self, name: &str, link: LinkSpec, twin: Option<&str>) -> Result<Tap, SwitchError> {

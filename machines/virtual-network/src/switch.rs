@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use barograph_model::Offloads;
 use barograph_platform::{Facts, Ledger, LinkSpec};
 
 use crate::SwitchError;
@@ -99,6 +100,15 @@ impl Switch {
     pub async fn host(&self, name: &str, link: &LinkSpec) -> Result<Host, SwitchError> {
         let (name, link) = (name.to_owned(), *link);
         self.work(move |shared| shared.host(&name, link)).await
+    }
+
+    /// Sets the offloads of a host's end of its link, and reads them back. They go with the host.
+    ///
+    /// # Errors
+    /// If the device refuses one, or does not have what was set.
+    pub async fn offload(&self, name: &str, offloads: Offloads) -> Result<(), SwitchError> {
+        let name = name.to_owned();
+        self.work(move |shared| shared.offload(&name, offloads)).await
     }
 
     /// Creates a tap for a guest.

@@ -35,6 +35,7 @@ pub const KIND: PlatformKind = PlatformKind {
         Ability::Processes,
         Ability::Drivers,
         Ability::Links,
+        Ability::Offloads,
         Ability::Disks,
         Ability::VirtualAddresses,
     ],

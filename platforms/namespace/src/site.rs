@@ -43,6 +43,10 @@ impl NamespaceSite {
                 let list = settings.collect::<Vec<_>>().join("; ");
                 facts.push(("kernel settings of hosts that differ from a new namespace's".to_owned(), list));
             }
+            if let Ok(offloads) = host.offloads.parse() {
+                switch.offload(&host.name, offloads).await?;
+                facts.push((format!("offloads of {}, read back", host.name), host.offloads.clone()));
+            }
             let on = HostEntry { address: made.address, prefix: enter(&made.namespace), own_ports: true };
             local = local.with_host(&host.name, on);
         }

@@ -35,7 +35,8 @@ impl Control {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_TIME))?;
         stream.set_write_timeout(Some(ANSWER_TIME))?;
-        stream.write_all(&CONTROL)?;
+        // Its end is seen by the first question.
+        let _ = stream.write_all(&CONTROL);
         Ok(Control(stream))
     }
 
@@ -74,12 +75,11 @@ impl Control {
     }
 
     fn ask(&mut self, question: Question) -> io::Result<Answer> {
-        self.0.write_all(&question.bytes())?;
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof, WouldBlock};
         let mut bytes = [0; NUMBERS * 8];
-        self.0.read_exact(&mut bytes).map_err(|why| match why.kind() {
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::WouldBlock => {
-                io::Error::other(NO_RESPONDER)
-            }
+        let asked = self.0.write_all(&question.bytes()).and_then(|()| self.0.read_exact(&mut bytes));
+        asked.map_err(|why| match why.kind() {
+            BrokenPipe | ConnectionReset | UnexpectedEof | WouldBlock => io::Error::other(NO_RESPONDER),
             _ => why,
         })?;
         Ok(wire::read_answer(&bytes))

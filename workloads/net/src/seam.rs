@@ -164,6 +164,11 @@ impl Workload for NetWorkload {
         u64::from(users.div_ceil(self.plan.run.pattern.users()))
     }
 
+    /// A stream takes what both ends can do, so a busy worker is no defect.
+    fn measures_driver(&self) -> bool {
+        self.plan.run.pattern.is_stream()
+    }
+
     fn disclose(&self) -> Map<String, Value> {
         let run = &self.plan.run;
         let section = json!({

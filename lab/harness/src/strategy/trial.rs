@@ -42,7 +42,7 @@ pub(super) async fn trial(
             host: Some(&host),
             level_changes: drive.changes.0 - changes_before + going_on,
             spread_for,
-            driver: limits(of.workload.operations_block()),
+            driver: limits(of.workload.measures_driver()),
             clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
         });
         if load.is_idle(level) { verdict.without_load() } else { verdict }
@@ -101,10 +101,10 @@ fn show(drive: &mut LoadPhase<'_, '_>, verdicts: &[WindowVerdict]) {
     }
 }
 
-/// Limits of a driver. The CPU time of blocking operations belongs to the operations, so it is not limited.
-fn limits(operations_block: bool) -> DriverLimits {
+/// Limits of a driver. Its CPU time is not limited if it is part of what is measured.
+fn limits(driver_is_measured: bool) -> DriverLimits {
     let usual = DriverLimits::default();
-    DriverLimits { busiest_worker: usual.busiest_worker.filter(|_| !operations_block), ..usual }
+    DriverLimits { busiest_worker: usual.busiest_worker.filter(|_| !driver_is_measured), ..usual }
 }
 
 /// Resources of one of several loads: those of its application, per user if the load is `alone` with it;

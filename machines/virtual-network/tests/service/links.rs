@@ -183,3 +183,25 @@ async fn a_relay_that_cannot_start_says_why_and_leaves_the_link_as_it_was() {
     other.shape("a", limit(1_000_000)).await.unwrap();
     other.close().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::await_holding_lock, reason = "one test after the other, each with a runtime of its own")]
+async fn offloads_are_set_and_read_back() {
+    let Some(place) = TestSwitch::new().await else { return };
+    let _alone = one_at_a_time();
+    let (a, b) = (place.host("a").await, place.host("b").await);
+    for text in ["tso=off,gso=off,gro=on", "tso=on,gso=on,gro=off", "mtu=9000"] {
+        place
+            .switch
+            .offload("a", text.parse().unwrap())
+            .await
+            .unwrap_or_else(|why| panic!("{text}: {why:?}"));
+    }
+    let on_a = echo(Some(&a.namespace), a.address);
+    let mut stream = connect(Some(&b.namespace), on_a, LONG).unwrap();
+    ask(&mut stream, b"ping", LONG).unwrap();
+    // A device in software has none that merges.
+    let refused = place.switch.offload("a", "lro=on".parse().unwrap()).await.unwrap_err();
+    assert!(refused.to_string().contains("offloads of `eth0`"), "{refused}");
+    assert!(place.switch.offload("c", "gro=on".parse().unwrap()).await.is_err(), "there is no such host");
+}

@@ -25,6 +25,10 @@ pub(super) fn check(own: &NetPlan, plan: &Plan, g: &mut SettingsReader) {
             "an even number with net.pattern = \"both\": a connection has a user for each direction";
         g.refuse("load.users", plan.most_users(), allowed, "round it");
     }
+    if plan.driver.count > 1 {
+        let allowed = "1: each driver would count the processor time and packets of the target";
+        g.refuse("driver.count", plan.driver.count, allowed, "set driver.workers for more threads");
+    }
     let url = plan.target.url.as_deref().filter(|url| !url.starts_with("load:"));
     if let Some((url, why)) = url.and_then(|url| Some((url, host_and_port(url).err()?))) {
         let allowed = format!("the address of a responder, as in net://192.0.2.1:5380 ({why})");

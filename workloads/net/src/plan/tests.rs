@@ -46,6 +46,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         "load.users",
         "even number",
     );
+    refused("driver.count = 2\n", "driver.count", "each driver would count");
     refused("target.url = \"http://h:1\"\n", "target.url", "scheme is not net");
     refused("target.url = \"net://h\"\n", "target.url", "no port");
 }

@@ -13,10 +13,10 @@ use crate::ledger::Totals;
 use crate::wire::{self, Answer, CONTROL, NUMBERS, QUESTION, Question};
 
 /// Behaviour of a peer on a connection with traffic, after the greeting.
-type Behave = fn(TcpStream);
+pub(super) type Behave = fn(TcpStream);
 
 /// A peer with right answers to questions, and its own behaviour on connections with traffic.
-fn peer(behave: Behave, totals: Option<Totals>) -> SocketAddr {
+pub(super) fn peer(behave: Behave, totals: Option<Totals>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

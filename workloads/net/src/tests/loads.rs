@@ -1,5 +1,11 @@
 //! Loads against a responder of this program.
 
+use std::cell::Cell;
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::sync::{Condvar, Mutex};
+
+use barograph_model::{Arrivals, OpenLoop, StartOf};
 use barograph_testkit::ClosedPort;
 
 use super::rig::{Load, responder};
@@ -70,4 +76,45 @@ fn a_target_where_nothing_listens_is_named() {
     let closed = ClosedPort::new().unwrap();
     let why = barograph_model::words::in_one_line(&Load::at(closed.addr(), "").refused());
     assert!(why.contains(&closed.addr().to_string()) && why.contains("is it started"), "{why}");
+}
+
+/// Whether a peer that stands still may read on.
+static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+/// Takes five messages, and the others once the gate is open.
+fn stand_still(mut stream: TcpStream) {
+    rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 65_536).unwrap();
+    let _ = stream.read_exact(&mut vec![0; 5 * MIB]);
+    drop(GATE.1.wait_while(GATE.0.lock().unwrap(), |is_open| !*is_open).unwrap());
+    let _ = std::io::copy(&mut stream, &mut std::io::sink());
+}
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn a_target_that_stands_still_is_charged_from_the_intended_starts() {
+    let plan = "net.message_bytes = 1048576\nnet.send_buffer_bytes = 65536\n";
+    let mut load = Load::at(super::broken::peer(stand_still, None), plan);
+    // Starts per second, and intervals of the stall: a second.
+    (load.users, load.timeout) = (50, barograph_model::Nanos::from_secs(60));
+    let open = OpenLoop {
+        arrivals: Arrivals::Constant,
+        start_of: StartOf::Operation,
+        most_users: 1,
+        most_waiting: 10_000,
+    };
+    let stalled = Cell::new(0);
+    let ended = load.paced(Some(open), |ended| {
+        stalled.set(stalled.get() + u32::from(ended.count() >= 5));
+        if stalled.get() == 10 {
+            *GATE.0.lock().unwrap() = true;
+            GATE.1.notify_all();
+        }
+        stalled.get() > 10 && ended.count() >= 40
+    });
+    let send = &ended.sum.ops[0];
+    // Half of the messages were due in the stall, and waited up to a second for its end.
+    let median_us = send.response.value_at_quantile(0.5);
+    assert!(median_us >= 250_000, "{median_us} us");
+    assert_eq!(send.failed(), 0, "{:?}", ended.reasons);
 }
