@@ -44,6 +44,13 @@ impl From<StoreError> for Refusal {
     }
 }
 
+/// A way of messages to another mailbox.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Transfer {
+    Copy,
+    Move,
+}
+
 /// The selected folder.
 struct Selected {
     id: i64,
@@ -173,10 +180,11 @@ impl ImapSession {
             ("STORE", [Argument::Atom(set), Argument::Atom(change), Argument::List(flags)]) => {
                 self.store(set, is_uid, (change, flags)).await
             }
-            ("COPY", [Argument::Atom(set), mailbox]) => self.copy(set, is_uid, mailbox).await.map(|_| "done"),
+            ("COPY", [Argument::Atom(set), mailbox]) => {
+                self.transfer(set, is_uid, (mailbox, Transfer::Copy)).await
+            }
             ("MOVE", [Argument::Atom(set), mailbox]) => {
-                let moved = self.copy(set, is_uid, mailbox).await?;
-                self.remove(moved).await
+                self.transfer(set, is_uid, (mailbox, Transfer::Move)).await
             }
             _ => Err(("BAD", "an unknown command, or other arguments than it has here")),
         }
@@ -316,23 +324,24 @@ impl ImapSession {
         Ok("removed")
     }
 
-    /// Copies messages; returns the UIDs of those that were there.
-    async fn copy(&self, set: &str, is_uid: bool, mailbox: &Argument) -> Result<Vec<u32>, Refusal> {
+    /// Copies or moves messages, in one transaction: a killed server leaves no message in both mailboxes.
+    async fn transfer(&self, set: &str, is_uid: bool, (mailbox, how): (&Argument, Transfer)) -> End {
         let to = self.find(mailbox.text().ok_or(UNREADABLE)?).await?.id;
         let (folder, messages) = self.chosen(set, is_uid)?;
-        let copied = self.shared.store.run(move |database| {
-            let mut copied = Vec::new();
+        let transferred = self.shared.store.run(move |database| {
             for (_, uid) in messages {
-                if let Some(message) = folders::message(database, folder, uid)? {
-                    folders::add(database, to, &message)?;
-                    copied.push(uid);
+                let Some(message) = folders::message(database, folder, uid)? else { continue };
+                folders::add(database, to, &message)?;
+                if how == Transfer::Move {
+                    folders::remove(database, folder, uid)?;
                 }
             }
-            Ok(copied)
+            Ok(())
         });
-        let copied = copied.await?;
+        transferred.await?;
         self.shared.changes.tell(to);
-        Ok(copied)
+        self.shared.changes.tell(folder);
+        Ok("done")
     }
 
     async fn search(&mut self, is_uid: bool, arguments: &[Argument]) -> End {

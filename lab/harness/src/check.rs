@@ -238,7 +238,8 @@ impl<'a> PlanCheck<'a> {
     fn topology(&self) -> Option<Topology> {
         let application = self.workload.application().filter(|_| self.target == Target::Deployed)?;
         let mut topology = deploy::topology_of(application, &self.plan, self.data.as_ref());
-        topology.parts.extend(deploy::drivers(&self.plan, &topology.fronts));
+        let fronts: Vec<String> = topology.front_names().cloned().collect();
+        topology.parts.extend(deploy::drivers(&self.plan, &fronts));
         Some(topology)
     }
 

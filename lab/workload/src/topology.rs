@@ -193,6 +193,11 @@ impl Topology {
         }
     }
 
+    /// Returns the names of the fronts, without their further ports.
+    pub fn front_names(&self) -> impl Iterator<Item = &String> {
+        self.fronts.iter().filter(|front| !front.contains(':'))
+    }
+
     /// Renames everything, for a place beside other topologies: parts become `NAME-PART`, and hosts, unless
     /// shared, `PREFIX-HOST`.
     #[must_use]
@@ -235,8 +240,8 @@ impl Topology {
         };
         TopologyRecord {
             platform: platform.to_owned(),
-            front: self.fronts.first().cloned().unwrap_or_default(),
-            beside: self.fronts.iter().skip(1).cloned().collect(),
+            front: self.front_names().next().cloned().unwrap_or_default(),
+            beside: self.front_names().skip(1).cloned().collect(),
             parts: self.parts.iter().map(part).collect(),
             ..TopologyRecord::default()
         }
@@ -417,6 +422,10 @@ mod tests {
         assert_eq!(of.collect::<Vec<_>>(), ["shop-a-1 shop-a-2", "shop-a-1"]);
         let (floating, stored) = (apart.floating.unwrap(), apart.stored.unwrap());
         assert_eq!((apart.fronts[0].as_str(), floating.name.as_str()), ("shop-front", "shop-front"));
+        let ports =
+            Topology { fronts: vec!["mail-1".to_owned(), "mail-1:imap".to_owned()], ..Topology::empty() };
+        assert_eq!(ports.front_names().collect::<Vec<_>>(), ["mail-1"]);
+        assert_eq!(ports.outline("process").beside, [""; 0]);
         assert_eq!((floating.first.as_str(), stored.job.as_str()), ("shop-a-1", "shop-w-1"));
         assert_eq!(stored.services, ["shop-a-1"]);
         assert_eq!(topology.apart("shop", None).parts[0].host, "one", "a host of all");

@@ -37,7 +37,7 @@ pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
         tier: TIER,
         work: PartWork::Service(service),
         needs: vec![],
-        uses: fronts.iter().filter(|front| !front.contains(':')).cloned().collect(),
+        uses: fronts.to_vec(),
         values: vec![("token_file", Value::SiteFile(TOKEN))],
         limits: limits.clone(),
     };

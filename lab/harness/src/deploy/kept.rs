@@ -35,7 +35,7 @@ pub(super) async fn keep(
         ..TopologyRecord::default()
     };
     let of = |planned: &[&PlannedApplication<'_>], snapshot: Option<SnapshotRecord>| {
-        let fronts = planned.iter().flat_map(|planned| planned.topology.fronts.iter().cloned());
+        let fronts = planned.iter().flat_map(|planned| planned.topology.front_names().cloned());
         let mut fronts = fronts.collect::<Vec<_>>().into_iter();
         let of_load =
             |started: &StartedPart| planned.iter().find(|planned| planned.load == started.load).copied();

@@ -68,7 +68,7 @@ pub fn planned(loads: &[CheckedLoad]) -> Vec<PlannedApplication<'_>> {
         loads.iter().enumerate().filter_map(PlannedApplication::of).collect();
     let plan = &plan_of_all(loads).checked.plan;
     let fronts: Vec<String> =
-        all.iter().flat_map(|planned| planned.topology.fronts.iter().cloned()).collect();
+        all.iter().flat_map(|planned| planned.topology.front_names().cloned()).collect();
     let topology = Topology { parts: drivers::parts(plan, &fronts), ..Topology::empty() };
     if !topology.parts.is_empty() {
         all.push(PlannedApplication { load: None, plan, application: None, data: None, topology });
@@ -111,7 +111,7 @@ pub fn outline(planned: &[PlannedApplication<'_>], platform: &str) -> TopologyRe
         let mut outline = each.topology.outline(platform);
         outline.parts.iter_mut().for_each(|part| each.name().clone_into(&mut part.load));
         whole.parts.append(&mut outline.parts);
-        fronts.extend(each.topology.fronts.iter().cloned());
+        fronts.extend(each.topology.front_names().cloned());
     }
     let mut fronts = fronts.into_iter();
     whole.front = fronts.next().unwrap_or_default();
