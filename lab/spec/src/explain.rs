@@ -142,9 +142,12 @@ fn staggered(plan: &Plan) -> Nanos {
 /// The tiles of a run, and the reference of its score.
 fn tiles(plan: &Plan) -> Option<String> {
     let tiles = plan.tiles()?;
-    let members: Vec<&str> =
-        plan.all().filter_map(|load| load.tile.as_ref()).map(|tile| &*tile.member).collect();
-    let one: Vec<&str> = members.iter().take(members.len() / tiles as usize).copied().collect();
+    let mut members: Vec<&str> = Vec::new();
+    for tile in plan.all().filter_map(|load| load.tile.as_ref()) {
+        if !members.contains(&&*tile.member) {
+            members.push(&tile.member);
+        }
+    }
     let apart = match plan.of_all() {
         Strategy::Fixed { .. } if plan.stagger > Nanos::ZERO => {
             format!(", ramps {} apart", span(plan.stagger))
@@ -155,7 +158,7 @@ fn tiles(plan: &Plan) -> Option<String> {
         Some(file) => format!("; scored against {}", file.display()),
         None => "; no score without load.reference".to_owned(),
     };
-    Some(format!("tiles     {tiles} of {}{apart}{score}", listed(&one)))
+    Some(format!("tiles     {tiles} of {}{apart}{score}", listed(&members)))
 }
 
 /// Platform, hosts and flavour of the deployment: `on platform vm, all on one host, services tuned`.
