@@ -459,6 +459,7 @@ mod tests {
         sets.push("load.max_trials=5".to_owned());
         let plan = crate::read(crate::Catalogue::default(), "p", "", &sets).unwrap();
         let estimate = super::estimate(&plan).as_secs_f64();
-        assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 30.0 + 4.0);
+        // New users spread for twice a third of 10 + 20 s.
+        assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 20.0 + 4.0);
     }
 }

@@ -298,7 +298,7 @@ fn a_search_has_one_of_four_methods_and_keys_of_its_own() {
         Strategy::Search(bounds) => (bounds.method, bounds.resolution.get(), bounds.max_trials),
         other => panic!("{other:?} is no search"),
     };
-    assert_eq!(method(&[]), (SearchMethod::Posterior, 0.05, 9));
+    assert_eq!(method(&[]), (SearchMethod::Posterior, 0.05, 8));
     assert_eq!(method(&["load.search=bisect"]), (SearchMethod::Bisect, 0.05, 4));
     let findmax = ["load.search=findmax", "load.stride_users=500"];
     assert_eq!(method(&findmax), (SearchMethod::FindMax { step: 500 }, 0.01, 40));
