@@ -78,7 +78,7 @@ impl RunTable {
         state.append(&run.line());
         state.keep_output(run);
         if state.rounds.len() < MOST_ROUNDS {
-            let figures = run.succeeded.then(|| run.figures().to_vec()).unwrap_or_default();
+            let figures = if run.succeeded { run.figures().to_vec() } else { Vec::new() };
             state.rounds.push(Round { user: run.user, round: run.round, operation: run.name, figures });
         }
     }
