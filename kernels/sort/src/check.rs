@@ -65,7 +65,7 @@ pub fn check(file: &File, records: u64, threads: usize, stop: &AtomicBool) -> Re
     let share = records.div_ceil(threads.max(1) as u64).max(1);
     let parts = (0..records).step_by(share as usize).map(|first| first..records.min(first + share));
     thread::scope(|scope| {
-        let parts: Vec<_> = parts.map(|part| scope.spawn(move || check_part(file, part, stop))).collect();
+        let parts: Vec<_> = parts.map(|part| scope.spawn(move || check_part(file, &part, stop))).collect();
         let mut all = Findings::default();
         for part in parts {
             all.add(part.join().expect("the check of a part does not panic")?);
@@ -75,7 +75,7 @@ pub fn check(file: &File, records: u64, threads: usize, stop: &AtomicBool) -> Re
 }
 
 /// Checks a part of the records, and the order of its first record after the one before.
-fn check_part(file: &File, part: Range<u64>, stop: &AtomicBool) -> Result<Findings, SortError> {
+fn check_part(file: &File, part: &Range<u64>, stop: &AtomicBool) -> Result<Findings, SortError> {
     let mut checked = Findings::default();
     let mut before = [0; KEY];
     if part.start > 0 {

@@ -92,7 +92,7 @@ impl Sort {
         let file =
             |passes_left: u32| if passes_left.is_multiple_of(2) { files.output } else { files.scratch };
         let mut passes_left = traffic.passes - 1;
-        let mut runs: Vec<Range<u64>> = cut_range(0..self.records, self.run());
+        let mut runs: Vec<Range<u64>> = ranges(self.records, self.run());
         self.on_threads(&runs, stop, RunBuffers::default, |buffers, run| {
             buffers.sort(files.input, file(passes_left), run)
         })?;
@@ -146,16 +146,9 @@ impl Sort {
     }
 }
 
-/// Cuts a range into ranges of `length`; the last may be shorter.
-fn cut_range(range: Range<u64>, length: u64) -> Vec<Range<u64>> {
-    let end = range.end;
-    let mut all = Vec::new();
-    let mut at = range.start;
-    while at < end {
-        all.push(at..end.min(at + length));
-        at += length;
-    }
-    all
+/// Cuts a number of records into ranges of `length`; the last may be shorter.
+fn ranges(records: u64, length: u64) -> Vec<Range<u64>> {
+    (0..records).step_by(length as usize).map(|first| first..records.min(first + length)).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Free bytes at a folder that may not exist yet.
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
@@ -21,7 +21,7 @@ pub(crate) struct SortFiles {
 
 impl SortFiles {
     /// Makes empty files in a folder, which is made if it is missing.
-    pub(crate) fn make(folder: &PathBuf) -> io::Result<Self> {
+    pub(crate) fn make(folder: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let make = || tempfile::tempfile_in(folder);
         Ok(SortFiles { input: make()?, scratch: make()?, output: make()? })
