@@ -21,7 +21,8 @@ pub(crate) fn tell(text: &str) {
 }
 
 pub(crate) fn host(name: &str) -> HostSpec {
-    HostSpec { name: name.to_owned(), limits: Limits::default(), link: LinkSpec::default() }
+    let (limits, link) = (Limits::default(), LinkSpec::default());
+    HostSpec { name: name.to_owned(), limits, link, offloads: String::new() }
 }
 
 /// A name that is unique among tests, even as a part of another: things are found by it.
