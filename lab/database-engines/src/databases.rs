@@ -125,7 +125,7 @@ impl<P: Product> Databases<P> {
         }
         match self.found(&self.name)? {
             Found::Nothing => Ok(State::Unfilled),
-            Found::Foreign => Err(foreign::<C>(&self.name)),
+            Found::Foreign => Err(foreign(&self.name, C::KIND)),
             Found::Marked { rows, .. } if rows.is_empty() => Ok(State::Unfilled),
             Found::Marked { stamp, rows } if stamp == contents.stamp() => {
                 Ok(State::Filled(rows.split(' ').filter_map(|count| count.parse().ok()).collect()))
@@ -175,15 +175,19 @@ impl<P: Product> Databases<P> {
     /// # Errors
     /// Other contents; a copy in use.
     pub(crate) fn remove_copy<C: Contents>(&self) -> Result<(), ServerError> {
-        let name = self.copy_name();
-        if !self.exists(&name)? {
+        self.remove(&self.copy_name(), C::KIND)
+    }
+
+    /// Removes a database of ours, if there is one. `kind` is what it should be.
+    pub(crate) fn remove(&self, name: &str, kind: &str) -> Result<(), ServerError> {
+        if !self.exists(name)? {
             return Ok(());
         }
-        if matches!(self.found(&name)?, Found::Foreign) {
-            return Err(foreign::<C>(&name));
+        if matches!(self.found(name)?, Found::Foreign) {
+            return Err(foreign(name, kind));
         }
-        let sql = format!("{}DROP DATABASE {}", P::PATIENCE, P::identifier(&name));
-        self.run(P::MAINTENANCE, ("remove", &name), &sql)
+        let sql = format!("{}DROP DATABASE {}", P::PATIENCE, P::identifier(name));
+        self.run(P::MAINTENANCE, ("remove", name), &sql)
     }
 
     /// The size of the filled database, in bytes.
@@ -201,8 +205,8 @@ impl<P: Product> Databases<P> {
 }
 
 /// The refusal of a database with contents of others.
-fn foreign<C: Contents>(name: &str) -> ServerError {
-    let why = format!("holds something else than {}", C::KIND);
+fn foreign(name: &str, kind: &str) -> ServerError {
+    let why = format!("holds something else than {kind}");
     ServerError::NotOurs { name: name.to_owned(), why }
 }
 

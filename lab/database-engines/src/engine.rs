@@ -110,13 +110,10 @@ impl EngineKind {
 
     /// The kind of a plan; `None` for an address of something else.
     fn of(plan: &Plan, settings: &DatabaseSettings) -> Option<Self> {
-        let begins = |url: &str, schemes: [&str; 2]| {
-            url.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
-        };
         match plan.target.url.as_deref() {
             Some(url) if sqlite::file_of(url).is_some() => Some(EngineKind::Sqlite),
-            Some(url) if begins(url, Postgres::SCHEMES) => Some(EngineKind::Postgres),
-            Some(url) if begins(url, Mariadb::SCHEMES) => Some(EngineKind::Mariadb),
+            Some(url) if is_of::<Postgres>(url) => Some(EngineKind::Postgres),
+            Some(url) if is_of::<Mariadb>(url) => Some(EngineKind::Mariadb),
             Some(_) => None,
             None => Some(match settings.database {
                 "postgres" => EngineKind::Postgres,
@@ -125,6 +122,11 @@ impl EngineKind {
             }),
         }
     }
+}
+
+/// Whether an address is of a server product.
+pub(crate) fn is_of<P: Product>(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(scheme, _)| P::SCHEMES.contains(&scheme))
 }
 
 /// The engine of a plan; `None` for an address of another kind.

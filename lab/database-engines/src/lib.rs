@@ -4,15 +4,19 @@
 //! (`product`). The transactions of a workload are written once over its own trait, which it implements for the connection of
 //! SQLite and for the sessions of the two servers ([`PostgresSession`], [`MariadbSession`]).
 
+mod anomalies;
 mod chunk;
+mod command;
 mod databases;
 mod engine;
 mod errors;
 mod fill;
 mod mariadb;
 mod postgres;
+mod probe;
 mod product;
 mod query;
+mod rules;
 mod server;
 mod settings;
 mod sqlite;
@@ -21,11 +25,14 @@ mod tests;
 mod topology;
 mod users;
 
+pub use command::DatabaseArgs;
 pub use engine::{DatabasePlan, DatabaseWorkload, Engine, EngineKind, check, engine, fill_entry};
 pub use errors::ServerError;
 pub use mariadb::{MariadbSession, MariadbSessions};
 pub use postgres::{PostgresSession, PostgresSessions};
+pub use probe::anomalies;
 pub use query::Query;
+pub use rules::Rules;
 pub use server::rows;
 pub use settings::{DURABILITIES, DatabaseSettings, ISOLATIONS};
 pub use topology::TIER;

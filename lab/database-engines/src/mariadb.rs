@@ -5,11 +5,12 @@ mod session;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use barograph_database::{Column, ColumnType, Indices, Table, TableSpec};
+use barograph_database::{Column, ColumnType, Indices, Reply, Table, TableSpec};
 use barograph_engine::{Runnable, runnable};
-use barograph_mysql::{Address, Client, ErrorCode, Fault, Reply, Target};
+use barograph_mysql::{Address, Client, Connection, ErrorCode, Fault, Reply as Piece, Target};
 use barograph_reactor::block_on;
 
+use crate::anomalies::Asks;
 use crate::chunk::Chunks;
 use crate::databases::Databases;
 use crate::errors::{Cause, Failure};
@@ -17,6 +18,7 @@ use crate::product::{MARKER, Product};
 use crate::users::SessionUsers;
 use crate::{DatabaseSettings, DatabaseWorkload, EngineKind, ServerError};
 
+use session::trouble;
 pub use session::{MariadbSession, MariadbSessions};
 
 /// Limit on the first answer of a server.
@@ -38,8 +40,24 @@ impl From<Fault> for Failure {
     }
 }
 
+impl Asks for Connection {
+    async fn ask(&mut self, sql: &str) -> Reply<Option<i64>> {
+        let number = async {
+            let (mut replies, mut number) = (self.query(sql)?, None);
+            while let Some(reply) = replies.next().await? {
+                if let Piece::Row(row) = reply {
+                    number = row.get::<&str>(0)?.parse().ok();
+                }
+            }
+            Ok(number)
+        };
+        number.await.map_err(|fault: Fault| trouble(&fault))
+    }
+}
+
 impl Product for Mariadb {
     type Target = Target;
+    type Session = Connection;
 
     const KIND: EngineKind = EngineKind::Mariadb;
     const SERVICE: &'static str = "mariadb";
@@ -86,7 +104,7 @@ impl Product for Mariadb {
             let mut session = Client::new(target).connect(0).await?;
             let mut replies = session.query(sql)?;
             while let Some(reply) = replies.next().await? {
-                if let Reply::Row(found) = reply {
+                if let Piece::Row(found) = reply {
                     let texts: Result<Vec<_>, _> =
                         (0..found.len()).map(|column| found.get_optional::<&str>(column)).collect();
                     row(&texts?);
@@ -95,6 +113,15 @@ impl Product for Mariadb {
             Ok::<(), Fault>(())
         });
         Ok(asked.map_err(|why| Failure { is_in_use: false, why: why.into() })??)
+    }
+
+    async fn session(target: &Target, setup: &str) -> Reply<Connection> {
+        let open = async {
+            let mut session = Client::new(target).connect(0).await?;
+            session.query(setup)?.finish().await?;
+            Ok(session)
+        };
+        open.await.map_err(|fault| trouble(&fault))
     }
 
     fn identifier(name: &str) -> String {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use barograph_database::{Indices, Table, TableSpec};
+use barograph_database::{Indices, Reply, Table, TableSpec};
 use barograph_engine::Runnable;
 
+use crate::anomalies::Asks;
 use crate::chunk::Chunks;
 use crate::databases::Databases;
 use crate::errors::{Cause, Failure};
@@ -17,6 +18,9 @@ pub(crate) const MARKER: &str = "barograph_fill";
 pub(crate) trait Product: Send + Sync + Sized + 'static {
     /// A server whose address was looked up, with the database of its sessions.
     type Target: Clone + Send + Sync + 'static;
+
+    /// A session whose statements are not those of a workload.
+    type Session: Asks;
 
     const KIND: EngineKind;
 
@@ -85,6 +89,9 @@ pub(crate) trait Product: Send + Sync + Sized + 'static {
 
     /// Runs statements in a session of its own, and calls `row` with the texts of each row. Blocks.
     fn ask(target: &Self::Target, sql: &str, row: &mut dyn FnMut(&[Option<&str>])) -> Result<(), Failure>;
+
+    /// A session of its own, which begins with `setup`.
+    async fn session(target: &Self::Target, setup: &str) -> Reply<Self::Session>;
 
     /// A name as SQL has it.
     fn identifier(name: &str) -> String;

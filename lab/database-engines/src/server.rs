@@ -16,6 +16,7 @@ use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value, json};
 
 use crate::databases::{Databases, Queries};
+use crate::engine::is_of;
 use crate::errors::Failure;
 use crate::fill::DatabaseFill;
 use crate::mariadb::Mariadb;
@@ -257,6 +258,5 @@ pub fn rows(url: &str, sql: &str, row: &mut dyn FnMut(&[Option<&str>])) -> Resul
         let failed = |failure: Failure| Databases::<P>::failed(("ask", &name), failure);
         P::ask(&target, sql, row).map_err(failed)
     }
-    let is_postgres = url.split_once("://").is_some_and(|(scheme, _)| Postgres::SCHEMES.contains(&scheme));
-    if is_postgres { asked::<Postgres>(url, sql, row) } else { asked::<Mariadb>(url, sql, row) }
+    if is_of::<Postgres>(url) { asked::<Postgres>(url, sql, row) } else { asked::<Mariadb>(url, sql, row) }
 }

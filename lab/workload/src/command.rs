@@ -28,6 +28,12 @@ pub trait LoadCommand: Sync {
     /// # Errors
     /// If arguments are impossible, or files cannot be read.
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError>;
+
+    /// Answers a question about the target in place of a load, where the arguments have one. Returns the text of the answer.
+    fn answer(&self, typed: &ArgMatches) -> Option<Result<String, CommandError>> {
+        let _ = typed;
+        None
+    }
 }
 
 /// Amounts of a typed load; `None` for those that were not typed.

@@ -1,100 +1,60 @@
-//! `barograph sql`: a database under load in one line, for people who come from pgbench, sysbench or go-tpc.
+//! The arguments of `barograph sql` for this workload.
 
-use barograph_database_engines::{DURABILITIES, ISOLATIONS};
-use barograph_model::secret::masked;
-use barograph_workload::typed::TypedRule;
-use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
+use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _};
+use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::plan::FORMS;
-use crate::seam::{NAME, OrderEntry};
+use crate::seam::{OrderDatabase, OrderEntry};
 
-/// Users without `-c`. A server has 100 sessions by default, some of them for itself.
-const USERS: UsualUsers = UsualUsers { fixed: 8, searched: 90, in_flight: 90 };
-
-/// Loads a database that is there already: fills it, copies it for the run, and checks the copy after it. Without options: 8
-/// users at one warehouse, as fast as answers come, for 10 s.
 #[derive(Args)]
-struct SqlArgs {
-    /// Address of the filled database, which decides the engine: postgres://USER:PASSWORD@HOST:PORT/DATABASE,
-    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE of MariaDB, or sqlite:///PATH for a file
-    url: String,
-    /// What users do
-    #[arg(long, default_value = NAME, value_parser = [NAME], value_name = "NAME")]
-    workload: String,
+struct OrderEntryArgs {
     /// Size of the database
     #[arg(long, default_value_t = 1, value_name = "N")]
     warehouses: u32,
     /// Transactions as statements, or as functions of the database
     #[arg(long, default_value = FORMS[0], value_parser = FORMS, value_name = "FORM")]
     form: String,
-    /// What a commit survives
-    #[arg(long, default_value = DURABILITIES[0], value_parser = DURABILITIES, value_name = "HOW")]
-    durability: String,
-    /// Isolation level of a server
-    #[arg(long, default_value = ISOLATIONS[0], value_parser = ISOLATIONS, value_name = "LEVEL")]
-    isolation: String,
-    /// A further key of the plan, as in order_entry.waits=1 (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 impl LoadCommand for OrderEntry {
     fn arguments(&self) -> Command {
-        SqlArgs::augment_args(Command::new("sql"))
+        DatabaseArgs::command::<OrderEntryArgs>()
     }
 
     fn request(&self) -> Noun {
         Noun { one: "transaction", several: "transactions" }
     }
 
+    fn answer(&self, typed: &ArgMatches) -> Option<Result<String, CommandError>> {
+        DatabaseArgs::answer(typed)
+    }
+
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError> {
-        let args = SqlArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
-        if !matches!(options.rules.as_slice(), [] | [TypedRule::Response(_)]) {
-            return Err(CommandError::refused("judge transactions by more than one limit of response time"));
-        }
+        let own = OrderEntryArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
+        let database = DatabaseArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
         if options.think.is_some() {
             let why = "think otherwise than published; the published times are --set order_entry.waits=1";
             return Err(CommandError::refused(why));
         }
-        let several = if args.warehouses == 1 { "" } else { "s" };
-        Ok(TypedLoad {
-            title: format!("Order-Entry, {} warehouse{several}, on {}", args.warehouses, masked(&args.url)),
-            url: args.url.clone(),
-            users: options.users_or(USERS),
-            keys: keys(&args, options),
-            workload: None,
-        })
+        let OrderEntryArgs { warehouses, form } = own;
+        let what = format!("Order-Entry, {warehouses} warehouse{}", if warehouses == 1 { "" } else { "s" });
+        let keys = [format!("order_entry.warehouses = {warehouses}"), format!("order_entry.form = {form:?}")];
+        database.load((&what, OrderDatabase::SECTION), options, keys)
     }
-}
-
-/// What was typed, as keys of a plan.
-fn keys(args: &SqlArgs, options: &LoadOptions) -> Vec<String> {
-    let mut keys = vec![
-        format!("order_entry.warehouses = {}", args.warehouses),
-        format!("order_entry.form = {:?}", args.form),
-        format!("order_entry.durability = {:?}", args.durability),
-        format!("order_entry.isolation = {:?}", args.isolation),
-        "order_entry.rules = \"own\"".to_owned(),
-        format!("order_entry.failures = {:?}", options.errors.get()),
-    ];
-    if let Some(limit) = options.limit() {
-        keys.push(format!("order_entry.limit_ms = {:?}", limit.limit.as_secs_f64() * 1e3));
-        keys.push(format!("order_entry.quantile = {:?}", limit.quantile.get()));
-    }
-    keys.extend(args.sets.iter().cloned());
-    keys
 }
 
 #[cfg(test)]
 mod tests {
+    use barograph_database_engines::Rules;
     use barograph_model::{Nanos, Share};
     use barograph_spec::{Catalogue, Plan};
     use barograph_workload::WorkloadFactory as _;
-    use barograph_workload::typed::Limit;
+    use barograph_workload::typed::{Limit, TypedRule};
 
     use super::*;
-    use crate::plan::{Form, OrderEntryPlan, Rules};
+    use crate::plan::{Form, OrderEntryPlan};
+    use crate::seam::NAME;
 
     fn options() -> LoadOptions {
         let errors = Share::percent(1.0);
@@ -137,7 +97,7 @@ mod tests {
         let limit = Limit { quantile: Share::percent(95.0), percent: 95.0, limit: Nanos(50_500_000) };
         let rules = vec![TypedRule::Response(limit)];
         let options = LoadOptions { search: true, rules, ..options() };
-        let words = "postgres://me@h/orders --workload order-entry --warehouses 3 --form stored --durability off \
+        let words = "postgres://me@h/orders --warehouses 3 --form stored --durability off \
                      --isolation serializable --set order_entry.waits=0.5";
         let load = typed(words, &options).unwrap();
         assert_eq!((load.users, load.title.contains(", 3 warehouses, ")), (90, true));
@@ -154,7 +114,6 @@ mod tests {
     #[test]
     fn what_cannot_be_typed_says_why() {
         let why = |words: &str, options: &LoadOptions| typed(words, options).err().unwrap();
-        assert!(why("sqlite:///f --workload store", &options()).contains("order-entry"));
         assert!(why("sqlite:///f --form call", &options()).contains("statements, stored"));
         let thinking = LoadOptions { think: Some(Nanos::from_secs(1)), ..options() };
         assert!(why("sqlite:///f", &thinking).contains("order_entry.waits=1"));

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIER, check, engine,
 };
 use barograph_model::words::count;
-use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::generate::Generator;
@@ -25,17 +25,6 @@ const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.
 
 /// Longest think time, in multiples of the mean.
 const LONGEST_THINK: f64 = 10.0;
-
-/// The rule of each transaction.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rules {
-    /// The quantile of response times that is judged.
-    pub(crate) quantile: Share,
-    /// Its limit; `None` where response times are not judged.
-    pub(crate) limit: Option<Nanos>,
-    /// Largest share of failed transactions.
-    pub(crate) failures: Share,
-}
 
 /// The form of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +116,7 @@ impl WorkloadKeys for OrderEntry {
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
         let form = g.choice("order_entry.form", &FORMS, FORMS[0]);
-        let rules = rules(g);
+        let rules = Rules::read(g, OrderDatabase::SECTION);
         let database = DatabaseSettings::read(g, OrderDatabase::SECTION);
         Some(Arc::new(OrderEntryPlan {
             size: Size::new(warehouses? as u32, scale?),
@@ -137,23 +126,6 @@ impl WorkloadKeys for OrderEntry {
             database: database?,
         }))
     }
-}
-
-/// The rules of a plan. Outside: a key that is refused.
-fn rules(g: &mut SettingsReader) -> Option<Option<Rules>> {
-    let is_own = g.choice("order_entry.rules", &["published", "own"], "published")? == "own";
-    for key in ["order_entry.limit_ms", "order_entry.quantile", "order_entry.failures"] {
-        g.only_with(key, is_own, "order_entry.rules = \"own\"");
-    }
-    let limit_ms = g.fraction("order_entry.limit_ms", 0.0..=3_600_000.0, 0.0)?;
-    let quantile = g.fraction("order_entry.quantile", 0.5..=0.999_999, 0.9)?;
-    let failures = g.fraction("order_entry.failures", 0.0..=1.0, 0.001)?;
-    let rules = Rules {
-        quantile: Share::new(quantile).ok()?,
-        limit: Some(Nanos::from_secs_f64(limit_ms / 1e3)).filter(|limit| *limit > Nanos::ZERO),
-        failures: Share::new(failures).ok()?,
-    };
-    Some(is_own.then_some(rules))
 }
 
 impl WorkloadSettings for OrderEntryPlan {

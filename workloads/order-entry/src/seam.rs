@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_database::{Database, Findings};
-use barograph_database_engines::{DatabaseWorkload, Engine, engine, fill_entry};
+use barograph_database_engines::{DatabaseWorkload, Engine, Rules, engine, fill_entry};
 use barograph_engine::Runnable;
 use barograph_model::{
     Behaviour, Behaviours, Bound, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule,
@@ -23,7 +23,7 @@ use crate::draw::Constants;
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::measures::{COUNTERS, MEASURES};
-use crate::plan::{OrderEntryPlan, Rules, database};
+use crate::plan::{OrderEntryPlan, database};
 use crate::tables::Size;
 use crate::tally::Tally;
 use crate::user::{LoadState, Terminal, Transaction};

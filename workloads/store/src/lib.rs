@@ -5,6 +5,7 @@
 //! check the data. Results are no DVD Store results and cannot be compared with them.
 
 mod checks;
+mod command;
 mod conditions;
 mod engines;
 mod generate;

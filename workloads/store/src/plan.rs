@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIER, check, engine,
 };
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
@@ -26,6 +26,8 @@ pub(crate) struct StorePlan {
     pub(crate) habits: Habits,
     /// Mean think time between visits.
     pub(crate) think: Nanos,
+    /// Rules in place of those of the workload.
+    pub(crate) rules: Option<Rules>,
     pub(crate) database: DatabaseSettings,
 }
 
@@ -97,6 +99,7 @@ impl WorkloadKeys for Store {
         let shortages = g.fraction("store.shortages_percent", 0.0..=100.0, 2.0);
         let skew = g.fraction("store.skew", 0.0..=2.0, 0.8);
         let think = g.time("store.think_s", 0.0..=3_600.0, 0.0);
+        let rules = Rules::read(g, StoreDatabase::SECTION);
         let database = DatabaseSettings::read(g, StoreDatabase::SECTION);
         Some(Arc::new(StorePlan {
             size: Size::new(megabytes? as u32),
@@ -110,6 +113,7 @@ impl WorkloadKeys for Store {
                 skew: skew?,
             },
             think: think?,
+            rules: rules?,
             database: database?,
         }))
     }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_database::{Database, Findings};
-use barograph_database_engines::{DatabaseWorkload, Engine, engine, fill_entry};
+use barograph_database::{Access, Database, Findings};
+use barograph_database_engines::{DatabaseWorkload, Engine, Rules, engine, fill_entry};
 use barograph_engine::Runnable;
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule, Share,
@@ -13,8 +13,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadError, LoadJob, OnProgress, Reasons, VerifyResult, Workload,
-    WorkloadFactory,
+    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
+    Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -47,12 +47,24 @@ const MIX_TOLERANCE: Share = Share::percent(10.0);
 /// Largest share of failed operations. Planned shortages are no failures.
 const FAILURES: Share = Share::percent(0.1);
 
+/// The limits of an operation.
+fn limits(operation: Operation) -> [Nanos; 2] {
+    match operation.access() {
+        Access::Read => READ_LIMITS,
+        Access::Write => WRITE_LIMITS,
+    }
+}
+
 /// Makes the workload of plans.
 pub struct Store;
 
 impl WorkloadFactory for Store {
     fn about(&self) -> &'static str {
         "visitors of a web store who search and buy, on a database (derived from DVD Store)"
+    }
+
+    fn load_command(&self) -> Option<&dyn LoadCommand> {
+        Some(self)
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
@@ -141,24 +153,25 @@ impl Workload for StoreWorkload {
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
-        let limits = |operation: Operation| match operation.access() {
-            barograph_database::Access::Read => READ_LIMITS,
-            barograph_database::Access::Write => WRITE_LIMITS,
-        };
-        let rule = |operation: Operation| QosRule {
-            op: operation.op(),
-            quantile: Share::percent(90.0),
-            limit: Some(limits(operation)[0]),
-            judged: true,
-            mix: self.plan.share(operation),
-            mix_tolerance: MIX_TOLERANCE,
-            failures: FAILURES,
-        };
         let done = Operation::ALL.into_iter().filter(|operation| self.plan.share(*operation) > Share::ZERO);
+        let own = self.plan.rules;
+        let rule = |operation: Operation| {
+            let usual = Rules {
+                quantile: Share::percent(90.0),
+                limit: Some(limits(operation)[0]),
+                failures: FAILURES,
+            };
+            let Rules { quantile, limit, failures } = own.unwrap_or(usual);
+            // In a short load visits in progress move the shares.
+            let mix = if own.is_some() { Share::ZERO } else { self.plan.share(operation) };
+            let mix_tolerance = if own.is_some() { Share::ZERO } else { MIX_TOLERANCE };
+            QosRule { op: operation.op(), quantile, limit, judged: true, mix, mix_tolerance, failures }
+        };
         let rules: Vec<QosRule> = done.clone().map(rule).collect();
         let mut profile = Profile::usual(NAME, &rules, None);
         profile.rules.extend(
-            done.map(|operation| Rule::response(operation.op(), Share::percent(99.0), limits(operation)[1])),
+            done.filter(|_| own.is_none())
+                .map(|operation| Rule::response(operation.op(), Share::percent(99.0), limits(operation)[1])),
         );
         (name == NAME).then_some(profile)
     }

@@ -6,10 +6,10 @@ use barograph_model::{Level, Nanos, Share};
 use barograph_spec::MOST_RATE;
 use barograph_workload::typed::{Limit, TypedRule, seconds, share, span, whole_seconds};
 use barograph_workload::{Amounts, LoadCommand, LoadOptions};
-use clap::builder::Resettable;
+use clap::builder::{PossibleValuesParser, Resettable};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Id, Subcommand, ValueEnum};
 
 use super::watch::WatchArgs;
 use crate::catalog::WORKLOADS;
@@ -165,10 +165,52 @@ pub(crate) struct TypedLoadCommand {
     pub(crate) args: LoadCommandArgs,
 }
 
+/// The argument that chooses among the workloads of a command.
+const WORKLOAD: &str = "workload";
+
+/// The load commands. Workloads whose commands have the same name share it: it has the arguments of all, and one that chooses.
+fn commands() -> Vec<Command> {
+    let mut all: Vec<(Vec<&'static str>, Command)> = Vec::new();
+    for (workload, command) in WORKLOADS.load_commands() {
+        let own = command.arguments();
+        match all.iter_mut().find(|(_, known)| known.get_name() == own.get_name()) {
+            None => all.push((vec![workload], own)),
+            Some((workloads, known)) => {
+                workloads.push(workload);
+                let is_new = |arg: &&Arg| known.get_arguments().all(|other| other.get_id() != arg.get_id());
+                let further: Vec<Arg> = own.get_arguments().filter(is_new).cloned().collect();
+                *known = std::mem::take(known).args(further);
+            }
+        }
+    }
+    let chosen = |(workloads, command): (Vec<&'static str>, Command)| {
+        if workloads.len() == 1 {
+            return command;
+        }
+        let arg = Arg::new(WORKLOAD).long(WORKLOAD).help("What users do").value_name("NAME");
+        command.arg(arg.default_value(workloads[0]).value_parser(PossibleValuesParser::new(workloads)))
+    };
+    all.into_iter().map(chosen).collect()
+}
+
+/// Refuses arguments that only other workloads of the command have.
+fn own_arguments(command: &dyn LoadCommand, name: &str, own: &ArgMatches) -> Result<(), Error> {
+    let arguments = command.arguments();
+    let has = |id: &Id| arguments.get_arguments().any(|arg| arg.get_id() == id);
+    let others = WORKLOADS.load_commands().map(|(workload, other)| (workload, other.arguments()));
+    for (workload, other) in others.filter(|(_, other)| other.get_name() == name) {
+        let is_typed = |arg: &&Arg| own.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+        if let Some(arg) = other.get_arguments().filter(|arg| !has(arg.get_id())).find(is_typed) {
+            let why = format!("{arg} is an argument of --workload {workload}\n");
+            return Err(Error::raw(ErrorKind::ArgumentConflict, why));
+        }
+    }
+    Ok(())
+}
+
 impl Subcommand for TypedLoadCommand {
     fn augment_subcommands(program: Command) -> Command {
-        program.subcommands(WORKLOADS.load_commands().map(|(_, command)| {
-            let own = command.arguments();
+        program.subcommands(commands().into_iter().map(|own| {
             let about = Resettable::from(own.get_about().cloned());
             let long_about = Resettable::from(own.get_long_about().cloned());
             // The description of the options would replace the command's.
@@ -189,8 +231,12 @@ impl FromArgMatches for TypedLoadCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let none = || Error::new(ErrorKind::InvalidSubcommand);
         let (name, own) = matches.subcommand().ok_or_else(none)?;
-        let found = WORKLOADS.load_commands().find(|(_, command)| command.arguments().get_name() == name);
+        let chosen = own.try_get_one::<String>(WORKLOAD).ok().flatten();
+        let found = WORKLOADS.load_commands().find(|(workload, command)| {
+            command.arguments().get_name() == name && chosen.is_none_or(|chosen| chosen == workload)
+        });
         let (workload, command) = found.ok_or_else(none)?;
+        own_arguments(command, name, own)?;
         let mut args = LoadCommandArgs::from_arg_matches(own)?;
         args.take(command.amounts(own, args.amounts(own)));
         Ok(TypedLoadCommand { name: name.to_owned(), workload, command, own: own.clone(), args })
@@ -204,8 +250,9 @@ impl FromArgMatches for TypedLoadCommand {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, FromArgMatches};
 
+    use super::TypedLoadCommand;
     use crate::args::Args;
 
     #[test]
@@ -220,5 +267,25 @@ mod tests {
         assert_eq!(http.get_long_about(), None);
         let has = |id: &str| http.get_arguments().any(|argument| argument.get_id() == id);
         assert!(["url", "json_body", "users", "rate", "qos", "report", "live"].into_iter().all(has));
+    }
+
+    #[test]
+    fn workloads_share_a_command_and_keep_their_arguments_apart() {
+        let typed = |words: &str| {
+            let words = ["barograph", "sql", "sqlite:///f"].into_iter().chain(words.split_whitespace());
+            let typed = Args::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
+            TypedLoadCommand::from_arg_matches(&typed).map_err(|why| why.to_string())
+        };
+        for (words, workload) in [
+            ("", "order-entry"),
+            ("--warehouses 2", "order-entry"),
+            ("--workload order-entry", "order-entry"),
+            ("--workload store --megabytes 3 -c 5", "store"),
+        ] {
+            assert_eq!(typed(words).unwrap().workload, workload, "{words}");
+        }
+        let why = typed("--workload store --warehouses 2").err().unwrap();
+        assert!(why.contains("--warehouses <N> is an argument of --workload order-entry"), "{why}");
+        assert!(typed("--workload kv").err().unwrap().contains("order-entry, store"));
     }
 }

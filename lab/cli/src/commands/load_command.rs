@@ -32,6 +32,10 @@ use summary::Summary;
 /// Loads a target.
 pub(crate) fn run(typed: &TypedLoadCommand) -> CommandResult {
     let args = &typed.args;
+    if let Some(answer) = typed.command.answer(&typed.own) {
+        terminal::result(&answer?);
+        return Ok(ExitCode::Fine);
+    }
     let load = typed.command.load(&typed.own, &args.options())?;
     let (runs, _removed_at_the_end) = records(typed)?;
     let text = plan::text(typed.workload, args, &load, &runs.display().to_string());

@@ -121,16 +121,7 @@ impl<Q: Query> MariadbSession<Q> {
     /// The error of a transaction for one of the client.
     fn trouble(&mut self, fault: &Fault) -> TransactionError {
         self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
-        let code = match fault {
-            Fault::Server(said) => Some(said.code()),
-            _ => None,
-        };
-        match code {
-            Some(ErrorCode::DEADLOCK) => TransactionError::Conflict(Conflict::Deadlock),
-            Some(ErrorCode::LOCK_WAIT_TIMEOUT) => TransactionError::Conflict(Conflict::Busy),
-            Some(OUTDATED) => TransactionError::Conflict(Conflict::Snapshot),
-            _ => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
-        }
+        trouble(fault)
     }
 
     /// Changes exactly one row.
@@ -209,5 +200,16 @@ impl<Q: Query> Transactions for MariadbSession<Q> {
         }
         self.state = State::Idle;
         Ok(())
+    }
+}
+
+/// The error of a transaction for one of the client.
+pub(super) fn trouble(fault: &Fault) -> TransactionError {
+    let code = if let Fault::Server(said) = fault { Some(said.code()) } else { None };
+    match code {
+        Some(ErrorCode::DEADLOCK) => TransactionError::Conflict(Conflict::Deadlock),
+        Some(ErrorCode::LOCK_WAIT_TIMEOUT) => TransactionError::Conflict(Conflict::Busy),
+        Some(OUTDATED) => TransactionError::Conflict(Conflict::Snapshot),
+        _ => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
     }
 }

@@ -111,18 +111,7 @@ impl<Q: Query> PostgresSession<Q> {
     /// The error of a transaction for one of the client.
     pub fn trouble(&mut self, fault: &Fault) -> TransactionError {
         self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
-        match fault {
-            Fault::Server(said) if said.state() == SqlState::SERIALIZATION_FAILURE => {
-                TransactionError::Conflict(Conflict::Snapshot)
-            }
-            Fault::Server(said) if said.state() == SqlState::DEADLOCK => {
-                TransactionError::Conflict(Conflict::Deadlock)
-            }
-            Fault::Server(said) if said.state() == SqlState::LOCK_NOT_AVAILABLE => {
-                TransactionError::Conflict(Conflict::Busy)
-            }
-            fault => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
-        }
+        trouble(fault)
     }
 
     /// Changes exactly one row.
@@ -221,5 +210,16 @@ impl<Q: Query> Transactions for PostgresSession<Q> {
             return Ok(());
         }
         self.frame(Frame::RollBack).await.map(drop).map_err(|fault| self.trouble(&fault))
+    }
+}
+
+/// The error of a transaction for one of the client.
+pub(super) fn trouble(fault: &Fault) -> TransactionError {
+    let state = if let Fault::Server(said) = fault { Some(said.state()) } else { None };
+    match state {
+        Some(SqlState::SERIALIZATION_FAILURE) => TransactionError::Conflict(Conflict::Snapshot),
+        Some(SqlState::DEADLOCK) => TransactionError::Conflict(Conflict::Deadlock),
+        Some(SqlState::LOCK_NOT_AVAILABLE) => TransactionError::Conflict(Conflict::Busy),
+        _ => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },
     }
 }

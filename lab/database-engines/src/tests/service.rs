@@ -130,12 +130,37 @@ fn databases_of_postgres_are_filled_copied_and_refused() {
     let Some(server) = or_skip(postgres()) else { return };
     databases_are_filled_copied_and_refused::<Postgres>(&server);
     a_copy_with_sessions_of_others_is_refused(&server);
+    let none = [false; 5];
+    anomalies_are_seen(
+        &server,
+        "postgres://postgres",
+        [[false, true, true, true, true], [false, false, false, false, true], none],
+    );
 }
 
 #[test]
 fn databases_of_mariadb_are_filled_copied_and_refused() {
     let Some(server) = or_skip(mariadb()) else { return };
     databases_are_filled_copied_and_refused::<Mariadb>(&server);
+    let none = [false; 5];
+    anomalies_are_seen(
+        &server,
+        "mysql://auction",
+        [[false, true, true, true, true], [false, false, false, true, true], none],
+    );
+}
+
+/// Which of the anomalies are seen at each isolation level.
+fn anomalies_are_seen(server: &Service, who: &str, expected: [[bool; 5]; 3]) {
+    let url = format!("{who}@127.0.0.1:{}/anomalies", server.port());
+    for (level, expected) in crate::ISOLATIONS.into_iter().zip(expected) {
+        let found = crate::anomalies(&url, level).unwrap();
+        assert_eq!(
+            found.iter().map(|(_, is_seen)| *is_seen).collect::<Vec<_>>(),
+            expected,
+            "{level}: {found:?}"
+        );
+    }
 }
 
 fn databases_are_filled_copied_and_refused<P: Product>(server: &Service) {
