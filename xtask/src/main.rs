@@ -42,6 +42,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench kv       the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see bench kv --help)
   bench disk, linpack, stream
                  the same beside fio, HPL and C; each writes its page in docs/reference (see --help of each)
+  bench net      the network workload beside iperf3 and netperf; writes docs/reference/net.md (see bench net --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
   bench WHAT     what other parts cost (see bench --help)
   kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try

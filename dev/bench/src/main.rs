@@ -11,6 +11,7 @@ mod guests;
 mod idle;
 mod kv;
 mod micro;
+mod net;
 mod postgres;
 mod product;
 mod say;
@@ -35,6 +36,7 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
   disk       disk loads beside fio; writes docs/reference/disk.md (see disk --help)
   linpack    LINPACK beside HPL and OpenBLAS; writes docs/reference/linpack.md (see linpack --help)
   stream     the bandwidth of memory beside C; writes docs/reference/stream.md (see stream --help)
+  net        the network workload beside iperf3 and netperf; writes docs/reference/net.md (see net --help)
   postgres [ROUNDS CONNECTIONS TRANSACTIONS]
              the PostgreSQL client beside pgbench: CPU for a transaction of pgbench, on a server of its own
   auction    the auction application on its stores, buses and proxies (see auction --help)
@@ -75,6 +77,7 @@ fn measure(words: &[&str]) -> anyhow::Result<bool> {
         ["disk", words @ ..] => micro::disk(words),
         ["linpack", words @ ..] => micro::linpack(words),
         ["stream", words @ ..] => micro::stream(words),
+        ["net", words @ ..] => net::run(words),
         ["postgres", words @ ..] => postgres::run(words),
         ["auction", words @ ..] => auction::run(words),
         ["services", words @ ..] => idle::run(words),

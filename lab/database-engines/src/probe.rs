@@ -87,7 +87,8 @@ impl Asks for Connection {
 fn of_file(file: &Path) -> Result<Vec<(&'static str, bool)>, Cause> {
     // An empty file is an empty database. That of others stays.
     std::fs::File::create_new(file)?;
-    let options = ConnectionOptions { path: file.to_path_buf(), is_durable: false, busy: Duration::from_millis(1) };
+    let options =
+        ConnectionOptions { path: file.to_path_buf(), is_durable: false, busy: Duration::from_millis(1) };
     let probed = || {
         let mut sessions = [Connection::open(&options)?, Connection::open(&options)?];
         let journal = sessions[0].row("PRAGMA journal_mode=WAL", [], |row| row.get::<_, String>(0));

@@ -1,0 +1,168 @@
+//! `cargo xtask bench net`: the network workload beside iperf3 and netperf over loopback, as a page with a table.
+//!
+//! It installs nothing: a missing tool is named with the command that installs it.
+
+mod options;
+mod page;
+mod tools;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::contest::server::free_port;
+use crate::contest::{
+    DRIVER_CPU, Head, NOT_WRITTEN, PinnedProgram, Server, TARGET_CPU, load, need_two_cores, process,
+    programs, turns, write,
+};
+use crate::say::say;
+use options::Options;
+use page::Run;
+use tools::{CASES, Case, OURS, TOOLS, Tool};
+
+/// A tool that takes part, with its programs.
+struct Contender {
+    tool: &'static Tool,
+    client: PathBuf,
+    server: PathBuf,
+}
+
+/// Measures as requested by the arguments; true if every tool gave a reading in every round.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
+    let options = match Options::read(words) {
+        Ok(options) => options,
+        Err(why) if !why.use_stderr() => {
+            say(&why.to_string());
+            return Ok(true);
+        }
+        Err(why) => bail!("{why}"),
+    };
+    need_two_cores()?;
+    let temporary = tempfile::tempdir().context("make a folder for outputs")?;
+    let (contenders, head) = contenders(crate::root(), &options);
+    let began = load();
+    let (mut runs, mut trouble) = (Vec::new(), Vec::new());
+    for round in 0..options.rounds {
+        for (at, case) in CASES.iter().enumerate() {
+            if options.case.as_ref().is_some_and(|wanted| !case.name.contains(wanted.as_str())) {
+                continue;
+            }
+            for place in turns(round, contenders.len()) {
+                let contender = &contenders[place];
+                match one(contender, case, (options.seconds, temporary.path())) {
+                    Ok(None) => {}
+                    Ok(Some(reading)) => {
+                        say(&format!(
+                            "    {:<28} {:<10} {}",
+                            case.name,
+                            contender.tool.name,
+                            reading.words(case)
+                        ));
+                        runs.push(Run { case: at, tool: contender.tool.name, round, reading });
+                    }
+                    Err(why) => {
+                        let line =
+                            format!("{}, {}, round {}: {why:#}", contender.tool.name, case.name, round + 1);
+                        say(&format!("    {line}"));
+                        trouble.push(line);
+                    }
+                }
+            }
+        }
+    }
+    let text = |raw: &str| page::page(&head, &runs, (&began, &load()), (&trouble, raw));
+    say(&page::table(&runs));
+    match options.out() {
+        None => say(NOT_WRITTEN),
+        Some(out) => write(&crate::root().join(out), text, &page::raw(&runs))?,
+    }
+    Ok(trouble.is_empty())
+}
+
+/// The tools that are here, and the head of the page.
+fn contenders(root: &Path, options: &Options) -> (Vec<Contender>, Head) {
+    let folders = programs::folders();
+    let (mut here, mut versions, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for tool in std::iter::once(&OURS).chain(&TOOLS) {
+        let found = |name: &str| match name {
+            "barograph" => options.program.clone().or_else(|| programs::ours(root)),
+            name => programs::find(name, &folders),
+        };
+        match (found(tool.client), found(tool.server)) {
+            (Some(client), Some(server)) => {
+                versions.push((tool.name.to_owned(), programs::version(&client, tool.version)));
+                here.push(Contender { tool, client, server });
+            }
+            _ => missing.push((tool.name.to_owned(), tool.install.to_owned())),
+        }
+    }
+    (here, Head::new(versions, missing))
+}
+
+/// Figures of a run, and processor time of both ends.
+#[derive(Clone, Debug, PartialEq)]
+struct Reading {
+    /// Gigabits per second of a stream, or thousands of requests per second.
+    rate: f64,
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
+    /// Milliseconds per 10⁹ bytes of a stream, or microseconds per request.
+    driver_cpu: f64,
+    target_cpu: f64,
+}
+
+impl Reading {
+    fn words(&self, case: &Case) -> String {
+        let Reading { rate, driver_cpu, target_cpu, .. } = self;
+        let (unit, cpu) =
+            if case.is_stream() { ("Gb/s", "ms CPU/GB") } else { ("K requests/s", "us CPU/request") };
+        format!("{rate:>8.2} {unit}, {driver_cpu:.1} + {target_cpu:.1} {cpu}")
+    }
+}
+
+/// One run of a tool in a case, with a server of its own; `None` if the tool cannot do it.
+fn one(
+    Contender { tool, client, server }: &Contender,
+    case: &Case,
+    (seconds, folder): (u64, &Path),
+) -> anyhow::Result<Option<Reading>> {
+    let port = free_port()?;
+    let Some(arguments) = (tool.client_arguments)(case, port, seconds) else { return Ok(None) };
+    let pinned = |program: &Path, arguments, cpu| PinnedProgram {
+        program: program.to_owned(),
+        arguments,
+        cpu,
+        fine: tool.fine,
+    };
+    let listening = pinned(server, (tool.server_arguments)(port), TARGET_CPU);
+    let server = Server::start(&listening, port, &folder.join("server.log"))?;
+    let before = server_cpu_s(&server)?;
+    let used = process::run(&pinned(client, arguments, DRIVER_CPU), seconds, folder)?;
+    let target_s = server_cpu_s(&server)? - before;
+    let figures = (tool.read)(&used.stdout, case).with_context(|| format!("read what {} said", tool.name))?;
+    // Bytes or requests of the whole run: processor time is of all of it.
+    let (work, factor) = match case.is_stream() {
+        true => (figures.rate * seconds as f64 / 8.0, 1e3),
+        false => (figures.rate * 1e3 * seconds as f64, 1e6),
+    };
+    if work <= 0.0 {
+        bail!("nothing was carried");
+    }
+    let per = |cpu_s: f64| cpu_s * factor / work;
+    let (driver_cpu, target_cpu) = (per(used.cpu_s), per(target_s));
+    let tools::Figures { rate, p50_us, p99_us } = figures;
+    Ok(Some(Reading { rate, p50_us, p99_us, driver_cpu, target_cpu }))
+}
+
+/// Processor time of a server and of its children that have ended: netserver has one for each test.
+fn server_cpu_s(server: &Server) -> anyhow::Result<f64> {
+    let pid = server.pid().as_raw_nonzero();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("read what a server used")?;
+    let ticks = stat.rsplit_once(')').and_then(|(_, fields)| {
+        let fields: Vec<u64> =
+            fields.split_whitespace().skip(11).take(4).filter_map(|f| f.parse().ok()).collect();
+        (fields.len() == 4).then(|| fields.iter().sum::<u64>())
+    });
+    Ok(ticks.context("find its CPU time")? as f64 / rustix::param::clock_ticks_per_second() as f64)
+}

@@ -1,0 +1,135 @@
+//! The page in docs/reference, and the raw readings beside it.
+
+use super::Reading;
+use super::tools::{CASES, Case, OURS};
+use crate::contest::figures::{median, middle, ratios, with_spread};
+use crate::contest::{DRIVER_CPU, Head, TARGET_CPU};
+
+/// One run of one tool in one case.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Run {
+    /// Index of the case.
+    pub(super) case: usize,
+    pub(super) tool: &'static str,
+    pub(super) round: u32,
+    pub(super) reading: Reading,
+}
+
+/// The whole page. One sentence per line, as everywhere.
+pub(super) fn page(
+    head: &Head,
+    runs: &[Run],
+    (began, ended): (&str, &str),
+    (trouble, raw_name): (&[String], &str),
+) -> String {
+    let mut text = format!(
+        "# What the network workload carries, beside iperf3 and netperf\n\n\
+         This page is written by `cargo xtask bench net`; do not edit it.\n\
+         The target is on core {TARGET_CPU} and the driver on core {DRIVER_CPU}, over the loopback network with one connection.\n\
+         A case has the bytes of a message and those of the socket buffers of both ends.\n\
+         Tools take turns in each case of a round, each with its own server; a figure is the median over the rounds, with the least and the most of them.\n\
+         A ratio is the median of the ratios of Barograph to the tool within each round.\n\
+         CPU is user and system time of the whole process at each end, divided by the bytes or requests that the tool counts.\n\
+         Both tools read in blocks of their own choice, Barograph in blocks of 128 KiB.\n\
+         All readings are in [{raw_name}]({raw_name}).\n\n"
+    );
+    text += &head.text();
+    text += &format!("\n## Figures\n\n{}", table(runs));
+    text += &format!("\nLoad of the machine {began} at the beginning and {ended} at the end.\n");
+    for line in trouble {
+        text += &format!("Not measured: {line}.\n");
+    }
+    text
+}
+
+/// The tables of streams and of requests.
+pub(super) fn table(runs: &[Run]) -> String {
+    let streams = "| case | tool | Gb/s | ratio | driver CPU ms/GB | target CPU ms/GB | ratio of both |\n|---|---|---|---|---|---|---|\n";
+    let requests = "\n| case | tool | K requests/s | ratio | p50 us | p99 us | ratio of p50 | driver CPU us | target CPU us |\n\
+                    |---|---|---|---|---|---|---|---|---|\n";
+    let rows = |is_stream: bool| {
+        let cases = CASES.iter().enumerate().filter(move |(_, case)| case.is_stream() == is_stream);
+        cases.flat_map(|(at, case)| rows_of(case, at, runs)).collect::<String>()
+    };
+    format!("{streams}{}{requests}{}", rows(true), rows(false))
+}
+
+fn rows_of(case: &Case, at: usize, runs: &[Run]) -> Vec<String> {
+    let mut tools: Vec<&str> = Vec::new();
+    for run in runs.iter().filter(|run| run.case == at) {
+        if !tools.contains(&run.tool) {
+            tools.push(run.tool);
+        }
+    }
+    tools
+        .iter()
+        .map(|tool| row(case, tool, &runs.iter().filter(|run| run.case == at).collect::<Vec<_>>()))
+        .collect()
+}
+
+fn row(case: &Case, tool: &str, runs: &[&Run]) -> String {
+    type Figure = fn(&Reading) -> Option<f64>;
+    let of = |name: &str, figure: Figure| -> Vec<(u32, f64)> {
+        let of_tool = runs.iter().filter(|run| run.tool == name);
+        of_tool.filter_map(|run| Some((run.round, figure(&run.reading)?))).collect()
+    };
+    let alone = |figure: Figure| of(tool, figure).into_iter().map(|(_, value)| value).collect::<Vec<f64>>();
+    let ratio = |figure: Figure| match median(&ratios(&of(OURS.name, figure), &of(tool, figure))) {
+        Some(ratio) if tool != OURS.name => format!("{ratio:.3}"),
+        _ => String::new(),
+    };
+    let (rate, both): (Figure, Figure) = (|r| Some(r.rate), |r| Some(r.driver_cpu + r.target_cpu));
+    let (driver, target) = (alone(|r| Some(r.driver_cpu)), alone(|r| Some(r.target_cpu)));
+    let begin = format!("| {} | {tool} | {} | {} |", case.name, with_spread(&alone(rate), 2), ratio(rate));
+    let (driver, target) = (middle(&driver, 1), middle(&target, 1));
+    match case.is_stream() {
+        true => format!("{begin} {driver} | {target} | {} |\n", ratio(both)),
+        false => {
+            let (p50, p99) = (alone(|r| r.p50_us), alone(|r| r.p99_us));
+            let (p50, p99, of_p50) = (with_spread(&p50, 1), middle(&p99, 1), ratio(|r| r.p50_us));
+            format!("{begin} {p50} | {p99} | {of_p50} | {driver} | {target} |\n")
+        }
+    }
+}
+
+/// All readings, one line each.
+pub(super) fn raw(runs: &[Run]) -> String {
+    let mut text = "case,tool,round,rate,p50_us,p99_us,driver_cpu,target_cpu\n".to_owned();
+    for Run { case, tool, round, reading } in runs {
+        let Reading { rate, p50_us, p99_us, driver_cpu, target_cpu } = reading;
+        let [p50, p99] = [p50_us, p99_us].map(|time| time.map_or(String::new(), |time| format!("{time:.1}")));
+        text += &format!(
+            "\"{}\",{tool},{round},{rate:.4},{p50},{p99},{driver_cpu:.2},{target_cpu:.2}\n",
+            CASES[*case].name
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(case: usize, tool: &'static str, rate: f64) -> Run {
+        let times = if CASES[case].is_stream() { None } else { Some(30.0) };
+        let reading = Reading { rate, p50_us: times, p99_us: times, driver_cpu: 100.0, target_cpu: 50.0 };
+        Run { case, tool, round: 0, reading }
+    }
+
+    #[test]
+    fn a_page_has_a_row_for_each_tool_of_a_case() {
+        let head = Head::new(Vec::new(), vec![("netperf".to_owned(), "make".to_owned())]);
+        let runs = [run(3, "barograph", 20.0), run(3, "iperf3", 25.0), run(5, "barograph", 33.0)];
+        let text = page(&head, &runs, ("0.1", "0.2"), (&["iperf3, x: no".to_owned()], "net.csv"));
+        for words in [
+            "| to, 128 KiB, system | barograph | 20.00 (20.00 to 20.00) |  | 100.0 | 50.0 |  |\n",
+            "| to, 128 KiB, system | iperf3 | 25.00 (25.00 to 25.00) | 0.800 | 100.0 | 50.0 | 1.000 |\n",
+            "| request, 1 byte | barograph | 33.00 (33.00 to 33.00) |  | 30.0 (30.0 to 30.0) | 30.0 |  | 100.0 | 50.0 |\n",
+            "- netperf was not found, and is not in the tables; to install it: `make`.\n",
+            "Not measured: iperf3, x: no.\n",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+        assert_eq!(raw(&runs).lines().count(), 4);
+    }
+}
