@@ -33,6 +33,7 @@ mod jobs;
 mod killed;
 mod killed_in;
 mod loads;
+mod mail;
 mod nodes;
 mod open_files;
 mod operations;
