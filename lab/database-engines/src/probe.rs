@@ -18,7 +18,7 @@ use crate::postgres::Postgres;
 use crate::product::{MARKER, Product};
 use crate::{DatabaseSettings, ServerError};
 
-/// Limit on the wait for a lock. Whatever waits for longer is refused.
+/// Limit on the wait for a lock; a longer wait is a conflict.
 const BUSY: Duration = Duration::from_secs(1);
 
 /// What a database of a probe is, in refusals.

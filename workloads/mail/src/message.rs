@@ -41,7 +41,7 @@ impl MailId {
         MailId(1 << 63 | u64::from(account) << 32 | u64::from(number))
     }
 
-    /// Number `number` of the mail that a user sends in a run. The run is told from others by 23 bits.
+    /// Number `number` of the mail that a user sends in a run. 23 bits distinguish the run from others.
     pub(crate) fn sent(run: u32, user: u32, number: u32) -> Self {
         let low = |value: u32| u64::from(value & 0xf_ffff);
         MailId(u64::from(run & 0x7f_ffff) << 40 | low(user) << 20 | low(number))

@@ -1,4 +1,4 @@
-//! Words of mail, so many that indexes of servers have work to do.
+//! Words of mail, enough to give the indexes of servers work.
 
 use std::collections::HashSet;
 
