@@ -197,7 +197,12 @@ fn commands() -> Vec<Command> {
 fn own_arguments(command: &dyn LoadCommand, name: &str, own: &ArgMatches) -> Result<(), Error> {
     let arguments = command.arguments();
     let has = |id: &Id| arguments.get_arguments().any(|arg| arg.get_id() == id);
-    let others = WORKLOADS.load_commands().map(|(workload, other)| (workload, other.arguments()));
+    let others = WORKLOADS.load_commands().map(|(workload, other)| {
+        let mut other = other.arguments();
+        // Arguments cannot be shown before.
+        other.build();
+        (workload, other)
+    });
     for (workload, other) in others.filter(|(_, other)| other.get_name() == name) {
         let is_typed = |arg: &&Arg| own.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
         if let Some(arg) = other.get_arguments().filter(|arg| !has(arg.get_id())).find(is_typed) {
