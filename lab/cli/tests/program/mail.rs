@@ -38,11 +38,11 @@ fn killed(durability: &str) -> String {
     let place = TestFolders::without_data();
     let plan = place.root().join("killed.toml");
     let text = format!(
-        "workload = \"mail\"\n[load]\nstrategy = \"fixed\"\nusers = 8\nramp_s = 1\nwarm_up_s = 1\nwindow_s = 8\ndrain_s = 3\n\
+        "workload = \"mail\"\n[load]\nstrategy = \"fixed\"\nusers = 8\nramp_s = 1\nwarm_up_s = 1\nwindow_s = 20\ndrain_s = 3\n\
          [driver]\ninterval_ms = 250\n[mail]\nmailboxes = 8\nmessages = 5\nsize = 0.01\ncompression = 2000\n\
          delivery_s = 0\ndurability = \"{durability}\"\n\
-         [[actions]]\nat_s = 5\nunit = \"server-1\"\nact = \"kill\"\n\
-         [[actions]]\nat_s = 5\nunit = \"server-1\"\nact = \"start\"\n"
+         [[actions]]\nat_s = 4\nunit = \"server-1\"\nact = \"kill\"\n\
+         [[actions]]\nat_s = 4\nunit = \"server-1\"\nact = \"start\"\n"
     );
     fs::write(&plan, text).unwrap();
     let ended = RunningProgram::start(command(&place, "run", &plan, &[])).end();
