@@ -256,9 +256,10 @@ async fn operate<W: UserFactory>(
         Ok(_) | Err(Signal::Expired) => Outcome::TimedOut,
         Err(_) => Outcome::Cancelled,
     };
-    let (requests, counters) = (std::mem::take(&mut context.requests), std::mem::take(&mut context.counters));
-    let done = Completion { op, intended, started, ended, outcome, requests, counters };
+    let requests = std::mem::take(&mut context.requests);
+    let done = Completion { op, intended, started, ended, outcome, requests, counters: &context.counters };
     worker.recorder.borrow_mut().ended(&done);
+    context.counters.clear();
     (outcome, ended)
 }
 

@@ -20,14 +20,14 @@ pub(crate) struct Recorder {
 }
 
 /// An operation that ended.
-pub(crate) struct Completion {
+pub(crate) struct Completion<'c> {
     pub(crate) op: OpId,
     pub(crate) intended: Nanos,
     pub(crate) started: Nanos,
     pub(crate) ended: Nanos,
     pub(crate) outcome: Outcome,
     pub(crate) requests: u32,
-    pub(crate) counters: Counters,
+    pub(crate) counters: &'c Counters,
 }
 
 impl Recorder {
@@ -73,11 +73,11 @@ impl Recorder {
     }
 
     /// Counts an operation that ended, with or without an answer.
-    pub(crate) fn ended(&mut self, e: &Completion) {
+    pub(crate) fn ended(&mut self, e: &Completion<'_>) {
         self.settle_in_flight(e.ended);
         self.in_flight -= 1;
         self.starts_ns -= i128::from(e.started.0);
-        self.open.counters.add(&e.counters);
+        self.open.counters.add(e.counters);
         let op = &mut self.open.ops[e.op.index()];
         op.outcomes[e.outcome.index()] += 1;
         op.requests += u64::from(e.requests);

@@ -12,14 +12,26 @@ pub const MOST_COUNTERS: usize = 12;
 pub struct CounterId(pub u8);
 
 /// Value of each counter of a workload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters([u64; MOST_COUNTERS]);
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    values: [u64; MOST_COUNTERS],
+    /// Counters in front that may differ from 0. Only these are added and cleared: each operation does both.
+    used: u8,
+}
+
+impl PartialEq for Counters {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+impl Eq for Counters {}
 
 impl Counters {
     /// Builds counters from values by counter index.
     #[must_use]
     pub const fn new(values: [u64; MOST_COUNTERS]) -> Self {
-        Counters(values)
+        Counters { values, used: MOST_COUNTERS as u8 }
     }
 
     /// Raises a counter by `count`.
@@ -27,27 +39,35 @@ impl Counters {
     /// # Panics
     /// If the index is too large for any workload.
     pub fn raise(&mut self, counter: CounterId, count: u64) {
-        let value = &mut self.0[usize::from(counter.0)];
+        let value = &mut self.values[usize::from(counter.0)];
         *value = value.saturating_add(count);
+        self.used = self.used.max(counter.0 + 1);
     }
 
     /// Returns the value of a counter; 0 if the index is too large for any workload.
     #[must_use]
     pub fn get(&self, counter: CounterId) -> u64 {
-        self.0.get(usize::from(counter.0)).copied().unwrap_or(0)
+        self.values.get(usize::from(counter.0)).copied().unwrap_or(0)
     }
 
     /// Returns the values by counter index.
     #[must_use]
     pub const fn values(&self) -> &[u64; MOST_COUNTERS] {
-        &self.0
+        &self.values
     }
 
     /// Adds the values of `other`.
     pub fn add(&mut self, other: &Counters) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine = mine.saturating_add(theirs);
+        for (mine, theirs) in self.values.iter_mut().zip(&other.values[..usize::from(other.used)]) {
+            *mine = mine.saturating_add(*theirs);
         }
+        self.used = self.used.max(other.used);
+    }
+
+    /// Sets all counters to 0.
+    pub fn clear(&mut self) {
+        self.values[..usize::from(self.used)].fill(0);
+        self.used = 0;
     }
 }
 
@@ -240,6 +260,9 @@ mod tests {
         sum.add(&counters);
         assert_eq!(sum.values()[..8], [0, u64::MAX, 0, 0, 0, 0, 0, 4]);
         assert_eq!((sum.get(CounterId(7)), sum.get(CounterId(MOST_COUNTERS as u8))), (4, 0));
+        assert_eq!(sum, Counters::new(*sum.values()), "equal values, raised or given");
+        sum.clear();
+        assert_eq!(sum, Counters::default());
     }
 
     #[test]

@@ -51,8 +51,7 @@ pub struct SpreadWait {
 
 /// Time for the users of a step to spread. They begin their sessions together, and do more of the early
 /// operations until then. With settling it is a third of the plan's time for all users, its ramp and warm-up;
-/// in all it is two thirds. (`workloads/auction/tests/simulated` shows the deviation of the mix before and
-/// after.)
+/// in all it is two thirds.
 #[must_use]
 pub fn spreading(plan: &Plan) -> SpreadWait {
     let d = &plan.durations;

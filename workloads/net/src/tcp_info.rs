@@ -1,5 +1,5 @@
-//! State of TCP connections, asked of the kernel for all connections of a port at once (`sock_diag`). One
-//! question is a system call and an answer, whatever the number of connections.
+//! State of TCP connections, asked of the kernel for all connections of a port at once (`sock_diag`): one
+//! system call and an answer for any number of connections.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;

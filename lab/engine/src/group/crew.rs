@@ -234,14 +234,15 @@ impl<F: GroupFactory> Crew<F> {
         }
         member.state = State::Waiting;
         let context = &mut member.context;
-        let (requests, counters) =
-            (std::mem::take(&mut context.requests), std::mem::take(&mut context.counters));
+        let requests = std::mem::take(&mut context.requests);
         let (op, intended, started) = (member.op, member.intended, member.started);
         // An answer beyond the time limit is late even if the check for expired operations has not run yet.
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
-        let done = Completion { op, intended, started, ended, outcome, requests, counters };
+        let done =
+            Completion { op, intended, started, ended, outcome, requests, counters: &context.counters };
         self.worker.recorder.borrow_mut().ended(&done);
+        context.counters.clear();
         if member.leaves {
             self.leave(place);
         } else {

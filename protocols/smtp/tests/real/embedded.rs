@@ -48,8 +48,8 @@ fn mail_is_taken_in_both_dialects() {
                 assert_eq!(receipt.taken, [true, false, true]);
                 assert_eq!(receipt.refusal.as_deref(), Some("550 no such mailbox"));
             }
-            let nobody = Envelope { from: "u1@example.test", to: &["u2@other.test"] };
-            assert!(matches!(session.submit(&nobody, b"x\r\n").await, Err(Fault::Refused(_))));
+            let unknown = Envelope { from: "u1@example.test", to: &["u2@other.test"] };
+            assert!(matches!(session.submit(&unknown, b"x\r\n").await, Err(Fault::Refused(_))));
             session.noop().await.unwrap();
             session.quit().await.unwrap();
         });
