@@ -131,8 +131,11 @@ fn table(topology: &TopologyRecord) -> Grid {
     .with_words(&["Service", "Version", "Host", "Answers at"])
 }
 
-/// Width and height of a box.
+/// Least width, and the height of a box.
 const BOX: (f64, f64) = (132.0, 44.0);
+/// Width of a letter of a part's name, and the margins beside the name.
+const LETTER: f64 = 7.6;
+const MARGINS: f64 = 16.0;
 /// Horizontal and vertical room between two boxes.
 const GAP: (f64, f64) = (18.0, 46.0);
 /// Room on the left for the names of the tiers.
@@ -143,6 +146,19 @@ struct PartBox<'p> {
     part: &'p PartRecord,
     x: f64,
     y: f64,
+    width: f64,
+}
+
+impl PartBox<'_> {
+    fn middle(&self) -> f64 {
+        self.x + self.width / 2.0
+    }
+}
+
+/// Width of all boxes, in which the longest name of a part fits.
+fn box_width(topology: &TopologyRecord) -> f64 {
+    let longest = services(topology).map(|part| part.name.chars().count()).max().unwrap_or(0);
+    BOX.0.max(longest as f64 * LETTER + MARGINS)
 }
 
 fn draw(topology: &TopologyRecord) -> String {
@@ -150,7 +166,8 @@ fn draw(topology: &TopologyRecord) -> String {
     let rows: Vec<Vec<&PartRecord>> =
         levels.iter().map(|tiers| tiers.iter().flatten().copied().collect()).collect();
     let widest = rows.iter().map(Vec::len).max().unwrap_or(1).max(3) as f64;
-    let inner = widest * BOX.0 + (widest - 1.0) * GAP.0;
+    let box_width = box_width(topology);
+    let inner = widest * box_width + (widest - 1.0) * GAP.0;
     let top = 34.0;
     let size = (NAMES + inner + 10.0, top + rows.len() as f64 * (BOX.1 + GAP.1) - GAP.1 / 2.0 + 12.0);
     let mut svg =
@@ -160,12 +177,13 @@ fn draw(topology: &TopologyRecord) -> String {
         .iter()
         .enumerate()
         .flat_map(|(at, row)| {
-            let width = row.len() as f64 * BOX.0 + (row.len() as f64 - 1.0) * GAP.0;
+            let width = row.len() as f64 * box_width + (row.len() as f64 - 1.0) * GAP.0;
             let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
             row.iter().enumerate().map(move |(column, part)| PartBox {
                 part,
-                x: middle - width / 2.0 + column as f64 * (BOX.0 + GAP.0),
+                x: middle - width / 2.0 + column as f64 * (box_width + GAP.0),
                 y,
+                width: box_width,
             })
         })
         .collect();
@@ -175,7 +193,7 @@ fn draw(topology: &TopologyRecord) -> String {
     let floats = !placed.iter().any(named);
     let is_front = |box_: &&PartBox<'_>| named(box_) || (floats && box_.y < top + BOX.1);
     for first in placed.iter().filter(is_front) {
-        svg.line("wire", (middle, 24.0), (first.x + BOX.0 / 2.0, first.y));
+        svg.line("wire", (middle, 24.0), (first.middle(), first.y));
     }
     wires(&mut svg, &placed);
     for (at, level) in levels.iter().enumerate() {
@@ -185,11 +203,12 @@ fn draw(topology: &TopologyRecord) -> String {
             svg.text("tick", (0.0, y + BOX.1 / 2.0 + 4.0 + room), Anchor::Start, &tier[0].tier);
         }
     }
-    for PartBox { part, x, y } in &placed {
+    for box_ in &placed {
+        let PartBox { part, x, y, width } = box_;
         svg.begin_group(&format!("{} {} on {}", part.service, part.version, part.host));
-        svg.rect("part", (*x, *y), BOX);
-        svg.text("part-name", (x + BOX.0 / 2.0, y + 19.0), Anchor::Middle, &part.name);
-        svg.text("tick", (x + BOX.0 / 2.0, y + 35.0), Anchor::Middle, &part.service);
+        svg.rect("part", (*x, *y), (*width, BOX.1));
+        svg.text("part-name", (box_.middle(), y + 19.0), Anchor::Middle, &part.name);
+        svg.text("tick", (box_.middle(), y + 35.0), Anchor::Middle, &part.service);
         svg.end_group();
     }
     svg.finish()
@@ -199,7 +218,7 @@ fn draw(topology: &TopologyRecord) -> String {
 fn wires(svg: &mut Svg, placed: &[PartBox<'_>]) {
     for from in placed {
         for to in placed.iter().filter(|to| from.part.uses.contains(&to.part.name)) {
-            let (x1, x2) = (from.x + BOX.0 / 2.0, to.x + BOX.0 / 2.0);
+            let (x1, x2) = (from.middle(), to.middle());
             if from.y < to.y {
                 svg.line("wire", (x1, from.y + BOX.1), (x2, to.y));
             } else {
@@ -283,6 +302,15 @@ mod tests {
         assert_eq!(svg.matches("class=\"part\"").count(), 4);
         // Users to the front, web to two nodes, two nodes to the store.
         assert_eq!(svg.matches("class=\"wire\"").count(), 5);
+    }
+
+    #[test]
+    fn a_box_is_as_wide_as_the_longest_name_needs() {
+        let mut topology = topology();
+        assert_eq!(box_width(&topology), BOX.0);
+        topology.parts[0].name = "web-of-the-second-tile-1".to_owned();
+        assert_eq!(box_width(&topology), 24.0 * LETTER + MARGINS);
+        assert!(draw(&topology).contains("width=\"198.4\""));
     }
 
     #[test]

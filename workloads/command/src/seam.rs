@@ -130,6 +130,10 @@ impl Workload for CommandWorkload {
         Some(TARGET)
     }
 
+    fn target_is_of_driver(&self) -> bool {
+        true
+    }
+
     /// A socket to each supervisor, and its copy that is watched.
     fn connections(&self, users: u32, _: Connections) -> u64 {
         u64::from(users) * 2

@@ -96,6 +96,10 @@ impl Workload for SortWorkload {
         Some(TARGET)
     }
 
+    fn target_is_of_driver(&self) -> bool {
+        true
+    }
+
     /// Three files, and two sockets of the thread at work.
     fn connections(&self, users: u32, _: Connections) -> u64 {
         u64::from(users) * 5
