@@ -55,6 +55,11 @@ const PACKAGES: &[Package] = &[
     },
     Package { name: "nutcracker", program: "nutcracker", needed_by: "the test of keys spread by twemproxy" },
     Package {
+        name: "postfix",
+        program: "/usr/lib/postfix/sbin/master",
+        needed_by: "the tests of the mail workload against Postfix",
+    },
+    Package {
         name: "postgresql",
         program: "/usr/lib/postgresql/*/bin/postgres",
         needed_by: "the tests of stores against PostgreSQL",

@@ -44,6 +44,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("twemproxy", "nutcracker.yml"),
     folder!("nbdkit", "start.sh"),
     folder!("mail"),
+    folder!("postfix", "main.cf", "master.cf"),
     folder!("dovecot", "dovecot.conf"),
 ];
 

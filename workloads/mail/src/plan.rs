@@ -10,7 +10,7 @@ use crate::address::MailAddress;
 use crate::measures::MEASURES;
 use crate::operation::{DAY_S, TASKS};
 use crate::seam::{Mail, NAME};
-use crate::topology::TIER;
+use crate::topology::{AGENT, SERVERS, TIER};
 
 /// Most mailboxes: their numbers have 20 bits in the ids of mail.
 const MOST_MAILBOXES: u64 = 1 << 20;
@@ -85,7 +85,7 @@ impl WorkloadKeys for Mail {
     }
 
     fn tiers(&self) -> &'static [&'static str] {
-        &[TIER]
+        &[TIER, AGENT]
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {
@@ -105,7 +105,7 @@ impl WorkloadKeys for Mail {
         let limit_ms = g.fraction("mail.limit_ms", 0.0..=3_600_000.0, 0.0);
         let failures = g.fraction("mail.failures", 0.0..=1.0, 0.001);
         let delivery_s = g.number("mail.delivery_s", 0..=3_600, 30);
-        let server = g.choice("deploy.server", &["embedded", "dovecot"], "embedded");
+        let server = g.choice("deploy.server", &SERVERS, "embedded");
         let durability = g.choice("mail.durability", &DURABILITIES, "full");
         Some(Arc::new(MailPlan {
             mailboxes: mailboxes? as u32,
@@ -157,10 +157,18 @@ impl WorkloadSettings for MailPlan {
                 g.refuse_asked(key, allowed, "leave it out, or leave target.url out");
             }
             let allowed = "left out where no server is deployed";
-            g.refuse_limits(TIER, allowed, "leave it out, or leave target.url out");
-        } else if self.server == "dovecot" && self.durability == "memory" {
-            let allowed = "\"full\" or \"system\" with deploy.server = \"dovecot\"";
-            g.refuse_asked("mail.durability", allowed, "choose one of them, or the embedded server");
+            for tier in [TIER, AGENT] {
+                g.refuse_limits(tier, allowed, "leave it out, or leave target.url out");
+            }
+            return;
+        }
+        if self.server != "embedded" && self.durability == "memory" {
+            let allowed = format!("\"full\" or \"system\" with deploy.server = {:?}", self.server);
+            g.refuse_asked("mail.durability", &allowed, "choose one of them, or the embedded server");
+        }
+        if self.server != "postfix" {
+            let allowed = "left out without deploy.server = \"postfix\"";
+            g.refuse_limits(AGENT, allowed, "leave it out, or deploy Postfix");
         }
     }
 
@@ -169,7 +177,8 @@ impl WorkloadSettings for MailPlan {
         let target = match (&plan.target.url, self.server) {
             (Some(url), _) => MailAddress::parse(url).map_or_else(|why| why, |address| address.shown()),
             (None, "embedded") => format!("the embedded server, durability {}", self.durability),
-            (None, _) => format!("Dovecot, which takes mail by LMTP, durability {}", self.durability),
+            (None, "dovecot") => format!("Dovecot, which takes mail by LMTP, durability {}", self.durability),
+            (None, _) => format!("Postfix before Dovecot, durability of Dovecot {}", self.durability),
         };
         vec![
             format!(
@@ -228,6 +237,8 @@ mod tests {
             (&["target.url=smtp://h"], "the address for IMAP is missing"),
             (&["target.url=smtp://h,imap://h", "deploy.server=dovecot"], "the server is there already"),
             (&["deploy.server=dovecot", "mail.durability=memory"], "with deploy.server = \"dovecot\""),
+            (&["deploy.server=postfix", "mail.durability=memory"], "with deploy.server = \"postfix\""),
+            (&["deploy.server=dovecot", "deploy.agent_cpus=0.5"], "left out without deploy.server"),
         ] {
             let text = in_one_line(&plan(sets).unwrap_err());
             assert!(text.contains(words), "{words}: {text}");

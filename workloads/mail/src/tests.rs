@@ -1,4 +1,4 @@
-//! The workload run by the engine, against the embedded server and Dovecot.
+//! The workload run by the engine, against the embedded server, Dovecot and Postfix.
 
 mod loads;
 mod rig;

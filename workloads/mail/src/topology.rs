@@ -6,8 +6,11 @@ use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
 
 use crate::plan::MailPlan;
 
-/// The tier of the server.
+/// The tier of the server that keeps the mail.
 pub(crate) const TIER: &str = "server";
+
+/// The tier of the agent that takes submissions before it, if there is one.
+pub(crate) const AGENT: &str = "agent";
 
 /// The common host, if all parts are together.
 const TOGETHER: &str = "all-1";
@@ -15,51 +18,83 @@ const TOGETHER: &str = "all-1";
 /// Memory of a virtual machine where the plan does not state it.
 const MACHINE_MIB: u64 = 1_024;
 
-/// The server for a plan. It receives the load at two ports: for submission, and for IMAP.
+/// Servers that a plan may name: the embedded one, Dovecot, and Postfix before Dovecot.
+pub(crate) const SERVERS: [&str; 3] = ["embedded", "dovecot", "postfix"];
+
+/// The parts for a plan. They receive the load at two ports: for submission, and for IMAP.
 pub(crate) fn topology(plan: &Plan, own: &MailPlan) -> Topology {
     let is_embedded = own.server == "embedded";
-    let service = find(if is_embedded { "mail" } else { own.server });
-    let service = service.expect("every server of a plan is a service, as a test holds");
+    let store = part(plan, TIER, if is_embedded { "mail" } else { "dovecot" }, store_values(plan, own));
+    let imap = format!("{}:imap", store.name);
+    let mut parts = vec![store];
+    if own.server == "postfix" {
+        let address =
+            Value::Each { of: vec![parts[0].name.clone()], pattern: "{address}:{port}", between: "" };
+        let values = vec![("store", address), ("connections", connections(plan))];
+        let below = vec![parts[0].name.clone()];
+        let agent = part(plan, AGENT, "postfix", values);
+        parts.insert(0, Part { needs: below.clone(), uses: below, ..agent });
+    }
+    let programs = |part: &Part| match part.work {
+        PartWork::Service(service) => service.own_programs(),
+        PartWork::Job => Vec::new(),
+    };
+    let mut shared: Vec<_> = parts.iter().flat_map(programs).collect();
+    shared.extend(std::env::current_exe().ok().filter(|_| is_embedded));
+    Topology {
+        fronts: vec![parts[0].name.clone(), imap],
+        parts,
+        scheme: match own.server {
+            "embedded" => "mail",
+            "dovecot" => "lmtp",
+            _ => "smtp",
+        },
+        shared,
+        flavour: if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned },
+        ..Topology::empty()
+    }
+}
+
+/// Settings of the server that keeps the mail.
+fn store_values(plan: &Plan, own: &MailPlan) -> Vec<(&'static str, Value)> {
     let text = |text: &str| Value::Text(text.to_owned());
     let mut values = vec![("password", text(&own.password))];
-    match own.server {
-        "embedded" => values.extend([
+    if own.server == "embedded" {
+        values.extend([
             ("supervised", text("yes")),
             ("durability", text(own.durability)),
             ("domain", text(own.domain())),
-        ]),
-        _ => {
-            values.push(("connections", Value::Text((plan.most_users() + 50).to_string())));
-            if own.durability != "full" {
-                values.push(("not_durable", text("yes")));
-            }
-        }
+        ]);
+        return values;
     }
-    let name = format!("{TIER}-1");
-    let mut limits = limits_of(plan.deploy.limits_of(TIER));
+    values.push(("connections", connections(plan)));
+    if own.durability != "full" {
+        values.push(("not_durable", text("yes")));
+    }
+    values
+}
+
+fn connections(plan: &Plan) -> Value {
+    Value::Text((plan.most_users() + 50).to_string())
+}
+
+fn part(plan: &Plan, tier: &'static str, service: &str, values: Vec<(&'static str, Value)>) -> Part {
+    let service = find(service).expect("every server of a plan is a service, as a test holds");
+    let name = format!("{tier}-1");
+    let mut limits = limits_of(plan.deploy.limits_of(tier));
     // A separate machine has a known size, for which services are tuned.
     if plan.deploy.has(Ability::Machines) {
         limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
     }
-    let part = Part {
-        name: name.clone(),
-        tier: TIER,
+    Part {
         host: if plan.deploy.hosts == "together" { TOGETHER.to_owned() } else { name.clone() },
+        name,
+        tier,
         node: false,
         work: PartWork::Service(service),
         needs: Vec::new(),
         uses: Vec::new(),
         values,
         limits,
-    };
-    let mut shared = service.own_programs();
-    shared.extend(std::env::current_exe().ok().filter(|_| is_embedded));
-    Topology {
-        parts: vec![part],
-        fronts: vec![name.clone(), format!("{name}:imap")],
-        scheme: if is_embedded { "mail" } else { "lmtp" },
-        shared,
-        flavour: if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned },
-        ..Topology::empty()
     }
 }

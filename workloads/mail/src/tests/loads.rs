@@ -14,9 +14,9 @@ fn has_all(ended: &RunResult) -> bool {
     Operation::ALL.iter().all(|operation| ended.good(*operation) >= 2)
 }
 
-/// Fills, loads and checks a server twice.
-fn carried(url: &str) {
-    let load = Load::at(url, "");
+/// Fills, loads and checks a server twice. Returns the first load.
+fn carried(url: &str, delivery_s: u32) -> Load {
+    let load = Load::at(url, delivery_s);
     load.answers().unwrap();
     assert_eq!(load.fill(), 600);
     let ended = load.until(has_all);
@@ -26,24 +26,33 @@ fn carried(url: &str) {
     let verified = load.verify();
     assert!(verified.ok, "{:?}", verified.findings);
     // A second load begins with the mail that the first one has left.
-    let again = Load::at(url, "");
+    let again = Load::at(url, delivery_s);
     assert!(again.fill() > 600);
     again.until(has_all).all_good();
     let verified = again.verify();
     assert!(verified.ok, "{:?}", verified.findings);
-    assert!(!load.verify().ok, "the first load knows nothing of the second");
+    load
 }
 
 #[test]
 fn the_embedded_server_carries_every_operation_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    carried(&embedded(folder.path()));
+    let first = carried(&embedded(folder.path()), 0);
+    assert!(!first.verify().ok, "the first load knows nothing of the second");
 }
 
 #[test]
 fn dovecot_carries_every_operation_and_loses_nothing() {
     let Some(server) = or_skip(product("dovecot", &[])) else { return };
-    carried(&format!("lmtp://127.0.0.1:{},127.0.0.1:{}", server.port(), server.named_port("imap")));
+    carried(&format!("lmtp://127.0.0.1:{},127.0.0.1:{}", server.port(), server.named_port("imap")), 0);
+}
+
+#[test]
+fn postfix_before_dovecot_carries_every_operation_and_loses_nothing() {
+    let Some(store) = or_skip(product("dovecot", &[])) else { return };
+    let address = format!("127.0.0.1:{}", store.port());
+    let Some(agent) = or_skip(product("postfix", &[("store", &address)])) else { return };
+    carried(&format!("smtp://127.0.0.1:{},127.0.0.1:{}", agent.port(), store.named_port("imap")), 60);
 }
 
 /// Sends lines of IMAP, and reads to the end of the last one.
@@ -59,7 +68,7 @@ fn imap(url: &str, lines: &[&str]) -> String {
 fn lost_doubled_and_altered_mail_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let url = embedded(folder.path());
-    let load = Load::at(&url, "");
+    let load = Load::at(&url, 0);
     load.fill();
     assert!(load.verify().ok);
     let login = "a LOGIN u3@barograph.test barograph";
@@ -88,5 +97,5 @@ fn a_mailbox_that_is_filled_in_part_is_continued() {
     let url = embedded(folder.path());
     let login = "a LOGIN u3@barograph.test barograph";
     imap(&url, &[login, "b CREATE Archive", "c APPEND Archive {3+}\r\nabc"]);
-    assert_eq!(Load::at(&url, "").fill(), 599, "one of 30 was there, and is not of the workload");
+    assert_eq!(Load::at(&url, 0).fill(), 599, "one of 30 was there, and is not of the workload");
 }

@@ -56,11 +56,11 @@ pub(super) struct RunResult {
 }
 
 impl Load {
-    /// Twenty mailboxes of small mail, with users who hurry.
-    pub(super) fn at(url: &str, more: &str) -> Self {
+    /// Twenty mailboxes of small mail, with users who hurry; mail may be on its way for `delivery_s` after the load.
+    pub(super) fn at(url: &str, delivery_s: u32) -> Self {
         let text = format!(
             "workload = \"mail\"\n[load]\nstrategy = \"fixed\"\nusers = 10\n[mail]\nmailboxes = 20\nmessages = 30\n\
-             size = 0.01\ncompression = 2000\ndelivery_s = 0\n{more}"
+             size = 0.01\ncompression = 2000\ndelivery_s = {delivery_s}\n"
         );
         let plan = barograph_spec::read(barograph_spec::Catalogue::of(&[&Mail]), "a plan", &text, &[])
             .unwrap_or_else(|why| panic!("{why}"));
