@@ -257,9 +257,9 @@ async fn operate<W: UserFactory>(
         Err(_) => Outcome::Cancelled,
     };
     let requests = std::mem::take(&mut context.requests);
-    let done = Completion { op, intended, started, ended, outcome, requests, counters: &context.counters };
-    worker.recorder.borrow_mut().ended(&done);
-    context.counters.clear();
+    let mut recorder = worker.recorder.borrow_mut();
+    recorder.ended(&Completion { op, intended, started, ended, outcome, requests }, 1);
+    recorder.counted(&mut context.counters);
     (outcome, ended)
 }
 
@@ -313,6 +313,7 @@ impl<U: User> Memory for &U {
 }
 
 /// Chooses the operation after `op`.
+#[inline]
 pub(crate) fn follow(
     behaviour: &Behaviour,
     op: OpId,
@@ -349,6 +350,7 @@ pub(crate) struct Pacing<'b> {
 }
 
 /// Returns the intended start of the next operation, and the number of beats left out before it.
+#[inline]
 pub(crate) fn due(
     pacing: Pacing<'_>,
     (intended, ended): (Nanos, Nanos),

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use barograph_model::{ChooserId, OpId, Outcome, UserId};
+use barograph_model::{ChooserId, CounterId, Counters, OpId, Outcome, UserId};
 
 use self::crew::{Crew, Member};
 use crate::OpContext;
@@ -64,7 +64,9 @@ pub trait Group: 'static {
 #[derive(Default)]
 pub struct Members {
     pub(crate) places: Vec<Option<Member>>,
-    pub(crate) ends: Vec<(usize, Outcome)>,
+    pub(crate) ends: Vec<(u32, Outcome)>,
+    /// Additions of ended operations.
+    pub(crate) counters: Counters,
 }
 
 impl Members {
@@ -76,11 +78,23 @@ impl Members {
         &mut self.at(place).context
     }
 
-    /// Ends the operation of the member at a place.
-    pub fn end(&mut self, place: usize, outcome: Outcome) {
-        self.ends.push((place, outcome));
+    /// Adds to a counter of the workload for an operation that ends in this poll. It costs less than the
+    /// counters of the member's own turn.
+    ///
+    /// # Panics
+    /// If the index is too large for any workload.
+    #[inline]
+    pub fn add(&mut self, counter: CounterId, count: u64) {
+        self.counters.raise(counter, count);
     }
 
+    /// Ends the operation of the member at a place.
+    #[inline]
+    pub fn end(&mut self, place: usize, outcome: Outcome) {
+        self.ends.push((place as u32, outcome));
+    }
+
+    #[inline]
     pub(crate) fn at(&mut self, place: usize) -> &mut Member {
         self.places[place].as_mut().expect("operations are those of members")
     }

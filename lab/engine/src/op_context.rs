@@ -8,18 +8,21 @@ use crate::Stream;
 use crate::core::WaitSlots;
 
 /// Context of an activity's operations. It has no clock: time belongs to the engine.
+///
+/// Fields used by every operation come first, in one cache line.
+#[repr(C)]
 pub struct OpContext {
+    /// The activity's own random stream.
+    pub rng: Stream,
+    pub(crate) requests: u32,
     /// The user this activity belongs to.
     pub user: UserId,
     /// Argument of the activity (0 for the main behaviour).
     pub argument: u32,
-    /// The activity's own random stream.
-    pub rng: Stream,
+    pub(crate) wishes: FollowUps,
+    pub(crate) counters: Counters,
     /// Clock of the worker; `None` outside of a run.
     core: Option<Rc<WaitSlots>>,
-    pub(crate) requests: u32,
-    pub(crate) counters: Counters,
-    pub(crate) wishes: FollowUps,
 }
 
 /// Requests of an operation, carried out when it has ended.
@@ -44,6 +47,7 @@ impl OpContext {
     }
 
     /// Counts one request sent to the target.
+    #[inline]
     pub fn sent(&mut self) {
         self.requests += 1;
     }

@@ -113,6 +113,7 @@ impl Allowance {
     }
 
     /// Takes one operation; returns false if none is left.
+    #[inline]
     pub(crate) fn take(&self, clock: &Clock) -> bool {
         match self.left.get() {
             0 => self.take_of_next_block(clock),

@@ -1,5 +1,7 @@
 //! Recorder of one worker: counts into the open interval, which is handed over whole when it closes.
 
+use std::cell::RefCell;
+
 use barograph_model::{Counters, Nanos, OpId, Outcome, TimeLimit, TimeLimits};
 use barograph_stats::Interval;
 
@@ -20,14 +22,49 @@ pub(crate) struct Recorder {
 }
 
 /// An operation that ended.
-pub(crate) struct Completion<'c> {
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Completion {
     pub(crate) op: OpId,
     pub(crate) intended: Nanos,
     pub(crate) started: Nanos,
     pub(crate) ended: Nanos,
     pub(crate) outcome: Outcome,
     pub(crate) requests: u32,
-    pub(crate) counters: &'c Counters,
+}
+
+/// Operations that ended together. Those of a pipeline often have equal times, and are recorded at once.
+pub(crate) struct Batch {
+    /// The latest completion of each operation, and the number of completions equal to it.
+    latest: Vec<Option<(Completion, u32)>>,
+}
+
+impl Batch {
+    pub(crate) fn new(ops: usize) -> Self {
+        Batch { latest: vec![None; ops] }
+    }
+
+    /// Adds an operation, and records the latest one if it differs.
+    #[inline]
+    pub(crate) fn add(&mut self, done: Completion, recorder: &RefCell<Recorder>) {
+        let latest = &mut self.latest[done.op.index()];
+        match latest {
+            Some((known, times)) if *known == done => *times += 1,
+            _ => {
+                if let Some((other, times)) = latest.replace((done, 1)) {
+                    recorder.borrow_mut().ended(&other, times);
+                }
+            }
+        }
+    }
+
+    /// Records all operations that are not recorded yet.
+    pub(crate) fn finish(&mut self, recorder: &mut Recorder) {
+        for latest in &mut self.latest {
+            if let Some((done, times)) = latest.take() {
+                recorder.ended(&done, times);
+            }
+        }
+    }
 }
 
 impl Recorder {
@@ -47,6 +84,7 @@ impl Recorder {
     }
 
     /// Counts a start; `waited_for` is its intended start if it waited for it.
+    #[inline]
     pub(crate) fn started(&mut self, started: Nanos, waited_for: Option<Nanos>) {
         self.settle_in_flight(started);
         self.in_flight += 1;
@@ -72,25 +110,31 @@ impl Recorder {
         self.open.skipped += beats;
     }
 
-    /// Counts an operation that ended, with or without an answer.
-    pub(crate) fn ended(&mut self, e: &Completion<'_>) {
+    /// Moves additions to the counters of the workload.
+    pub(crate) fn counted(&mut self, counters: &mut Counters) {
+        self.open.counters.add(counters);
+        counters.clear();
+    }
+
+    /// Counts equal operations that ended, with or without an answer.
+    pub(crate) fn ended(&mut self, e: &Completion, times: u32) {
+        let each = u64::from(times);
         self.settle_in_flight(e.ended);
-        self.in_flight -= 1;
-        self.starts_ns -= i128::from(e.started.0);
-        self.open.counters.add(e.counters);
+        self.in_flight -= each;
+        self.starts_ns -= i128::from(e.started.0) * i128::from(times);
         let op = &mut self.open.ops[e.op.index()];
-        op.outcomes[e.outcome.index()] += 1;
-        op.requests += u64::from(e.requests);
+        op.outcomes[e.outcome.index()] += each;
+        op.requests += u64::from(e.requests) * each;
         let service = e.ended - e.started;
         if e.outcome == Outcome::Cancelled {
-            op.cancelled_sum_s += service.as_secs_f64();
+            op.cancelled_sum_s += service.as_secs_f64() * f64::from(times);
             return;
         }
         let response = e.ended - e.intended;
-        op.response.saturating_record(response.as_micros());
-        op.service.saturating_record(service.as_micros());
-        op.response_sum_s += response.as_secs_f64();
-        op.service_sum_s += service.as_secs_f64();
+        op.response.saturating_record_n(response.as_micros(), times);
+        op.service.saturating_record_n(service.as_micros(), times);
+        op.response_sum_s += response.as_secs_f64() * f64::from(times);
+        op.service_sum_s += service.as_secs_f64() * f64::from(times);
         let limits = &self.limits[e.op.index()];
         for (over, limit) in op.over_further.iter_mut().zip(&limits.further) {
             let is_over = match *limit {
@@ -98,11 +142,11 @@ impl Recorder {
                 Some(TimeLimit::Response(limit)) => response > limit,
                 Some(TimeLimit::Service(limit)) => service > limit,
             };
-            *over += u64::from(is_over);
+            *over += u64::from(is_over) * each;
         }
         let late = limits.response.is_some_and(|limit| response > limit);
-        op.over_limit += u64::from(late);
-        op.good_in_time += u64::from(!late && e.outcome == Outcome::Good);
+        op.over_limit += u64::from(late) * each;
+        op.good_in_time += u64::from(!late && e.outcome == Outcome::Good) * each;
     }
 
     /// Returns the number of operations in progress.

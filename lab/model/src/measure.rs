@@ -13,10 +13,11 @@ pub struct CounterId(pub u8);
 
 /// Value of each counter of a workload.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Counters {
-    values: [u64; MOST_COUNTERS],
     /// Counters in front that may differ from 0. Only these are added and cleared: each operation does both.
     used: u8,
+    values: [u64; MOST_COUNTERS],
 }
 
 impl PartialEq for Counters {
@@ -38,6 +39,7 @@ impl Counters {
     ///
     /// # Panics
     /// If the index is too large for any workload.
+    #[inline]
     pub fn raise(&mut self, counter: CounterId, count: u64) {
         let value = &mut self.values[usize::from(counter.0)];
         *value = value.saturating_add(count);
@@ -62,6 +64,13 @@ impl Counters {
             *mine = mine.saturating_add(*theirs);
         }
         self.used = self.used.max(other.used);
+    }
+
+    /// Whether all counters are 0, and were 0 since they were last cleared.
+    #[inline]
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        self.used == 0
     }
 
     /// Sets all counters to 0.

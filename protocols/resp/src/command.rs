@@ -3,6 +3,19 @@
 /// Digits of the largest 64-bit number.
 const DIGITS: usize = 20;
 
+/// The numbers below 100 as two digits.
+static PAIRS: [[u8; 2]; 100] = pairs();
+
+const fn pairs() -> [[u8; 2]; 100] {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+}
+
 /// Writer of one command at the end of a buffer. All of its words must be written.
 pub struct Command<'b> {
     out: &'b mut Vec<u8>,
@@ -57,16 +70,28 @@ fn header(out: &mut Vec<u8>, kind: u8, length: usize) {
 }
 
 /// The decimal digits of a number, written into `room`.
-pub fn decimal(mut number: u64, room: &mut [u8; 20]) -> &[u8] {
-    let mut at = DIGITS;
-    loop {
-        at -= 1;
-        room[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &room[at..];
-        }
+pub fn decimal(number: u64, room: &mut [u8; 20]) -> &[u8] {
+    let first = write_decimal(number, room);
+    &room[first..]
+}
+
+/// Writes the decimal digits of a number at the end of `room`, and returns the index of the first.
+///
+/// # Panics
+/// If there are more digits than room.
+#[inline]
+pub fn write_decimal(mut number: u64, room: &mut [u8]) -> usize {
+    let mut at = room.len();
+    while number >= 10 {
+        at -= 2;
+        room[at..at + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
     }
+    if number > 0 || at == room.len() {
+        at -= 1;
+        room[at] = b'0' + number as u8;
+    }
+    at
 }
 
 #[cfg(test)]
@@ -87,7 +112,9 @@ mod tests {
     #[test]
     fn digits_of_the_smallest_and_the_largest_number() {
         let mut room = [0; DIGITS];
-        assert_eq!(decimal(0, &mut room), b"0");
         assert_eq!(decimal(u64::MAX, &mut room), b"18446744073709551615");
+        for number in (0..2_000).chain([9_999, 10_000, 12_345, 1_000_000]) {
+            assert_eq!(decimal(number, &mut room), number.to_string().as_bytes());
+        }
     }
 }

@@ -11,7 +11,7 @@ mod reply;
 mod request;
 
 pub use address::{Address, AddressError, Host};
-pub use command::{Command, decimal};
+pub use command::{Command, decimal, write_decimal};
 pub use reply::{Flaw, Items, ReadResult, Reply, reply};
 pub use request::request;
 

@@ -107,8 +107,37 @@ pub enum Flaw {
 ///
 /// # Errors
 /// [`Flaw`] if they are not a reply.
+#[inline]
 pub fn reply(bytes: &[u8]) -> Result<ReadResult<'_>, Flaw> {
-    read(bytes, 0)
+    match short(bytes) {
+        Some((reply, length)) => Ok(ReadResult::Whole { reply, length }),
+        None => read(bytes, 0),
+    }
+}
+
+/// The reply at the front of `bytes` with its length, if it is whole and of the most frequent kinds: a string
+/// of up to 9,999 bytes, `OK`, and a number of one digit.
+#[inline]
+fn short(bytes: &[u8]) -> Option<(Reply<'_>, usize)> {
+    match bytes {
+        [b'$', rest @ ..] => {
+            let mut length = 0;
+            for (at, byte) in rest.iter().enumerate().take(5) {
+                let digit = byte.wrapping_sub(b'0');
+                if digit < 10 {
+                    length = length * 10 + usize::from(digit);
+                    continue;
+                }
+                let text = rest.get(at..)?.strip_prefix(b"\r\n").filter(|_| at > 0)?;
+                let (text, end) = text.split_at_checked(length)?;
+                return end.starts_with(b"\r\n").then_some((Reply::Bulk(text), at + length + 5));
+            }
+            None
+        }
+        [b'+', b'O', b'K', b'\r', b'\n', ..] => Some((Reply::Simple(&bytes[1..3]), 5)),
+        [b':', digit @ b'0'..=b'9', b'\r', b'\n', ..] => Some((Reply::Integer(i64::from(digit - b'0')), 4)),
+        _ => None,
+    }
 }
 
 fn read(bytes: &[u8], depth: u32) -> Result<ReadResult<'_>, Flaw> {
@@ -266,6 +295,8 @@ mod tests {
         for (text, flaw) in [
             ("x\r\n", Flaw::Type(b'x')),
             ("$x\r\n", Flaw::Number),
+            ("$\r\n\r\n", Flaw::Number),
+            ("$1\r\nab\r\n", Flaw::End),
             ("$-2\r\n", Flaw::Number),
             (":\r\n", Flaw::Number),
             (":9223372036854775808\r\n", Flaw::Number),
@@ -315,6 +346,9 @@ mod tests {
             let both = [&bytes[..], &more[..]].concat();
             let Ok(ReadResult::Whole { length, .. }) = reply(&both) else { return Err(TestCaseError::fail("whole")) };
             prop_assert_eq!(length, bytes.len());
+            if let Some((reply, length)) = short(&both) {
+                prop_assert_eq!(read(&both, 0), Ok(ReadResult::Whole { reply, length }));
+            }
         }
 
         #[test]

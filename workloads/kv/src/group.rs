@@ -6,12 +6,13 @@ use std::task::Context;
 
 use barograph_data::Position;
 use barograph_engine::{Group, Members, OpContext};
-use barograph_model::{OpId, UserId};
+use barograph_model::{OpId, Outcome, UserId};
+use barograph_resp::Reply;
 use rand::RngExt;
 
 use crate::command::Verb;
 use crate::connection::{PendingCommand, StoreConnection};
-use crate::judge::{End, SentCommand};
+use crate::judge::{Failed, SentCommand};
 use crate::keys;
 use crate::measures::{BYTES, HITS, LOOKUPS};
 use crate::program::PreparedLoad;
@@ -25,15 +26,14 @@ pub(crate) struct KvGroup {
     lines: Vec<StoreConnection>,
 }
 
-/// One user.
+/// One user, in one cache line.
 struct KvUser {
     position: Position,
-    /// Number of the command in flight. A reply to an earlier one has another number.
-    number: u32,
     /// The command in flight, or the last one.
     sent: SentCommand,
+    /// Number of the command in flight. A reply to an earlier one has another number.
+    number: u32,
     op: OpId,
-    store: usize,
 }
 
 impl KvGroup {
@@ -41,7 +41,9 @@ impl KvGroup {
         let program = &worker.program;
         KvGroup {
             users: std::iter::repeat_with(KvUser::new).take(program.window()).collect(),
-            lines: (0..program.stores.len()).map(|store| StoreConnection::new(store, number)).collect(),
+            lines: (0..program.stores.len())
+                .map(|store| StoreConnection::new(store, number, program.window()))
+                .collect(),
             worker: Rc::clone(worker),
         }
     }
@@ -58,7 +60,8 @@ impl Group for KvGroup {
         user.begin(op, program, context);
         let pending = PendingCommand { place: place as u32, number: user.number };
         let sent = &user.sent;
-        self.lines[user.store].submit(&self.worker, pending, |out| match sent.verb {
+        let store = keys::store_of(user.sent.key, self.lines.len());
+        self.lines[store].submit(&self.worker, pending, |out| match sent.verb {
             Verb::MGet => program.write_several(&sent.keys, out),
             _ => program.write(op.index(), (sent.key, sent.field), out),
         });
@@ -68,17 +71,19 @@ impl Group for KvGroup {
     fn abandon(&mut self, place: usize) {
         let user = &mut self.users[place];
         user.number = user.number.wrapping_add(1);
-        self.lines[user.store].abandon();
+        let store = keys::store_of(user.sent.key, self.lines.len());
+        self.lines[store].abandon();
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
         let KvGroup { worker, users, lines } = self;
         for line in lines {
-            let end_of = |pending: PendingCommand, end: &dyn Fn(&SentCommand) -> End| {
+            let end_of = |pending: PendingCommand, end: Result<&Reply<'_>, &Failed>| {
                 let user = &users[pending.place as usize];
                 let waits = user.number == pending.number;
                 if waits {
-                    user.end(pending.place as usize, &end(&user.sent), worker, members);
+                    let outcome = user.end(end, worker, members);
+                    members.end(pending.place as usize, outcome);
                 }
                 waits
             };
@@ -89,13 +94,7 @@ impl Group for KvGroup {
 
 impl KvUser {
     fn new() -> Self {
-        KvUser {
-            position: Position::default(),
-            number: 0,
-            sent: SentCommand::default(),
-            op: OpId(0),
-            store: 0,
-        }
+        KvUser { position: Position::default(), sent: SentCommand::default(), number: 0, op: OpId(0) }
     }
 
     /// Draws the keys of its next command.
@@ -104,7 +103,6 @@ impl KvUser {
         let key = program.keys.draw(&mut context.rng, &mut self.position);
         self.number = self.number.wrapping_add(1);
         self.op = op;
-        self.store = keys::store_of(key, program.stores.len());
         self.sent.verb = verb;
         self.sent.key = key;
         self.sent.field = match verb {
@@ -119,26 +117,37 @@ impl KvUser {
     /// Draws keys of one store: the first at random, the others are its successors.
     fn draw_several(&mut self, program: &PreparedLoad, context: &mut OpContext) {
         let (count, stores) = (program.keys.count(), program.stores.len());
+        let store = keys::store_of(self.sent.key, stores);
         let keys = &mut self.sent.keys;
         keys.clear();
         keys.push(self.sent.key);
         while keys.len() < program.plan.mget_keys as usize {
             let mut key = program.keys.draw(&mut context.rng, &mut self.position);
-            while keys::store_of(key, stores) != self.store {
+            while keys::store_of(key, stores) != store {
                 key = (key + 1) % count;
             }
             keys.push(key);
         }
     }
 
-    fn end(&self, place: usize, end: &End, worker: &Worker, members: &mut Members) {
-        worker.note(self.op, end);
-        let context = members.context(place);
-        if self.sent.verb.looks_up() {
-            context.add(LOOKUPS, end.lookups.into());
-            context.add(HITS, end.hits.into());
+    /// Counts the contents of a reply; returns the outcome of its command.
+    #[inline]
+    fn end(&self, end: Result<&Reply<'_>, &Failed>, worker: &Worker, members: &mut Members) -> Outcome {
+        let found = match end {
+            Ok(reply) => worker.judge().end(&self.sent, reply),
+            Err(failed) => Err(failed.clone()),
+        };
+        match found {
+            Ok(found) => {
+                members.add(LOOKUPS, found.lookups.into());
+                members.add(HITS, found.hits.into());
+                members.add(BYTES, found.bytes.into());
+                Outcome::Good
+            }
+            Err(failed) => {
+                worker.note(self.op, &failed);
+                failed.outcome
+            }
         }
-        context.add(BYTES, end.bytes.into());
-        members.end(place, end.outcome);
     }
 }

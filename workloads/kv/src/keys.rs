@@ -2,6 +2,7 @@
 
 use barograph_data::{Numbers, Popularity, Position};
 use barograph_engine::Stream;
+use barograph_resp::write_decimal;
 
 use crate::command::Family;
 
@@ -44,16 +45,8 @@ impl Keys {
 
     /// Appends the number of a key with leading zeros.
     pub(crate) fn write_number(&self, key: u64, out: &mut Vec<u8>) {
-        let begin = out.len();
-        out.resize(begin + self.digits, b'0');
-        let mut left = key;
-        for digit in out[begin..].iter_mut().rev() {
-            if left == 0 {
-                break;
-            }
-            *digit = b'0' + (left % 10) as u8;
-            left /= 10;
-        }
+        out.resize(out.len() + self.digits, b'0');
+        write_decimal(key, out);
     }
 }
 

@@ -1,18 +1,20 @@
 //! A load prepared for its stores; shared by all workers.
 
 use barograph_net::{Routes, TlsConfig};
-use barograph_resp::{Address, Command, Version};
+use barograph_resp::{Address, Command, Version, write_decimal};
 
 use crate::command::{Family, Verb};
 use crate::keys::Keys;
 use crate::plan::KvPlan;
 use crate::values::Values;
 
+const END_OF_LINE: &[u8] = b"\r\n";
+
 /// A load prepared for its stores.
 pub(crate) struct PreparedLoad {
     /// The commands, by index of operation.
     pub(crate) verbs: Vec<Verb>,
-    /// By index of operation, the rendered beginning of the command before the number of the key.
+    /// By index of operation, the rendered beginning of the command, with key 0.
     heads: Vec<Vec<u8>>,
     pub(crate) plan: KvPlan,
     pub(crate) keys: Keys,
@@ -49,10 +51,11 @@ impl PreparedLoad {
     }
 
     /// Appends the command of operation `op` for `key`; `field` is that of a hash.
+    #[inline]
     pub(crate) fn write(&self, op: usize, (key, field): (u64, u32), out: &mut Vec<u8>) {
         out.extend_from_slice(&self.heads[op]);
-        self.keys.write_number(key, out);
-        out.extend_from_slice(b"\r\n");
+        let end_of_key = out.len() - END_OF_LINE.len();
+        write_decimal(key, &mut out[..end_of_key]);
         match self.verbs[op] {
             Verb::Set => self.value_and_expiry(key, out),
             Verb::LPush => bulk(self.values.of(key), out),
@@ -92,7 +95,7 @@ impl PreparedLoad {
     }
 }
 
-/// The rendered command before the number of the key.
+/// The rendered command up to and including its key, which is number 0.
 fn head(plan: &KvPlan, verb: Verb, keys: &Keys) -> Vec<u8> {
     let words = match verb {
         Verb::Set if plan.expire_s > 0 => 5,
@@ -102,7 +105,11 @@ fn head(plan: &KvPlan, verb: Verb, keys: &Keys) -> Vec<u8> {
     };
     let name = verb.spec().name;
     let (length, begin) = (keys.length(verb.family()), keys.begin(verb.family()));
-    format!("*{words}\r\n${}\r\n{name}\r\n${length}\r\n{begin}", name.len()).into_bytes()
+    let head = format!("*{words}\r\n${}\r\n{name}\r\n${length}\r\n{begin}", name.len());
+    let mut head = head.into_bytes();
+    keys.write_number(0, &mut head);
+    head.extend_from_slice(END_OF_LINE);
+    head
 }
 
 fn bulk(word: &[u8], out: &mut Vec<u8>) {

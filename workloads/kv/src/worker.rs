@@ -10,7 +10,7 @@ use barograph_net::{Dialer, Fault, Stream};
 use barograph_workload::{Failure, Reasons};
 
 use crate::group::KvGroup;
-use crate::judge::{End, Judge};
+use crate::judge::{Failed, Judge};
 use crate::program::PreparedLoad;
 
 /// Most buffers kept.
@@ -50,11 +50,10 @@ impl Worker {
     }
 
     /// Records the reason of a failed command.
-    pub(crate) fn note(&self, op: OpId, end: &End) {
-        if let Some(why) = end.why.filter(|_| end.outcome.is_failure()) {
-            let failure = Failure { outcome: end.outcome, why: why.to_owned(), seen: &end.seen };
-            Reasons::note(&self.reasons, op, &failure);
-        }
+    #[cold]
+    pub(crate) fn note(&self, op: OpId, failed: &Failed) {
+        let failure = Failure { outcome: failed.outcome, why: failed.why.to_owned(), seen: &failed.seen };
+        Reasons::note(&self.reasons, op, &failure);
     }
 
     /// A buffer to read into.

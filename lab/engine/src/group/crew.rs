@@ -10,7 +10,7 @@ use super::{EntryQueue, Group, GroupFactory, Groups, Members};
 use crate::OpContext;
 use crate::activity::{ActiveUser, Memory, Pacing, due, follow};
 use crate::core::{Signal, Slot, WaitSlots};
-use crate::recorder::Completion;
+use crate::recorder::{Batch, Completion};
 use crate::worker::Worker;
 
 /// Rounds of a group, each for one read, before other tasks get a turn.
@@ -19,23 +19,24 @@ const ROUNDS_IN_A_ROW: usize = 8;
 /// Place of the group itself in its inbox.
 const THE_GROUP: u32 = u32::MAX;
 
-/// A user of a group.
+/// A user of a group. Fields used by every operation come first, in two cache lines.
+#[repr(C)]
 pub(crate) struct Member {
-    seat: Rc<ActiveUser<()>>,
-    slot: Slot,
-    place: u32,
-    pub(crate) context: OpContext,
-    state: State,
-    /// Operation in flight, or the next one.
-    op: OpId,
     intended: Nanos,
     started: Nanos,
+    /// Operation in flight, or the next one.
+    op: OpId,
+    state: State,
     /// Whether it waits for its intended start. Only then can the driver be late.
     waits: bool,
     /// Whether its next operation is the first of its behaviour.
     restarts: bool,
     /// Whether it leaves after its operation.
     leaves: bool,
+    place: u32,
+    pub(crate) context: OpContext,
+    slot: Slot,
+    seat: Rc<ActiveUser<()>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,17 +59,17 @@ impl Member {
         intended: Nanos,
     ) -> Self {
         Member {
-            seat,
-            slot,
-            place,
-            context,
-            state: State::Waiting,
-            op: OpId(0),
             intended,
             started: Nanos::ZERO,
+            op: OpId(0),
+            state: State::Waiting,
             waits: false,
             restarts: false,
             leaves: false,
+            place,
+            context,
+            slot,
+            seat,
         }
     }
 }
@@ -80,7 +81,9 @@ pub(crate) struct Crew<F: GroupFactory> {
     group: F::Group,
     members: Members,
     /// Members whose operations begin next.
-    ready: Vec<usize>,
+    ready: Vec<u32>,
+    /// Operations that ended and are not recorded.
+    batch: Batch,
     /// Slot for the deadline of operations.
     slot: Slot,
     /// Whether the slot has a deadline: that of the first operation begun since the last check.
@@ -99,6 +102,7 @@ impl<F: GroupFactory> Crew<F> {
             group,
             members,
             ready: Vec::with_capacity(door.size),
+            batch: Batch::new(worker.settings.limits.len()),
             slot: WaitSlots::slot_of_member(&worker.core, &door.inbox, THE_GROUP),
             has_deadline: false,
             behaviours: Arc::clone(&worker.settings.behaviours),
@@ -182,6 +186,7 @@ impl<F: GroupFactory> Crew<F> {
                 _ => {}
             }
         }
+        self.record();
         self.slot.expires_at(next);
         self.has_deadline = next < Nanos::MAX;
     }
@@ -198,6 +203,7 @@ impl<F: GroupFactory> Crew<F> {
         let behaviour = self.behaviours.get(BehaviourId(0));
         let mut recorder = self.worker.recorder.borrow_mut();
         for place in self.ready.drain(..) {
+            let place = place as usize;
             let Some(member) = &mut self.members.places[place] else { continue };
             if member.state != State::Ready {
                 continue;
@@ -222,9 +228,17 @@ impl<F: GroupFactory> Crew<F> {
         let ended = self.worker.core.clock.now();
         let mut ends = std::mem::take(&mut self.members.ends);
         for (place, outcome) in ends.drain(..) {
-            self.end_one(place, outcome, ended);
+            self.end_one(place as usize, outcome, ended);
         }
         self.members.ends = ends;
+        self.record();
+    }
+
+    /// Records the operations that ended.
+    fn record(&mut self) {
+        let mut recorder = self.worker.recorder.borrow_mut();
+        self.batch.finish(&mut recorder);
+        recorder.counted(&mut self.members.counters);
     }
 
     fn end_one(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
@@ -239,11 +253,13 @@ impl<F: GroupFactory> Crew<F> {
         // An answer beyond the time limit is late even if the check for expired operations has not run yet.
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
-        let done =
-            Completion { op, intended, started, ended, outcome, requests, counters: &context.counters };
-        self.worker.recorder.borrow_mut().ended(&done);
-        context.counters.clear();
-        if member.leaves {
+        let leaves = member.leaves;
+        if !context.counters.is_unused() {
+            self.worker.recorder.borrow_mut().counted(&mut context.counters);
+        }
+        let done = Completion { op, intended, started, ended, outcome, requests };
+        self.batch.add(done, &self.worker.recorder);
+        if leaves {
             self.leave(place);
         } else {
             self.go_on(place, outcome, ended);
@@ -254,16 +270,16 @@ impl<F: GroupFactory> Crew<F> {
     fn go_on(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
         let behaviour = self.behaviours.get(BehaviourId(0));
         let member = self.members.places[place].as_mut().expect("it has just ended an operation");
-        let wishes = std::mem::take(&mut member.context.wishes);
+        let resets = std::mem::take(&mut member.context.wishes.reset);
         let mut memory = MemberContext { group: &mut self.group, place };
-        if wishes.reset {
+        if resets {
             memory.end_session();
             member.restarts = true;
         }
         let then = follow(behaviour, member.op, &mut memory, &mut member.context);
         let before = std::mem::replace(&mut member.op, then.op);
         let gate = self.worker.gate.as_ref();
-        let over = then.session_over || wishes.reset;
+        let over = then.session_over || resets;
         let goes_on = gate.is_some_and(|gate| gate.start_of == StartOf::Session && !over);
         if gate.is_some() && !goes_on {
             return self.call(place);
@@ -308,7 +324,7 @@ impl<F: GroupFactory> Crew<F> {
 
     fn make_ready(&mut self, place: usize) {
         self.members.at(place).state = State::Ready;
-        self.ready.push(place);
+        self.ready.push(place as u32);
     }
 
     fn leave(&mut self, place: usize) {
