@@ -4,6 +4,7 @@ mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_brokerage::Brokerage;
 use barograph_workload_command::Commands;
 use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
@@ -29,6 +30,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &KeyValue,
         &OrderEntry,
         &Store,
+        &Brokerage,
         &Disk,
         &Net,
         &Mail,

@@ -41,6 +41,17 @@ impl Violations {
     }
 }
 
+/// A condition of a consistent database, as a query over whole tables in the SQL that all engines share.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition {
+    /// The condition in words.
+    pub rule: &'static str,
+    /// Names of the columns of the query.
+    pub keys: &'static [&'static str],
+    /// The query, which returns the places at which the condition is violated.
+    pub sql: &'static str,
+}
+
 /// The result of data checks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Findings {
@@ -62,6 +73,49 @@ impl Findings {
         let (least, most) = right.into_inner();
         let right = if least == most { least.to_string() } else { format!("{least} to {most}") };
         self.violations.push(format!("{what}: {found}, where {right} are right"));
+    }
+
+    /// Holds conditions against a database. In their queries each word of `values` in braces stands for a number.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn hold<D: Database>(
+        &mut self,
+        database: &mut D,
+        conditions: &[Condition],
+        values: &[(&str, i64)],
+    ) -> Result<(), D::Error> {
+        for condition in conditions {
+            let with = |sql: String, (word, value): &(&str, i64)| {
+                sql.replace(&format!("{{{word}}}"), &value.to_string())
+            };
+            let sql = values.iter().fold(condition.sql.to_owned(), with);
+            let mut places = Violations::default();
+            database.rows(&sql, &mut |row| places.add(row))?;
+            self.places(&format!("\"{}\" does not hold", condition.rule), condition.keys, places);
+        }
+        Ok(())
+    }
+
+    /// Holds numbers of the database, each with its name and its query, against the driver's counts. Commits in doubt may be there
+    /// or not.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn reconcile<D: Database, const N: usize>(
+        &mut self,
+        database: &mut D,
+        numbers: [(&str, String); N],
+        [committed, in_doubt]: [[i64; N]; 2],
+    ) -> Result<(), D::Error> {
+        for ((what, sql), (committed, in_doubt)) in
+            numbers.into_iter().zip(committed.into_iter().zip(in_doubt))
+        {
+            let found = number(database, &sql)?;
+            let right = committed..=committed + in_doubt;
+            self.expect_within(&format!("{what}, by the driver's count"), found, right);
+        }
+        Ok(())
     }
 
     /// A violation at some places, if there are any. `keys` name the numbers of a place.

@@ -10,7 +10,7 @@ mod tally;
 mod terminal;
 mod transaction;
 
-pub use check::{Database, Findings, Violations, number};
+pub use check::{Condition, Database, Findings, Violations, number};
 pub use draw::{digits, number_at, text};
 pub use rows::{Batch, Column, ColumnType, Contents, Indices, Table, TableSpec, Value};
 pub use sqlite::{FillResult, StopAtEnd};

@@ -1,22 +1,15 @@
 //! The workload behind the seam.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use barograph_database::{Database, Findings};
-use barograph_database_engines::{DatabaseWorkload, Engine, Rules, engine, fill_entry};
-use barograph_engine::Runnable;
+use barograph_database_engines::{DatabaseLoad, DatabaseOperations, DatabaseWorkload, Rules};
 use barograph_model::{
     Behaviour, Behaviours, Bound, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule,
     Share, Subject,
 };
-use barograph_platform::BoxFuture;
-use barograph_record::{Fill, Tier};
-use barograph_spec::{Connections, Plan, Refusal, Refusals};
-use barograph_workload::topology::Topology;
-use barograph_workload::{
-    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
-    Workload, WorkloadFactory,
-};
+use barograph_spec::{Plan, Refusals};
+use barograph_workload::{LoadCommand, Reasons, Workload, WorkloadFactory};
 use serde_json::{Map, Value, json};
 
 use crate::draw::Constants;
@@ -29,8 +22,11 @@ use crate::tally::Tally;
 use crate::user::{LoadState, Terminal, Transaction};
 use crate::{checks, mariadb, postgres};
 
-/// Its name in plans, and that of its only profile.
+/// Its name in plans, and that of its first profile.
 pub(crate) const NAME: &str = "order-entry";
+
+/// The name of its profile with the shares of a sales application, which mostly reads.
+const SALES: &str = "sales";
 
 /// The sentence at the end of every verdict.
 pub(crate) const NOTICE: &str =
@@ -50,6 +46,10 @@ const SHARES: [(Transaction, f64); 4] = [
     (Transaction::StockLevel, 0.04),
 ];
 
+/// Least shares of transactions in the profile of a sales application.
+const SALES_SHARES: [(Transaction, f64); 3] =
+    [(Transaction::Payment, 0.2), (Transaction::OrderStatus, 0.44), (Transaction::Delivery, 0.04)];
+
 /// Largest share of failed transactions. Planned rollbacks are no failures.
 const FAILURES: Share = Share::percent(0.1);
 
@@ -66,11 +66,12 @@ impl WorkloadFactory for OrderEntry {
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
-        Ok(Arc::new(OrderEntryWorkload::new(plan)))
+        let settings = OrderEntryPlan::of(plan).clone();
+        Ok(Arc::new(DatabaseLoad::<OrderDatabase>::new(plan, settings, database(plan))))
     }
 }
 
-/// The workload as engines need it.
+/// The workload as engines and harness need it.
 pub(crate) enum OrderDatabase {}
 
 impl DatabaseWorkload for OrderDatabase {
@@ -95,59 +96,19 @@ impl DatabaseWorkload for OrderDatabase {
     }
 }
 
-/// The workload of a plan.
-struct OrderEntryWorkload {
-    plan: OrderEntryPlan,
-    generator: Generator,
-    engine: Box<dyn Engine<OrderDatabase>>,
-    measures: Vec<MeasureSpec>,
-    tally: Arc<Tally>,
-    reasons: Arc<Mutex<Reasons>>,
-}
+impl DatabaseOperations for OrderDatabase {
+    type Settings = OrderEntryPlan;
 
-impl OrderEntryWorkload {
-    fn new(plan: &Plan) -> Self {
-        let database = database(plan);
-        let generator = database.contents;
-        let engine = engine(plan, database).expect("other targets are refused when the plan is read");
-        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id;
-        OrderEntryWorkload {
-            plan: OrderEntryPlan::of(plan).clone(),
-            generator,
-            measures: MEASURES.into_iter().filter(has).collect(),
-            engine,
-            tally: Arc::default(),
-            reasons: Reasons::shared(),
-        }
-    }
-}
+    const VERSION: u32 = crate::VERSION;
+    const NOTICE: &'static str = NOTICE;
+    const OPS: &'static [OpSpec] = &Transaction::SPECS;
+    const COUNTERS: &'static [&'static str] = &COUNTERS;
+    const MEASURES: &'static [MeasureSpec] = &MEASURES;
+    const PROFILES: &'static [&'static str] = &[NAME, SALES];
 
-impl Workload for OrderEntryWorkload {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn version(&self) -> u32 {
-        crate::VERSION
-    }
-
-    fn ops(&self) -> &[OpSpec] {
-        &Transaction::SPECS
-    }
-
-    fn counters(&self) -> &[&'static str] {
-        &COUNTERS
-    }
-
-    fn measures(&self) -> &[MeasureSpec] {
-        &self.measures
-    }
-
-    fn profiles(&self) -> Vec<&str> {
-        vec![NAME]
-    }
-
-    fn profile(&self, name: &str) -> Option<Profile> {
+    fn profile(settings: &OrderEntryPlan, name: &'static str) -> Profile {
+        let cards = Transaction::cards(name == SALES);
+        let done = Transaction::ALL.into_iter().filter(|transaction| cards[*transaction as usize] > 0);
         let published = |transaction: Transaction| Rules {
             quantile: Share::percent(90.0),
             limit: Some(LIMITS[transaction as usize]),
@@ -155,62 +116,44 @@ impl Workload for OrderEntryWorkload {
         };
         let rule = |transaction: Transaction| {
             let Rules { quantile, limit, failures } =
-                self.plan.rules.unwrap_or_else(|| published(transaction));
+                settings.rules.unwrap_or_else(|| published(transaction));
             let (op, judged, zero) = (transaction.op(), true, Share::ZERO);
             QosRule { op, quantile, limit, judged, mix: zero, mix_tolerance: zero, failures }
         };
-        let mut profile = Profile::usual(NAME, &Transaction::ALL.map(rule), None);
+        let mut profile = Profile::usual(name, &done.map(rule).collect::<Vec<_>>(), None);
         // In a short load unfinished decks move the shares.
-        let shares = SHARES.into_iter().filter(|_| self.plan.rules.is_none());
-        profile.rules.extend(shares.map(|(transaction, share)| Rule {
-            subject: Subject::Mix(transaction.op()),
-            bound: Bound::AtLeast(share),
-        }));
-        (name == NAME).then_some(profile)
+        let shares = if name == SALES { &SALES_SHARES[..] } else { &SHARES };
+        profile.rules.extend(shares.iter().filter(|_| settings.rules.is_none()).map(
+            |(transaction, share)| Rule {
+                subject: Subject::Mix(transaction.op()),
+                bound: Bound::AtLeast(*share),
+            },
+        ));
+        profile
     }
 
-    fn behaviours(&self, profile: &str) -> Option<Behaviours> {
+    fn behaviours(settings: &OrderEntryPlan, _: &str) -> Option<Behaviours> {
         let branches = Transaction::ALL.map(|transaction| NextOp::Op(transaction.op())).to_vec();
         let next = NextOp::Choose { chooser: ChooserId(0), branches };
         let main = Behaviour {
             name: "main",
             first: Transaction::NewOrder.op(),
             next: vec![Some(next); Transaction::ALL.len()],
-            pace: self.plan.pace(),
+            pace: settings.pace(),
         };
-        Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)
+        Behaviours::new(vec![main]).ok()
     }
 
-    fn application(&self) -> Option<&dyn Application> {
-        Some(self)
+    fn size(contents: &Generator) -> String {
+        let Generator { size: Size { warehouses, scale, .. }, seed, .. } = contents;
+        format!("w{warehouses}-x{scale}-s{seed}")
     }
 
-    fn target(&self) -> Option<&str> {
-        self.engine.target()
-    }
-
-    fn connections(&self, users: u32, _: Connections) -> u64 {
-        u64::from(users) * self.engine.files()
-    }
-
-    fn operations_block(&self) -> bool {
-        self.engine.operations_block()
-    }
-
-    fn notice(&self) -> Option<&'static str> {
-        Some(NOTICE)
-    }
-
-    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        self.engine.refusals(plan)
-    }
-
-    fn disclose(&self) -> Map<String, Value> {
-        let Size { warehouses, scale, items, customers } = self.generator.size;
+    fn disclose(settings: &OrderEntryPlan, contents: &Generator) -> Map<String, Value> {
+        let Size { warehouses, scale, items, customers } = contents.size;
         let facts = [
-            ("notice", json!(NOTICE)),
-            ("form", json!(self.plan.form.words())),
-            ("busy_ms", json!(self.plan.database.busy.as_millis() as u64)),
+            ("form", json!(settings.form.words())),
+            ("busy_ms", json!(settings.database.busy.as_millis() as u64)),
             ("warehouses", json!(warehouses)),
             ("scale", json!(scale)),
             ("items", json!(items)),
@@ -218,72 +161,36 @@ impl Workload for OrderEntryWorkload {
             (
                 "mix",
                 json!(
-                    "decks of 23 cards: 10 New-Order, 10 Payment, 1 Order-Status, 1 Delivery, 1 Stock-Level"
+                    "decks of 23 cards: 10 New-Order, 10 Payment, 1 Order-Status, 1 Delivery, 1 Stock-Level; \
+                     in the profile sales of 25: 8 New-Order, 5 Payment, 11 Order-Status, 1 Delivery"
                 ),
             ),
-            ("waits", json!(self.plan.waits)),
-            ("constants", json!(format!("{:?}", Constants::of_seed(self.generator.seed)))),
+            ("waits", json!(settings.waits)),
+            ("constants", json!(format!("{:?}", Constants::of_seed(contents.seed)))),
         ];
-        let mut section: Map<String, Value> =
-            facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect();
-        section.append(&mut self.engine.disclose());
-        Map::from_iter([("order_entry".to_owned(), section.into())])
+        facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
     }
 
-    fn prepare<'a>(
-        &'a self,
-        job: &'a LoadJob<'a>,
-        progress: OnProgress,
-    ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
-        let filling = self.engine.fill(job, progress);
-        let Generator { size: Size { warehouses, scale, .. }, seed, .. } = self.generator;
-        let stamp = format!("{NAME}-{}-w{warehouses}-x{scale}-s{seed}", crate::VERSION);
-        Some(Box::pin(async move { Ok(fill_entry(filling.await?, stamp)) }))
-    }
-
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let Generator { size, seed, .. } = self.generator;
-        let shared = LoadState {
+    fn shared(
+        (settings, profile): (&OrderEntryPlan, &str),
+        contents: &Generator,
+        (tally, reasons): (&Arc<Tally>, &Arc<Mutex<Reasons>>),
+    ) -> LoadState {
+        let Generator { size, seed, .. } = *contents;
+        LoadState {
             inputs: Inputs { size, constants: Constants::of_seed(seed) },
-            form: self.plan.form,
-            tally: Arc::clone(&self.tally),
-            reasons: Arc::clone(&self.reasons),
-        };
-        self.engine.load(job, shared)
+            form: settings.form,
+            cards: Transaction::cards(profile == SALES),
+            tally: Arc::clone(tally),
+            reasons: Arc::clone(reasons),
+        }
     }
 
-    fn counts(&self) -> Vec<i64> {
-        self.tally.numbers()
+    fn numbers(tally: &Tally) -> Vec<i64> {
+        tally.numbers()
     }
 
-    fn add_counts(&self, counts: &[i64]) {
-        self.tally.add_numbers(counts);
-    }
-
-    fn failure_reasons(&self) -> Vec<FailureReason> {
-        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        reasons.by_name(&Transaction::SPECS)
-    }
-}
-
-impl Application for OrderEntryWorkload {
-    fn topology(&self, plan: &Plan, _: Option<&DataSet>) -> Topology {
-        self.engine.topology(plan)
-    }
-
-    fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        self.engine.answers(url)
-    }
-
-    fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
-        Box::pin(async move { Ok(vec![self.engine.tier(url).await?]) })
-    }
-
-    fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
-        let checking = self.engine.verify(url, Arc::clone(&self.tally));
-        Some(Box::pin(async move {
-            let findings = checking.await?.violations;
-            Ok(VerifyResult { ok: findings.is_empty(), findings })
-        }))
+    fn add_numbers(tally: &Tally, numbers: &[i64]) {
+        tally.add_numbers(numbers);
     }
 }

@@ -119,6 +119,26 @@ fn a_load_is_counted_and_its_data_are_right() {
 }
 
 #[test]
+fn the_profile_of_a_sales_application_has_its_shares() {
+    block(async {
+        let folder = TempDir::new().unwrap();
+        let plan = plan(folder.path(), &["profile=sales"]);
+        let workload = OrderEntry.of_plan(&plan).unwrap();
+        assert!(!fill(workload.as_ref(), &plan).await.unwrap());
+        let all = load(workload.as_ref(), &plan, |all| ended(all) >= 1_000).await;
+        let whole = ended(&all) as f64;
+        for (op, share) in all.ops.iter().zip([0.32, 0.2, 0.44, 0.04, 0.0]) {
+            let found = op.count() as f64 / whole;
+            assert!((found - share).abs() < 0.05, "{found} for {share}");
+        }
+        assert_eq!(verify(workload.as_ref(), &plan).await, VerifyResult { ok: true, findings: vec![] });
+        let profile = workload.profile("sales").unwrap();
+        // Limit and failures of four transactions, and three shares.
+        assert_eq!((profile.check(workload.measures(), workload.ops()), profile.rules.len()), (Ok(()), 11));
+    });
+}
+
+#[test]
 fn a_commit_that_is_lost_after_the_load_is_found_and_the_copy_stays() {
     block(async {
         let folder = TempDir::new().unwrap();

@@ -38,8 +38,16 @@ impl Transaction {
         Transaction::StockLevel,
     ];
 
-    /// Cards of a deck.
+    /// Cards of a published deck.
     pub(crate) const CARDS: [usize; 5] = [10, 10, 1, 1, 1];
+
+    /// Cards of a deck of a sales application.
+    const SALES_CARDS: [usize; 5] = [8, 5, 11, 1, 0];
+
+    /// Cards of a deck: published ones, or those of a sales application.
+    pub(crate) const fn cards(is_sales: bool) -> [usize; 5] {
+        if is_sales { Transaction::SALES_CARDS } else { Transaction::CARDS }
+    }
 
     pub(crate) const SPECS: [OpSpec; 5] = [
         OpSpec { name: "NewOrder", about: "places an order of 5 to 15 lines" },
@@ -64,28 +72,31 @@ impl Transaction {
 
 /// A shuffled deck of cards, each a transaction. An empty deck is filled and shuffled again.
 #[derive(Debug)]
-struct Deck(Vec<Transaction>);
+struct Deck {
+    left: Vec<Transaction>,
+    cards: [usize; 5],
+}
 
 impl Deck {
     /// The first deck of a user. Its first card, a New-Order, is drawn.
-    fn opened(rng: &mut Stream) -> Self {
-        let mut cards: Vec<Transaction> = Deck::cards().skip(1).collect();
-        cards.shuffle(rng);
-        Deck(cards)
+    fn opened(cards: [usize; 5], rng: &mut Stream) -> Self {
+        let mut left: Vec<Transaction> = Deck::all(cards).skip(1).collect();
+        left.shuffle(rng);
+        Deck { left, cards }
     }
 
     /// The cards of a deck in the order of [`Transaction::ALL`].
-    fn cards() -> impl Iterator<Item = Transaction> {
-        let all = Transaction::ALL.into_iter().zip(Transaction::CARDS);
+    fn all(cards: [usize; 5]) -> impl Iterator<Item = Transaction> {
+        let all = Transaction::ALL.into_iter().zip(cards);
         all.flat_map(|(card, count)| std::iter::repeat_n(card, count))
     }
 
     fn draw(&mut self, rng: &mut Stream) -> Transaction {
-        if self.0.is_empty() {
-            self.0.extend(Deck::cards());
-            self.0.shuffle(rng);
+        if self.left.is_empty() {
+            self.left.extend(Deck::all(self.cards));
+            self.left.shuffle(rng);
         }
-        self.0.pop().unwrap_or(Transaction::NewOrder)
+        self.left.pop().unwrap_or(Transaction::NewOrder)
     }
 }
 
@@ -94,6 +105,8 @@ impl Deck {
 pub(crate) struct LoadState {
     pub(crate) inputs: Inputs,
     pub(crate) form: Form,
+    /// Cards of a deck.
+    pub(crate) cards: [usize; 5],
     pub(crate) tally: Arc<Tally>,
     pub(crate) reasons: Arc<Mutex<Reasons>>,
 }
@@ -136,7 +149,7 @@ impl barograph_database::Terminal for Terminal {
     }
 
     fn choose(&mut self, context: &mut OpContext) -> usize {
-        let deck = self.deck.get_or_insert_with(|| Deck::opened(&mut context.rng));
+        let deck = self.deck.get_or_insert_with(|| Deck::opened(self.shared.cards, &mut context.rng));
         deck.draw(&mut context.rng) as usize
     }
 }
@@ -247,15 +260,17 @@ mod tests {
     #[test]
     fn each_deck_has_the_published_cards() {
         let mut rng = Streams::new(1).stream("a test", 0);
-        let mut deck = Deck::opened(&mut rng);
-        for round in 0..50 {
-            let mut counts = [0; 5];
-            // The first card of the first deck is the operation by which a behaviour begins.
-            counts[0] = usize::from(round == 0);
-            while counts.iter().sum::<usize>() < 23 {
-                counts[deck.draw(&mut rng) as usize] += 1;
+        for (cards, all) in [(Transaction::cards(false), 23), (Transaction::cards(true), 25)] {
+            let mut deck = Deck::opened(cards, &mut rng);
+            for round in 0..50 {
+                let mut counts = [0; 5];
+                // The first card of the first deck is the operation by which a behaviour begins.
+                counts[0] = usize::from(round == 0);
+                while counts.iter().sum::<usize>() < all {
+                    counts[deck.draw(&mut rng) as usize] += 1;
+                }
+                assert_eq!(counts, cards, "round {round}");
             }
-            assert_eq!(counts, Transaction::CARDS, "round {round}");
         }
     }
 

@@ -5,7 +5,7 @@ use barograph_database::{Database, Findings, Violations, number};
 use crate::conditions;
 use crate::generate::{FULL, Generator, LEAST_STOCK, MOST_STOCK};
 use crate::tables::{Size, Table, is_sold_out};
-use crate::tally::Totals;
+use crate::tally::{Counts, Totals};
 
 /// Checks a database that `generator` has filled. `counted` are the driver's counts.
 pub(crate) fn check<D: Database>(
@@ -14,7 +14,8 @@ pub(crate) fn check<D: Database>(
     counted: Totals,
 ) -> Result<Findings, D::Error> {
     let mut findings = Findings::default();
-    conditions(&mut findings, database, &generator.size)?;
+    let values = [("orders", generator.size.orders), ("least", LEAST_STOCK), ("full", FULL)];
+    findings.hold(database, &conditions::ALL, &values)?;
     for table in [Table::Categories, Table::Products, Table::Inventory] {
         let found = number(database, &format!("SELECT count(*) FROM {}", table.name()))?;
         findings.expect(&format!("rows of {}", table.name()), found, generator.size.rows(table) as i64);
@@ -23,19 +24,6 @@ pub(crate) fn check<D: Database>(
     stock(&mut findings, database, generator)?;
     reconcile(&mut findings, database, (&generator.size, counted))?;
     Ok(findings)
-}
-
-fn conditions<D: Database>(findings: &mut Findings, database: &mut D, size: &Size) -> Result<(), D::Error> {
-    for condition in &conditions::ALL {
-        let mut sql = condition.sql.to_owned();
-        for (name, value) in [("{orders}", size.orders), ("{least}", LEAST_STOCK), ("{full}", FULL)] {
-            sql = sql.replace(name, &value.to_string());
-        }
-        let mut places = Violations::default();
-        database.rows(&sql, &mut |row| places.add(row))?;
-        findings.places(&format!("\"{}\" does not hold", condition.rule), condition.keys, places);
-    }
-    Ok(())
 }
 
 fn prices<D: Database>(
@@ -99,21 +87,13 @@ fn reconcile<D: Database>(
     ] {
         findings.expect(what, number(database, &sql)?, rows);
     }
-    let counts = counted.committed.numbers().into_iter().zip(counted.in_doubt.numbers());
-    for ((what, sql), (committed, in_doubt)) in [
+    let numbers = [
         ("new customers", format!("SELECT count(*) FROM customers WHERE c_id > {loaded}")),
         ("orders since the load", format!("SELECT count(*) FROM orders WHERE o_id > {since}")),
         ("lines since the load", format!("SELECT count(*) FROM order_lines WHERE l_order > {since}")),
         ("units sold", "SELECT sum(i_sold) FROM inventory".to_owned()),
         ("cents of orders since the load", format!("SELECT sum(o_net) FROM orders WHERE o_id > {since}")),
         ("restocks", "SELECT count(*) FROM reorder".to_owned()),
-    ]
-    .into_iter()
-    .zip(counts)
-    {
-        let found = number(database, &sql)?;
-        let right = committed..=committed + in_doubt;
-        findings.expect_within(&format!("{what}, by the driver's count"), found, right);
-    }
-    Ok(())
+    ];
+    findings.reconcile(database, numbers, [counted.committed, counted.in_doubt].map(Counts::numbers))
 }

@@ -1,15 +1,8 @@
 //! Conditions of a consistent database, as queries over whole tables in the SQL that all engines share. Each query returns the
-//! keys at which its condition is violated.
+//! keys at which its condition is violated. `{orders}` stands for the number of loaded orders, `{least}` and `{full}` for the stock of
+//! the restock rule.
 
-/// A condition.
-pub(crate) struct Condition {
-    /// The condition in words.
-    pub(crate) rule: &'static str,
-    /// Names of the columns of the query.
-    pub(crate) keys: &'static [&'static str],
-    /// The query. `{orders}` stands for the number of loaded orders, `{least}` and `{full}` for the stock of the restock rule.
-    pub(crate) sql: &'static str,
-}
+use barograph_database::Condition;
 
 const ORDER: &[&str] = &["order"];
 const LINE: &[&str] = &["order", "line"];

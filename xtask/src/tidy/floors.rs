@@ -107,6 +107,7 @@ const CRATES: &[Crate] = &[
     },
     Crate { name: "workload-order-entry", floor: 6, may_use: ON_DATABASES },
     Crate { name: "workload-store", floor: 6, may_use: ON_DATABASES },
+    Crate { name: "workload-brokerage", floor: 6, may_use: ON_DATABASES },
     Crate {
         name: "harness",
         floor: 5,
@@ -194,6 +195,7 @@ const CRATES: &[Crate] = &[
             "workload",
             "workload-",
             "workload-auction",
+            "workload-brokerage",
             "workload-order-entry",
             "workload-scenario",
             "workload-store",

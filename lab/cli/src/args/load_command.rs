@@ -286,11 +286,12 @@ mod tests {
             ("--warehouses 2", "order-entry"),
             ("--workload order-entry", "order-entry"),
             ("--workload store --megabytes 3 -c 5", "store"),
+            ("--workload brokerage --customers 300", "brokerage"),
         ] {
             assert_eq!(typed(words).unwrap().workload, workload, "{words}");
         }
         let why = typed("--workload store --warehouses 2").err().unwrap();
         assert!(why.contains("--warehouses <N> is an argument of --workload order-entry"), "{why}");
-        assert!(typed("--workload kv").err().unwrap().contains("order-entry, store"));
+        assert!(typed("--workload kv").err().unwrap().contains("order-entry, store, brokerage"));
     }
 }

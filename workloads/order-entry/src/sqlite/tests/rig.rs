@@ -19,7 +19,7 @@ use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::plan::Form;
 use crate::tables::{Size, Table};
-use crate::user::{LoadState, Terminal};
+use crate::user::{LoadState, Terminal, Transaction};
 
 /// The files of a database, locked for one run.
 type Files = sqlite::Files<Generator>;
@@ -54,7 +54,8 @@ impl Rig {
         let copy = files.reset().unwrap();
         let inputs = Inputs { size: generator.size, constants: Constants::of_seed(seed) };
         let (form, tally, reasons) = (Form::Statements, Arc::default(), Reasons::shared());
-        let shared = LoadState { inputs, form, tally, reasons };
+        let cards = Transaction::CARDS;
+        let shared = LoadState { inputs, form, cards, tally, reasons };
         Rig { _folder: folder, filled, copy, files, generator, shared: Arc::new(shared) }
     }
 

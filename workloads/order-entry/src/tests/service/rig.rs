@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::sqlite::tests::rig::SIZE;
 use crate::tables::{Size, Table};
 use crate::tests::{block, fill, plan_at};
-use crate::user::{LoadState, Terminal};
+use crate::user::{LoadState, Terminal, Transaction};
 
 /// A server product.
 pub(super) trait Product: Sync + 'static {
@@ -181,7 +181,8 @@ impl<P: Product> Rig<P> {
 fn shared(generator: &Generator, form: Form) -> Arc<LoadState> {
     let Generator { size, seed, .. } = *generator;
     let inputs = Inputs { size, constants: Constants::of_seed(seed) };
-    Arc::new(LoadState { inputs, form, tally: Arc::default(), reasons: Reasons::shared() })
+    let (cards, tally) = (Transaction::CARDS, Arc::default());
+    Arc::new(LoadState { inputs, form, cards, tally, reasons: Reasons::shared() })
 }
 
 /// Queries of checks on the database of an address.
