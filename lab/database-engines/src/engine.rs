@@ -55,6 +55,9 @@ pub trait DatabaseWorkload: Sized + Send + Sync + 'static {
     /// SQL that makes functions in each copy on PostgreSQL.
     const FUNCTIONS: &'static str = "";
 
+    /// SQL that makes procedures in each copy on MariaDB.
+    const PROCEDURES: &'static str = "";
+
     /// Checks a database after a run.
     ///
     /// # Errors

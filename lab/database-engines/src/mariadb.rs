@@ -221,8 +221,12 @@ impl Product for Mariadb {
         databases.run(&copy, ("copy", &copy), &format!("{}{settle}", Self::PATIENCE))
     }
 
-    fn add_functions<W: DatabaseWorkload>(_: &Databases<Self>) -> Result<(), ServerError> {
-        Ok(())
+    fn add_functions<W: DatabaseWorkload>(databases: &Databases<Self>) -> Result<(), ServerError> {
+        if W::PROCEDURES.is_empty() {
+            return Ok(());
+        }
+        let copy = databases.copy_name();
+        databases.run(&copy, ("make procedures in", &copy), W::PROCEDURES)
     }
 
     fn users<W: DatabaseWorkload>(

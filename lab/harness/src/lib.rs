@@ -21,6 +21,7 @@ mod probes;
 mod run;
 mod screen;
 mod snapshots;
+mod states;
 mod statistics;
 mod stop;
 mod strategy;

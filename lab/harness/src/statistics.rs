@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
 use crate::deploy::{Deployment, StartedPart};
+use crate::states::PartStates;
 
 /// An answer and its time, between question and arrival.
 type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);
@@ -35,6 +36,7 @@ struct PartStatistics {
     questions: Sender<()>,
     replies: Receiver<Reply>,
     asking: JoinHandle<()>,
+    states: Option<PartStates>,
     /// Whether its silence was reported; it is reported once.
     told: bool,
 }
@@ -55,7 +57,13 @@ impl Statistics {
     pub(crate) fn of(app: &Deployment, clock: &RunClock) -> Self {
         let parts = app.services().filter_map(|part| {
             let (asker, asked) = asker(part)?;
-            Some(PartStatistics::begin(&part.name, asker, Arc::from(&asked.values[..]), clock.clone()))
+            let list = Arc::from(&asked.values[..]);
+            let mut statistics = PartStatistics::begin(&part.name, asker, list, clock.clone());
+            if let Some(sampled) = &asked.sampled {
+                let (asker, _) = self::asker(part)?;
+                statistics.states = Some(PartStates::begin(asker, sampled.clone(), clock.clone()));
+            }
+            Some(statistics)
         });
         Statistics { parts: parts.collect() }
     }
@@ -68,8 +76,16 @@ impl Statistics {
             while let Ok((at, reply)) = part.replies.try_recv() {
                 match reply {
                     Ok(values) => rows.extend(part.rows(at, &values)),
-                    Err(why) => notes.extend(part.silent(&why)),
+                    Err(why) => {
+                        // The next counts may belong to another life of the service.
+                        part.series.forget();
+                        notes.extend(part.silent(&why));
+                    }
                 }
+            }
+            if let Some((states, failed)) = part.states.as_ref().map(|states| states.next(&part.name)) {
+                rows.extend(states);
+                notes.extend(failed.and_then(|why| part.silent(&why)));
             }
             // A part that still works on a question is not asked again.
             let _ = part.questions.try_send(());
@@ -103,7 +119,8 @@ impl PartStatistics {
             }
         });
         let series = Series::new(Arc::clone(&list));
-        PartStatistics { name: name.to_owned(), list, series, questions, replies, asking, told: false }
+        let (name, states) = (name.to_owned(), None);
+        PartStatistics { name, list, series, questions, replies, asking, states, told: false }
     }
 
     fn rows(&mut self, at: Nanos, values: &[Option<f64>]) -> Vec<StatisticRow> {
@@ -123,7 +140,6 @@ impl PartStatistics {
     }
 
     fn silent(&mut self, why: &AskError) -> Option<String> {
-        self.series.forget();
         if std::mem::replace(&mut self.told, true) {
             return None;
         }
@@ -148,7 +164,7 @@ mod tests {
             unit: "keys".to_owned(),
             what: String::new(),
         };
-        Asked { ask: Question::Memcached, port: None, left_out: None, values: vec![value] }
+        Asked { ask: Question::Memcached, port: None, left_out: None, values: vec![value], sampled: None }
     }
 
     fn watched(name: &str, at: SocketAddr) -> PartStatistics {

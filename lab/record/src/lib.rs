@@ -64,7 +64,7 @@ pub use reader::{PhaseSpan, Run, list};
 pub use reason::{CauseRecord, ReasonRecord};
 pub use resources::{CPU_AT_LIMIT, Resources};
 pub use rule::{BoundRecord, RuleRecord, SubjectRecord};
-pub use statistic::StatisticRow;
+pub use statistic::{STATE, StatisticRow};
 pub use study::{
     AmdahlRecord, BandRecord, CONCLUSIONS_VERSION, CONTROL, ComparisonRecord, Conclusions,
     ConfigurationRecord, CrossingRecord, ExcludedRun, FindingRecord, FitRecord, IntervalRecord, KneeRecord,

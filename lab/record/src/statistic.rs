@@ -4,6 +4,9 @@ use std::path::Path;
 
 use crate::RecordError;
 
+/// Kind of a sampled state: the mean number in it. Its name is `CLASS/STATE`.
+pub const STATE: &str = "state";
+
 /// One value of one statistic. Missing values have no row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatisticRow {
@@ -13,7 +16,7 @@ pub struct StatisticRow {
     pub part: String,
     /// Name of the statistic, in lower-case words joined by `_`.
     pub statistic: String,
-    /// Kind: `rate`, per second since the previous answer, or `gauge`, a value as reported.
+    /// Kind: `rate`, per second since the previous answer, or `gauge`, a value as reported, or [`STATE`].
     pub kind: String,
     /// Unit: `commits`, `bytes`.
     pub unit: String,

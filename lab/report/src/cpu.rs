@@ -28,38 +28,34 @@ const USES: [(&str, &str); 6] = [
 /// CSS classes of the areas of tiers.
 const TIERS: [&str; MOST_TIERS] = ["l2", "l3", "l4", "l5"];
 
-/// Cores by layer over time; seconds from the start of the load.
-struct Cores {
+/// Values by layer over time, as cores; seconds from the start of the load.
+pub(crate) struct Stack {
     /// Names and classes, from the bottom up.
-    layers: Vec<(String, &'static str)>,
-    rows: Vec<(f64, Vec<f64>)>,
+    pub(crate) layers: Vec<(String, &'static str)>,
+    pub(crate) rows: Vec<(f64, Vec<f64>)>,
     /// The upper end of the scale, if known beyond the layers.
-    top: f64,
+    pub(crate) top: f64,
 }
 
-/// Title and description of a figure.
-struct Words {
-    id: &'static str,
-    title: &'static str,
-    about: String,
-}
+/// Id, title and description of a figure.
+type Words<'a> = (&'a str, &'a str, String);
 
 /// Both figures, as far as the record has their data.
 pub(crate) fn figures(run: &Run, course: TimeAxis<'_>) -> Vec<Figure> {
-    let by_use = Words {
-        id: "cpu-use",
-        title: "CPU of the host by use",
-        about: "Cores, on each other: in programs, in the kernel, in interrupts, taken away by a hypervisor (stolen), idle \
+    let by_use: Words<'_> = (
+        "cpu-use",
+        "CPU of the host by use",
+        "Cores, on each other: in programs, in the kernel, in interrupts, taken away by a hypervisor (stolen), idle \
                 while a disk worked (disk wait), idle. What was 0 all the time has no layer. Strips along the top: measured windows."
             .to_owned(),
-    };
-    let by_part = Words {
-        id: "cpu-parts",
-        title: "CPU of the host by part",
-        about: "Cores, on each other: the driver, the tiers of the application, and whatever else used the host. Up to the \
+    );
+    let by_part: Words<'_> = (
+        "cpu-parts",
+        "CPU of the host by part",
+        "Cores, on each other: the driver, the tiers of the application, and whatever else used the host. Up to the \
                 top of the scale the host was idle or stolen. Strips along the top: measured windows."
             .to_owned(),
-    };
+    );
     let drawn = [(by_use, uses(run, course.span)), (by_part, parts(run, course.span))];
     drawn.into_iter().filter_map(|(say, cores)| Some(figure(say, course, &cores?))).collect()
 }
@@ -87,10 +83,10 @@ fn all_uses(host: &ProbeRow) -> Option<[f64; USES.len()]> {
     Some([user, (kernel - irq).max(0.0), irq, present * stolen / (1.0 - stolen), disk, idle])
 }
 
-fn uses(run: &Run, span: (f64, f64)) -> Option<Cores> {
+fn uses(run: &Run, span: (f64, f64)) -> Option<Stack> {
     let rows = samples(run, span).filter_map(|(at, rows)| Some((at, all_uses(host(rows)?)?.to_vec())));
     let layers = USES.map(|(name, class)| (name.to_owned(), class)).to_vec();
-    Cores { layers, rows: rows.collect(), top: 0.0 }.without_nothing()
+    Stack { layers, rows: rows.collect(), top: 0.0 }.without_nothing()
 }
 
 /// The deployed tiers, in their order; drivers and jobs are left out.
@@ -113,7 +109,7 @@ fn services(run: &Run) -> impl Iterator<Item = &PartRecord> {
     run.topology().into_iter().flat_map(topology::services)
 }
 
-fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {
+fn parts(run: &Run, span: (f64, f64)) -> Option<Stack> {
     let mut tiers = tiers(run);
     // Without parts known by name, the application is one part.
     let whole = tiers.is_empty();
@@ -145,7 +141,7 @@ fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {
 
 /// Layers for the driver, for the tiers with the highest use, for the other tiers together, and for the rest.
 /// `rows` have the driver first, then each tier, then the rest.
-fn grouped(tiers: &[&str], rows: Vec<(f64, Vec<f64>)>, top: f64) -> Cores {
+fn grouped(tiers: &[&str], rows: Vec<(f64, Vec<f64>)>, top: f64) -> Stack {
     let total = |tier: usize| rows.iter().map(|(_, cores)| cores[tier + 1]).sum::<f64>();
     let mut by_use: Vec<usize> = (0..tiers.len()).collect();
     by_use.sort_by(|a, b| total(*b).total_cmp(&total(*a)));
@@ -162,12 +158,12 @@ fn grouped(tiers: &[&str], rows: Vec<(f64, Vec<f64>)>, top: f64) -> Cores {
     layers.extend(shown.iter().zip(TIERS).map(|(tier, class)| (tiers[*tier].to_owned(), class)));
     layers.extend([("other tiers".to_owned(), "l6"), ("everything else".to_owned(), "l7")]);
     let rows = rows.into_iter().map(|(at, cores)| (at, group(cores))).collect();
-    Cores { layers, rows, top }
+    Stack { layers, rows, top }
 }
 
-impl Cores {
+impl Stack {
     /// Drops layers that are always 0; `None` if nothing is left to draw.
-    fn without_nothing(self) -> Option<Self> {
+    pub(crate) fn without_nothing(self) -> Option<Self> {
         let used: Vec<bool> = (0..self.layers.len())
             .map(|layer| self.rows.iter().any(|(_, cores)| cores[layer] > 0.0))
             .collect();
@@ -176,7 +172,7 @@ impl Cores {
         let layers: Vec<_> =
             self.layers.into_iter().zip(&used).filter(|(_, used)| **used).map(|(l, _)| l).collect();
         // An area needs two instants.
-        (rows.len() > 1 && !layers.is_empty()).then_some(Cores { layers, rows, top: self.top })
+        (rows.len() > 1 && !layers.is_empty()).then_some(Stack { layers, rows, top: self.top })
     }
 
     /// Means of neighbouring instants, so that at most `most` are left.
@@ -192,7 +188,8 @@ impl Cores {
     }
 }
 
-fn figure(say: Words, course: TimeAxis<'_>, cores: &Cores) -> Figure {
+/// Draws the layers.
+pub(crate) fn figure((id, title, about): Words<'_>, course: TimeAxis<'_>, cores: &Stack) -> Figure {
     let rows = cores.thinned(POINTS);
     let times: Vec<f64> = rows.iter().map(|(at, _)| *at).collect();
     let layer = |(at, (name, class)): (usize, &(String, &'static str))| Layer {
@@ -201,28 +198,21 @@ fn figure(say: Words, course: TimeAxis<'_>, cores: &Cores) -> Figure {
         values: rows.iter().map(|(_, cores)| cores[at]).collect(),
     };
     let layers: Vec<Layer> = cores.layers.iter().enumerate().map(layer).collect();
-    let chart = StackedChart {
-        id: say.id,
-        title: say.title,
-        about: &say.about,
-        course,
-        times: &times,
-        layers: &layers,
-        top: cores.top,
-    };
+    let top = cores.top;
+    let chart = StackedChart { id, title, about: &about, course, times: &times, layers: &layers, top };
     let svg = chart.draw();
     let keys = cores.layers.iter().map(|(name, class)| Key::area(name, &format!("area {class}")));
     Figure {
-        id: say.id.to_owned(),
-        title: say.title.to_owned(),
+        id: id.to_owned(),
+        title: title.to_owned(),
         svg,
         keys: keys.collect(),
         table: table(cores),
-        about: say.about,
+        about,
     }
 }
 
-fn table(cores: &Cores) -> Grid {
+fn table(cores: &Stack) -> Grid {
     let rows = cores.thinned(TABLE_ROWS).into_iter().map(|(at, cores)| {
         std::iter::once(words::clock(at)).chain(cores.into_iter().map(|c| words::fixed(c, 2))).collect()
     });
@@ -270,7 +260,7 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(found.rows[1], (2.0, vec![0.5, 0.25, 1.0, 0.75, 0.5, 0.125, 0.75]));
         assert_eq!(found.thinned(1), [(1.5, vec![0.5, 0.25, 1.0, 0.75, 0.5, 0.125, 0.5])]);
-        let idle = Cores {
+        let idle = Stack {
             layers: vec![("driver".to_owned(), "l1")],
             rows: cores(&[(1.0, &[0.0]), (2.0, &[0.0])]),
             top: 2.0,

@@ -26,6 +26,7 @@ mod percentile_chart;
 mod search;
 mod series;
 mod services;
+mod states;
 pub mod study;
 mod table;
 mod tiles;

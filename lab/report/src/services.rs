@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use barograph_record::{Run, StatisticRow};
+use barograph_record::{Run, STATE, StatisticRow};
 
 use crate::chart::{Scale, Svg};
-use crate::words;
+use crate::{states, words};
 
 /// Width and height of a course in pixels.
 const SIZE: (f64, f64) = (150.0, 22.0);
@@ -79,7 +79,7 @@ fn told(run: &Run) -> Vec<StatisticSeries<'_>> {
     let start = run.load_start_s().unwrap_or(0.0);
     let mut all: Vec<StatisticSeries<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for row in &run.statistics {
+    for row in run.statistics.iter().filter(|row| row.kind != STATE) {
         let StatisticRow { part, statistic, kind, unit, .. } = row;
         let place = *places.entry((part, statistic)).or_insert_with(|| {
             let (name, is_rate) = (statistic.replace('_', " "), kind == "rate");
@@ -97,7 +97,7 @@ fn told(run: &Run) -> Vec<StatisticSeries<'_>> {
 }
 
 /// The deciding window, or else the whole load.
-fn window(run: &Run) -> (f64, f64) {
+pub(crate) fn window(run: &Run) -> (f64, f64) {
     run.deciding_trial().map_or((f64::MIN, f64::MAX), |trial| (trial.window.from_s, trial.window.to_s))
 }
 
@@ -181,7 +181,8 @@ pub(crate) fn terminal(run: &Run) -> Vec<String> {
         }
     }
     lines.retain(|(_, said)| !said.is_empty());
-    lines.into_iter().map(|(part, said)| format!("{part:<15} {}", said.join(", "))).collect()
+    let lines = lines.into_iter().map(|(part, said)| format!("{part:<15} {}", said.join(", ")));
+    lines.chain(states::terminal(run, window)).collect()
 }
 
 #[cfg(test)]

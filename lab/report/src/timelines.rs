@@ -3,10 +3,9 @@
 use barograph_record::{ProbeRow, ResultRecord, Run, UnitRecord};
 
 use crate::chart::{Band, Dash, OverTime, Series, TimeAxis, YAxis};
-use crate::cpu;
 use crate::html::{Figure, Grid, Key};
 use crate::series::{RunSeries, Slice};
-use crate::words;
+use crate::{cpu, services, states, words};
 
 /// Most rows of the table beside a figure over time.
 const TABLE_ROWS: usize = 30;
@@ -106,6 +105,7 @@ pub(crate) fn figures(run: &Run, measured: &RunSeries) -> Vec<Figure> {
         &stage.subjects(ProbeRow::cores),
     ));
     figures.extend(cpu::figures(run, stage.course()).into_iter().map(Some));
+    figures.extend(states::figures(run, stage.course(), services::window(run)).into_iter().map(Some));
     figures.push(stage.figure(
         &Words { id: "memory", title: "Memory", about: "Resident memory; for the host, memory in use." },
         YAxis::Bytes,

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::error::AskError;
 use crate::link::{Link, LinkError};
 use crate::sums::Sums;
-use crate::{Question, Statistic, Statistics};
+use crate::{Question, Sampled, Statistic, Statistics};
 
 /// Longest wait for an answer, including the connection.
 pub const WAIT: Duration = Duration::from_secs(1);
@@ -41,29 +42,49 @@ impl StatisticsClient {
     /// # Errors
     /// If there is no usable answer within [`WAIT`].
     pub async fn ask(&mut self) -> Result<Vec<Option<f64>>, AskError> {
-        let at = self.at;
-        let answered = timeout(WAIT, self.ask_patiently()).await;
-        let failed = match answered {
-            Ok(Ok(values)) => return Ok(values),
-            Ok(Err(LinkError::Io(source))) => AskError::Connection { at, source },
-            Ok(Err(LinkError::Refused(said))) => AskError::Refused { at, said },
-            Ok(Err(LinkError::Unreadable(what))) => AskError::Unreadable { at, what },
-            Err(_) => AskError::Late { at },
+        let asked = async {
+            let mut link = self.link().await?;
+            let mut sums = Sums::new(&self.values);
+            link.ask(&self.question, &mut sums).await?;
+            // A connection is reused only if its answer was read to the end.
+            self.link = Some(link);
+            Ok(sums.finish())
         };
-        self.link = None;
-        Err(failed)
+        let answered = timeout(WAIT, asked).await;
+        self.answer(answered)
     }
 
-    async fn ask_patiently(&mut self) -> Result<Vec<Option<f64>>, LinkError> {
-        let kept = self.link.take().filter(Link::is_open);
-        let mut link = match kept {
-            Some(link) => link,
-            None => Link::open(&self.question, self.at).await?,
+    /// Asks for the states at this instant, with the number in each.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub async fn states(&mut self, sampled: &Sampled) -> Result<Vec<(String, f64)>, AskError> {
+        let asked = async {
+            let mut link = self.link().await?;
+            let rows = link.rows(&sampled.rows).await?;
+            self.link = Some(link);
+            Ok(rows)
         };
-        let mut sums = Sums::new(&self.values);
-        link.ask(&self.question, &mut sums).await?;
-        // A connection is reused only if its answer was read to the end.
-        self.link = Some(link);
-        Ok(sums.finish())
+        let answered = timeout(WAIT, asked).await;
+        self.answer(answered)
+    }
+
+    /// Takes the open connection, or opens one.
+    async fn link(&mut self) -> Result<Link, LinkError> {
+        match self.link.take().filter(Link::is_open) {
+            Some(link) => Ok(link),
+            None => Link::open(&self.question, self.at).await,
+        }
+    }
+
+    fn answer<T>(&self, answered: Result<Result<T, LinkError>, Elapsed>) -> Result<T, AskError> {
+        let at = self.at;
+        match answered {
+            Ok(Ok(values)) => Ok(values),
+            Ok(Err(LinkError::Io(source))) => Err(AskError::Connection { at, source }),
+            Ok(Err(LinkError::Refused(said))) => Err(AskError::Refused { at, said }),
+            Ok(Err(LinkError::Unreadable(what))) => Err(AskError::Unreadable { at, what }),
+            Err(_) => Err(AskError::Late { at }),
+        }
     }
 }

@@ -1,8 +1,13 @@
 //! Questions and statistics, in the form of a `service.toml`.
 
+use std::ops::RangeInclusive;
+
 use serde::Deserialize;
 
 use crate::Pick;
+
+/// Distances of samples: a service is not to be busy with them, and an interval has some.
+const EVERY_MS: RangeInclusive<u64> = 20..=1_000;
 
 /// Question to a service about itself, and statistics in the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -17,6 +22,20 @@ pub struct Statistics {
     pub left_out: Option<String>,
     /// What of the answer is kept, what says the most first.
     pub values: Vec<Statistic>,
+    /// States, asked for more often.
+    pub sampled: Option<Sampled>,
+}
+
+/// States of a service at an instant, in which some of its parts are: the sessions of a database.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// Distance of questions, in milliseconds.
+    pub every_ms: u64,
+    /// Unit of the numbers, in the plural: `sessions`.
+    pub unit: String,
+    /// A statement, answered with rows of a state, as `CLASS/STATE`, and a number.
+    pub rows: String,
 }
 
 /// A question in a service's protocol.
@@ -130,6 +149,14 @@ impl Statistics {
         if let Some(name) = self.left_out.as_ref().filter(|_| self.left_out_at().is_none()) {
             return Err(format!("left_out is `{name}`, which is no statistic"));
         }
+        if let Some(sampled) = &self.sampled {
+            if !matches!(self.ask, Question::Postgres { .. } | Question::MySql { .. }) {
+                return Err("sampled states of a service that takes no statements".to_owned());
+            }
+            if !EVERY_MS.contains(&sampled.every_ms) || !is_unit(&sampled.unit) {
+                return Err("sampled states without a usable distance or unit".to_owned());
+            }
+        }
         for (at, value) in self.values.iter().enumerate() {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             if value.name.is_empty() || !value.name.chars().all(plain) {
@@ -138,12 +165,17 @@ impl Statistics {
             if self.values[..at].iter().any(|before| before.name == value.name) {
                 return Err(format!("statistic `{}` stands twice", value.name));
             }
-            if value.unit.is_empty() || value.unit.contains([',', '"', '\n']) {
+            if !is_unit(&value.unit) {
                 return Err(format!("statistic `{}` has no usable unit", value.name));
             }
         }
         Ok(())
     }
+}
+
+/// Whether a text can be a unit in records.
+fn is_unit(text: &str) -> bool {
+    !text.is_empty() && !text.contains([',', '"', '\n'])
 }
 
 #[cfg(test)]
@@ -188,6 +220,14 @@ mod tests {
         assert!(with(r#"{ name = "a", of = "a{", kind = "gauge", unit = "x" }"#).contains("`a{`"));
         assert!(with(r#"{ name = "a", of = "a", kind = "grows", unit = "x" }"#).contains("grows"));
         assert!(with(r#"{ name = "a", of = "a", kind = "gauge", unit = "" }"#).contains("unit"));
+        let sampled = |ask: &str, every_ms: u64| {
+            let sampled = format!("sampled = {{ every_ms = {every_ms}, unit = \"x\", rows = \"SELECT 1\" }}");
+            read(&format!("ask = {ask}\nvalues = [{one}]\n{sampled}"))
+        };
+        let postgres = "{ postgres = { user = \"a\", row = \"SELECT 1\" } }";
+        assert!(sampled(postgres, 100).is_ok());
+        assert!(sampled(postgres, 5).unwrap_err().contains("distance"));
+        assert!(sampled("\"redis\"", 100).unwrap_err().contains("takes no statements"));
         let path = read(
             "ask = { http = { path = \"x\", form = \"lines\" } }\nvalues = [{ name = \"a\", of = \"a\", kind = \"gauge\", unit = \"x\" }]",
         );

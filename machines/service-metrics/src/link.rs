@@ -76,6 +76,17 @@ impl Link {
             _ => Err(LinkError::Unreadable("the connection is of another protocol".to_owned())),
         }
     }
+
+    /// The rows of a statement: a name and a number each.
+    pub(crate) async fn rows(&mut self, statement: &str) -> Result<Vec<(String, f64)>, LinkError> {
+        match self {
+            Link::Postgres(link) => link.rows(statement).await,
+            Link::MySql(link) => link.rows(statement).await,
+            Link::Http(_) | Link::Plain(_) => {
+                Err(LinkError::Unreadable("the protocol has no statements".to_owned()))
+            }
+        }
+    }
 }
 
 /// Drives a connection in a task, which ends with the connection, whether the server notices or not.

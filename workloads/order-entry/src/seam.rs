@@ -86,6 +86,7 @@ impl DatabaseWorkload for OrderDatabase {
     const SECTION: &'static str = "order_entry";
     const EXAMPLE: &'static str = "orders";
     const FUNCTIONS: &'static str = postgres::FUNCTIONS;
+    const PROCEDURES: &'static str = mariadb::PROCEDURES;
 
     fn check<D: Database>(
         database: &mut D,

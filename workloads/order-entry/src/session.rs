@@ -50,7 +50,7 @@ pub(crate) struct OrderNumber {
 
 /// A connection to the database. All amounts are cents, all taxes and discounts ten-thousandths.
 pub(crate) trait Session: Transactions {
-    /// Does a whole transaction with its commit by a function of the database.
+    /// Does a whole transaction with its commit by a function or procedure of the database.
     async fn call_function(
         &mut self,
         asked: Request,

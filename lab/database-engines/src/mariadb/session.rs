@@ -98,6 +98,22 @@ impl<Q: Query> MariadbSession<Q> {
         Ok(rows)
     }
 
+    /// Calls a procedure, which does a whole transaction with its end, and reads its rows.
+    ///
+    /// # Errors
+    /// As [`Self::call`]; the transaction is open.
+    pub async fn call_procedure(
+        &mut self,
+        sql: Q,
+        values: &[Param<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
+    ) -> Reply<()> {
+        self.state = State::Open;
+        self.execute(FRAME.len() + sql.number(), values, read).await?;
+        self.state = State::Idle;
+        Ok(())
+    }
+
     async fn execute(
         &mut self,
         place: usize,

@@ -30,13 +30,16 @@ impl Link {
     }
 
     pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), LinkError> {
-        let rows: Vec<(String, String)> = self.0.query(statement).await.map_err(trouble)?;
-        for (name, value) in rows {
-            if let Ok(value) = value.parse() {
-                sums.add(&name, value);
-            }
+        for (name, value) in self.rows(statement).await? {
+            sums.add(&name, value);
         }
         Ok(())
+    }
+
+    /// The rows of a name and a number; others are skipped.
+    pub(super) async fn rows(&mut self, statement: &str) -> Result<Vec<(String, f64)>, LinkError> {
+        let rows: Vec<(String, String)> = self.0.query(statement).await.map_err(trouble)?;
+        Ok(rows.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
     }
 }
 

@@ -46,6 +46,16 @@ impl Link {
         }
         Ok(())
     }
+
+    /// The rows of a name and a number; others are skipped.
+    pub(super) async fn rows(&mut self, statement: &str) -> Result<Vec<(String, f64)>, LinkError> {
+        let answer = self.client.simple_query(statement).await.map_err(trouble)?;
+        let pair = |message: &SimpleQueryMessage| match message {
+            SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?)),
+            _ => None,
+        };
+        Ok(answer.iter().filter_map(pair).collect())
+    }
 }
 
 fn trouble(error: tokio_postgres::Error) -> LinkError {

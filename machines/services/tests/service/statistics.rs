@@ -1,6 +1,7 @@
 //! Statistics of running services match the operations done on them.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::time::Duration;
 
 use barograph_auction_bus::{BusEvent, BusUrl, NodeName, Recipient, Settings};
@@ -151,6 +152,16 @@ async fn postgres_tells_of_commits_rows_and_its_log() {
     .await;
     talk.until(&before, |grown| grown("wal_bytes") > 10_000.0 && grown("wal_syncs") >= 10.0).await;
     drop(talk);
+    psql(&up.url, "CREATE TABLE done (x int)");
+    let holder = "BEGIN; LOCK TABLE kept; \
+        DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM done) LOOP PERFORM pg_sleep(0.05); END LOOP; END $$; COMMIT";
+    std::thread::scope(|scope| {
+        scope.spawn(|| psql(&up.url, holder));
+        block_on_states(&up, &["timeout/PgSleep"]);
+        scope.spawn(|| psql(&up.url, "SELECT count(*) FROM kept"));
+        block_on_states(&up, &["lock/relation", "timeout/PgSleep"]);
+        psql(&up.url, "INSERT INTO done VALUES (1)");
+    });
     end((stand, up)).await;
 }
 
@@ -158,12 +169,8 @@ async fn postgres_tells_of_commits_rows_and_its_log() {
 async fn mariadb_tells_of_commits_and_its_log() {
     let Some((stand, up)) = one("mariadb", &[]).await else { return };
     let (host, port) = (up.main().ip().to_string(), up.main().port().to_string());
-    let sql = |text: &str| {
-        program(
-            "mariadb",
-            &["--no-defaults", "-h", &host, "-P", &port, "-u", "auction", "auction", "-e", text],
-        )
-    };
+    let at = ["--no-defaults", "-h", &host, "-P", &port, "-u", "auction", "auction"];
+    let sql = |text: &str| program("mariadb", &[&at[..], &["-e", text]].concat());
     sql("CREATE TABLE kept (x int) ENGINE=InnoDB");
     let mut talk = StatisticsSession::with(&up);
     let before = talk.all(&[]).await;
@@ -176,7 +183,43 @@ async fn mariadb_tells_of_commits_and_its_log() {
     let now = talk.told().await;
     assert!(now["running"] >= 1.0 && now["connections"] >= 1.0, "{now:?}");
     drop(talk);
+    std::thread::scope(|scope| {
+        let holder = "START TRANSACTION; UPDATE kept SET x = 3; SELECT SLEEP(600); COMMIT";
+        // It fails when the sleep is ended below.
+        scope.spawn(|| Command::new("mariadb").args(at).args(["-e", holder]).output());
+        block_on_states(&up, &["running/User sleep"]);
+        scope.spawn(|| sql("UPDATE kept SET x = 4"));
+        block_on_states(&up, &["lock/row", "running/User sleep"]);
+        let holder = "SELECT ID FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'";
+        let holder = sql(holder);
+        sql(&format!("KILL QUERY {}", holder.lines().last().unwrap()));
+    });
     end((stand, up)).await;
+}
+
+/// Asks for states until each of these has a session. Blocks.
+fn block_on_states(up: &ReadyUnit, wanted: &[&str]) {
+    let asked = up.service.statistics().unwrap();
+    let mut asker = StatisticsClient::new(asked, up.at(asked.port.as_deref().unwrap()));
+    let sampled = asked.sampled.as_ref().unwrap();
+    let mut last = Vec::new();
+    let wait = async {
+        loop {
+            match asker.states(sampled).await {
+                Ok(states) => last = states,
+                Err(AskError::Late { .. } | AskError::Connection { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+            if wanted.iter().all(|state| last.iter().any(|(name, number)| name == state && *number == 1.0)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(sampled.every_ms)).await;
+        }
+    };
+    let waited = tokio::task::block_in_place(|| {
+        tokio::runtime::Handle::current().block_on(tokio::time::timeout(DEADLINE, wait))
+    });
+    assert!(waited.is_ok(), "at last {last:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,10 +4,21 @@ use barograph_database_engines::MariadbSession;
 use barograph_mysql::{Param, Row};
 
 use super::statements::Sql;
-use crate::input::{District, Key};
+use crate::input::{District, Input, Key};
 use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
+use crate::transactions::{End, TransactionBuffers};
+use crate::user::Request;
 
 impl Session for MariadbSession<Sql> {
+    async fn call_function(
+        &mut self,
+        asked: Request,
+        input: &Input,
+        room: &mut TransactionBuffers,
+    ) -> Reply<End> {
+        super::procedures::call(self, asked, (input, room)).await
+    }
+
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
         self.number(Sql::WarehouseTax, &[Param::Int(w)], "warehouse").await
     }
@@ -137,7 +148,7 @@ impl Session for MariadbSession<Sql> {
     }
 }
 
-fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
+pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
     numbers.map(Param::Int)
 }
 

@@ -35,10 +35,18 @@ pub(crate) enum Sql {
     Charge,
     NextNumber,
     LowStock,
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
 }
 
+/// The transactions as procedures.
+pub(crate) const PROCEDURES: &str = include_str!("procedures.sql");
+
 /// All statements by their numbers.
-const ALL: [(Sql, &str); 29] = [
+const ALL: [(Sql, &str); 34] = [
     (Sql::WarehouseTax, "SELECT w_tax FROM warehouse WHERE w_id = ?"),
     (Sql::LockNumber, "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR UPDATE"),
     (Sql::RaiseNumber, "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?"),
@@ -146,6 +154,11 @@ const ALL: [(Sql, &str); 29] = [
         "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
          WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id BETWEEN ? AND ? AND s_quantity < ?",
     ),
+    (Sql::NewOrder, "CALL oe_new_order(?, ?, ?, ?, ?)"),
+    (Sql::Payment, "CALL oe_payment(?, ?, ?, ?, ?, ?, ?)"),
+    (Sql::OrderStatus, "CALL oe_order_status(?, ?, ?, ?)"),
+    (Sql::Delivery, "CALL oe_delivery(?, ?)"),
+    (Sql::StockLevel, "CALL oe_stock_level(?, ?, ?)"),
 ];
 
 impl Query for Sql {
