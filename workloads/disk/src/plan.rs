@@ -9,7 +9,7 @@ use std::sync::Arc;
 use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
 use barograph_nbd::NbdAddress;
-use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{Ability, Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::access::Access;
 use crate::error::DiskError;
@@ -22,6 +22,12 @@ use crate::topology::TIER;
 
 /// The scheme of addresses of files and devices.
 const SCHEME: &str = "file://";
+
+/// Address of a file in the working folder of a driver that is a unit. Plans cannot name it.
+pub(crate) const IN_FOLDER: &str = "file:disk.data";
+
+/// Name of that file.
+const FILE: &str = "disk.data";
 
 /// Most bytes of a block.
 const LARGEST_BLOCK: u64 = 64 << 20;
@@ -151,8 +157,10 @@ impl DiskPlan {
 /// What a plan loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A file or device.
+    /// A file or device of this machine.
     Path(PathBuf),
+    /// A file in the folder of a driver that is a unit of the platform.
+    Unit,
     /// An export, by its address.
     Export(String),
     /// An export of a server that the plan deploys.
@@ -164,10 +172,26 @@ impl Place {
     pub(crate) fn of(plan: &Plan) -> Self {
         match plan.target.url.as_deref() {
             Some(url) if NbdAddress::is_one(url) => Place::Export(url.to_owned()),
+            Some(IN_FOLDER) => Place::Path(absolute(PathBuf::from(FILE))),
             None if DiskPlan::of(plan).server.is_some() => Place::Deployed,
+            None if driver_is_unit(plan) => Place::Unit,
             _ => Place::Path(path(plan)),
         }
     }
+
+    /// Whether it is a file or device.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self, Place::Path(_) | Place::Unit)
+    }
+}
+
+/// Whether the only driver of a plan without a target is a unit of the platform.
+fn driver_is_unit(plan: &Plan) -> bool {
+    let is_unit = match plan.driver.place.as_str() {
+        "unit" => true,
+        place => place == "auto" && plan.deploy.has(Ability::Drivers),
+    };
+    is_unit && plan.driver.count == 1
 }
 
 /// The file or device of a plan.
@@ -177,10 +201,13 @@ fn path(plan: &Plan) -> PathBuf {
         None => {
             let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
             let size = size::shown(DiskPlan::of(plan).size).replace(' ', "");
-            let path = plan.data.dir.join(format!("disk{load}-{size}.data"));
-            std::path::absolute(&path).unwrap_or(path)
+            absolute(plan.data.dir.join(format!("disk{load}-{size}.data")))
         }
     }
+}
+
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// The path of an address; `None` for an address of another kind.

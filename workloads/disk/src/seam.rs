@@ -31,7 +31,7 @@ use crate::group::Rings;
 use crate::measures::{COUNTERS, MEASURES};
 use crate::operation::OpKind;
 use crate::places::Places;
-use crate::plan::{DiskPlan, Engine, Place, Server, Sync, address};
+use crate::plan::{DiskPlan, Engine, IN_FOLDER, Place, Server, Sync, address};
 use crate::program::{Program, salt};
 use crate::target::Target;
 use crate::threads::Threads;
@@ -85,6 +85,18 @@ struct FilledTarget {
     generations: Option<Arc<Generations>>,
 }
 
+impl FilledTarget {
+    /// Fills a target and keeps it; whether it was filled before.
+    fn fill(fill: &Fill<'_>, kept: &Mutex<Option<FilledTarget>>) -> Result<bool, DiskError> {
+        let (guard, reused) = fill.take()?;
+        let blocks = (fill.plan.size / fill.plan.largest()) as usize;
+        let generations = fill.plan.verify.then(|| Arc::new(Generations::filled(blocks)));
+        let target = FilledTarget { _guard: guard, generations };
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
+        Ok(reused)
+    }
+}
+
 /// Stops the fill when it is dropped.
 struct StopAtEnd(Arc<AtomicBool>);
 
@@ -102,6 +114,7 @@ impl DiskWorkload {
             ops: plan.kinds().into_iter().map(OpKind::spec).collect(),
             url: match &place {
                 Place::Path(path) => Some(address(path)),
+                Place::Unit => Some(IN_FOLDER.to_owned()),
                 Place::Export(url) => Some(url.clone()),
                 Place::Deployed => None,
             },
@@ -147,9 +160,18 @@ impl DiskWorkload {
         if let Place::Path(path) = &self.place { Some(path) } else { None }
     }
 
+    /// The load of the file of a driver that is a unit. The driver fills it, as no other process has its folder.
+    fn load_unit(&self, path: &Path, how: &Shape) -> Result<Box<dyn Runnable>, DiskError> {
+        let (stopped, progress): (_, OnProgress) = (AtomicBool::new(false), Arc::new(|_| {}));
+        let fill = Fill { path, plan: &self.plan, seed: how.seed, stopped: &stopped, progress: &progress };
+        FilledTarget::fill(&fill, &self.filled)?;
+        self.load_path(path, how)
+    }
+
     /// The load of a file or device made ready: it opens as the plan says, and the kernel takes the rings.
-    fn load_path(&self, path: &Path, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
+    fn load_path(&self, path: &Path, how: &Shape) -> Result<Box<dyn Runnable>, DiskError> {
         let plan = &self.plan;
+        let Shape { users, waits, seed } = *how;
         let filled = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
         let (span, generations) = match &*filled {
             Some(filled) => (plan.size, filled.generations.clone()),
@@ -165,16 +187,16 @@ impl DiskWorkload {
         Ok(match plan.engine {
             Engine::IoUring => runnable_groups(move || {
                 let (program, opening) = (Arc::clone(&program), opening.clone());
-                Rings { program, opening, users }
+                Rings { program, opening, users, waits }
             }),
             Engine::Threads => runnable_threads(move || Threads(Arc::clone(&program), opening.clone())),
         })
     }
 
     /// The load of an export made ready: its server describes it.
-    fn load_export(&self, url: &str, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
+    fn load_export(&self, url: &str, how: &Shape) -> Result<Box<dyn Runnable>, DiskError> {
         let export = FitExport::ask(url, &self.plan)?;
-        let program = self.program(export.span, None, seed);
+        let (program, users) = (self.program(export.span, None, how.seed), how.users);
         Ok(runnable_groups(move || Exports::new(&program, &export, users)))
     }
 
@@ -213,15 +235,27 @@ fn op_id(index: usize) -> OpId {
     OpId(u8::try_from(index).expect("there are three operations"))
 }
 
-/// Users of a ring at the most: those of one worker, as far as there is room for them.
-fn users_of_ring(plan: &Plan) -> usize {
-    let workers = u32::try_from(plan.driver.workers.max(1)).unwrap_or(u32::MAX);
-    let room = room_of_ring(DiskPlan::of(plan));
-    let users = match plan.most_users() {
-        0 => room,
-        users => u64::from(users.div_ceil(workers)).min(room),
-    };
-    users as usize
+/// The shape of a load.
+struct Shape {
+    /// Users of a ring at the most: those of one worker, as far as there is room for them.
+    users: usize,
+    /// Whether workers wait in their rings: each has one ring, and operations that only follow one another.
+    waits: bool,
+    seed: u64,
+}
+
+impl Shape {
+    fn of(plan: &Plan) -> Self {
+        let own = DiskPlan::of(plan);
+        let workers = u32::try_from(plan.driver.workers.max(1)).unwrap_or(u32::MAX);
+        let room = room_of_ring(own);
+        let users = match plan.most_users() {
+            0 => u64::MAX,
+            users => users.div_ceil(workers).into(),
+        };
+        let waits = users <= room && plan.open.is_none() && own.think == Nanos::ZERO;
+        Shape { users: users.min(room) as usize, waits, seed: plan.seed }
+    }
 }
 
 /// Users for which a ring has room.
@@ -288,16 +322,16 @@ impl Workload for DiskWorkload {
     }
 
     fn target_is_of_driver(&self) -> bool {
-        self.path().is_some()
+        self.place.is_file()
     }
 
     fn connections(&self, users: u32, _: Connections) -> u64 {
         // A thread has the file open, and a ring has three descriptors.
         let groups = u64::from(users).div_ceil(room_of_ring(&self.plan));
-        match (self.path(), self.plan.engine) {
-            (None, _) => groups,
-            (Some(_), Engine::Threads) => users.into(),
-            (Some(_), Engine::IoUring) => groups * 3,
+        match (self.place.is_file(), self.plan.engine) {
+            (false, _) => groups,
+            (true, Engine::Threads) => users.into(),
+            (true, Engine::IoUring) => groups * 3,
         }
     }
 
@@ -316,7 +350,7 @@ impl Workload for DiskWorkload {
             key: "driver.place".to_owned(),
             value: format!("{:?}", driver.place),
             allowed: "one driver, which is this process: the target is on its machine".to_owned(),
-            remedy: "leave driver.place, driver.count and platform out".to_owned(),
+            remedy: "leave target.url out, for a file in the folder of the driver, or leave driver.place, driver.count and platform out".to_owned(),
         });
         target.into_iter().chain(elsewhere).collect()
     }
@@ -327,7 +361,7 @@ impl Workload for DiskWorkload {
             plan.blocks.iter().map(|b| json!({ "bytes": b.bytes, "weight": b.weight })).collect();
         let section = json!({
             "way": plan.ways(&self.place),
-            "direct": self.path().map(|_| plan.direct),
+            "direct": self.place.is_file().then_some(plan.direct),
             "filters": plan.server.as_ref().map(Server::chain),
             "bytes": plan.size,
             "blocks": blocks,
@@ -357,12 +391,7 @@ impl Workload for DiskWorkload {
         Some(Box::pin(async move {
             let filling = tokio::task::spawn_blocking(move || {
                 let fill = Fill { path: &path, plan: &plan, seed, stopped: &stopped, progress: &progress };
-                let (guard, reused) = fill.take()?;
-                let blocks = (plan.size / plan.largest()) as usize;
-                let generations = plan.verify.then(|| Arc::new(Generations::filled(blocks)));
-                let target = FilledTarget { _guard: guard, generations };
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
-                Ok(reused)
+                FilledTarget::fill(&fill, &kept)
             });
             let filled = filling.await;
             drop(stop);
@@ -375,8 +404,9 @@ impl Workload for DiskWorkload {
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let how = (users_of_ring(job.plan), job.plan.seed);
+        let how = &Shape::of(job.plan);
         let loaded = match self.path() {
+            Some(path) if job.url == IN_FOLDER => self.load_unit(path, how),
             Some(path) => self.load_path(path, how),
             None => self.load_export(job.url, how),
         };

@@ -4,4 +4,6 @@ mod connection;
 mod group;
 mod worker;
 
+#[cfg(test)]
+pub(crate) use self::group::NetGroup;
 pub(crate) use self::worker::{NetUsers, PreparedLoad};

@@ -67,12 +67,12 @@ pub(crate) struct NetWorkload {
 }
 
 impl NetWorkload {
-    fn new(plan: NetPlan) -> Self {
+    pub(crate) fn new(plan: NetPlan) -> Self {
         NetWorkload { plan, counts: Arc::default(), reasons: Reasons::shared() }
     }
 
     /// The load prepared for a responder that answers.
-    fn prepared(&self, url: &str) -> Result<PreparedLoad, Box<dyn Error + Send + Sync>> {
+    pub(crate) fn prepared(&self, url: &str) -> Result<PreparedLoad, Box<dyn Error + Send + Sync>> {
         let settings = self.plan.run;
         let (address, routes) = route(url)?;
         let token = Control::connect(address)?.begin(settings)?;

@@ -1,8 +1,10 @@
 //! Loads over loopback, with real and with broken responders.
 
+mod allocations;
 mod broken;
 mod loads;
 mod rig;
+mod stalls;
 
 use barograph_spec::Plan;
 

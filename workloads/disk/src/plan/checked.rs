@@ -15,7 +15,7 @@ const MOST_VERIFIED: u64 = 1 << 28;
 /// Refuses what does not go together, and what has no effect in this plan.
 pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
     match Place::of(plan) {
-        Place::Path(_) => paths(own, plan, g),
+        Place::Path(_) | Place::Unit => paths(own, plan, g),
         place => exports(own, &place, g),
     }
     if Place::of(plan) != Place::Deployed {

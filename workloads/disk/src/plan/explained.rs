@@ -25,6 +25,9 @@ impl WorkloadSettings for DiskPlan {
         }
         lines.push(match place {
             Place::Path(path) => format!("target    {}", path.display()),
+            Place::Unit => {
+                "target    a file in the folder of the driver, on its host; removed with it".to_owned()
+            }
             Place::Export(url) => format!("target    {url}"),
             Place::Deployed => format!("target    memory of nbdkit behind {}", self.filters()),
         });
@@ -81,7 +84,7 @@ impl DiskPlan {
 
     /// How operations are done, in words.
     pub(crate) fn ways(&self, place: &Place) -> String {
-        if !matches!(place, Place::Path(_)) {
+        if !place.is_file() {
             return "NBD, a connection of each worker".to_owned();
         }
         let cache = if self.direct { "past the page cache" } else { "through the page cache" };

@@ -80,3 +80,16 @@ fn a_plan_says_what_will_happen() {
         assert!(lines.contains(words), "{words}: {lines}");
     }
 }
+
+#[test]
+fn a_driver_that_is_a_unit_loads_a_file_in_its_folder() {
+    let of_harness = plan("driver.place = \"unit\"\n");
+    assert_eq!(Place::of(&of_harness), Place::Unit);
+    let mut of_driver = of_harness;
+    of_driver.target.url = Some(IN_FOLDER.to_owned());
+    let Place::Path(path) = Place::of(&of_driver) else { panic!("{:?}", Place::of(&of_driver)) };
+    assert_eq!(path, std::path::absolute(FILE).unwrap());
+    let own = Place::of(&plan("target.url = \"file:///x\"\ndriver.place = \"unit\"\n"));
+    assert_eq!(own, Place::Path("/x".into()), "which its workload refuses");
+    assert!(refusals(&format!("target.url = {IN_FOLDER:?}\n")).contains("by its whole path"));
+}

@@ -13,14 +13,18 @@ use crate::ledger::Totals;
 use crate::wire::{self, Answer, CONTROL, NUMBERS, QUESTION, Question};
 
 /// Behaviour of a peer on a connection with traffic, after the greeting.
-pub(super) type Behave = fn(TcpStream);
+type Behave = fn(TcpStream);
 
 /// A peer with right answers to questions, and its own behaviour on connections with traffic.
-pub(super) fn peer(behave: Behave, totals: Option<Totals>) -> SocketAddr {
+pub(super) fn peer(
+    behave: impl Fn(TcpStream) + Clone + Send + 'static,
+    totals: Option<Totals>,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
+            let behave = behave.clone();
             std::thread::spawn(move || {
                 let mut begin = [0; 8];
                 if stream.read_exact(&mut begin).is_err() {
