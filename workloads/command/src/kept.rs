@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use barograph_model::Nanos;
+use barograph_supervisor::Report;
 use barograph_workload::{Round, RoundMetric, Rounds};
-
-use crate::report::Report;
 
 /// Most runs that are compared, a bound on memory: about 100 MB.
 const MOST_ROUNDS: usize = 1_000_000;

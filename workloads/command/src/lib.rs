@@ -9,15 +9,10 @@ mod kept;
 mod measures;
 mod one_line;
 mod plan;
-mod report;
 mod seam;
-mod supervised;
-mod supervisor;
-mod usage;
 mod user;
 
 pub use seam::Commands;
-pub use supervisor::supervise;
 
 /// Raised with every change that can move results.
 const VERSION: u32 = 1;

@@ -1,6 +1,6 @@
 //! The workload behind the seam.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use barograph_engine::{Runnable, runnable};
@@ -8,6 +8,7 @@ use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, NextOp, OpId, OpSpec, Pace, Profile, QosRule, Share,
 };
 use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
+use barograph_supervisor::SupervisorProgram;
 use barograph_workload::{
     FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Rounds, Workload, WorkloadFactory,
 };
@@ -16,7 +17,6 @@ use serde_json::{Map, Value, json};
 use crate::kept::RunTable;
 use crate::measures::{COUNTERS, MEASURES};
 use crate::plan::CommandPlan;
-use crate::supervised::SupervisorProgram;
 use crate::user::{Program, Runners, Step};
 
 /// Its name in plans, and that of its only profile.
@@ -24,9 +24,6 @@ pub(crate) const NAME: &str = "command";
 
 /// The target of plans that name none: processes of this machine.
 pub(crate) const TARGET: &str = "process://localhost";
-
-/// Hidden command of this program that supervises; `lab/cli` has it.
-const SUPERVISE: &str = "supervise";
 
 /// Makes the workload of plans.
 pub struct Commands;
@@ -37,9 +34,7 @@ impl WorkloadFactory for Commands {
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
-        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-        let supervisor = SupervisorProgram { program, words: vec![SUPERVISE.to_owned(), "--".to_owned()] };
-        Ok(Arc::new(CommandWorkload::new(CommandPlan::of(plan), supervisor)))
+        Ok(Arc::new(CommandWorkload::new(CommandPlan::of(plan), SupervisorProgram::own())))
     }
 
     fn load_command(&self) -> Option<&dyn LoadCommand> {

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use barograph_engine::{OpContext, Stream, User, UserFactory};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
+use barograph_supervisor::{End, Report, SupervisedCommand, SupervisorProgram};
 use barograph_workload::{Failure, Reasons};
 use rand::RngExt;
 
 use crate::kept::{CommandRun, RunTable};
 use crate::measures::{ELAPSED, PEAK, RUNS, SYSTEM, USER};
 use crate::plan::CommandPlan;
-use crate::report::{End, Report};
-use crate::supervised::{SupervisedCommand, SupervisorProgram};
 
 /// Bytes of output in the reason of a failure: the last ones.
 const SHOWN_OUTPUT: usize = 150;

@@ -55,6 +55,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "scenario", floor: 1, may_use: &["model"] },
     Crate { name: "scenario-script", floor: 1, may_use: &[] },
     Crate { name: "service-metrics", floor: 1, may_use: &[] },
+    Crate { name: "supervisor", floor: 2, may_use: &["reactor"] },
     Crate { name: "testkit", floor: 1, may_use: &["model"] },
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
@@ -200,6 +201,7 @@ const CRATES: &[Crate] = &[
             "workload-scenario",
             "workload-store",
             "services",
+            "supervisor",
             "virtual-network",
             "platform-process",
             "platform-namespace",
@@ -288,6 +290,7 @@ const ANY_WORKLOAD: Crate = Crate {
         "sort",
         "database",
         "ring",
+        "supervisor",
     ],
 };
 

@@ -15,7 +15,7 @@ pub(crate) fn relay(args: Words) -> CommandResult {
 
 /// Runs a command to its end, or to that of its driver.
 pub(crate) fn supervise(args: &Words) -> CommandResult {
-    let ended = barograph_workload_command::supervise(&args.words).context("run a command");
+    let ended = barograph_supervisor::supervise(&args.words).context("run a command");
     ended.map_err(|why| CommandFailure::new(ExitCode::PlatformFault, why))?;
     Ok(ExitCode::Fine)
 }

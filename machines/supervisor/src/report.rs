@@ -8,21 +8,22 @@ use crate::usage::Usage;
 
 /// Report on a command that has ended, as a line of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub(crate) end: End,
+pub struct Report {
+    /// Its end.
+    pub end: End,
     /// Resources of the command and of all its descendants.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
     /// Last part of its output: standard output and standard error in one.
-    pub(crate) output: String,
+    pub output: String,
     /// Bytes of the whole output.
-    pub(crate) output_bytes: u64,
+    pub output_bytes: u64,
     /// Processes that outlived the command, and were killed.
-    pub(crate) left_behind: u32,
+    pub left_behind: u32,
 }
 
 /// End of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum End {
+pub enum End {
     /// Exit code.
     Exited(i32),
     /// Signal that killed it.

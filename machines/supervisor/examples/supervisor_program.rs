@@ -4,5 +4,5 @@
 
 fn main() -> std::io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    barograph_workload_command::supervise(&words)
+    barograph_supervisor::supervise(&words)
 }

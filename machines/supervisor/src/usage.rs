@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// Resources of all children that have ended and were waited for, with their descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Usage {
+pub struct Usage {
     /// CPU time in user mode, in microseconds.
-    pub(crate) user_us: u64,
+    pub user_us: u64,
     /// CPU time in the kernel, in microseconds.
-    pub(crate) system_us: u64,
+    pub system_us: u64,
     /// Peak resident memory of the largest process, in KiB.
-    pub(crate) peak_kib: u64,
+    pub peak_kib: u64,
 }
 
 impl Usage {

@@ -21,13 +21,28 @@ const END_WAIT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 /// The program that supervises, with its first words.
 #[derive(Clone, Debug)]
-pub(crate) struct SupervisorProgram {
-    pub(crate) program: PathBuf,
-    pub(crate) words: Vec<String>,
+pub struct SupervisorProgram {
+    program: PathBuf,
+    words: Vec<String>,
+}
+
+impl SupervisorProgram {
+    /// This program, whose hidden command `supervise` calls [`crate::supervise`].
+    #[must_use]
+    pub fn own() -> Self {
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+        SupervisorProgram { program, words: vec!["supervise".to_owned(), "--".to_owned()] }
+    }
+
+    /// Another program that calls [`crate::supervise`] with its arguments.
+    #[must_use]
+    pub fn other(program: PathBuf) -> Self {
+        SupervisorProgram { program, words: Vec::new() }
+    }
 }
 
 /// A supervisor with its command. Dropping it ends both and waits for their end.
-pub(crate) struct SupervisedCommand {
+pub struct SupervisedCommand {
     child: Child,
     stream: UnixStream,
     events: Descriptor,
@@ -38,7 +53,7 @@ impl SupervisedCommand {
     ///
     /// # Errors
     /// Failing calls of the system, and a supervisor that ends at once.
-    pub(crate) async fn start(by: &SupervisorProgram, words: &[String]) -> io::Result<Self> {
+    pub async fn start(by: &SupervisorProgram, words: &[String]) -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         stream.set_nonblocking(true)?;
         let events = Descriptor::new(stream.try_clone()?.into())?;
@@ -60,7 +75,7 @@ impl SupervisedCommand {
     ///
     /// # Errors
     /// A supervisor that ended without a report.
-    pub(crate) async fn run(&mut self) -> io::Result<Report> {
+    pub async fn run(&mut self) -> io::Result<Report> {
         self.stream.write_all(b"\n")?;
         Ok(serde_json::from_slice(&self.line().await?)?)
     }
