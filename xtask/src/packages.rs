@@ -54,6 +54,7 @@ const PACKAGES: &[Package] = &[
         needed_by: "the tests of `barograph http` and of the web tier against nginx",
     },
     Package { name: "nutcracker", program: "nutcracker", needed_by: "the test of keys spread by twemproxy" },
+    Package { name: "pgbouncer", program: "pgbouncer", needed_by: "the test of sessions through PgBouncer" },
     Package {
         name: "postfix",
         program: "/usr/lib/postfix/sbin/master",

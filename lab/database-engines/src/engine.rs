@@ -18,7 +18,7 @@ use crate::postgres::Postgres;
 use crate::product::Product;
 use crate::server::ServerEngine;
 use crate::sqlite::SqliteEngine;
-use crate::{DatabaseSettings, MariadbSession, PostgresSession, Query, TIER};
+use crate::{DatabaseSettings, MariadbSession, PostgresSession, Query, TIER, TIERS};
 
 /// A workload on databases: what engines need of it.
 pub trait DatabaseWorkload: Sized + Send + Sync + 'static {
@@ -151,7 +151,11 @@ pub fn check<W: DatabaseWorkload>(
     g: &mut SettingsReader,
 ) -> Option<Box<dyn Engine<W>>> {
     let is_embedded = database.settings.database == "sqlite";
+    let DatabaseSettings { parts, is_durable, .. } = database.settings.clone();
     let engine = engine::<W>(plan, database);
+    if let Some(engine) = engine.as_ref().filter(|_| plan.target.url.is_none()) {
+        parts.check(g, engine.kind(), is_durable);
+    }
     if let Some(engine) = &engine {
         engine.check(plan, g);
     } else if let Some(url) = &plan.target.url {
@@ -166,9 +170,17 @@ pub fn check<W: DatabaseWorkload>(
         let allowed = "left out with target.url, whose address has an engine";
         g.refuse_asked("deploy.database", allowed, "leave it out, or leave target.url out");
     }
-    if plan.target.url.is_some() || is_embedded {
-        let allowed = "left out where no server is deployed";
-        g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database to a server");
+    let is_deployed = plan.target.url.is_none() && !is_embedded;
+    let there = [parts.has_balancer, parts.has_pool, true, parts.standby.is_some()];
+    for (tier, _) in TIERS.into_iter().zip(there).filter(|(_, is_there)| !(is_deployed && *is_there)) {
+        let (allowed, remedy) = match tier {
+            TIER => (
+                "left out where no server is deployed",
+                "leave it out, or set deploy.database to a server".to_owned(),
+            ),
+            tier => ("left out without such a part", format!("leave it out, or set deploy.{tier}")),
+        };
+        g.refuse_limits(tier, allowed, &remedy);
     }
     engine
 }

@@ -16,7 +16,7 @@ use crate::errors::Cause;
 use crate::mariadb::Mariadb;
 use crate::postgres::Postgres;
 use crate::product::{MARKER, Product};
-use crate::{DatabaseSettings, ServerError};
+use crate::{DatabaseSettings, ServerError, ServerParts};
 
 /// Limit on the wait for a lock; a longer wait is a conflict.
 const BUSY: Duration = Duration::from_secs(1);
@@ -32,8 +32,14 @@ pub fn anomalies(
     url: &str,
     isolation: &'static str,
 ) -> Result<Vec<(&'static str, bool)>, Box<dyn Error + Send + Sync>> {
-    let settings =
-        DatabaseSettings { database: "sqlite", is_durable: false, is_queued: false, isolation, busy: BUSY };
+    let settings = DatabaseSettings {
+        database: "sqlite",
+        is_durable: false,
+        is_queued: false,
+        isolation,
+        busy: BUSY,
+        parts: ServerParts::default(),
+    };
     if let Some(file) = file_of(url) {
         let mut probe = file.as_os_str().to_owned();
         probe.push(".probe");

@@ -23,7 +23,8 @@ use crate::mariadb::Mariadb;
 use crate::postgres::Postgres;
 use crate::product::Product;
 use crate::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload, Engine, EngineKind, ServerError, TIER, topology,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload, Engine, EngineKind, ServerError, Standby, TIER,
+    standby, topology,
 };
 
 /// Limit on the time for an answer outside of the load.
@@ -31,6 +32,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sessions of a deployed server beside those of users.
 const FURTHER_SESSIONS: u32 = 20;
+
+/// The addresses of the filled database.
+struct Addresses {
+    /// For sessions of users.
+    users: String,
+    /// Of the server itself.
+    server: String,
+    /// Of its standby.
+    standby: Option<String>,
+}
 
 /// A database of a server.
 pub(crate) struct ServerEngine<W: DatabaseWorkload, P> {
@@ -45,13 +56,17 @@ impl<W: DatabaseWorkload, P: Product> ServerEngine<W, P> {
         ServerEngine { settings, contents, _product: PhantomData }
     }
 
-    /// The address of the filled database. That of a deployed server names neither user nor database.
-    fn address(url: &str) -> String {
+    /// The addresses of the filled database. Those of a deployed server name neither user nor database.
+    fn addresses(&self, url: &str) -> Addresses {
         match url.split_once("://") {
-            Some((scheme, place)) if !place.contains('@') => {
-                format!("{scheme}://{}@{place}/{}", P::USER, W::SECTION)
+            Some((scheme, places)) if !places.contains('@') => {
+                let at = |place: &str| format!("{scheme}://{}@{place}/{}", P::USER, W::SECTION);
+                let mut places: Vec<String> = places.split(',').map(at).collect();
+                let standby = self.settings.parts.standby.and_then(|_| places.pop());
+                let server = places.pop().unwrap_or_default();
+                Addresses { users: places.pop().unwrap_or_else(|| server.clone()), server, standby }
             }
-            _ => url.to_owned(),
+            _ => Addresses { users: url.to_owned(), server: url.to_owned(), standby: None },
         }
     }
 
@@ -124,8 +139,10 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
             false if plan.target.url.is_none() => "commits wait for no disk",
             false => P::NOT_DURABLE,
         };
-        let lines = [target, format!("          {commits}; transactions are {}", self.settings.isolation)];
-        ("sessions", lines.into())
+        let mut lines =
+            vec![target, format!("          {commits}; transactions are {}", self.settings.isolation)];
+        lines.extend(self.settings.parts.words().map(|parts| format!("          {parts}")));
+        ("sessions", lines)
     }
 
     fn disclose(&self) -> Map<String, Value> {
@@ -133,6 +150,8 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
             ("engine", json!(P::KIND.name())),
             ("isolation", json!(self.settings.isolation)),
             ("session_setup", json!(P::setup(&self.settings))),
+            ("in_front", json!(self.settings.parts.in_front())),
+            ("standby", json!(self.settings.parts.standby.map(Standby::name))),
         ];
         facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
     }
@@ -143,7 +162,9 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         if !self.settings.is_durable {
             words.push(("not_durable", Word::Text("yes".to_owned())));
         }
-        topology::of(plan, (P::SERVICE, P::SCHEMES[0]), words)
+        let (service, scheme) = (P::SERVICE, P::SCHEMES[0]);
+        let server = topology::ServerSpec { service, scheme, sessions, values: words };
+        topology::of(plan, &self.settings.parts, &server)
     }
 
     fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
@@ -151,17 +172,27 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
     }
 
     fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
-        let (url, setup) = (Self::address(url), P::setup(&self.settings));
+        let (addresses, setup) = (self.addresses(url), P::setup(&self.settings));
+        let asks_standby = addresses.standby.is_some();
         let asked = on_thread(move || {
-            let databases = Databases::<P>::at(&url)?;
-            Ok((databases.version()?, databases.durability(&setup)?))
+            Databases::<P>::at(&addresses.users)?;
+            let databases = Databases::<P>::at(&addresses.server)?;
+            let state = asks_standby.then(|| standby::state(&databases)).transpose()?;
+            Ok((databases.version()?, databases.durability(&setup)?, state))
         });
         Box::pin(async move {
             let asked = tokio::time::timeout(PATIENCE, asked).await;
             let asked = asked.map_err(|_| format!("no answer within {} s", PATIENCE.as_secs()))?;
-            let (version, settings) = asked.map_err(|why| in_one_line(&why))?;
+            let (version, settings, state) = asked.map_err(|why| in_one_line(&why))?;
             let product = format!("{} {version}", P::KIND.name());
-            Ok(Tier { tier: TIER.to_owned(), product, durability: named::<P>(&settings) })
+            let mut durability = named::<P>(&settings);
+            if let Some((state, asked)) = state.zip(self.settings.parts.standby) {
+                if let Some(fault) = standby::fault(&state, asked) {
+                    return Err(fault);
+                }
+                durability = format!("{durability}, standby {state}");
+            }
+            Ok(Tier { tier: TIER.to_owned(), product, durability })
         })
     }
 
@@ -170,7 +201,7 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> BoxFuture<'a, Result<FillResult, LoadError>> {
-        let (url, contents) = (Self::address(job.url), self.contents.clone());
+        let (url, contents) = (self.addresses(job.url).server, self.contents.clone());
         let (setup, is_durable) = (P::setup(&self.settings), self.settings.is_durable);
         let stop = StopAtEnd::default();
         let stopped = stop.flag();
@@ -203,17 +234,24 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
     fn load(&self, job: &LoadJob<'_>, shared: W::Shared) -> Result<Box<dyn Runnable>, LoadError> {
         let unreachable =
             |why: ServerError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
-        let databases = Databases::<P>::at(&Self::address(job.url)).map_err(unreachable)?;
+        let databases = Databases::<P>::at(&self.addresses(job.url).users).map_err(unreachable)?;
         let target = databases.target(&databases.copy_name());
         Ok(P::users::<W>(target, P::setup(&self.settings).into(), Arc::new(shared)))
     }
 
     /// The copy stays for inspection if a check fails.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<W::Tally>) -> BoxFuture<'a, Result<Findings, String>> {
-        let (url, contents) = (Self::address(url), self.contents.clone());
+        let (addresses, contents) = (self.addresses(url), self.contents.clone());
+        let standby = addresses.standby.zip(self.settings.parts.standby);
         let checked = on_thread(move || {
-            let databases = Databases::<P>::at(&url)?;
-            let checked = W::check(&mut Queries(&databases), &contents, &tally)?;
+            let databases = Databases::<P>::at(&addresses.server)?;
+            let mut checked = W::check(&mut Queries(&databases), &contents, &tally)?;
+            if let Some((standby, asked)) = standby {
+                let both = (&databases, &Databases::<P>::at(&standby)?);
+                checked
+                    .violations
+                    .extend(standby::check::<W, P>(both, asked, (&contents, &tally))?.violations);
+            }
             if checked.violations.is_empty() {
                 databases.remove_copy::<W::Contents>()?;
             }

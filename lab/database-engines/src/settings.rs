@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use barograph_spec::SettingsReader;
 
+use crate::ServerParts;
+
 /// Isolation levels of servers.
 pub const ISOLATIONS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
 
@@ -23,13 +25,16 @@ pub struct DatabaseSettings {
     pub isolation: &'static str,
     /// Limit on the wait for a lock, after which a transaction is tried again.
     pub busy: Duration,
+    /// The parts beside a deployed server.
+    pub parts: ServerParts,
 }
 
 impl DatabaseSettings {
-    /// Reads `deploy.database` and the keys of a section; `None` if one is refused.
+    /// Reads `deploy.database`, the parts beside it and the keys of a section; `None` if one is refused.
     pub fn read(g: &mut SettingsReader, section: &str) -> Option<Self> {
         let key = |name: &str| format!("{section}.{name}");
         let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
+        let parts = ServerParts::read(g);
         let durability = g.choice(&key("durability"), &DURABILITIES, DURABILITIES[0]);
         let write_lock = g.choice(&key("write_lock"), &["queue", "busy"], "queue");
         let isolation = g.choice(&key("isolation"), &ISOLATIONS, ISOLATIONS[0]);
@@ -40,6 +45,7 @@ impl DatabaseSettings {
             is_queued: write_lock? == "queue",
             isolation: isolation?,
             busy: Duration::from_millis(busy_ms?),
+            parts: parts?,
         })
     }
 }

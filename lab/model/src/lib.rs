@@ -37,7 +37,7 @@ pub use measure::{
     Amount, BetterWhen, CounterId, Counters, Formula, InvalidMeasures, MOST_COUNTERS, MeasureDivisor,
     MeasureSpec, MeasureValue, check_measures,
 };
-pub use metric::Metric;
+pub use metric::{Metric, is_rate};
 pub use offloads::Offloads;
 pub use op::{OpId, OpSpec, UserId};
 pub use outcome::Outcome;

@@ -78,6 +78,12 @@ pub enum Metric {
     Measure(&'static MeasureSpec),
 }
 
+/// Whether a unit is an amount per time.
+#[must_use]
+pub fn is_rate(unit: &str) -> bool {
+    unit.starts_with("per ") || unit.ends_with("/s")
+}
+
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerOperation,
     DriverCpuPerRequest, Elapsed, FailedOperations, Fairness, Goodput, HostCpu, HostCpuPerDriverCpu,
@@ -145,6 +151,16 @@ impl Metric {
                 | LeastRatio
                 | Fairness
         )
+    }
+
+    /// Whether the figures of several copies of a load add up to one of all.
+    #[must_use]
+    pub fn adds_up(self) -> bool {
+        match self {
+            Throughput | Goodput | Requests => true,
+            Measure(measure) => is_rate(measure.unit),
+            _ => false,
+        }
     }
 
     /// Returns the name in study files and tables.

@@ -13,6 +13,7 @@
 mod answer;
 mod append;
 mod bound;
+mod copies;
 mod decisions;
 mod entry;
 mod error;
@@ -42,6 +43,7 @@ mod writer;
 pub use answer::{AboutRecord, AnswerRecord, ClaimRecord, DataRecord, HoldRecord, tiles};
 pub use append::Appender;
 pub use bound::{LoadLimit, SearchBound};
+pub use copies::CopiesRate;
 pub use decisions::Decisions;
 pub use entry::{
     Control, Count, DerivedRecord, Entry, ExpectedFigures, Figure, Fill, Header, IntervalRow, LoadStarted,

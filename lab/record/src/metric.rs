@@ -15,7 +15,7 @@ const MIB: f64 = (1u64 << 20) as f64;
 impl Run {
     /// Returns the value of `metric` in the window that decides; `operation` for metrics of one. Zero is a
     /// value. `None` if it was not measured or is not a number, or if each of several loads has its own
-    /// ([`Run::of`]), or if they have it only together.
+    /// ([`Run::of`]), or if they have it only together. Rates of copies of one load are added up.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
         self.figures_in(self.deciding_trial().into_iter().collect()).metric(metric, operation)
@@ -76,6 +76,10 @@ impl<'r> WindowFigures<'r> {
             Metric::Score => self.score().map(|score| score.score),
             Metric::LeastRatio => self.score().map(|score| score.least_ratio),
             Metric::Fairness => self.score().map(|score| score.fairness),
+            _ if metric.adds_up() && !self.run.loads.is_empty() => {
+                let rates = self.run.rates_of_copies();
+                rates.iter().find(|rate| rate.of == metric.name())?.total()
+            }
             _ if !self.run.loads.is_empty() => of_all(metric, &self.run.loads),
             // For one of several loads they would cover all loads, or all on the same application.
             Metric::HostCpuPerOperation | Metric::DriverCpuPerOperation if self.run.load.is_some() => None,
@@ -107,8 +111,8 @@ impl<'r> WindowFigures<'r> {
     /// Returns a measure of the workload, over the windows that have it.
     #[must_use]
     pub fn measure(&self, id: &str) -> Option<f64> {
-        let of = |trial: &&Trial| trial.window.measures.iter().find(|kept| kept.id == id)?.value;
-        mean_of(self.windows.iter().filter_map(|trial| Some((of(trial)?, trial.window.seconds()))))
+        let of = |trial: &&Trial| Some((trial.window.measure(id)?, trial.window.seconds()));
+        mean_of(self.windows.iter().filter_map(of))
     }
 
     /// Returns the failed operations, and all that ended.

@@ -104,7 +104,7 @@ fn rate_of(trial: &Trial, of: &str) -> Option<f64> {
         "throughput" => Some(window.throughput),
         "goodput" => Some(window.goodput),
         "requests" => Some(window.requests_s),
-        id => window.measures.iter().find(|measure| measure.id == id)?.value,
+        id => window.measure(id),
     }
 }
 
@@ -113,6 +113,12 @@ impl TilesRecord {
     #[must_use]
     pub fn count(&self) -> u32 {
         self.loads.iter().map(|load| load.tile).max().unwrap_or(0)
+    }
+
+    /// Whether all loads are copies of one, a tile each.
+    #[must_use]
+    pub fn are_copies(&self) -> bool {
+        self.loads.windows(2).all(|pair| pair[0].member == pair[1].member)
     }
 
     /// Returns the tiles of load in a window, from a trial of each load: 2.5 for two whole tiles and half of

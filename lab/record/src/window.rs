@@ -211,6 +211,12 @@ impl WindowRecord {
         self.to_s - self.from_s
     }
 
+    /// Returns the value of a measure; `None` if it was not measured.
+    #[must_use]
+    pub fn measure(&self, id: &str) -> Option<f64> {
+        self.measures.iter().find(|measure| measure.id == id)?.value
+    }
+
     /// Returns the number of operations that ended.
     #[must_use]
     pub fn ended(&self) -> u64 {

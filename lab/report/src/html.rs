@@ -100,6 +100,8 @@ struct Page<'a> {
     trials: Grid,
     /// The loads of a run of several, with links to their pages.
     loads: Option<Grid>,
+    /// Rates of copies of one load, and their totals.
+    copies: Option<Grid>,
     pages: Vec<(String, String)>,
     tiles: Option<tiles::TilesSection>,
     certainty: Option<Grid>,
@@ -139,6 +141,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         merged: merged(&measured),
         trials: facts::trials(run),
         loads: loads::table(run),
+        copies: loads::copies(run),
         tiles: tiles::section(run),
         pages: run
             .load_names()

@@ -1,6 +1,6 @@
 //! The loads of a run of several, side by side.
 
-use barograph_record::Run;
+use barograph_record::{CopiesRate, Run};
 
 use crate::curve::worst;
 use crate::html::Grid;
@@ -31,6 +31,23 @@ pub(crate) fn table(run: &Run) -> Option<Grid> {
         "kept its rules",
         "valid",
     ]))
+}
+
+/// Measures of copies of one load that add up, with a row for each and one for all; `None` for other loads.
+pub(crate) fn copies(run: &Run) -> Option<Grid> {
+    let rates = run.rates_of_copies();
+    let shown: Vec<&CopiesRate> = CopiesRate::shown(&rates).collect();
+    let head = shown.iter().map(|rate| format!("{} {}", rate.title, rate.unit));
+    let head: Vec<String> = std::iter::once("load".to_owned()).chain(head).collect();
+    let row = |name: &str, value: &dyn Fn(&CopiesRate) -> Option<f64>| {
+        let values =
+            shown.iter().map(|rate| value(rate).map_or_else(|| words::NONE.to_owned(), words::figure));
+        std::iter::once(name.to_owned()).chain(values).collect()
+    };
+    let each = run.load_names().iter().enumerate().map(|(at, name)| row(name, &|rate| rate.each[at]));
+    let rows: Vec<Vec<String>> = each.chain([row("all", &CopiesRate::total)]).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    (!shown.is_empty()).then(|| Grid::new(&head, rows))
 }
 
 fn row(name: &str, load: &Run) -> Vec<String> {

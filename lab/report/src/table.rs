@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
-use crate::{actions, services, tiles, words};
+use crate::{actions, loads, services, tiles, words};
 
 /// Lines around the rows and below the names, none between.
 pub(crate) const LINES: TableStyle = TableStyle::new()
@@ -153,6 +153,9 @@ pub fn terminal_summary(run: &Run) -> String {
     }
     if !top.warnings.is_empty() {
         parts.push(listed("Take note", &top.warnings));
+    }
+    if let Some(copies) = loads::copies(run) {
+        parts.push(plain(&copies, &[]));
     }
     let tiles = tiles::terminal(run);
     if !tiles.is_empty() {

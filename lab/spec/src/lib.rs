@@ -74,7 +74,10 @@ pub fn read_with(
     for set in sets {
         given.set(set)?;
     }
-    if given.has_list("loads") {
+    if !tiles::instances(&mut given, loads::LIST, catalogue) {
+        return Err(Refusals(given.finish_taken()));
+    }
+    if given.has_list(loads::LIST) {
         return loads::read(name, given, catalogue);
     }
     let plan = plan::check(name, &mut given, catalogue);

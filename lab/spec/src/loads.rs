@@ -16,7 +16,7 @@ use crate::tiles::TileLoadPlan;
 use crate::{Refusal, Refusals, load, tiles};
 
 /// The list.
-const LIST: &str = "loads";
+pub(crate) const LIST: &str = "loads";
 
 /// Most loads of one run.
 const MOST: usize = 64;
@@ -125,6 +125,7 @@ pub(crate) fn read(
         let mut misplaced = each.misplaced(|key| is_of_run(key) || is_shared(key), (&prefix, &given));
         // Its level is that at 100 %.
         each.set_at("load.strategy", "fixed", name);
+        each.only_with(tiles::INSTANCES, false, "a plan without [[loads]]");
         for (key, span) in shape.iter().flat_map(|shape| spans(&shape.durations)) {
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
@@ -161,7 +162,7 @@ pub(crate) fn read(
     distinct(&mut refusals);
     match shape.filter(|_| refusals.is_empty() && loads.len() == count) {
         Some(shape) => {
-            let of_run = format!("{shared}{resolved}{}", texts.concat());
+            let of_run = format!("{}{shared}{resolved}{}", tiles::copied(&given), texts.concat());
             Ok(together(loads, &shape, (&of_run, numbers)))
         }
         None => Err(Refusals(refusals)),

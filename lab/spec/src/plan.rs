@@ -318,6 +318,7 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
     let paths = g.choice("record_paths", &["relative", "absolute"], "relative");
+    g.number(tiles::INSTANCES, 1..=tiles::MOST, 1);
     g.only_with("tiles", false, "[[loads]]");
     g.number("tiles", 1..=tiles::MOST, 1);
     let load = load(g);

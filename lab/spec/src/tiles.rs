@@ -11,6 +11,9 @@ use crate::settings_reader::SettingsReader;
 /// Most tiles of one run.
 pub(crate) const MOST: u64 = 16;
 
+/// The key for copies of the only load of a plan.
+pub(crate) const INSTANCES: &str = "instances";
+
 /// A whole tile, in percent.
 pub const WHOLE_TILE: u32 = 100;
 
@@ -65,6 +68,34 @@ pub(crate) fn of_load(g: &mut SettingsReader, several: bool) -> Option<TileLoadP
     })
 }
 
+/// Makes the list of a plan with several instances: a table for each, without keys of its own. `false` if
+/// their number is refused.
+pub(crate) fn instances(given: &mut SettingsReader, list: &str, catalogue: Catalogue<'_>) -> bool {
+    let has_list = given.has_list(list);
+    let Some(count) = given.number(INSTANCES, 1..=MOST, 1) else { return false };
+    // The resolved plan of a run with instances has both.
+    let is_resolved = given.count_of(list) as u64 == count && given.stands(&format!("{list}[0].tile"));
+    if has_list && count > 1 && !is_resolved {
+        let allowed = format!("left out with [[{list}]]");
+        given.refuse(INSTANCES, count, &allowed, "leave it out, or set tiles");
+        return false;
+    }
+    if !has_list && count > 1 {
+        if given.stands("tiles") {
+            given.refuse(INSTANCES, count, "left out with tiles", "leave one of the two out");
+            return false;
+        }
+        given.add_list(list);
+        copy(given, list, count as usize, catalogue);
+    }
+    true
+}
+
+/// The line of a resolved plan that says how many instances were asked for; empty for one.
+pub(crate) fn copied(given: &SettingsReader) -> String {
+    given.asked(INSTANCES).map_or_else(String::new, |count| format!("{INSTANCES} = {count}\n"))
+}
+
 /// Copies the tables of the list for each tile, with names and numbers; `false` if the number of tiles is
 /// refused. Without `tiles` the list stays as it is.
 pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalogue<'_>) -> bool {
@@ -72,11 +103,16 @@ pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalo
         return true;
     }
     let Some(tiles) = given.number("tiles", 1..=MOST, 1) else { return false };
+    copy(given, list, tiles as usize, catalogue);
+    true
+}
+
+fn copy(given: &mut SettingsReader, list: &str, tiles: usize, catalogue: Catalogue<'_>) {
     let members = given.count_of(list);
     let names: Vec<String> = (0..members).map(|at| name_of(given, list, at, catalogue)).collect();
     let place = given.name().to_owned();
-    given.copy_tables(list, tiles as usize);
-    for at in 0..members * tiles as usize {
+    given.copy_tables(list, tiles);
+    for at in 0..members * tiles {
         let (number, member) = (at / members + 1, &names[at % members]);
         let element = format!("{list}[{at}]");
         let url = given.text(&format!("{element}.target.url")).or_else(|| given.text("target.url"));
@@ -87,7 +123,6 @@ pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalo
         given.set_at(&format!("{element}.name"), &format!("\"{member}-{number}\""), &place);
         given.set_at(&format!("{element}.tile"), &number.to_string(), &place);
     }
-    true
 }
 
 /// Name of a load within its tile.

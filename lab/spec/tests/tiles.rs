@@ -121,3 +121,28 @@ fn settings_of_tiles_without_tiles_are_refused() {
     assert_eq!(refused("", &["tiles=2"]), [("tiles".to_owned(), "only with [[loads]]".to_owned())]);
     assert_eq!(refused(TEXT, &["tiles=17"])[0].1, "a whole number from 1 to 16");
 }
+
+#[test]
+fn instances_are_copies_of_the_only_load_of_a_plan() {
+    let text = "instances = 3\nseed = 7\n[load]\nstrategy = \"fixed\"\nusers = 4\n";
+    let all = plan(text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let of = |load: &Plan| (load.load.clone(), load.whole().unwrap().level.whole(), load.seed_of_users());
+    let expected = [("shop-1", 4, 7), ("shop-2", 4, 8), ("shop-3", 4, 9)];
+    let expected = expected.map(|(name, users, seed)| (name.to_owned(), users, seed));
+    assert_eq!(all.all().map(of).collect::<Vec<_>>(), expected);
+    assert!(all.all().all(|load| load.tiles() == Some(3) && load.letter.is_some()));
+    let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
+    assert!(again.of_run == all.of_run && again.of_run.starts_with("instances = 3\n"), "{}", again.of_run);
+    let other = plan(text, &["loads[1].load.users=9"]).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(other.all().map(|load| load.whole().unwrap().level.whole()).collect::<Vec<_>>(), [4, 9, 4]);
+    let one = plan(text, &["instances=1"]).unwrap_or_else(|why| panic!("{why}"));
+    assert!(one.beside.is_empty() && one.tile.is_none() && one.load.is_empty());
+    for (text, sets, key, allowed) in [
+        (text, &["instances=17"][..], "instances", "a whole number from 1 to 16"),
+        (text, &["tiles=2"], "instances", "left out with tiles"),
+        (TEXT, &["instances=2"], "instances", "left out with [[loads]]"),
+        (TEXT, &["loads[0].instances=2"], "loads[0].instances", "only with a plan without [[loads]]"),
+    ] {
+        assert_eq!(refused(text, sets)[0], (key.to_owned(), allowed.to_owned()), "{sets:?}");
+    }
+}

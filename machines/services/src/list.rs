@@ -35,6 +35,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("rabbitmq", "rabbitmq.conf", "start.sh"),
     folder!("nats", "nats.conf"),
     folder!("postgres", "postgresql.conf", "pg_hba.conf"),
+    folder!("pgbouncer", "pgbouncer.ini"),
     folder!("mariadb", "my.cnf", "init.sql"),
     folder!("ferretdb"),
     folder!("kv"),

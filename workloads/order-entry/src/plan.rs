@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS, check, engine,
 };
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
@@ -108,7 +108,7 @@ impl WorkloadKeys for OrderEntry {
     }
 
     fn tiers(&self) -> &'static [&'static str] {
-        &[TIER]
+        &TIERS
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
@@ -278,6 +278,32 @@ mod tests {
     }
 
     #[test]
+    fn parts_stand_in_front_of_a_server_and_behind_it() {
+        let topology = |sets: &[&str]| {
+            let deployed = plan(&[&["deploy.database=postgres"], sets].concat()).unwrap();
+            engine::<OrderDatabase>(&deployed, database(&deployed)).unwrap().topology(&deployed)
+        };
+        let all = ["deploy.balancer=haproxy", "deploy.pool=pgbouncer", "deploy.standby=asynchronous"];
+        let whole = topology(&all);
+        let parts: Vec<String> =
+            whole.parts.iter().map(|part| format!("{} > {}", part.name, part.needs.join(" "))).collect();
+        assert_eq!(
+            parts,
+            ["balancer-1 > pool-1", "pool-1 > database-1", "database-1 > ", "standby-1 > database-1"]
+        );
+        assert_eq!(whole.fronts, ["balancer-1", "database-1:main", "standby-1:main"]);
+        let values = format!("{:?}", whole.parts[2].values);
+        assert!(values.contains(r#"("replication", Text("asynchronous"))"#), "{values}");
+        assert_eq!(topology(&all[..1]).fronts, ["balancer-1", "database-1:main"]);
+        assert_eq!(topology(&["deploy.standby=synchronous"]).fronts, ["database-1", "standby-1:main"]);
+        let deployed =
+            plan(&["deploy.database=postgres", all[0], all[1], "deploy.standby=synchronous"]).unwrap();
+        let lines = OrderEntryPlan::of(&deployed).explain(&deployed).join("\n");
+        let words = "sessions go through HAProxy and PgBouncer; a commit is on the disk of a standby, too";
+        assert!(lines.contains(words), "{lines}");
+    }
+
+    #[test]
     fn keys_without_effect_on_an_engine_are_refused() {
         for (sets, words) in [
             (&["order_entry.isolation=serializable"][..], "left out with SQLite"),
@@ -290,6 +316,17 @@ mod tests {
             ),
             (&["target.url=postgres://me@h/orders", "deploy.database_cpus=1"], "where no server is deployed"),
             (&["target.url=postgres://me@h/postgres"], "a database of its own"),
+            (&["deploy.balancer=haproxy"], "where no server is deployed"),
+            (&["deploy.database=mariadb", "deploy.pool=pgbouncer"], "with deploy.database = \"postgres\""),
+            (
+                &["deploy.database=mariadb", "deploy.standby=synchronous"],
+                "with deploy.database = \"postgres\"",
+            ),
+            (
+                &["deploy.database=postgres", "deploy.standby=synchronous", "order_entry.durability=off"],
+                "with durability off",
+            ),
+            (&["deploy.database=postgres", "deploy.pool_cpus=1"], "left out without such a part"),
             (&["deploy.database=mariadb", "order_entry.write_lock=busy"], "left out with MariaDB"),
             (&["target.url=mysql://me@h/mysql"], "a database of its own"),
             (&["target.url=mysql://me@h"], "a database of its own"),

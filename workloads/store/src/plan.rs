@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIERS, check, engine,
 };
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
@@ -86,7 +86,7 @@ impl WorkloadKeys for Store {
     }
 
     fn tiers(&self) -> &'static [&'static str] {
-        &[TIER]
+        &TIERS
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {

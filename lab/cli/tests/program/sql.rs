@@ -1,12 +1,16 @@
 //! Databases under load in one line.
 
 use std::fs;
+use std::path::Path;
 
+use barograph_record::Run;
 use barograph_test_services::{or_skip, postgres};
 
 use crate::going::RunningProgram;
 use crate::http::result;
 use crate::place::TestFolders;
+use crate::plans::command;
+use crate::smoke::Smoke;
 
 #[test]
 fn a_server_is_filled_loaded_and_checked_in_one_line() {
@@ -42,4 +46,48 @@ fn a_server_is_filled_loaded_and_checked_in_one_line() {
     );
     assert!(!ended.err.contains("s3cret"), "{}", ended.err);
     place.assert_nothing_left();
+}
+
+/// The record of a run of the web store on PostgreSQL with these keys, and what it has printed.
+fn store(place: &TestFolders, sets: &[&str]) -> Option<(Run, String)> {
+    or_skip(postgres())?;
+    let plan = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/store-postgres.toml"));
+    let sets: Vec<String> =
+        Smoke::of(plan).sets.into_iter().chain(sets.iter().map(|set| (*set).to_owned())).collect();
+    let ended = RunningProgram::start(command(place, "run", plan, &sets)).end();
+    let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
+    place.assert_nothing_left();
+    Some((run, ended.out))
+}
+
+#[test]
+fn instances_have_rows_of_their_own_and_totals() {
+    let place = TestFolders::without_data();
+    let Some((run, out)) = store(&place, &["instances=2"]) else { return };
+    assert_eq!(run.load_names(), ["store-1", "store-2"]);
+    let parts: Vec<&str> = run.topology().unwrap().parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(parts, ["store-1-database-1", "store-2-database-1"]);
+    let rates = run.rates_of_copies();
+    let orders = rates.iter().find(|rate| rate.of == "opm").unwrap();
+    let each: Vec<f64> = orders.each.iter().map(|value| value.unwrap()).collect();
+    assert!(each.iter().all(|value| *value > 0.0), "{each:?}");
+    assert_eq!(orders.total(), Some(each.iter().sum()));
+    let sentence = &run.verdict().unwrap().sentence;
+    assert!(sentence.contains("All 2 together: ") && sentence.contains("orders per minute"), "{sentence}");
+    for row in ["\n store-1 ", "\n store-2 ", "\n all "] {
+        assert!(out.contains(row), "{row:?}: {out}");
+    }
+}
+
+#[test]
+fn a_standby_that_has_gone_makes_a_run_invalid() {
+    let place = TestFolders::without_data();
+    let gone = "actions=[{ at_s = 2, unit = \"standby-1\", act = \"kill\" }]";
+    let Some((run, out)) = store(&place, &["deploy.standby=asynchronous", gone]) else { return };
+    let verdict = run.verdict().unwrap();
+    assert!(!verdict.valid && verdict.exit_code == 9, "{verdict:?}");
+    let wrong = "the standby is not connected, where streaming async is asked for";
+    assert!(verdict.doubts.iter().any(|doubt| doubt.contains(wrong)), "{verdict:?}\n{out}");
+    let durability = &run.tiers()[0].durability;
+    assert!(durability.ends_with(", standby streaming async"), "{durability}");
 }

@@ -1,6 +1,8 @@
 //! The tiles of a run, their score in each window, and the rates behind it.
 
-use barograph_record::{RatioRecord, Run, ScoreRecord, TileLoadRecord, TilesRecord, WindowScoreRecord};
+use barograph_record::{
+    CopiesRate, RatioRecord, Run, ScoreRecord, TileLoadRecord, TilesRecord, WindowScoreRecord,
+};
 
 use super::{Columns, TableSet, some};
 use crate::ExportError;
@@ -8,8 +10,27 @@ use crate::ExportError;
 pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
     let score = run.verdict().and_then(|verdict| verdict.score.as_deref());
     tiles(book, run.tiles())?;
+    copies(book, run)?;
     scores(book, score)?;
     ratios(book, score)
+}
+
+/// Each rate of each copy of a load, and of all together.
+fn copies(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (Option<&'a String>, &'a CopiesRate, Option<f64>);
+    let rates = run.rates_of_copies();
+    let columns = Columns::<Row<'_>>::new()
+        .text("load", |r| r.0.into())
+        .text("rate", |r| (&r.1.of).into())
+        .text("title", |r| (&r.1.title).into())
+        .text("unit", |r| (&r.1.unit).into())
+        .float("value", |r| r.2.into());
+    let rows = rates.iter().flat_map(|rate| {
+        let each =
+            run.load_names().iter().zip(&rate.each).map(move |(load, value)| (Some(load), rate, *value));
+        each.chain([(None, rate, rate.total())])
+    });
+    book.table("copies", &columns, rows)
 }
 
 fn tiles(book: &mut TableSet<'_>, tiles: Option<&TilesRecord>) -> Result<(), ExportError> {

@@ -207,7 +207,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         }
         Entry::Expected(_) => &["runs", "rules", "interval_counters"],
         Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve", "scores", "ratios"],
-        Entry::Tiles(_) => &["tiles"],
+        Entry::Tiles(_) => &["tiles", "copies"],
         // The names of folders, each exported like a run.
         Entry::Loads(_) | Entry::Finished(_) => &[],
         Entry::Unknown(_) => &["unknown"],

@@ -3,7 +3,7 @@
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Strategy};
 use barograph_record::{
-    AboutRecord, AnswerRecord, ClaimRecord, ReasonRecord, ResultRecord, ScoreRecord, SearchBound,
+    AboutRecord, AnswerRecord, ClaimRecord, CopiesRate, ReasonRecord, ResultRecord, ScoreRecord, SearchBound,
     SearchSummary, TileLoadRecord, TilesRecord, Trial, Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
@@ -70,8 +70,11 @@ pub(super) fn of_all(loads: &[CheckedLoad], held: &LoadResult, verdicts: &[Verdi
         estimate: answer.estimate.as_deref().map(|estimate| Box::new(estimate.into())),
     });
     let passed = passed && (answer.is_none() || capacity.is_some());
-    let score = tiles(loads).filter(|_| passed && valid).and_then(|tiles| tiles.score(&held.trials));
-    let told = answer_of((&names[..], first.unit_of_all()), verdicts, answer, score.as_ref());
+    let tiles = tiles(loads);
+    let score = tiles.as_ref().filter(|_| passed && valid).and_then(|tiles| tiles.score(&held.trials));
+    let beside =
+        copies(tiles.as_ref(), held, verdicts).into_iter().chain(score.as_ref().map(ScoreRecord::sentence));
+    let told = answer_of((&names[..], first.unit_of_all()), verdicts, answer, beside);
     let verdict = Verdict {
         unit: LoadUnit::Scale.into(),
         capacity,
@@ -87,6 +90,18 @@ pub(super) fn of_all(loads: &[CheckedLoad], held: &LoadResult, verdicts: &[Verdi
         ..Verdict::default()
     };
     verdict.because(Some(told), named(|v| &v.why), named(|v| &v.why_not_valid))
+}
+
+/// The total of copies of one load, as a sentence; `None` for other loads.
+fn copies(tiles: Option<&TilesRecord>, held: &LoadResult, verdicts: &[Verdict]) -> Option<String> {
+    if !tiles?.are_copies() {
+        return None;
+    }
+    let each = held.trials.iter().zip(verdicts);
+    let trials: Vec<&Trial> = each
+        .map(|(trials, verdict)| trials.iter().find(|trial| Some(trial.n) == verdict.trial))
+        .collect::<Option<_>>()?;
+    CopiesRate::sentence(&CopiesRate::of(&trials))
 }
 
 /// The tiles of a run with their reference rates; `None` without tiles.
@@ -134,7 +149,7 @@ fn answer_of(
     (names, unit): (&[&str], LoadUnit),
     verdicts: &[Verdict],
     answer: Option<&Answer>,
-    score: Option<&ScoreRecord>,
+    beside: impl Iterator<Item = String>,
 ) -> AnswerRecord {
     let those = |wrong: fn(&Verdict) -> bool| -> Vec<&str> {
         let each = names.iter().zip(verdicts);
@@ -154,8 +169,7 @@ fn answer_of(
     let failed =
         matches!(claim, ClaimRecord::SomeFailed { .. }).then(|| format!("Failed: {}.", listed(&failed)));
     let doubted = (!doubted.is_empty()).then(|| format!("Not valid: {}.", listed(&doubted)));
-    let score = score.map(ScoreRecord::sentence);
-    let details: Vec<String> = failed.into_iter().chain(doubted).chain(score).collect();
+    let details: Vec<String> = failed.into_iter().chain(doubted).chain(beside).collect();
     let because = match (claim, answer) {
         (ClaimRecord::Tiles { .. }, Some(answer)) => saturation(answer),
         _ => String::new(),

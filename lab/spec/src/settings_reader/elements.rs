@@ -58,6 +58,12 @@ impl SettingsReader {
         self.found.get(list).and_then(|found| found.tables).unwrap_or(0)
     }
 
+    /// Adds a list of one table.
+    pub(crate) fn add_list(&mut self, list: &str) {
+        let value = GivenValue { value: Value::Array(Vec::new()), tables: Some(1), place: self.name.clone() };
+        self.found.insert(list.to_owned(), value);
+    }
+
     /// Repeats the tables of a list until it has them `times` times. Keys that were given for a later table
     /// stay.
     pub(crate) fn copy_tables(&mut self, list: &str, times: usize) {

@@ -34,7 +34,7 @@ macro_rules! golden {
 }
 
 golden! {
-    auction dovecot driver ferretdb haproxy httpd keepalived kv mail mariadb memcached nats nbdkit net nginx postfix postgres rabbitmq redis twemproxy
+    auction dovecot driver ferretdb haproxy httpd keepalived kv mail mariadb memcached nats nbdkit net nginx pgbouncer postfix postgres rabbitmq redis twemproxy
 }
 
 /// Settings that a topology may add to the defaults.
@@ -68,6 +68,9 @@ fn wishes_of_the_topology_are_heard() {
     assert!(!tcp.contains("/auction/bid") && !tcp.contains("retry-on"), "{tcp}");
     let primary = text("postgres", &[("standby", "postgres-2"), ("settings", "fsync=off work_mem=8MB")]);
     has(&primary, &["synchronous_standby_names = 'FIRST 1 (\"postgres-2\")'", "work_mem = '8MB'"]);
+    let asynchronous = text("postgres", &[("standby", "postgres-2"), ("replication", "asynchronous")]);
+    has(&asynchronous, &["wal_keep_size = 256MB"]);
+    assert!(!asynchronous.contains("synchronous_standby_names"), "{asynchronous}");
     // The last of two settings applies.
     let last = primary.lines().rfind(|l| l.starts_with("fsync"));
     assert_eq!(last, Some("fsync = on"));

@@ -50,6 +50,32 @@ async fn postgres_keeps_what_it_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sessions_go_through_pgbouncer() {
+    let Some([postgres, pgbouncer]) = or_skip(["postgres", "pgbouncer"]) else { return };
+    let stand = TestSite::new().await;
+    let flavour = Flavour::Tuned;
+    let server = stand.start(postgres, InstanceSpec { name: "postgres-1", flavour, values: &[] }).await;
+    for flavour in FLAVOURS {
+        let values = [("server", server.main().to_string()), ("connections", "7".to_owned())];
+        let up =
+            stand.start(pgbouncer, InstanceSpec { name: flavour.name(), flavour, values: &values }).await;
+        // A session keeps its connection, and with it what it has set and prepared.
+        let session = "SET lock_timeout = 7; PREPARE three AS SELECT 3; EXECUTE three; SHOW lock_timeout";
+        assert_eq!(psql(&up.url, session), "3\n7ms");
+        assert_eq!(psql(&up.url, "SHOW lock_timeout"), "0");
+        psql(&up.url, "CREATE DATABASE shop");
+        assert_eq!(psql(&up.url.replace("/postgres", "/shop"), "SELECT current_database()"), "shop");
+        // No connection of the pool stays in the database.
+        psql(&server.url, "DROP DATABASE shop");
+        up.assert_listens_at_home();
+        up.assert_version();
+        up.stop().await;
+    }
+    server.stop().await;
+    stand.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn mariadb_keeps_what_it_answered() {
     let Some([service]) = or_skip(["mariadb"]) else { return };
     let stand = TestSite::new().await;

@@ -164,9 +164,7 @@ fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, CommandFai
         return Ok(study);
     }
     let measuring = |metric: &MetricPlan| -> Vec<String> {
-        let of = loads
-            .iter()
-            .filter(|load| !metric.metric.is_of_all_loads() && unmeasured(metric, load).is_none());
+        let of = loads.iter().filter(|load| !of_all(metric, loads) && unmeasured(metric, load).is_none());
         of.map(|load| load.checked.plan.load.clone()).collect()
     };
     let each = study.with_loads(measuring);
@@ -176,6 +174,13 @@ fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, CommandFai
         return Err(no_metric(&each, 0, ("load", &found), allowed));
     }
     Ok(each)
+}
+
+/// Whether several loads have a metric together: one of the host, or the total of copies of one load.
+fn of_all(metric: &MetricPlan, loads: &[CheckedLoad]) -> bool {
+    let member = |load: &CheckedLoad| load.checked.plan.tile.as_ref().map(|tile| tile.member.clone());
+    let are_copies = loads.iter().all(|load| member(load).is_some() && member(load) == member(&loads[0]));
+    metric.metric.is_of_all_loads() || (metric.load.is_none() && metric.metric.adds_up() && are_copies)
 }
 
 /// Reason why runs with this load lack the metric: the key at fault, its value and the allowed values.
@@ -224,7 +229,7 @@ fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), CommandFailure
                     None => return refuse(("load", name.clone(), allowed)),
                 }
             }
-            None if loads.len() > 1 && !metric.metric.is_of_all_loads() => {
+            None if loads.len() > 1 && !of_all(metric, loads) => {
                 let each = loads.iter().filter_map(|load| {
                     let (_, _, allowed) = unmeasured(metric, load)?;
                     Some(format!("for load {}, {allowed}", load.checked.plan.load))
@@ -281,7 +286,9 @@ fn alike(prepared: &PreparedStudy) -> Result<(), CommandFailure> {
     let mut refusals = Vec::new();
     for (key, of) in decided {
         let of_all = |loads: &Vec<CheckedLoad>| {
-            let each: Vec<String> = loads.iter().map(|load| of(&load.checked.plan)).collect();
+            let mut each: Vec<String> = loads.iter().map(|load| of(&load.checked.plan)).collect();
+            // Configurations may differ in the number of copies.
+            each.dedup();
             each.join(" and ")
         };
         let values: Vec<String> = prepared.checked.iter().map(of_all).collect();
