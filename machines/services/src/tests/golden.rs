@@ -34,7 +34,7 @@ macro_rules! golden {
 }
 
 golden! {
-    auction dovecot driver ferretdb haproxy httpd keepalived kv mail mariadb memcached nats nbdkit net nginx postgres rabbitmq redis twemproxy
+    auction dovecot driver ferretdb haproxy httpd keepalived kv mail mariadb memcached nats nbdkit net nginx postgres rabbitmq redis store twemproxy
 }
 
 /// Settings that a topology may add to the defaults.

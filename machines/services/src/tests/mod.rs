@@ -31,6 +31,7 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
         ],
         "driver" => vec![("token_file", "/site/token")],
         "nbdkit" => vec![("bytes", "1048576"), ("filters", "nofilter nofilter fua")],
+        "store" => vec![("database", "postgres://postgres@10.1.0.20:5432/store")],
         "twemproxy" => vec![("servers", "10.1.0.30:6379 10.1.0.31:6379")],
         _ => Vec::new(),
     }
