@@ -239,9 +239,11 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         Ok(P::users::<W>(target, P::setup(&self.settings).into(), Arc::new(shared)))
     }
 
-    /// The copy stays for inspection if a check fails.
+    /// The copy stays for inspection if a check fails, and on a deployed server, which ends with it: other parts may still have
+    /// sessions in it.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<W::Tally>) -> BoxFuture<'a, Result<Findings, String>> {
         let (addresses, contents) = (self.addresses(url), self.contents.clone());
+        let is_deployed = addresses.server != url;
         let standby = addresses.standby.zip(self.settings.parts.standby);
         let checked = on_thread(move || {
             let databases = Databases::<P>::at(&addresses.server)?;
@@ -252,7 +254,7 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
                     .violations
                     .extend(standby::check::<W, P>(both, asked, (&contents, &tally))?.violations);
             }
-            if checked.violations.is_empty() {
+            if checked.violations.is_empty() && !is_deployed {
                 databases.remove_copy::<W::Contents>()?;
             }
             Ok(checked)

@@ -40,10 +40,16 @@ impl OpContext {
         OpContext { user, argument, rng, core, requests: 0, counters, wishes }
     }
 
+    /// Makes a turn of user 0 outside of a run, for a server that does operations of a workload.
+    #[must_use]
+    pub fn detached() -> Self {
+        OpContext::new(UserId(0), 0, crate::stream(0, 0, 0), None)
+    }
+
     /// Makes a turn of user 0 outside of a run, for tests of workloads.
     #[must_use]
     pub fn for_test() -> Self {
-        OpContext::new(UserId(0), 0, crate::stream(0, 0, 0), None)
+        OpContext::detached()
     }
 
     /// Counts one request sent to the target.

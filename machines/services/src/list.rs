@@ -32,6 +32,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("nginx", "nginx.conf"),
     folder!("httpd", "httpd.conf"),
     folder!("auction"),
+    folder!("store"),
     folder!("rabbitmq", "rabbitmq.conf", "start.sh"),
     folder!("nats", "nats.conf"),
     folder!("postgres", "postgresql.conf", "pg_hba.conf"),

@@ -4,6 +4,7 @@ use barograph_data::Stream;
 use barograph_model::Share;
 use rand::RngExt;
 use rand_distr::{Distribution as _, Zipf};
+use serde::{Deserialize, Serialize};
 
 use crate::generate::{Generator, user_name};
 use crate::shuffle::Shuffle;
@@ -46,8 +47,15 @@ pub(crate) struct Search {
     pub(crate) most: i64,
 }
 
+impl Search {
+    /// The words, and how many products are asked for at the most.
+    pub(crate) fn asked(&self) -> ([&str; 2], i64) {
+        (self.pair.words(), self.most)
+    }
+}
+
 /// A line of the input of Purchase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LineInput {
     pub(crate) product: i64,
     pub(crate) quantity: i64,

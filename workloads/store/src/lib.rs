@@ -21,6 +21,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod user;
+mod web;
 mod words;
 
 pub use seam::Store;

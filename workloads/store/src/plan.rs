@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIERS, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS, check, engine,
 };
+use barograph_model::secret::masked;
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
@@ -15,6 +16,7 @@ use crate::measures::MEASURES;
 use crate::seam::{NAME, NOTICE, Store, StoreDatabase};
 use crate::tables::{Size, Table};
 use crate::user::Operation;
+use crate::web::{TIERS, WebTier};
 
 /// The largest size: a terabyte.
 const MOST_MEGABYTES: u64 = 1_000_000;
@@ -29,6 +31,8 @@ pub(crate) struct StorePlan {
     /// Rules in place of those of the workload.
     pub(crate) rules: Option<Rules>,
     pub(crate) database: DatabaseSettings,
+    /// The tier between users and database; `None` for users at the database.
+    pub(crate) web: Option<WebTier>,
 }
 
 impl StorePlan {
@@ -66,6 +70,25 @@ impl StorePlan {
     }
 }
 
+/// Platforms whose hosts have the files of this machine.
+const HOSTS_OF_FILES: [&str; 2] = ["process", "namespace"];
+
+/// Nodes of the web tier at the most.
+const MOST_NODES: u64 = 32;
+
+/// Reads the keys of the web tier. The inner value is `None` for users at the database, the outer one where a key is refused.
+fn web_tier(g: &mut SettingsReader) -> Option<Option<WebTier>> {
+    let is_web = g.choice("store.access", &["direct", "web"], "direct")? == "web";
+    for key in ["deploy.web_nodes", "deploy.web_sessions", "deploy.balancer"] {
+        g.only_with(key, is_web, "store.access = \"web\"");
+    }
+    let nodes = g.number("deploy.web_nodes", 1..=MOST_NODES, 1);
+    let sessions = g.number("deploy.web_sessions", 1..=1_000, 16);
+    let balancer = g.choice("deploy.balancer", &["none", "nginx", "haproxy"], "none");
+    let tier = WebTier { nodes: nodes? as u32, sessions: sessions? as u32, balancer: balancer? };
+    Some(is_web.then_some(tier))
+}
+
 /// The database of a plan.
 pub(crate) fn database(plan: &Plan) -> DatabasePlan<Generator> {
     let StorePlan { size, database, .. } = StorePlan::of(plan);
@@ -101,6 +124,7 @@ impl WorkloadKeys for Store {
         let think = g.time("store.think_s", 0.0..=3_600.0, 0.0);
         let rules = Rules::read(g, StoreDatabase::SECTION);
         let database = DatabaseSettings::read(g, StoreDatabase::SECTION);
+        let web = web_tier(g);
         Some(Arc::new(StorePlan {
             size: Size::new(megabytes? as u32),
             habits: Habits {
@@ -115,13 +139,47 @@ impl WorkloadKeys for Store {
             think: think?,
             rules: rules?,
             database: database?,
+            web: web?,
         }))
     }
 }
 
 impl WorkloadSettings for StorePlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
-        check::<StoreDatabase>(plan, database(plan), g);
+        let engine = check::<StoreDatabase>(plan, database(plan), g);
+        let Some(web) = self.web else {
+            for tier in ["web", "balancer"] {
+                g.refuse_limits(
+                    tier,
+                    "left out without a web tier",
+                    "leave it out, or set store.access = \"web\"",
+                );
+            }
+            return;
+        };
+        if web.balancer == "none" {
+            g.refuse_limits(
+                "balancer",
+                "left out without a balancer",
+                "leave it out, or set deploy.balancer",
+            );
+        }
+        if let Some(url) = &plan.target.url {
+            let allowed = "left out with store.access = \"web\": the run deploys web tier and database";
+            g.refuse(
+                "target.url",
+                format!("{:?}", masked(url)),
+                allowed,
+                "leave it out, or set store.access = \"direct\"",
+            );
+        }
+        let is_file = engine.is_some_and(|engine| engine.kind() == EngineKind::Sqlite);
+        if is_file && !HOSTS_OF_FILES.contains(&&*plan.deploy.platform) {
+            let allowed =
+                format!("{} where web nodes have a SQLite file of this machine", HOSTS_OF_FILES.join(" or "));
+            let remedy = "choose one of these, or set deploy.database to a server";
+            g.refuse("platform", format!("{:?}", plan.deploy.platform), &allowed, remedy);
+        }
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
@@ -133,7 +191,13 @@ impl WorkloadSettings for StorePlan {
             Nanos::ZERO => "without think time".to_owned(),
             think => format!("with {} s between visits on average", think.as_secs_f64()),
         };
-        let (users, target) = engine.explain(plan);
+        let (mut users, mut target) = engine.explain(plan);
+        if let Some(WebTier { nodes, sessions, balancer }) = self.web {
+            users = "HTTP connections";
+            let behind = if balancer == "none" { String::new() } else { format!(" behind {balancer}") };
+            let nodes = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
+            target.push(format!("web       {nodes} of this program{behind}, {sessions} sessions of the database each"));
+        }
         let mut lines = vec![
             format!(
                 "data      {} customers, {} products, {} orders: {} rows, about {} MB",
@@ -219,6 +283,30 @@ mod tests {
             " /var/tmp/store.db: filled once",
         ] {
             assert!(lines.contains(words), "{words}: {lines}");
+        }
+    }
+
+    #[test]
+    fn a_web_tier_is_explained_and_its_keys_belong_to_it() {
+        let sets =
+            ["store.access=web", "deploy.web_nodes=2", "deploy.balancer=nginx", "deploy.database=postgres"];
+        let web = plan(&sets).unwrap();
+        let lines = StorePlan::of(&web).explain(&web);
+        assert!(lines[1].starts_with("users     HTTP connections, one visit after the other"), "{lines:?}");
+        let tier = "web       2 nodes of this program behind nginx, 16 sessions of the database each";
+        assert!(lines.contains(&tier.to_owned()), "{lines:?}");
+        for (sets, words) in [
+            (&["deploy.web_nodes=2"][..], "deploy.web_nodes"),
+            (&["deploy.balancer=haproxy"], "store.access = \"web\""),
+            (&["deploy.web_cpus=1"], "left out without a web tier"),
+            (&["store.access=web", "deploy.balancer_cpus=1"], "left out without a balancer"),
+            (
+                &["store.access=web", "target.url=postgres://me@db/store"],
+                "the run deploys web tier and database",
+            ),
+        ] {
+            let text = in_one_line(&plan(sets).unwrap_err());
+            assert!(text.contains(words), "{sets:?}: {text}");
         }
     }
 

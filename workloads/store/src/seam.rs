@@ -2,9 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use barograph_database::measures::LOCK_WAIT_MS;
+use barograph_database::sqlite::{self, Files};
 use barograph_database::{Access, Database, Findings};
-use barograph_database_engines::{DatabaseWorkload, Engine, Rules, engine, fill_entry};
-use barograph_engine::Runnable;
+use barograph_database_engines::{
+    DatabaseWorkload, Engine, EngineKind, Rules, SessionUsers, engine, fill_entry,
+};
+use barograph_engine::{Runnable, runnable};
+use barograph_http::Policy;
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule, Share,
 };
@@ -13,8 +18,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
-    Workload, WorkloadFactory,
+    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Program, Reasons, Verb,
+    VerifyResult, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -27,6 +32,7 @@ use crate::plan::{StorePlan, database};
 use crate::tables::Size;
 use crate::tally::Tally;
 use crate::user::{LoadState, Operation, Visitor};
+use crate::web::{self, Front, WebSessions};
 
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "store";
@@ -67,6 +73,10 @@ impl WorkloadFactory for Store {
         Some(self)
     }
 
+    fn program(&self, verb: Verb) -> Option<&dyn Program> {
+        (verb == Verb::Serve).then_some(self)
+    }
+
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         Ok(Arc::new(StoreWorkload::new(plan)))
     }
@@ -101,6 +111,8 @@ struct StoreWorkload {
     plan: StorePlan,
     generator: Generator,
     engine: Box<dyn Engine<StoreDatabase>>,
+    /// The SQLite file of a run through the web tier.
+    file: Option<String>,
     measures: Vec<MeasureSpec>,
     tally: Arc<Tally>,
     reasons: Arc<Mutex<Reasons>>,
@@ -111,14 +123,36 @@ impl StoreWorkload {
         let database = database(plan);
         let generator = database.contents;
         let engine = engine(plan, database).expect("other targets are refused when the plan is read");
-        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id;
+        let own = StorePlan::of(plan);
+        // Clients do not see how long a node waits for a lock.
+        let unseen = own.web.map(|_| LOCK_WAIT_MS.id);
+        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id && unseen != Some(measure.id);
+        let copy = |url| sqlite::file_of(url).map(|file| sqlite::address(&Files::<Generator>::copy(file)));
         StoreWorkload {
-            plan: StorePlan::of(plan).clone(),
+            plan: own.clone(),
+            file: engine.target().and_then(copy),
             generator,
             measures: MEASURES.into_iter().filter(has).collect(),
             engine,
             tally: Arc::default(),
             reasons: Reasons::shared(),
+        }
+    }
+}
+
+impl StoreWorkload {
+    /// The addresses of a load through the web tier.
+    fn front(&self, url: &str) -> Option<Front> {
+        self.plan.web.map(|web| Front::of(url, web.fronts()))
+    }
+
+    /// The address of the database of a load.
+    fn database_of(&self, url: &str) -> String {
+        match (self.front(url), self.engine.kind()) {
+            (None, _) => url.to_owned(),
+            (Some(_), EngineKind::Sqlite) => self.engine.target().unwrap_or_default().to_owned(),
+            (Some(front), EngineKind::Postgres) => format!("postgres://{}", front.behind),
+            (Some(front), EngineKind::Mariadb) => format!("mysql://{}", front.behind),
         }
     }
 }
@@ -197,15 +231,15 @@ impl Workload for StoreWorkload {
     }
 
     fn target(&self) -> Option<&str> {
-        self.engine.target()
+        self.engine.target().filter(|_| self.plan.web.is_none())
     }
 
     fn connections(&self, users: u32, _: Connections) -> u64 {
-        u64::from(users) * self.engine.files()
+        u64::from(users) * if self.plan.web.is_none() { self.engine.files() } else { 1 }
     }
 
     fn operations_block(&self) -> bool {
-        self.engine.operations_block()
+        self.engine.operations_block() && self.plan.web.is_none()
     }
 
     fn notice(&self) -> Option<&'static str> {
@@ -222,6 +256,7 @@ impl Workload for StoreWorkload {
         let facts = [
             ("notice", json!(NOTICE)),
             ("form", json!("statements: a call for each")),
+            ("access", json!(if self.plan.web.is_none() { "direct" } else { "web" })),
             ("search", json!("full text of the engine: both words, whole, by number of the product")),
             ("busy_ms", json!(database.busy.as_millis() as u64)),
             ("megabytes", json!(megabytes)),
@@ -248,10 +283,13 @@ impl Workload for StoreWorkload {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
-        let filling = self.engine.fill(job, progress);
         let Generator { size, seed, .. } = self.generator;
         let stamp = format!("{NAME}-{}-{}mb-s{seed}", crate::VERSION, size.megabytes);
-        Some(Box::pin(async move { Ok(fill_entry(filling.await?, stamp)) }))
+        Some(Box::pin(async move {
+            let url = self.database_of(job.url);
+            let job = LoadJob { url: &url, ..*job };
+            Ok(fill_entry(self.engine.fill(&job, progress).await?, stamp))
+        }))
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
@@ -260,7 +298,14 @@ impl Workload for StoreWorkload {
             tally: Arc::clone(&self.tally),
             reasons: Arc::clone(&self.reasons),
         };
-        self.engine.load(job, shared)
+        let Some(front) = self.front(job.url) else { return self.engine.load(job, shared) };
+        let policy = match job.plan.driver.connections {
+            Connections::Close => Policy::New,
+            _ => Policy::PerUser(1),
+        };
+        let unreachable = |why| LoadError::Unreachable { url: job.url.to_owned(), why };
+        let (targets, shared) = (front.targets(policy).map_err(unreachable)?, Arc::new(shared));
+        Ok(runnable(move || SessionUsers::<_, Visitor>::new(WebSessions::new(&targets), &shared)))
     }
 
     fn counts(&self) -> Vec<i64> {
@@ -279,21 +324,32 @@ impl Workload for StoreWorkload {
 
 impl Application for StoreWorkload {
     fn topology(&self, plan: &Plan, _: Option<&DataSet>) -> Topology {
-        self.engine.topology(plan)
+        let database = self.engine.topology(plan);
+        match self.plan.web {
+            None => database,
+            Some(web) => web::topology(plan, web, database, (self.engine.kind(), self.file.as_deref())),
+        }
     }
 
     fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        self.engine.answers(url)
+        let Some(front) = self.front(url) else { return self.engine.answers(url) };
+        Box::pin(async move {
+            // A SQLite file is filled later.
+            if self.engine.kind() != EngineKind::Sqlite {
+                self.engine.answers(&self.database_of(url)).await?;
+            }
+            web::answer(front).await
+        })
     }
 
     fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
-        Box::pin(async move { Ok(vec![self.engine.tier(url).await?]) })
+        Box::pin(async move { Ok(vec![self.engine.tier(&self.database_of(url)).await?]) })
     }
 
     fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
-        let checking = self.engine.verify(url, Arc::clone(&self.tally));
         Some(Box::pin(async move {
-            let findings = checking.await?.violations;
+            let url = self.database_of(url);
+            let findings = self.engine.verify(&url, Arc::clone(&self.tally)).await?.violations;
             Ok(VerifyResult { ok: findings.is_empty(), findings })
         }))
     }

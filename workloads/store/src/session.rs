@@ -35,19 +35,44 @@ pub(crate) enum Field {
     Actor,
 }
 
+/// Rows that statements have read, as lines of text, for answers that show them.
+#[derive(Debug, Default)]
+pub(crate) struct Page(Option<Vec<String>>);
+
+impl Page {
+    /// A page that keeps its rows. The default one drops them.
+    pub(crate) fn kept() -> Self {
+        Page(Some(Vec::new()))
+    }
+
+    /// Adds a row, unless rows are dropped.
+    pub(crate) fn add<E>(&mut self, write: impl FnOnce(&mut String) -> Result<(), E>) -> Result<(), E> {
+        let Some(rows) = &mut self.0 else { return Ok(()) };
+        let mut row = String::new();
+        write(&mut row)?;
+        rows.push(row);
+        Ok(())
+    }
+
+    /// Its rows.
+    pub(crate) fn into_rows(self) -> Vec<String> {
+        self.0.unwrap_or_default()
+    }
+}
+
 /// A connection to the database.
 pub(crate) trait Session: Transactions {
     /// The customer with a name and a password.
     async fn customer(&mut self, name: &str, password: &str) -> Reply<Option<i64>>;
     /// Reads the latest lines of a customer's history, each with its title and another product's, and counts them.
-    async fn read_history(&mut self, customer: i64, most: i64) -> Reply<i64>;
+    async fn read_history(&mut self, customer: i64, most: i64, page: &mut Page) -> Reply<i64>;
     /// Inserts a customer, a row without its number. Returns the number.
     async fn insert_customer(&mut self, row: &[Value]) -> Reply<i64>;
 
     /// Reads products of a category on special offer, and counts them.
-    async fn specials(&mut self, category: i64, most: i64) -> Reply<i64>;
+    async fn specials(&mut self, category: i64, most: i64, page: &mut Page) -> Reply<i64>;
     /// Reads products that have two words in a field, and counts them.
-    async fn search(&mut self, field: Field, words: [&str; 2], most: i64) -> Reply<i64>;
+    async fn search(&mut self, field: Field, words: [&str; 2], most: i64, page: &mut Page) -> Reply<i64>;
 
     /// The price of a product.
     async fn price(&mut self, product: i64) -> Reply<Option<i64>>;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use barograph_database::Reply;
+use barograph_database::TransactionError;
 use barograph_model::UserId;
 
 use crate::operations::{End, Sale};
@@ -42,7 +42,7 @@ impl Counts {
         match ended {
             End::Registration(_) => Counts { customers: 1, ..none },
             End::Order(sale) => Counts { orders: 1, sale, ..none },
-            End::Login | End::Search(_) | End::Shortage => none,
+            End::Login(_) | End::Search(_) | End::Shortage => none,
         }
     }
 
@@ -58,15 +58,20 @@ impl Counts {
 }
 
 impl Tally {
-    /// The commit of an operation begins. It is in doubt until [`Self::answered`].
-    pub(crate) fn asked(&self, ended: End) {
-        self.counts.asked(Counts::of(ended).numbers());
+    /// The commit of an operation begins, which adds at most the counts of `most`. It is in doubt until [`Self::answered`].
+    pub(crate) fn asked(&self, most: End) {
+        self.counts.asked(Counts::of(most).numbers());
     }
 
     /// The answer to the commit of an operation.
-    pub(crate) fn answered(&self, ended: End, answer: &Reply<()>) {
-        let counts = Counts::of(ended).numbers();
-        self.counts.answered(counts, answer.as_ref().map(|()| counts));
+    pub(crate) fn answered(&self, most: End, answer: Result<End, &TransactionError>) {
+        let answer = answer.map(|ended| Counts::of(ended).numbers());
+        self.counts.answered(Counts::of(most).numbers(), answer);
+    }
+
+    /// The answer that nothing was committed.
+    pub(crate) fn undone(&self, most: End) {
+        self.counts.answered(Counts::of(most).numbers(), Ok(Counts::default().numbers()));
     }
 
     /// The name of the next new customer. A user that becomes active again gets no name twice, and users of other drivers have

@@ -3,17 +3,17 @@
 use std::sync::{Arc, Mutex};
 
 use barograph_database::measures::WRITES;
-use barograph_database::{Access, Reply, Terminal, Transacts, Value, with_retries};
+use barograph_database::{Access, Reply, Terminal, TransactionError, Transacts, Value, with_retries};
 use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
 use rand::RngExt;
 
 use crate::generate::Generator;
-use crate::input::{Inputs, Login, Order, Search};
+use crate::input::{Inputs, LineInput, Login, Order, Search};
 use crate::measures::{ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS};
-use crate::operations::{self, End};
-use crate::session::{Field, Session};
+use crate::operations::{self, End, Sale};
+use crate::session::{Field, Page, Session};
 use crate::tally::Tally;
 
 /// An operation.
@@ -75,24 +75,24 @@ pub(crate) struct LoadState {
 /// A user.
 #[derive(Debug)]
 pub(crate) struct Visitor {
-    shared: Arc<LoadState>,
+    pub(crate) shared: Arc<LoadState>,
     id: UserId,
     /// The customer of the visit; `None` between visits.
     customer: Option<i64>,
     /// Searches that are left in the visit.
     searches: i64,
-    room: InputBuffers,
+    pub(crate) room: InputBuffers,
 }
 
 /// Inputs, reused by each operation of a user.
 #[derive(Debug, Default)]
-struct InputBuffers {
-    login: Login,
-    row: Vec<Value>,
+pub(crate) struct InputBuffers {
+    pub(crate) login: Login,
+    pub(crate) row: Vec<Value>,
     /// A category, and how many of its offers are asked for at the most.
-    category: (i64, i64),
-    search: Search,
-    order: Order,
+    pub(crate) category: (i64, i64),
+    pub(crate) search: Search,
+    pub(crate) order: Order,
     prices: Vec<i64>,
 }
 
@@ -146,7 +146,7 @@ impl<S: Session> Transacts<S> for Visitor {
 
 impl Visitor {
     /// Draws the input of an operation.
-    fn ask(&mut self, operation: Operation, context: &mut OpContext) {
+    pub(crate) fn ask(&mut self, operation: Operation, context: &mut OpContext) {
         let (inputs, room, rng) = (&self.shared.inputs, &mut self.room, &mut context.rng);
         match operation {
             Operation::Login => {
@@ -179,30 +179,96 @@ impl Visitor {
         operation: Operation,
         context: &mut OpContext,
     ) -> Reply<End> {
-        let room = &mut self.room;
+        let (room, page) = (&mut self.room, &mut Page::default());
         let ended = match operation {
-            Operation::Login => operations::login(session, &room.login, context).await,
+            Operation::Login => {
+                let login = (&*room.login.name, &*room.login.password);
+                operations::login(session, login, page, context).await
+            }
             Operation::NewCustomer => operations::new_customer(session, &room.row, context).await,
-            Operation::BrowseByCategory => operations::browse_category(session, room.category).await,
-            Operation::BrowseByTitle => operations::search(session, Field::Title, &room.search).await,
-            Operation::BrowseByActor => operations::search(session, Field::Actor, &room.search).await,
+            Operation::BrowseByCategory => operations::browse_category(session, room.category, page).await,
+            Operation::BrowseByTitle => {
+                operations::search(session, Field::Title, room.search.asked(), page).await
+            }
+            Operation::BrowseByActor => {
+                operations::search(session, Field::Actor, room.search.asked(), page).await
+            }
             Operation::Purchase => {
-                operations::purchase(session, &room.order, &mut room.prices, context).await
+                let order = (room.order.customer, &*room.order.lines);
+                operations::purchase(session, order, &mut room.prices, context).await
             }
         }?;
-        // Searches begin no transaction, and a shortage has rolled its own back.
-        if !matches!(ended, End::Search(_) | End::Shortage) {
+        self.judge(operation, ended)
+            .map_err(|why| TransactionError::Failed { outcome: Outcome::WrongAnswer, why: why.to_owned() })?;
+        if ended.is_committed() {
             let tally = &self.shared.tally;
             tally.asked(ended);
             let answer = session.commit().await;
-            tally.answered(ended, &answer);
+            tally.answered(ended, answer.as_ref().map(|()| ended));
             answer?;
         }
         Ok(ended)
     }
 
+    /// Judges the end of an operation by its input.
+    ///
+    /// # Errors
+    /// The end is wrong, with the reason.
+    pub(crate) fn judge(&self, operation: Operation, ended: End) -> Result<(), &'static str> {
+        let InputBuffers { login, category, search, order, .. } = &self.room;
+        let right = |is_right: bool, why| if is_right { Ok(()) } else { Err(why) };
+        let few = |found: i64, most: i64| right(found <= most, "more products than asked for");
+        match (operation, ended) {
+            (Operation::Login, End::Login(found)) => {
+                right(found == Some(login.customer), "no customer with this name and password")
+            }
+            (Operation::NewCustomer, End::Registration(_)) => Ok(()),
+            // Each category has an offer at least.
+            (Operation::BrowseByCategory, End::Search(found)) => {
+                right(found > 0, "no special offer of a category").and(few(found, category.1))
+            }
+            (Operation::BrowseByTitle | Operation::BrowseByActor, End::Search(found)) => {
+                right(found > 0 || !search.is_known, "no product with words that one has")
+                    .and(right(found == 0 || search.is_known, "a product with words that none has"))
+                    .and(few(found, search.most))
+            }
+            (Operation::Purchase, End::Shortage) => {
+                right(order.is_short, "no stock of a product that is restocked")
+            }
+            (Operation::Purchase, End::Order(placed)) => {
+                let most = self.sale();
+                let fits = Sale { restocks: most.restocks, ..placed } == most
+                    && (0..=most.restocks).contains(&placed.restocks);
+                right(!order.is_short, "stock of a product that is sold out")
+                    .and(right(fits, "sums of an order that are not those of its lines"))
+            }
+            _ => Err("the answer to another request"),
+        }
+    }
+
+    /// The most that an operation can commit.
+    pub(crate) fn most(&self, operation: Operation) -> End {
+        match operation {
+            Operation::NewCustomer => End::Registration(0),
+            Operation::Purchase => End::Order(self.sale()),
+            _ => End::Search(0),
+        }
+    }
+
+    /// The sums of the order that is asked for, with the most products that it can restock.
+    fn sale(&self) -> Sale {
+        let (lines, generator) = (&self.room.order.lines, &self.shared.inputs.generator);
+        let count = lines.len() as i64;
+        let mut sale = Sale { lines: count, restocks: count, ..Sale::default() };
+        for LineInput { product, quantity } in lines {
+            sale.units += quantity;
+            sale.cents += quantity * generator.price(*product);
+        }
+        sale
+    }
+
     /// Counts a successful operation. A planned shortage is successful, has a counter of its own, and is no order.
-    fn count(&mut self, operation: Operation, ended: End, context: &mut OpContext) -> Outcome {
+    pub(crate) fn count(&mut self, operation: Operation, ended: End, context: &mut OpContext) -> Outcome {
         match ended {
             End::Registration(customer) => self.customer = Some(customer),
             End::Order(placed) => {
@@ -211,7 +277,7 @@ impl Visitor {
             }
             End::Shortage => context.add(SHORTAGES, 1),
             End::Search(1..) if operation == Operation::BrowseByTitle => context.add(TITLE_HITS, 1),
-            End::Login | End::Search(_) => {}
+            End::Login(_) | End::Search(_) => {}
         }
         Outcome::Good
     }

@@ -53,3 +53,4 @@ mod sql;
 mod studies;
 mod tiles;
 mod tls;
+mod web_store;

@@ -9,7 +9,9 @@ use barograph_model::Outcome;
 use barograph_model::words::in_one_line;
 use barograph_mysql::{Client, Connection, ErrorCode, Fault, Param, Reply as Piece, Row, Statement, Target};
 
-use crate::{Query, Sessions};
+use super::Mariadb;
+use crate::product::Product as _;
+use crate::{DatabaseSettings, Query, ServerError, Sessions};
 
 /// A row was changed after the snapshot of the transaction: from MariaDB 11.6 on, and before with
 /// `innodb_snapshot_isolation`.
@@ -34,6 +36,19 @@ impl<Q: Query> MariadbSessions<Q> {
     #[must_use]
     pub fn new(target: &Target, setup: &Arc<str>) -> Self {
         MariadbSessions { client: Client::new(target), setup: Arc::clone(setup), _statements: PhantomData }
+    }
+
+    /// Looks a database up. The result makes its sessions on any thread. Blocks.
+    ///
+    /// # Errors
+    /// A server that does not answer.
+    pub fn of(
+        url: &str,
+        settings: &DatabaseSettings,
+    ) -> Result<impl Fn() -> Self + Clone + Send + use<Q>, ServerError> {
+        let target = Mariadb::resolve(url).map_err(ServerError::Unreachable)?;
+        let setup: Arc<str> = Mariadb::setup(settings).into();
+        Ok(move || Self::new(&target, &setup))
     }
 
     async fn begin(&self, number: u32) -> Result<MariadbSession<Q>, Fault> {

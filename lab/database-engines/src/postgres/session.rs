@@ -11,7 +11,9 @@ use barograph_postgres::{
     Client, Connection, Fault, Param, Reply as Piece, Row, SqlState, Statement, Target, Transaction,
 };
 
-use crate::{Query, Sessions};
+use super::Postgres;
+use crate::product::Product as _;
+use crate::{DatabaseSettings, Query, ServerError, Sessions};
 
 /// The statements around those of a workload.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,19 @@ impl<Q: Query> PostgresSessions<Q> {
     #[must_use]
     pub fn new(target: &Target, setup: &Arc<str>) -> Self {
         PostgresSessions { client: Client::new(target), setup: Arc::clone(setup), _statements: PhantomData }
+    }
+
+    /// Looks a database up. The result makes its sessions on any thread. Blocks.
+    ///
+    /// # Errors
+    /// A server that does not answer.
+    pub fn of(
+        url: &str,
+        settings: &DatabaseSettings,
+    ) -> Result<impl Fn() -> Self + Clone + Send + use<Q>, ServerError> {
+        let target = Postgres::resolve(url).map_err(ServerError::Unreachable)?;
+        let setup: Arc<str> = Postgres::setup(settings).into();
+        Ok(move || Self::new(&target, &setup))
     }
 
     async fn begin(&self, number: u32) -> Result<PostgresSession<Q>, Fault> {

@@ -33,6 +33,7 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
         "nbdkit" => vec![("bytes", "1048576"), ("filters", "nofilter nofilter fua")],
         "postfix" => vec![("store", "10.1.0.40:24")],
         "pgbouncer" => vec![("server", "10.1.0.20:5432")],
+        "store" => vec![("database", "postgres://postgres@10.1.0.20:5432/store")],
         "twemproxy" => vec![("servers", "10.1.0.30:6379 10.1.0.31:6379")],
         _ => Vec::new(),
     }

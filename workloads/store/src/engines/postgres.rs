@@ -1,10 +1,12 @@
 //! The statements of the operations on PostgreSQL.
 
+use std::fmt::Write as _;
+
 use barograph_database::{Reply, Value};
 use barograph_database_engines::{PostgresSession, Query};
-use barograph_postgres::Param;
+use barograph_postgres::{Param, Row};
 
-use crate::session::{CUSTOMER, Field, OrderHead, OrderLine, Session};
+use crate::session::{CUSTOMER, Field, OrderHead, OrderLine, Page, Session};
 
 /// A statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +98,8 @@ impl Session for PostgresSession<Sql> {
         self.optional(Sql::Customer, &[Param::Text(name), Param::Text(password)]).await
     }
 
-    async fn read_history(&mut self, customer: i64, most: i64) -> Reply<i64> {
-        self.count(Sql::ReadHistory, &[Param::Int(customer), Param::Int(most)]).await
+    async fn read_history(&mut self, customer: i64, most: i64, page: &mut Page) -> Reply<i64> {
+        list(self, Sql::ReadHistory, &[Param::Int(customer), Param::Int(most)], page).await
     }
 
     async fn insert_customer(&mut self, row: &[Value]) -> Reply<i64> {
@@ -112,16 +114,22 @@ impl Session for PostgresSession<Sql> {
         self.number(Sql::InsertCustomer, &values, "room for a customer").await
     }
 
-    async fn specials(&mut self, category: i64, most: i64) -> Reply<i64> {
-        self.count(Sql::Specials, &[Param::Int(category), Param::Int(most)]).await
+    async fn specials(&mut self, category: i64, most: i64, page: &mut Page) -> Reply<i64> {
+        list(self, Sql::Specials, &[Param::Int(category), Param::Int(most)], page).await
     }
 
-    async fn search(&mut self, field: Field, [first, second]: [&str; 2], most: i64) -> Reply<i64> {
+    async fn search(
+        &mut self,
+        field: Field,
+        [first, second]: [&str; 2],
+        most: i64,
+        page: &mut Page,
+    ) -> Reply<i64> {
         let sql = match field {
             Field::Title => Sql::SearchTitle,
             Field::Actor => Sql::SearchActor,
         };
-        self.count(sql, &[Param::Text(first), Param::Text(second), Param::Int(most)]).await
+        list(self, sql, &[Param::Text(first), Param::Text(second), Param::Int(most)], page).await
     }
 
     async fn price(&mut self, product: i64) -> Reply<Option<i64>> {
@@ -155,4 +163,31 @@ impl Session for PostgresSession<Sql> {
         let values = [customer, line.order, line.number, line.product].map(Param::Int);
         self.change_one(Sql::InsertHistory, &values, "room for history").await
     }
+}
+
+/// Reads rows onto a page, and counts them.
+async fn list(
+    session: &mut PostgresSession<Sql>,
+    sql: Sql,
+    values: &[Param<'_>],
+    page: &mut Page,
+) -> Reply<i64> {
+    let is_text: &[bool] = match sql {
+        Sql::ReadHistory => &[true; 3],
+        _ => &[false, true, true, false, false],
+    };
+    let read = |row: &Row<'_>| {
+        page.add(|line| {
+            for (column, is_text) in is_text.iter().enumerate() {
+                line.push_str(if column > 0 { "; " } else { "" });
+                // Writing to a text cannot fail.
+                let _ = match is_text {
+                    true => line.write_str(row.get(column)?),
+                    false => write!(line, "{}", row.get::<i64>(column)?),
+                };
+            }
+            Ok(())
+        })
+    };
+    Ok(session.call(sql, values, read).await? as i64)
 }

@@ -1,9 +1,11 @@
 //! The statements of the operations on SQLite.
 
+use std::fmt::Write as _;
+
 use barograph_database::sqlite::{self, Connection};
 use barograph_database::{Reply, Value};
 
-use crate::session::{Field, OrderHead, OrderLine, Session};
+use crate::session::{Field, OrderHead, OrderLine, Page, Session};
 
 impl Session for Connection {
     async fn customer(&mut self, name: &str, password: &str) -> Reply<Option<i64>> {
@@ -11,11 +13,11 @@ impl Session for Connection {
         self.row(sql, (name, password), |row| row.get(0))
     }
 
-    async fn read_history(&mut self, customer: i64, most: i64) -> Reply<i64> {
+    async fn read_history(&mut self, customer: i64, most: i64, page: &mut Page) -> Reply<i64> {
         let sql = "SELECT p.p_title, p.p_actor, q.p_title FROM history JOIN products p ON p.p_id = h_product \
                    JOIN products q ON q.p_id = p.p_common WHERE h_customer = ? \
                    ORDER BY h_order DESC, h_number DESC LIMIT ?";
-        count(self, sql, (customer, most))
+        list(self, sql, (customer, most), page)
     }
 
     async fn insert_customer(&mut self, row: &[Value]) -> Reply<i64> {
@@ -25,13 +27,19 @@ impl Session for Connection {
         self.number(sql, sqlite::params_from_iter(row), "room for a customer")
     }
 
-    async fn specials(&mut self, category: i64, most: i64) -> Reply<i64> {
+    async fn specials(&mut self, category: i64, most: i64, page: &mut Page) -> Reply<i64> {
         let sql = "SELECT p_id, p_title, p_actor, p_price, p_common FROM products \
                    WHERE p_category = ? AND p_special = 1 ORDER BY p_id LIMIT ?";
-        count(self, sql, (category, most))
+        list(self, sql, (category, most), page)
     }
 
-    async fn search(&mut self, field: Field, [first, second]: [&str; 2], most: i64) -> Reply<i64> {
+    async fn search(
+        &mut self,
+        field: Field,
+        [first, second]: [&str; 2],
+        most: i64,
+        page: &mut Page,
+    ) -> Reply<i64> {
         let sql = match field {
             Field::Title => {
                 "SELECT p_id, p_title, p_actor, p_price, p_common FROM products_text JOIN products ON p_id = products_text.rowid \
@@ -42,7 +50,7 @@ impl Session for Connection {
                  WHERE products_text MATCH 'actor : (' || ? || ' AND ' || ? || ')' ORDER BY products_text.rowid LIMIT ?"
             }
         };
-        count(self, sql, (first, second, most))
+        list(self, sql, (first, second, most), page)
     }
 
     async fn price(&mut self, product: i64) -> Reply<Option<i64>> {
@@ -82,12 +90,23 @@ impl Session for Connection {
     }
 }
 
-/// Reads rows, and counts them.
-fn count(connection: &Connection, sql: &str, values: impl sqlite::Params) -> Reply<i64> {
+/// Reads rows onto a page, and counts them.
+fn list(connection: &Connection, sql: &str, values: impl sqlite::Params, page: &mut Page) -> Reply<i64> {
     let mut rows = 0;
-    connection.each(sql, values, |_| {
+    connection.each(sql, values, |row| {
         rows += 1;
-        Ok(())
+        page.add(|line| {
+            for column in 0..row.as_ref().column_count() {
+                line.push_str(if column > 0 { "; " } else { "" });
+                let value = row.get_ref(column)?;
+                // Writing to a text cannot fail.
+                let _ = match value.as_str() {
+                    Ok(text) => line.write_str(text),
+                    Err(_) => write!(line, "{}", value.as_i64()?),
+                };
+            }
+            Ok(())
+        })
     })?;
     Ok(rows)
 }

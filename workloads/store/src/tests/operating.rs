@@ -11,7 +11,7 @@ use super::rig::{HABITS, Rig, digests};
 use crate::generate::FULL;
 use crate::input::Habits;
 use crate::measures::{ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS};
-use crate::session::{Field, Session as _};
+use crate::session::{Field, Page, Session as _};
 use crate::tally::{Counts, Totals};
 use crate::user::Operation;
 use crate::words::Word;
@@ -169,8 +169,12 @@ fn searches_find_the_products_with_both_words() {
             let words = words.each_ref().map(String::as_str);
             let expected = numbers(&rig, column, words);
             assert!(expected.contains(&product));
-            assert_eq!(ready(session.search(field, words, 1_000)), Ok(expected.len() as i64), "{words:?}");
-            assert_eq!(ready(session.search(field, words, 1)), Ok(1), "{words:?}");
+            assert_eq!(
+                ready(session.search(field, words, 1_000, &mut Page::default())),
+                Ok(expected.len() as i64),
+                "{words:?}"
+            );
+            assert_eq!(ready(session.search(field, words, 1, &mut Page::default())), Ok(1), "{words:?}");
             several += usize::from(expected.len() > 1);
         }
     }
@@ -178,9 +182,9 @@ fn searches_find_the_products_with_both_words() {
     // A word of titles is not one of names, and a part of a word is not a word.
     let [title, unused] = [generator.title(1)[0], Word::unused(3)].map(|word| word.to_string());
     for words in [[title.as_str(), unused.as_str()], [&title[..6], &title]] {
-        assert_eq!(ready(session.search(Field::Title, words, 9)), Ok(0), "{words:?}");
+        assert_eq!(ready(session.search(Field::Title, words, 9, &mut Page::default())), Ok(0), "{words:?}");
     }
-    assert_eq!(ready(session.search(Field::Actor, [&title, &title], 9)), Ok(0));
+    assert_eq!(ready(session.search(Field::Actor, [&title, &title], 9, &mut Page::default())), Ok(0));
 }
 
 /// The plan of every statement that reads a table of products or customers names an index or a key.

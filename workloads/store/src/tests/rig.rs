@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_database::sqlite::{ConnectionOptions, Target, Users};
-use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
-use barograph_model::{ChooserId, OpId, Outcome, Share};
+use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext, User as _, UserFactory};
+use barograph_model::{ChooserId, OpId, Outcome, Share, UserId};
+use barograph_reactor::block_on;
 use barograph_workload::Reasons;
+use futures::future::join_all;
 use parking_lot::FairMutex;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -31,19 +33,19 @@ pub(crate) const HABITS: Habits = Habits {
 };
 
 /// A filled database of a megabyte and the copy of a run.
-pub(super) struct Rig {
+pub(crate) struct Rig {
     _folder: TempDir,
-    pub(super) copy: PathBuf,
-    pub(super) target: Target<Generator>,
-    pub(super) shared: Arc<LoadState>,
+    pub(crate) copy: PathBuf,
+    pub(crate) target: Target<Generator>,
+    pub(crate) shared: Arc<LoadState>,
 }
 
 impl Rig {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Rig::of(1, HABITS)
     }
 
-    pub(super) fn of(seed: u64, habits: Habits) -> Self {
+    pub(crate) fn of(seed: u64, habits: Habits) -> Self {
         let folder = TempDir::new().unwrap();
         let generator = Generator::new(Size::new(1), seed);
         let target = Target::new(folder.path().join("store.db"), generator);
@@ -54,11 +56,11 @@ impl Rig {
     }
 
     /// Settings of connections. A user that cannot write gives up at once.
-    pub(super) fn connecting(&self) -> ConnectionOptions {
+    pub(crate) fn connecting(&self) -> ConnectionOptions {
         ConnectionOptions { path: self.copy.clone(), is_durable: false, busy: Duration::from_millis(1) }
     }
 
-    pub(super) fn users(&self) -> Users<Visitor> {
+    pub(crate) fn users(&self) -> Users<Visitor> {
         Users {
             shared: Arc::clone(&self.shared),
             connecting: self.connecting(),
@@ -67,7 +69,7 @@ impl Rig {
     }
 
     /// Operations of some users side by side, each with a thread. Returns the number of failures.
-    pub(super) fn visit(&self, users: u32, each: u32) -> u64 {
+    pub(crate) fn visit(&self, users: u32, each: u32) -> u64 {
         let factory = self.users();
         let one = |number: u32| {
             let mut user = factory.user(barograph_model::UserId(number));
@@ -86,17 +88,17 @@ impl Rig {
     }
 
     /// A connection to the copy of the run.
-    pub(super) fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         Connection::open(&self.copy).unwrap()
     }
 
     /// The first number of a query on the copy.
-    pub(super) fn number(&self, sql: &str) -> i64 {
+    pub(crate) fn number(&self, sql: &str) -> i64 {
         self.connection().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// The violations that the checks find, with the counts of the users.
-    pub(super) fn wrong(&self) -> Vec<String> {
+    pub(crate) fn wrong(&self) -> Vec<String> {
         let counted = self.shared.tally.counted();
         let checked = barograph_database::sqlite::check(&self.copy, |queries| {
             checks::check(queries, self.target.contents(), counted)
@@ -105,8 +107,24 @@ impl Rig {
     }
 }
 
+/// Operations of some users side by side on one event loop. Returns the number of failures.
+pub(crate) fn visit(factory: &impl UserFactory, seed: u64, users: u32, each: u32) -> u64 {
+    let one = async |number: u32| {
+        let user = factory.user(UserId(number));
+        let mut context = OpContext::for_test();
+        context.rng = barograph_engine::stream(seed, number, 0);
+        let mut failed = 0;
+        for _ in 0..each {
+            let op = user.choose(ChooserId(0), &mut context);
+            failed += u64::from(user.act(OpId(op as u8), &mut context).await != Outcome::Good);
+        }
+        failed
+    };
+    block_on(join_all((0..users).map(one))).unwrap().into_iter().sum()
+}
+
 /// A number for the rows of each table, in any order.
-pub(super) fn digests(path: &Path) -> Vec<(&'static str, u64)> {
+pub(crate) fn digests(path: &Path) -> Vec<(&'static str, u64)> {
     let connection = Connection::open(path).unwrap();
     Table::ALL.map(|table| (table.name(), digest(&connection, table))).to_vec()
 }

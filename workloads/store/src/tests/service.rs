@@ -3,4 +3,5 @@
 mod checking;
 mod rig;
 mod running;
+mod through_web;
 mod visiting;

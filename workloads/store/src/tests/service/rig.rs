@@ -7,12 +7,8 @@ use barograph_database::{Database, Table as _};
 use barograph_database_engines::{
     MariadbSessions, PostgresSessions, ServerError, SessionUsers, Sessions, rows,
 };
-use barograph_engine::{OpContext, User as _, UserFactory as _};
-use barograph_model::{ChooserId, OpId, Outcome, UserId};
-use barograph_reactor::block_on;
 use barograph_test_services::{MissingRequirement, Service, mariadb, postgres};
 use barograph_workload::{Reasons, WorkloadFactory as _};
-use futures::future::join_all;
 
 use crate::Store;
 use crate::engines;
@@ -20,7 +16,7 @@ use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::session::Session;
 use crate::tables::{Size, Table};
-use crate::tests::rig::HABITS;
+use crate::tests::rig::{HABITS, visit};
 use crate::tests::seam::{block, fill, plan_at};
 use crate::user::{LoadState, Visitor};
 
@@ -109,19 +105,7 @@ impl<P: Product> Rig<P> {
 
     /// Operations of some users side by side. Returns the number of failures.
     pub(super) fn visit(&self, users: u32, each: u32) -> u64 {
-        let factory = self.users();
-        let one = async |number: u32| {
-            let user = factory.user(UserId(number));
-            let mut context = OpContext::for_test();
-            context.rng = barograph_engine::stream(self.generator.seed, number, 0);
-            let mut failed = 0;
-            for _ in 0..each {
-                let op = user.choose(ChooserId(0), &mut context);
-                failed += u64::from(user.act(OpId(op as u8), &mut context).await != Outcome::Good);
-            }
-            failed
-        };
-        block_on(join_all((0..users).map(one))).unwrap().into_iter().sum()
+        visit(&self.users(), self.generator.seed, users, each)
     }
 
     /// The violations that the checks find in the copy, with the counts of the users.

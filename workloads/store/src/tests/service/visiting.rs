@@ -11,13 +11,13 @@ use barograph_testkit::allocations;
 use super::rig::{Mariadb, Postgres, Product, Rig, digests, run};
 use crate::generate::FULL;
 use crate::measures::{RESTOCKS, SHORTAGES, TITLE_HITS};
-use crate::session::{Field, Session as _};
+use crate::session::{Field, Page, Session as _};
 use crate::tests::rig as sqlite;
 use crate::tests::rig::HABITS;
 use crate::user::Operation;
 
 /// Dates are those of the day.
-const WITHOUT_DATES: &str = "UPDATE orders SET o_date = 0; UPDATE reorder SET r_date = 0";
+pub(super) const WITHOUT_DATES: &str = "UPDATE orders SET o_date = 0; UPDATE reorder SET r_date = 0";
 
 #[test]
 fn visits_leave_what_they_should_on_postgres() {
@@ -65,9 +65,9 @@ fn statements_mean_what_they_mean_on_other_engines<P: Product>(rig: &Rig<P>) {
             ([&*first, &*unused], false),
             ([&first[..6], &*second], false),
         ] {
-            let found = session.search(Field::Title, words, 100).await.unwrap();
+            let found = session.search(Field::Title, words, 100, &mut Page::default()).await.unwrap();
             assert_eq!(found > 0, is_found, "{words:?}");
-            assert_eq!(session.search(Field::Actor, words, 100).await, Ok(0));
+            assert_eq!(session.search(Field::Actor, words, 100, &mut Page::default()).await, Ok(0));
         }
         for (quantity, left) in [(3, Some(2)), (3, None), (2, Some(0)), (1, None)] {
             assert_eq!(session.take_stock(7, quantity).await, Ok(left), "{quantity}");

@@ -1,0 +1,222 @@
+//! The parts of the web tier: its nodes, a balancer in front of them, and the database behind.
+
+use barograph_database_engines::{DURABILITIES, EngineKind, TIER};
+use barograph_services::find;
+use barograph_spec::{Ability, Plan};
+use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
+
+use super::contract::HEALTH;
+use crate::plan::StorePlan;
+
+/// The tiers, in the order of a request's way.
+pub(crate) const TIERS: [&str; 3] = ["balancer", "web", TIER];
+
+/// The common host, if all parts are together.
+const TOGETHER: &str = "all-1";
+
+/// Memory of a virtual machine, where the plan does not say.
+const MACHINE_MIB: u64 = 1_024;
+
+/// Sessions of a database server beside those of nodes.
+const FURTHER_SESSIONS: u32 = 20;
+
+/// The web tier of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WebTier {
+    /// Its nodes.
+    pub(crate) nodes: u32,
+    /// Sessions of each node at the database.
+    pub(crate) sessions: u32,
+    /// The service in front of the nodes; `none` for none.
+    pub(crate) balancer: &'static str,
+}
+
+impl WebTier {
+    /// Addresses at which users connect.
+    pub(crate) fn fronts(self) -> usize {
+        if self.balancer == "none" { self.nodes as usize } else { 1 }
+    }
+}
+
+/// The parts for a plan. `database` has those of its engine, and `file` is the SQLite file for the run, if it is one.
+pub(crate) fn topology(
+    plan: &Plan,
+    tier: WebTier,
+    database: Topology,
+    (kind, file): (EngineKind, Option<&str>),
+) -> Topology {
+    let behind = database.fronts.clone();
+    let url = match (kind, file) {
+        (EngineKind::Sqlite, file) => Value::Text(file.unwrap_or_default().to_owned()),
+        (EngineKind::Postgres, _) => of(&behind, "postgres://postgres@{address}:{port}/store_run"),
+        (EngineKind::Mariadb, _) => of(&behind, "mysql://auction@{address}:{port}/store_run"),
+    };
+    let mut making = TopologyBuilder { plan, parts: Vec::new() };
+    let mut values = node_values(StorePlan::of(plan), tier);
+    values.push(("database", url));
+    let nodes: Vec<String> = (1..=tier.nodes)
+        .map(|number| making.add(("web", number), "store", values.clone(), &behind))
+        .collect();
+    let mut fronts = match tier.balancer {
+        "none" => nodes,
+        service => vec![making.add(("balancer", 1), service, balancer_values(service, &nodes), &nodes)],
+    };
+    fronts.extend(behind);
+    let mut shared = database.shared.clone();
+    shared.extend(std::env::current_exe());
+    shared.extend(making.parts.iter().flat_map(|part| match part.work {
+        PartWork::Service(service) => service.own_programs(),
+        PartWork::Job => Vec::new(),
+    }));
+    shared.sort();
+    shared.dedup();
+    // Those of the tier that users meet first come first.
+    making.parts.sort_by_key(|part| TIERS.iter().position(|tier| *tier == part.tier));
+    making.parts.extend(database.parts.into_iter().map(|part| with_sessions(part, tier)));
+    Topology { parts: making.parts, fronts, scheme: "http", shared, ..database }
+}
+
+fn node_values(own: &StorePlan, tier: WebTier) -> Vec<(&'static str, Value)> {
+    let text = |text: String| Value::Text(text);
+    let database = &own.database;
+    let mut values = vec![
+        // It ends with this program, even if this is killed.
+        ("supervised", text("yes".to_owned())),
+        ("sessions", text(tier.sessions.to_string())),
+        ("durability", text(DURABILITIES[usize::from(!database.is_durable)].to_owned())),
+        ("isolation", text(database.isolation.to_owned())),
+        ("busy_ms", text(database.busy.as_millis().to_string())),
+    ];
+    if !database.is_queued {
+        values.push(("no_queue", text("yes".to_owned())));
+    }
+    values
+}
+
+fn balancer_values(service: &str, nodes: &[String]) -> Vec<(&'static str, Value)> {
+    let servers = Value::Each { of: nodes.to_vec(), pattern: "{name}={address}:{port}", between: " " };
+    let more = match service {
+        "haproxy" => ("check_path", HEALTH),
+        _ => ("image_cache_mib", "0"),
+    };
+    vec![("servers", servers), (more.0, Value::Text(more.1.to_owned()))]
+}
+
+/// A part of the database with room for the sessions of all nodes.
+fn with_sessions(mut part: Part, tier: WebTier) -> Part {
+    let sessions = tier.nodes * tier.sessions + FURTHER_SESSIONS;
+    for (_, value) in part.values.iter_mut().filter(|(name, _)| *name == "connections") {
+        *value = Value::Text(sessions.to_string());
+    }
+    part
+}
+
+/// A text for the first of several parts.
+fn of(parts: &[String], pattern: &'static str) -> Value {
+    Value::Each { of: parts.iter().take(1).cloned().collect(), pattern, between: "" }
+}
+
+struct TopologyBuilder<'p> {
+    plan: &'p Plan,
+    parts: Vec<Part>,
+}
+
+impl TopologyBuilder<'_> {
+    /// Adds a part, on a host of its own or on the common one, in front of others. Returns its name.
+    fn add(
+        &mut self,
+        (tier, number): (&'static str, u32),
+        service: &str,
+        values: Vec<(&'static str, Value)>,
+        behind: &[String],
+    ) -> String {
+        let name = format!("{tier}-{number}");
+        let deploy = &self.plan.deploy;
+        let mut limits = limits_of(deploy.limits_of(tier));
+        // A machine of its own has some size, and services are tuned for it.
+        if deploy.has(Ability::Machines) {
+            limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
+        }
+        let host = if deploy.hosts == "together" { TOGETHER.to_owned() } else { name.clone() };
+        let service = find(service).expect("every word of the plan is a service, as a test holds");
+        self.parts.push(Part {
+            name: name.clone(),
+            tier,
+            host,
+            node: tier == "web",
+            work: PartWork::Service(service),
+            needs: behind.to_vec(),
+            uses: behind.to_vec(),
+            values,
+            limits,
+        });
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_spec::Catalogue;
+    use barograph_workload::WorkloadFactory as _;
+
+    use super::*;
+    use crate::Store;
+
+    fn of_plan(sets: &[&str]) -> Topology {
+        let sets: Vec<String> =
+            ["store.access=web"].iter().chain(sets).map(|set| (*set).to_owned()).collect();
+        let plan = barograph_spec::read(Catalogue::of(&[&Store]), "a plan", "workload = \"store\"\n", &sets)
+            .unwrap();
+        let workload = Store.of_plan(&plan).unwrap();
+        assert!(workload.target().is_none() && !workload.operations_block());
+        assert!(workload.measures().iter().all(|measure| measure.id != "lock_wait_ms"));
+        workload.application().unwrap().topology(&plan, None)
+    }
+
+    /// Names of the parts with those that they use.
+    fn parts(topology: &Topology) -> Vec<String> {
+        topology.parts.iter().map(|part| format!("{} > {}", part.name, part.uses.join(" "))).collect()
+    }
+
+    fn value<'t>(topology: &'t Topology, part: &str, name: &str) -> &'t Value {
+        let part = topology.parts.iter().find(|known| known.name == part).unwrap();
+        &part.values.iter().find(|(known, _)| *known == name).unwrap().1
+    }
+
+    #[test]
+    fn nodes_on_a_file_are_fronts() {
+        let topology = of_plan(&["deploy.web_nodes=2"]);
+        assert_eq!(parts(&topology), ["web-1 > ", "web-2 > "]);
+        assert_eq!(
+            (topology.scheme, &topology.fronts[..]),
+            ("http", &["web-1".to_owned(), "web-2".to_owned()][..])
+        );
+        let Value::Text(file) = value(&topology, "web-2", "database") else { panic!("{topology:?}") };
+        assert!(file.starts_with("sqlite:///") && file.ends_with("data/store-100mb-s1.db.run"), "{file}");
+    }
+
+    #[test]
+    fn a_chain_goes_from_the_users_to_the_database() {
+        for (database, url) in [
+            ("postgres", "postgres://postgres@{address}:{port}/store_run"),
+            ("mariadb", "mysql://auction@{address}:{port}/store_run"),
+        ] {
+            for balancer in ["nginx", "haproxy"] {
+                let set = [&format!("deploy.database={database}"), &format!("deploy.balancer={balancer}")];
+                let topology = of_plan(&[set[0], set[1], "deploy.web_nodes=2", "deploy.web_sessions=30"]);
+                assert_eq!(topology.fronts, ["balancer-1", "database-1"]);
+                assert_eq!(
+                    parts(&topology),
+                    ["balancer-1 > web-1 web-2", "web-1 > database-1", "web-2 > database-1", "database-1 > "]
+                );
+                let Value::Each { pattern, .. } = value(&topology, "web-1", "database") else {
+                    panic!("{url}")
+                };
+                assert_eq!(*pattern, url);
+                assert!(
+                    matches!(value(&topology, "database-1", "connections"), Value::Text(most) if most == "80")
+                );
+            }
+        }
+    }
+}
