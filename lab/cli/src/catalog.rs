@@ -14,6 +14,7 @@ use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
 use barograph_workload_sort::SortRecords;
+use barograph_workload_statements::Statements;
 use barograph_workload_store::Store;
 use barograph_workload_stream::StreamMemory;
 
@@ -29,6 +30,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &KeyValue,
         &OrderEntry,
         &Store,
+        &Statements,
         &Disk,
         &Net,
         &Mail,

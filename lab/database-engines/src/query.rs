@@ -8,3 +8,8 @@ pub trait Query: Copy + 'static {
     /// Its place in the list.
     fn number(self) -> usize;
 }
+
+/// The SQL of all statements.
+pub(crate) fn texts<Q: Query>() -> Vec<String> {
+    Q::ALL.iter().map(|(_, sql)| (*sql).to_owned()).collect()
+}

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_database::{FillResult, Findings, StopAtEnd};
+use barograph_database::{Contents as _, FillResult, Findings, StopAtEnd};
 use barograph_engine::Runnable;
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
@@ -182,7 +182,9 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
                     return Err(ServerError::NotDurable { settings: named::<P>(&settings) });
                 }
                 let filled = DatabaseFill::new(&databases, &contents, progress, stopped).run()?;
-                P::add_functions::<W>(&databases)?;
+                if !W::FUNCTIONS.is_empty() {
+                    P::add_functions::<W>(&databases)?;
+                }
                 Ok(filled)
             });
             let filled = filled.await;
@@ -204,7 +206,7 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         let unreachable =
             |why: ServerError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
         let databases = Databases::<P>::at(&Self::address(job.url)).map_err(unreachable)?;
-        let target = databases.target(&databases.copy_name());
+        let target = databases.target(&databases.run_name(&self.contents));
         Ok(P::users::<W>(target, P::setup(&self.settings).into(), Arc::new(shared)))
     }
 
@@ -213,8 +215,9 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         let (url, contents) = (Self::address(url), self.contents.clone());
         let checked = on_thread(move || {
             let databases = Databases::<P>::at(&url)?;
-            let checked = W::check(&mut Queries(&databases), &contents, &tally)?;
-            if checked.violations.is_empty() {
+            let name = databases.run_name(&contents);
+            let checked = W::check(&mut Queries(&databases, name), &contents, &tally)?;
+            if checked.violations.is_empty() && !contents.tables().is_empty() {
                 databases.remove_copy::<W::Contents>()?;
             }
             Ok(checked)

@@ -106,6 +106,7 @@ const CRATES: &[Crate] = &[
         ],
     },
     Crate { name: "workload-order-entry", floor: 6, may_use: ON_DATABASES },
+    Crate { name: "workload-statements", floor: 6, may_use: ON_DATABASES },
     Crate { name: "workload-store", floor: 6, may_use: ON_DATABASES },
     Crate {
         name: "harness",
@@ -196,6 +197,7 @@ const CRATES: &[Crate] = &[
             "workload-auction",
             "workload-order-entry",
             "workload-scenario",
+            "workload-statements",
             "workload-store",
             "services",
             "virtual-network",
