@@ -15,6 +15,7 @@ use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
 use barograph_workload_sort::SortRecords;
+use barograph_workload_statements::Statements;
 use barograph_workload_store::Store;
 use barograph_workload_stream::StreamMemory;
 
@@ -31,6 +32,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &OrderEntry,
         &Store,
         &Brokerage,
+        &Statements,
         &Disk,
         &Net,
         &Mail,

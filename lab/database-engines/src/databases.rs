@@ -65,6 +65,11 @@ impl<P: Product> Databases<P> {
         format!("{}_run", self.name)
     }
 
+    /// The name of the database of a run: the copy, or the database itself where it is used as it is.
+    pub(crate) fn run_name<C: Contents>(&self, contents: &C) -> String {
+        if contents.tables().is_empty() { self.name.clone() } else { self.copy_name() }
+    }
+
     /// A database of the server.
     pub(crate) fn target(&self, name: &str) -> P::Target {
         P::database(&self.server, name)
@@ -164,9 +169,9 @@ impl<P: Product> Databases<P> {
     ///
     /// # Errors
     /// A database with other contents in place of the copy; one of the two in use.
-    pub(crate) fn reset<C: Contents>(&self) -> Result<(), ServerError> {
+    pub(crate) fn reset<C: Contents>(&self, contents: &C) -> Result<(), ServerError> {
         self.remove_copy::<C>()?;
-        let tables: Vec<TableSpec> = C::Table::all().iter().map(|table| table.spec()).collect();
+        let tables: Vec<TableSpec> = contents.tables().iter().map(|table| table.spec()).collect();
         P::copy(self, &tables)
     }
 
@@ -210,14 +215,14 @@ fn foreign(name: &str, kind: &str) -> ServerError {
     ServerError::NotOurs { name: name.to_owned(), why }
 }
 
-/// Queries of data checks, each in a session of its own.
-pub(crate) struct Queries<'a, P: Product>(pub(crate) &'a Databases<P>);
+/// Queries of data checks in the database of this name, each in a session of its own.
+pub(crate) struct Queries<'a, P: Product>(pub(crate) &'a Databases<P>, pub(crate) String);
 
 impl<P: Product> Database for Queries<'_, P> {
     type Error = ServerError;
 
     fn rows(&mut self, sql: &str, take: &mut dyn FnMut(&[i64])) -> Result<(), ServerError> {
-        let name = self.0.copy_name();
+        let name = self.1.clone();
         let (mut numbers, mut wrong) = (Vec::new(), None);
         self.0.ask(&name, ("check", &name), sql, &mut |row| {
             // The sum of no rows is null.

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::mariadb::Mariadb;
 use crate::postgres::Postgres;
 use crate::product::Product;
+use crate::query::texts;
 use crate::server::ServerEngine;
 use crate::sqlite::SqliteEngine;
 use crate::{DatabaseSettings, MariadbSession, PostgresSession, Query, TIER, TIERS};
@@ -57,6 +58,16 @@ pub trait DatabaseWorkload: Sized + Send + Sync + 'static {
 
     /// SQL that makes procedures in each copy on MariaDB.
     const PROCEDURES: &'static str = "";
+
+    /// SQL of the statements of users on a server, by their numbers.
+    fn statements(shared: &Self::Shared, kind: EngineKind) -> Vec<String> {
+        let _ = shared;
+        match kind {
+            EngineKind::Postgres => texts::<Self::Postgres>(),
+            EngineKind::Mariadb => texts::<Self::Mariadb>(),
+            EngineKind::Sqlite => Vec::new(),
+        }
+    }
 
     /// Checks a database after a run.
     ///

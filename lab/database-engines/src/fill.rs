@@ -23,6 +23,7 @@ const WAITING: usize = 4;
 pub(crate) struct DatabaseFill<'a, P: Product, C: Contents> {
     databases: &'a Databases<P>,
     contents: &'a C,
+    tables: Vec<C::Table>,
     progress: OnProgress,
     /// The fill is to end.
     stopped: Arc<AtomicBool>,
@@ -38,15 +39,19 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
         progress: OnProgress,
         stopped: Arc<AtomicBool>,
     ) -> Self {
-        let loaded = C::Table::all().iter().map(|_| AtomicU64::new(0)).collect();
-        DatabaseFill { databases, contents, progress, stopped, loaded }
+        let tables = contents.tables();
+        let loaded = tables.iter().map(|_| AtomicU64::new(0)).collect();
+        DatabaseFill { databases, contents, tables, progress, stopped, loaded }
     }
 
-    /// Fills the database, unless it is filled, and copies it for the run. Blocks.
+    /// Fills the database, unless it is filled, and copies it for the run. One that is used as it is stays. Blocks.
     ///
     /// # Errors
     /// A database with other contents, which is not changed; a server that refuses.
     pub(crate) fn run(&self) -> Result<FillResult, ServerError> {
+        if self.tables.is_empty() {
+            return Ok(FillResult { reused: true, rows: Vec::new(), bytes: self.databases.bytes()? });
+        }
         let found = self.databases.state(self.contents)?;
         let (reused, rows) = match found {
             State::Filled(rows) => (true, rows),
@@ -63,33 +68,33 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
         };
         let bytes = self.databases.bytes()?;
         self.stage("copy")?;
-        self.databases.reset::<C>()?;
-        let tables = C::Table::all().iter().map(|table| table.spec().name.to_owned());
+        self.databases.reset(self.contents)?;
+        let tables = self.tables.iter().map(|table| table.spec().name.to_owned());
         Ok(FillResult { reused, rows: tables.zip(rows).collect(), bytes })
     }
 
     /// Shows a stage.
     fn stage(&self, stage: &str) -> Result<(), ServerError> {
-        let total = C::Table::all().iter().map(|table| self.contents.expected_rows(*table)).sum();
+        let total = self.tables.iter().map(|table| self.contents.expected_rows(*table)).sum();
         let done = self.loaded.iter().map(|rows| rows.load(Ordering::Relaxed)).sum();
         (self.progress)(FillProgress { stage: stage.to_owned(), done, total });
         if self.stopped.load(Ordering::Relaxed) { Err(ServerError::Stopped) } else { Ok(()) }
     }
 
     /// The names of all tables, joined by commas.
-    fn tables() -> String {
-        let names: Vec<&str> = C::Table::all().iter().map(|table| table.spec().name).collect();
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.tables.iter().map(|table| table.spec().name).collect();
         names.join(", ")
     }
 
     /// The statements that make the marker, which says that the fill is incomplete, and all tables.
     fn beginning(&self) -> String {
         let mut all = vec![
-            format!("DROP TABLE IF EXISTS {MARKER}, {}", Self::tables()),
+            format!("DROP TABLE IF EXISTS {MARKER}, {}", self.names()),
             format!("CREATE TABLE {MARKER} (stamp VARCHAR(500) NOT NULL, loaded VARCHAR(500))"),
             format!("INSERT INTO {MARKER} (stamp) VALUES ({})", P::literal(&self.contents.stamp())),
         ];
-        all.extend(C::Table::all().iter().map(|table| P::create(table.spec())));
+        all.extend(self.tables.iter().map(|table| P::create(table.spec())));
         all.join("; ")
     }
 
@@ -132,7 +137,7 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
 
     /// Counts rows of a table, and shows them.
     fn told(&self, table: C::Table, rows: u64) -> Result<(), ServerError> {
-        let counts = C::Table::all().iter().zip(&self.loaded);
+        let counts = self.tables.iter().zip(&self.loaded);
         for (_, loaded) in counts.filter(|(one, _)| **one == table) {
             loaded.fetch_add(rows, Ordering::Relaxed);
         }
@@ -141,14 +146,15 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
 
     /// Makes keys, indices and statistics, and completes the marker.
     fn finish(&self, rows: &[u64]) -> Result<(), ServerError> {
-        let completed = C::Table::all().iter().flat_map(|table| P::complete(table.spec()));
-        let indices = C::INDICES.all.iter().chain(P::indices(C::INDICES)).map(|sql| (*sql).to_owned());
+        let completed = self.tables.iter().flat_map(|table| P::complete(table.spec()));
+        let indices = self.contents.indices();
+        let indices = indices.all.iter().chain(P::indices(indices)).map(|sql| (*sql).to_owned());
         for sql in completed.chain(indices) {
             self.stage("keys")?;
             self.change(&sql)?;
         }
         self.stage("statistics")?;
-        self.databases.run(self.databases.name(), self.what(), &P::analyze(&Self::tables()))?;
+        self.databases.run(self.databases.name(), self.what(), &P::analyze(&self.names()))?;
         let rows: Vec<String> = rows.iter().map(u64::to_string).collect();
         let sql = format!("{}UPDATE {MARKER} SET loaded = '{}'", P::LASTING, rows.join(" "));
         self.databases.run(self.databases.name(), self.what(), &sql)

@@ -236,6 +236,7 @@ impl Product for Mariadb {
     ) -> Box<dyn Runnable> {
         runnable(move || {
             let sessions = MariadbSessions::<W::Mariadb>::new(&target, &setup);
+            let sessions = sessions.with_statements(W::statements(&shared, EngineKind::Mariadb));
             SessionUsers::<_, W::Terminal>::new(sessions, &shared)
         })
     }

@@ -223,6 +223,7 @@ impl Product for Postgres {
     ) -> Box<dyn Runnable> {
         runnable(move || {
             let sessions = PostgresSessions::<W::Postgres>::new(&target, &setup);
+            let sessions = sessions.with_statements(W::statements(&shared, EngineKind::Postgres));
             SessionUsers::<_, W::Terminal>::new(sessions, &shared)
         })
     }

@@ -9,6 +9,11 @@ pub trait Query: Copy + 'static {
     fn number(self) -> usize;
 }
 
+/// The SQL of all statements.
+pub(crate) fn texts<Q: Query>() -> Vec<String> {
+    Q::ALL.iter().map(|(_, sql)| (*sql).to_owned()).collect()
+}
+
 /// The SQL of a statement whose values are `?`, as PostgreSQL has it: with `$1`, `$2` and so on up to `$99`.
 #[macro_export]
 macro_rules! numbered {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_database::{FillResult, Findings, StopAtEnd};
+use barograph_database::{Contents as _, FillResult, Findings, StopAtEnd};
 use barograph_engine::Runnable;
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
@@ -213,7 +213,9 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
                     return Err(ServerError::NotDurable { settings: named::<P>(&settings) });
                 }
                 let filled = DatabaseFill::new(&databases, &contents, progress, stopped).run()?;
-                P::add_functions::<W>(&databases)?;
+                if !W::FUNCTIONS.is_empty() {
+                    P::add_functions::<W>(&databases)?;
+                }
                 Ok(filled)
             });
             let filled = filled.await;
@@ -235,7 +237,7 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         let unreachable =
             |why: ServerError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
         let databases = Databases::<P>::at(&self.addresses(job.url).users).map_err(unreachable)?;
-        let target = databases.target(&databases.copy_name());
+        let target = databases.target(&databases.run_name(&self.contents));
         Ok(P::users::<W>(target, P::setup(&self.settings).into(), Arc::new(shared)))
     }
 
@@ -247,14 +249,15 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
         let standby = addresses.standby.zip(self.settings.parts.standby);
         let checked = on_thread(move || {
             let databases = Databases::<P>::at(&addresses.server)?;
-            let mut checked = W::check(&mut Queries(&databases), &contents, &tally)?;
+            let name = databases.run_name(&contents);
+            let mut checked = W::check(&mut Queries(&databases, name), &contents, &tally)?;
             if let Some((standby, asked)) = standby {
                 let both = (&databases, &Databases::<P>::at(&standby)?);
                 checked
                     .violations
                     .extend(standby::check::<W, P>(both, asked, (&contents, &tally))?.violations);
             }
-            if checked.violations.is_empty() && !is_deployed {
+            if checked.violations.is_empty() && !is_deployed && !contents.tables().is_empty() {
                 databases.remove_copy::<W::Contents>()?;
             }
             Ok(checked)

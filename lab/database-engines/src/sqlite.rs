@@ -172,7 +172,7 @@ fn fill<C: Contents>(
     progress: &OnProgress,
 ) -> Result<FillResult, SqliteError> {
     let contents = target.contents();
-    let total = C::Table::all().iter().map(|table| contents.expected_rows(*table)).sum();
+    let total = contents.tables().iter().map(|table| contents.expected_rows(*table)).sum();
     let mut done = 0;
     target.prepare(|table, rows| {
         done += rows;

@@ -50,7 +50,7 @@ pub(crate) fn check<W: DatabaseWorkload, P: Product>(
         findings.violations.push(format!("the standby has not caught up {limit} s after the load"));
         return Ok(findings);
     }
-    let checked = W::check(&mut Queries(standby), contents, tally)?;
+    let checked = W::check(&mut Queries(standby, standby.run_name(contents)), contents, tally)?;
     findings.violations.extend(checked.violations.iter().map(|what| format!("at the standby: {what}")));
     Ok(findings)
 }

@@ -82,7 +82,7 @@ impl ColumnType {
 }
 
 /// One of the tables of a workload.
-pub trait Table: Copy + Eq + Send + 'static {
+pub trait Table: Copy + Eq + Send + Sync + 'static {
     /// All tables, in the order in which they are filled.
     fn all() -> &'static [Self];
 
@@ -154,6 +154,17 @@ pub trait Contents: Sync {
 
     /// Secondary indices.
     const INDICES: Indices;
+
+    /// The tables, in the order in which they are filled. A database without any is used as it is: it is neither filled nor
+    /// copied.
+    fn tables(&self) -> Vec<Self::Table> {
+        Self::Table::all().to_vec()
+    }
+
+    /// Secondary indices of these contents.
+    fn indices(&self) -> Indices {
+        Self::INDICES
+    }
 
     /// Size and seed of the rows and version of the workload, in words. Equal only for equal rows.
     fn stamp(&self) -> String;

@@ -128,6 +128,7 @@ const CRATES: &[Crate] = &[
         ],
     },
     Crate { name: "workload-brokerage", floor: 6, may_use: ON_DATABASES },
+    Crate { name: "workload-statements", floor: 6, may_use: ON_DATABASES },
     Crate {
         name: "harness",
         floor: 5,
@@ -218,6 +219,7 @@ const CRATES: &[Crate] = &[
             "workload-brokerage",
             "workload-order-entry",
             "workload-scenario",
+            "workload-statements",
             "workload-store",
             "services",
             "supervisor",

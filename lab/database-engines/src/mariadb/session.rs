@@ -28,6 +28,8 @@ const ROLL_BACK: usize = 1;
 pub struct MariadbSessions<Q> {
     client: Client,
     setup: Arc<str>,
+    /// SQL of the statements of the workload.
+    list: Vec<String>,
     _statements: PhantomData<Q>,
 }
 
@@ -35,7 +37,14 @@ impl<Q: Query> MariadbSessions<Q> {
     /// Sessions that begin with the SQL `setup`.
     #[must_use]
     pub fn new(target: &Target, setup: &Arc<str>) -> Self {
-        MariadbSessions { client: Client::new(target), setup: Arc::clone(setup), _statements: PhantomData }
+        let (client, setup, list) = (Client::new(target), Arc::clone(setup), crate::query::texts::<Q>());
+        MariadbSessions { client, setup, list, _statements: PhantomData }
+    }
+
+    /// Sessions with other statements.
+    #[must_use]
+    pub fn with_statements(self, list: Vec<String>) -> Self {
+        MariadbSessions { list, ..self }
     }
 
     /// Looks a database up. The result makes its sessions on any thread. Blocks.
@@ -54,8 +63,8 @@ impl<Q: Query> MariadbSessions<Q> {
     async fn begin(&self, number: u32) -> Result<MariadbSession<Q>, Fault> {
         let mut connection = self.client.connect(number).await?;
         connection.query(&self.setup)?.finish().await?;
-        let mut statements = Vec::with_capacity(FRAME.len() + Q::ALL.len());
-        for sql in FRAME.into_iter().chain(Q::ALL.iter().map(|(_, sql)| *sql)) {
+        let mut statements = Vec::with_capacity(FRAME.len() + self.list.len());
+        for sql in FRAME.into_iter().chain(self.list.iter().map(String::as_str)) {
             statements.push(connection.prepare(sql).await?);
         }
         let (state, _statements) = (State::Idle, PhantomData);

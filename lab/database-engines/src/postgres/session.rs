@@ -31,6 +31,8 @@ const FRAME: [&str; 4] = ["BEGIN READ ONLY", "BEGIN", "COMMIT", "ROLLBACK"];
 pub struct PostgresSessions<Q> {
     client: Client,
     setup: Arc<str>,
+    /// SQL of the statements of the workload.
+    list: Vec<String>,
     _statements: PhantomData<Q>,
 }
 
@@ -38,7 +40,14 @@ impl<Q: Query> PostgresSessions<Q> {
     /// Sessions that begin with the SQL `setup`.
     #[must_use]
     pub fn new(target: &Target, setup: &Arc<str>) -> Self {
-        PostgresSessions { client: Client::new(target), setup: Arc::clone(setup), _statements: PhantomData }
+        let (client, setup, list) = (Client::new(target), Arc::clone(setup), crate::query::texts::<Q>());
+        PostgresSessions { client, setup, list, _statements: PhantomData }
+    }
+
+    /// Sessions with other statements.
+    #[must_use]
+    pub fn with_statements(self, list: Vec<String>) -> Self {
+        PostgresSessions { list, ..self }
     }
 
     /// Looks a database up. The result makes its sessions on any thread. Blocks.
@@ -57,7 +66,7 @@ impl<Q: Query> PostgresSessions<Q> {
     async fn begin(&self, number: u32) -> Result<PostgresSession<Q>, Fault> {
         let mut connection = self.client.connect(number).await?;
         connection.query(&self.setup)?.finish().await?;
-        let list: Vec<&str> = FRAME.into_iter().chain(Q::ALL.iter().map(|(_, sql)| *sql)).collect();
+        let list: Vec<&str> = FRAME.into_iter().chain(self.list.iter().map(String::as_str)).collect();
         let statements = connection.prepare_all(&list).await?;
         let _statements = PhantomData;
         Ok(PostgresSession { connection, statements, begin: None, is_broken: false, _statements })

@@ -90,6 +90,30 @@ impl Connection {
         self.row(sql, values, |row| row.get(0))?.ok_or_else(|| TransactionError::missing(what))
     }
 
+    /// Executes a statement of any kind, and calls `read` for each row. Returns the number of rows that it returned or changed.
+    ///
+    /// # Errors
+    /// As [`Connection::change`].
+    pub fn run(
+        &self,
+        sql: &str,
+        values: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Reply<u64> {
+        let counted = self.0.prepare_cached(sql).and_then(|mut statement| {
+            if statement.column_count() == 0 {
+                return statement.execute(values).map(|rows| rows as u64);
+            }
+            let (mut rows, mut count) = (statement.query(values)?, 0);
+            while let Some(row) = rows.next()? {
+                read(row)?;
+                count += 1;
+            }
+            Ok(count)
+        });
+        counted.map_err(|why| trouble(&why))
+    }
+
     /// Calls `read` for each row.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ pub(super) fn fill<C: Contents>(
 ) -> Result<(), SqliteError> {
     let failed = || SqliteError::sqlite("fill", path);
     let connection = Connection::open(path).map_err(failed())?;
-    begin::<C>(&connection).map_err(failed())?;
-    let tables = C::Table::all();
+    let tables = contents.tables();
+    begin::<C>(&connection, &tables).map_err(failed())?;
     let (send, batches) = sync_channel(WAITING);
     let rows = std::thread::scope(|scope| {
         // Without a receiver the fill was stopped.
@@ -68,20 +68,20 @@ pub(super) fn fill<C: Contents>(
     whole.map_err(SqliteError::file("write all of", path))
 }
 
-fn begin<C: Contents>(connection: &Connection) -> rusqlite::Result<()> {
+fn begin<C: Contents>(connection: &Connection, tables: &[C::Table]) -> rusqlite::Result<()> {
     // The mark comes first, so that the file of an interrupted fill is recognized.
     connection.pragma_update(None, "application_id", C::APPLICATION_ID)?;
     connection.execute_batch(WHILE_FILLING)?;
-    C::Table::all().iter().try_for_each(|table| connection.execute_batch(&schema::create(table.spec())))
+    tables.iter().try_for_each(|table| connection.execute_batch(&schema::create(table.spec())))
 }
 
 fn finish<C: Contents>(connection: &Connection, contents: &C, rows: &[u64]) -> rusqlite::Result<()> {
-    let Indices { all, sqlite, .. } = C::INDICES;
+    let Indices { all, sqlite, .. } = contents.indices();
     all.iter().chain(sqlite).try_for_each(|sql| connection.execute_batch(sql))?;
     connection.execute_batch("COMMIT; ANALYZE; BEGIN;")?;
     connection.execute_batch(schema::MARKER)?;
     let mut insert = connection.prepare("INSERT INTO barograph_fill VALUES (?, ?, ?)")?;
-    for (table, rows) in C::Table::all().iter().zip(rows) {
+    for (table, rows) in contents.tables().iter().zip(rows) {
         insert.execute((contents.stamp(), table.spec().name, *rows as i64))?;
     }
     connection.execute_batch("COMMIT;")

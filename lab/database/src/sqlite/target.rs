@@ -80,9 +80,14 @@ impl<C: Contents> Target<C> {
         &self.contents
     }
 
-    /// The copy for a run.
+    /// Whether the file is used as it is.
+    fn is_used(&self) -> bool {
+        self.contents.tables().is_empty()
+    }
+
+    /// The file of a run: the copy, or the file itself where it is used as it is.
     pub fn copy(&self) -> PathBuf {
-        Files::<C>::copy(&self.file)
+        if self.is_used() { self.file.clone() } else { Files::<C>::copy(&self.file) }
     }
 
     /// The loaded rows, if the file is there.
@@ -90,14 +95,21 @@ impl<C: Contents> Target<C> {
     /// # Errors
     /// Other contents.
     pub fn found(&self) -> Result<Option<Vec<(String, u64)>>, SqliteError> {
+        if self.is_used() {
+            return Ok(None);
+        }
         found(&self.file, &self.contents)
     }
 
-    /// Locks the file, fills it unless it is filled, and copies it for the run. `told` is as for [`Files::fill`].
+    /// Locks the file, fills it unless it is filled, and copies it for the run; a file that is used as it is stays. `told` is as for [`Files::fill`].
     ///
     /// # Errors
     /// As [`Files::take`], [`Files::fill`] and [`Files::reset`].
     pub fn prepare(&self, told: impl FnMut(C::Table, u64) -> bool) -> Result<FillResult, SqliteError> {
+        if self.is_used() {
+            let bytes = std::fs::metadata(&self.file).map_err(SqliteError::file("read", &self.file))?.len();
+            return Ok(FillResult { reused: true, rows: Vec::new(), bytes });
+        }
         let files = Files::take(&self.file)?;
         let filled = files.fill(&self.contents, told)?;
         files.reset()?;
@@ -114,7 +126,7 @@ impl<C: Contents> Target<C> {
         checks: impl FnOnce(&mut Queries) -> rusqlite::Result<Findings>,
     ) -> Result<Findings, SqliteError> {
         let checked = check(&self.copy(), checks)?;
-        if checked.violations.is_empty() {
+        if checked.violations.is_empty() && !self.is_used() {
             Files::<C>::remove_copy(&self.file)?;
         }
         Ok(checked)

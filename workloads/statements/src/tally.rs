@@ -1,0 +1,43 @@
+//! Commits of each transaction, to be compared with the database after the run.
+
+use barograph_database::Reply;
+
+/// The commits of all users.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Vec<barograph_database::Tally<1>>);
+
+impl Tally {
+    /// A tally of this number of transactions.
+    pub(crate) fn new(transactions: usize) -> Self {
+        Tally((0..transactions).map(|_| barograph_database::Tally::default()).collect())
+    }
+
+    /// The commit of a transaction begins.
+    pub(crate) fn asked(&self, transaction: usize) {
+        self.0[transaction].asked([1]);
+    }
+
+    /// The answer to the commit of a transaction.
+    pub(crate) fn answered<T>(&self, transaction: usize, answer: &Reply<T>) {
+        self.0[transaction].answered([1], answer.as_ref().map(|_| [1]));
+    }
+
+    /// Acknowledged commits of a transaction, and those without an answer.
+    pub(crate) fn commits(&self, transaction: usize) -> (i64, i64) {
+        let tally = &self.0[transaction];
+        let ([committed], [in_doubt]) = (tally.committed(), tally.in_doubt());
+        (committed, in_doubt)
+    }
+
+    /// Its values as numbers.
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        self.0.iter().flat_map(barograph_database::Tally::numbers).collect()
+    }
+
+    /// Adds [`Self::numbers`] of another tally.
+    pub(crate) fn add_numbers(&self, numbers: &[i64]) {
+        for (tally, numbers) in self.0.iter().zip(numbers.chunks(2)) {
+            tally.add_numbers(numbers);
+        }
+    }
+}
