@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS as DATABASE_TIERS, check, engine,
 };
 use barograph_model::secret::masked;
 use barograph_model::words::count;
@@ -16,7 +16,7 @@ use crate::measures::MEASURES;
 use crate::seam::{NAME, NOTICE, Store, StoreDatabase};
 use crate::tables::{Size, Table};
 use crate::user::Operation;
-use crate::web::{TIERS, WebTier};
+use crate::web::{FRONT, WEB, WebTier};
 
 /// The largest size: a terabyte.
 const MOST_MEGABYTES: u64 = 1_000_000;
@@ -73,19 +73,25 @@ impl StorePlan {
 /// Platforms whose hosts have the files of this machine.
 const HOSTS_OF_FILES: [&str; 2] = ["process", "namespace"];
 
+/// All tiers, from the users to the standby.
+const TIERS: [&str; 2 + DATABASE_TIERS.len()] = {
+    let [balancer, pool, database, standby] = DATABASE_TIERS;
+    [FRONT, WEB, balancer, pool, database, standby]
+};
+
 /// Nodes of the web tier at the most.
 const MOST_NODES: u64 = 32;
 
 /// Reads the keys of the web tier. The inner value is `None` for users at the database, the outer one where a key is refused.
 fn web_tier(g: &mut SettingsReader) -> Option<Option<WebTier>> {
     let is_web = g.choice("store.access", &["direct", "web"], "direct")? == "web";
-    for key in ["deploy.web_nodes", "deploy.web_sessions", "deploy.balancer"] {
+    for key in ["deploy.web_nodes", "deploy.web_sessions", "deploy.front"] {
         g.only_with(key, is_web, "store.access = \"web\"");
     }
     let nodes = g.number("deploy.web_nodes", 1..=MOST_NODES, 1);
     let sessions = g.number("deploy.web_sessions", 1..=1_000, 16);
-    let balancer = g.choice("deploy.balancer", &["none", "nginx", "haproxy"], "none");
-    let tier = WebTier { nodes: nodes? as u32, sessions: sessions? as u32, balancer: balancer? };
+    let front = g.choice("deploy.front", &["none", "nginx", "haproxy"], "none");
+    let tier = WebTier { nodes: nodes? as u32, sessions: sessions? as u32, front: front? };
     Some(is_web.then_some(tier))
 }
 
@@ -148,7 +154,7 @@ impl WorkloadSettings for StorePlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         let engine = check::<StoreDatabase>(plan, database(plan), g);
         let Some(web) = self.web else {
-            for tier in ["web", "balancer"] {
+            for tier in [WEB, FRONT] {
                 g.refuse_limits(
                     tier,
                     "left out without a web tier",
@@ -157,12 +163,8 @@ impl WorkloadSettings for StorePlan {
             }
             return;
         };
-        if web.balancer == "none" {
-            g.refuse_limits(
-                "balancer",
-                "left out without a balancer",
-                "leave it out, or set deploy.balancer",
-            );
+        if web.front == "none" {
+            g.refuse_limits(FRONT, "left out without such a part", "leave it out, or set deploy.front");
         }
         if let Some(url) = &plan.target.url {
             let allowed = "left out with store.access = \"web\": the run deploys web tier and database";
@@ -192,9 +194,9 @@ impl WorkloadSettings for StorePlan {
             think => format!("with {} s between visits on average", think.as_secs_f64()),
         };
         let (mut users, mut target) = engine.explain(plan);
-        if let Some(WebTier { nodes, sessions, balancer }) = self.web {
+        if let Some(WebTier { nodes, sessions, front }) = self.web {
             users = "HTTP connections";
-            let behind = if balancer == "none" { String::new() } else { format!(" behind {balancer}") };
+            let behind = if front == "none" { String::new() } else { format!(" behind {front}") };
             let nodes = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
             target.push(format!("web       {nodes} of this program{behind}, {sessions} sessions of the database each"));
         }
@@ -289,7 +291,7 @@ mod tests {
     #[test]
     fn a_web_tier_is_explained_and_its_keys_belong_to_it() {
         let sets =
-            ["store.access=web", "deploy.web_nodes=2", "deploy.balancer=nginx", "deploy.database=postgres"];
+            ["store.access=web", "deploy.web_nodes=2", "deploy.front=nginx", "deploy.database=postgres"];
         let web = plan(&sets).unwrap();
         let lines = StorePlan::of(&web).explain(&web);
         assert!(lines[1].starts_with("users     HTTP connections, one visit after the other"), "{lines:?}");
@@ -297,9 +299,9 @@ mod tests {
         assert!(lines.contains(&tier.to_owned()), "{lines:?}");
         for (sets, words) in [
             (&["deploy.web_nodes=2"][..], "deploy.web_nodes"),
-            (&["deploy.balancer=haproxy"], "store.access = \"web\""),
+            (&["deploy.front=haproxy"], "store.access = \"web\""),
             (&["deploy.web_cpus=1"], "left out without a web tier"),
-            (&["store.access=web", "deploy.balancer_cpus=1"], "left out without a balancer"),
+            (&["store.access=web", "deploy.front_cpus=1"], "left out without such a part"),
             (
                 &["store.access=web", "target.url=postgres://me@db/store"],
                 "the run deploys web tier and database",

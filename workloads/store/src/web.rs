@@ -17,4 +17,4 @@ mod topology;
 
 pub(crate) use client::WebSessions;
 pub(crate) use front::{Front, answer};
-pub(crate) use topology::{TIERS, WebTier, topology};
+pub(crate) use topology::{FRONT, WEB, WebTier, topology};

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use barograph_database_engines::{DURABILITIES, DatabaseSettings, ISOLATIONS};
+use barograph_database_engines::{DURABILITIES, DatabaseSettings, ISOLATIONS, ServerParts};
 use barograph_record::ExitCode;
 use barograph_workload::{CommandError, Outside, Program, Supervision};
 use clap::builder::PossibleValuesParser;
@@ -56,6 +56,7 @@ impl ServeArgs {
             is_queued: !self.no_queue,
             isolation: isolation.unwrap_or(ISOLATIONS[0]),
             busy: Duration::from_millis(self.busy_ms),
+            parts: ServerParts::default(),
         };
         NodeDatabase { url: self.database.clone(), settings, sessions: self.sessions }
     }

@@ -1,6 +1,6 @@
-//! The parts of the web tier: its nodes, a balancer in front of them, and the database behind.
+//! The parts of the web tier: its nodes, a service in front of them, and the database behind.
 
-use barograph_database_engines::{DURABILITIES, EngineKind, TIER};
+use barograph_database_engines::{DURABILITIES, EngineKind};
 use barograph_services::find;
 use barograph_spec::{Ability, Plan};
 use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
@@ -8,8 +8,11 @@ use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
 use super::contract::HEALTH;
 use crate::plan::StorePlan;
 
-/// The tiers, in the order of a request's way.
-pub(crate) const TIERS: [&str; 3] = ["balancer", "web", TIER];
+/// The tier of the service in front of the nodes.
+pub(crate) const FRONT: &str = "front";
+
+/// The tier of the nodes.
+pub(crate) const WEB: &str = "web";
 
 /// The common host, if all parts are together.
 const TOGETHER: &str = "all-1";
@@ -28,13 +31,13 @@ pub(crate) struct WebTier {
     /// Sessions of each node at the database.
     pub(crate) sessions: u32,
     /// The service in front of the nodes; `none` for none.
-    pub(crate) balancer: &'static str,
+    pub(crate) front: &'static str,
 }
 
 impl WebTier {
     /// Addresses at which users connect.
     pub(crate) fn fronts(self) -> usize {
-        if self.balancer == "none" { self.nodes as usize } else { 1 }
+        if self.front == "none" { self.nodes as usize } else { 1 }
     }
 }
 
@@ -45,7 +48,8 @@ pub(crate) fn topology(
     database: Topology,
     (kind, file): (EngineKind, Option<&str>),
 ) -> Topology {
-    let behind = database.fronts.clone();
+    // The first address takes sessions, the others are for checks.
+    let behind: Vec<String> = database.fronts.iter().take(1).cloned().collect();
     let url = match (kind, file) {
         (EngineKind::Sqlite, file) => Value::Text(file.unwrap_or_default().to_owned()),
         (EngineKind::Postgres, _) => of(&behind, "postgres://postgres@{address}:{port}/store_run"),
@@ -55,13 +59,13 @@ pub(crate) fn topology(
     let mut values = node_values(StorePlan::of(plan), tier);
     values.push(("database", url));
     let nodes: Vec<String> = (1..=tier.nodes)
-        .map(|number| making.add(("web", number), "store", values.clone(), &behind))
+        .map(|number| making.add((WEB, number), "store", values.clone(), &behind))
         .collect();
-    let mut fronts = match tier.balancer {
+    let mut fronts = match tier.front {
         "none" => nodes,
-        service => vec![making.add(("balancer", 1), service, balancer_values(service, &nodes), &nodes)],
+        service => vec![making.add((FRONT, 1), service, front_values(service, &nodes), &nodes)],
     };
-    fronts.extend(behind);
+    fronts.extend(database.fronts.iter().cloned());
     let mut shared = database.shared.clone();
     shared.extend(std::env::current_exe());
     shared.extend(making.parts.iter().flat_map(|part| match part.work {
@@ -71,7 +75,7 @@ pub(crate) fn topology(
     shared.sort();
     shared.dedup();
     // Those of the tier that users meet first come first.
-    making.parts.sort_by_key(|part| TIERS.iter().position(|tier| *tier == part.tier));
+    making.parts.sort_by_key(|part| part.tier != FRONT);
     making.parts.extend(database.parts.into_iter().map(|part| with_sessions(part, tier)));
     Topology { parts: making.parts, fronts, scheme: "http", shared, ..database }
 }
@@ -93,7 +97,7 @@ fn node_values(own: &StorePlan, tier: WebTier) -> Vec<(&'static str, Value)> {
     values
 }
 
-fn balancer_values(service: &str, nodes: &[String]) -> Vec<(&'static str, Value)> {
+fn front_values(service: &str, nodes: &[String]) -> Vec<(&'static str, Value)> {
     let servers = Value::Each { of: nodes.to_vec(), pattern: "{name}={address}:{port}", between: " " };
     let more = match service {
         "haproxy" => ("check_path", HEALTH),
@@ -111,9 +115,9 @@ fn with_sessions(mut part: Part, tier: WebTier) -> Part {
     part
 }
 
-/// A text for the first of several parts.
+/// A text for parts.
 fn of(parts: &[String], pattern: &'static str) -> Value {
-    Value::Each { of: parts.iter().take(1).cloned().collect(), pattern, between: "" }
+    Value::Each { of: parts.to_vec(), pattern, between: "" }
 }
 
 struct TopologyBuilder<'p> {
@@ -143,7 +147,7 @@ impl TopologyBuilder<'_> {
             name: name.clone(),
             tier,
             host,
-            node: tier == "web",
+            node: tier == WEB,
             work: PartWork::Service(service),
             needs: behind.to_vec(),
             uses: behind.to_vec(),
@@ -201,13 +205,13 @@ mod tests {
             ("postgres", "postgres://postgres@{address}:{port}/store_run"),
             ("mariadb", "mysql://auction@{address}:{port}/store_run"),
         ] {
-            for balancer in ["nginx", "haproxy"] {
-                let set = [&format!("deploy.database={database}"), &format!("deploy.balancer={balancer}")];
+            for front in ["nginx", "haproxy"] {
+                let set = [&format!("deploy.database={database}"), &format!("deploy.front={front}")];
                 let topology = of_plan(&[set[0], set[1], "deploy.web_nodes=2", "deploy.web_sessions=30"]);
-                assert_eq!(topology.fronts, ["balancer-1", "database-1"]);
+                assert_eq!(topology.fronts, ["front-1", "database-1"]);
                 assert_eq!(
                     parts(&topology),
-                    ["balancer-1 > web-1 web-2", "web-1 > database-1", "web-2 > database-1", "database-1 > "]
+                    ["front-1 > web-1 web-2", "web-1 > database-1", "web-2 > database-1", "database-1 > "]
                 );
                 let Value::Each { pattern, .. } = value(&topology, "web-1", "database") else {
                     panic!("{url}")
@@ -218,5 +222,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn nodes_reach_the_server_by_what_is_beside_it() {
+        let topology = of_plan(&["deploy.database=postgres", "deploy.pool=pgbouncer", "deploy.standby=asynchronous"]);
+        assert_eq!(topology.fronts, ["web-1", "pool-1", "database-1:main", "standby-1:main"]);
+        assert_eq!(
+            parts(&topology),
+            ["web-1 > pool-1", "pool-1 > database-1", "database-1 > ", "standby-1 > database-1"]
+        );
     }
 }
