@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use barograph_database_engines::{DatabaseSettings, ISOLATIONS, SessionUsers};
+use barograph_database_engines::{DatabaseSettings, ISOLATIONS, ServerParts, SessionUsers};
 use barograph_http::Policy;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -41,6 +41,7 @@ impl Node {
             is_queued: true,
             isolation: ISOLATIONS[0],
             busy: Duration::from_secs(60),
+            parts: ServerParts::default(),
         };
         let jobs = start(&NodeDatabase { url: url.to_owned(), settings, sessions: 4 }).unwrap();
         let (end, ended) = oneshot::channel();
