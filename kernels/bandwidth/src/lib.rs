@@ -191,18 +191,20 @@ mod x86 {
                 let factor = $set(factor);
                 let (into, from, other, len) = (to.as_mut_ptr(), from.as_ptr(), other.as_ptr(), to.len());
                 let second = if matches!(pass, Pass::Add | Pass::Triad) { other } else { from };
+                // The formatter moves it to the right each time.
+    #[rustfmt::skip]
                 macro_rules! walk {
-                                ($put:ident, $at:ident, $number:expr) => {
-                                    for line in (0..len).step_by(NUMBERS) {
-                                        $put!(fetch line);
-                                        for part in (0..NUMBERS).step_by($count) {
-                                            let $at = line + part;
-                                            // SAFETY: `at` and the numbers of a vector behind it are within the arrays, and aligned.
-                                            unsafe { $put!(store into.add($at), $number) }
-                                        }
-                                    }
-                                };
+                    ($put:ident, $at:ident, $number:expr) => {
+                        for line in (0..len).step_by(NUMBERS) {
+                            $put!(fetch line);
+                            for part in (0..NUMBERS).step_by($count) {
+                                let $at = line + part;
+                                // SAFETY: `at` and the numbers of a vector behind it are within the arrays, and aligned.
+                                unsafe { $put!(store into.add($at), $number) }
                             }
+                        }
+                    };
+                }
                 // Volatile: a copy by plain stores becomes a call of memcpy, which may stream.
                 macro_rules! cached {
                     (fetch $line:expr) => {};
@@ -213,8 +215,8 @@ mod x86 {
                 macro_rules! streaming {
                     (fetch $line:expr) => {
                         for source in [from, second] {
-                            // SAFETY: a fetch of any address is allowed, and changes nothing but caches.
-                            unsafe { _mm_prefetch::<_MM_HINT_T0>(source.wrapping_add($line + AHEAD).cast()) };
+                            // It may lie behind the array: a fetch of any address changes nothing but caches.
+                            _mm_prefetch::<_MM_HINT_T0>(source.wrapping_add($line + AHEAD).cast());
                         }
                     };
                     (store $to:expr, $number:expr) => {

@@ -3,11 +3,10 @@
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use barograph_reactor::Descriptor;
 use io_uring::squeue::Entry;
-use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::types::{Fixed, FsyncFlags};
 use io_uring::{IoUring, opcode};
 use rustix::event::EventfdFlags;
 use rustix::io::Errno;
@@ -30,8 +29,6 @@ pub struct Ring {
     in_flight: Vec<bool>,
     /// Operations that the kernel does not have yet.
     queued: u32,
-    /// Operations that have not completed.
-    begun: usize,
     /// Told by the kernel when something has completed; `None` without an event loop.
     events: Option<Descriptor>,
 }
@@ -79,7 +76,7 @@ impl Ring {
             .register_files(&[file.as_fd().as_raw_fd()])
             .map_err(|why| RingError::RegisterFile { why })?;
         let in_flight = vec![false; buffers.count()];
-        Ok(Ring { ring, buffers, _file: file, in_flight, queued: 0, begun: 0, events: None })
+        Ok(Ring { ring, buffers, _file: file, in_flight, queued: 0, events: None })
     }
 
     /// Whether an operation uses this buffer.
@@ -176,31 +173,11 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits in the kernel until one operation has completed, and takes what has; the thread does nothing else meanwhile.
-    /// False after `limit`, and where nothing can complete. Nothing may be queued.
-    ///
-    /// # Errors
-    /// Those of the kernel.
-    pub fn wait(&mut self, limit: Duration) -> io::Result<bool> {
-        if self.begun == 0 || !self.ring.params().is_feature_ext_arg() {
-            return Ok(false);
-        }
-        let limit = Timespec::from(limit);
-        match self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&limit)) {
-            Ok(_) => Ok(true),
-            Err(why) => match Errno::from_io_error(&why) {
-                Some(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(false),
-                _ => Err(why),
-            },
-        }
-    }
-
     /// Takes the next operation that has ended.
     pub fn completed(&mut self) -> Option<Completion> {
         let entry = self.ring.completion().next()?;
         let buffer = entry.user_data() as usize;
         self.in_flight[buffer] = false;
-        self.begun -= 1;
         let result = match entry.result() {
             bytes @ 0.. => Ok(bytes as usize),
             errno => Err(io::Error::from_raw_os_error(-errno)),
@@ -229,7 +206,6 @@ impl Ring {
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.expect("a ring has an entry for each buffer, and a buffer has one operation");
         self.in_flight[buffer] = true;
-        self.begun += 1;
         self.queued += 1;
     }
 }

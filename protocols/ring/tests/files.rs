@@ -7,7 +7,6 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
 
 use barograph_reactor::block_on;
 use barograph_ring::{Buffers, Ring, RingError};
@@ -89,31 +88,6 @@ fn operations_of_a_turn_are_submitted_in_one_call() {
             assert!(ring.buffer(buffer).iter().all(|byte| usize::from(*byte) == buffer));
             assert!(!std::mem::replace(&mut ended[buffer], true));
         }
-    })
-    .unwrap();
-}
-
-#[test]
-fn a_wait_ends_with_a_completion_or_at_its_limit() {
-    block_on(async {
-        let Some(mut ring) = ring(file(8), 2) else { return };
-        let long = Duration::from_secs(60);
-        assert!(!ring.wait(long).unwrap(), "nothing can complete");
-        ring.read(0, BYTES as u64, BYTES);
-        ring.enter().unwrap();
-        let done = match ring.completed() {
-            Some(done) => done,
-            None => {
-                assert!(ring.wait(long).unwrap());
-                ring.completed().unwrap()
-            }
-        };
-        assert_eq!((done.buffer, done.result.unwrap()), (0, BYTES));
-        let (reader, _writer) = std::io::pipe().unwrap();
-        let Some(mut silent) = self::ring(reader.into(), 1) else { return };
-        silent.read(0, 0, BYTES);
-        silent.enter().unwrap();
-        assert!(!silent.wait(Duration::from_micros(1)).unwrap());
     })
     .unwrap();
 }

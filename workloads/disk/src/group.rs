@@ -1,6 +1,5 @@
 //! Users that share a queue, usually a ring: each has a buffer of it and one operation in flight.
 
-use std::io;
 use std::sync::Arc;
 use std::task::Context;
 
@@ -23,8 +22,6 @@ pub(crate) struct Rings {
     pub(crate) opening: Opening,
     /// Users that share a ring.
     pub(crate) users: usize,
-    /// Whether the worker waits in the ring, since nothing else goes on in it.
-    pub(crate) waits: bool,
 }
 
 impl GroupFactory for Rings {
@@ -36,7 +33,7 @@ impl GroupFactory for Rings {
 
     fn group(&self) -> QueueGroup<Ring> {
         let ring = self.ring().map_err(|why| in_one_line(&why));
-        QueueGroup { waits: self.waits, ..QueueGroup::new(&self.program, ring, self.users) }
+        QueueGroup::new(&self.program, ring, self.users)
     }
 }
 
@@ -58,8 +55,6 @@ pub(crate) struct QueueGroup<Q> {
     fresh: Vec<usize>,
     /// Members whose operations cannot begin.
     unable: Vec<usize>,
-    /// Whether a poll without a completion blocks.
-    waits: bool,
 }
 
 /// One user. The queue may still have an operation that the user has given up; the next one then waits for it, since both
@@ -81,7 +76,7 @@ impl<Q: Queue> Group for QueueGroup<Q> {
     }
 
     fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
-        let QueueGroup { program, queue, members, fresh, unable, .. } = self;
+        let QueueGroup { program, queue, members, fresh, unable } = self;
         let member = &mut members[place];
         let why = match queue {
             Err(why) => why.clone(),
@@ -115,9 +110,19 @@ impl<Q: Queue> Group for QueueGroup<Q> {
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
         self.unable.drain(..).for_each(|place| members.end(place, Outcome::DriverFault));
-        if let Err(why) = self.go_on(cx, members) {
+        let Ok(queue) = &mut self.queue else { return };
+        if queue.poll_work(cx)
+            && let Err(why) = submit(queue, &mut self.fresh, members)
+        {
             self.queue = Err(format!("submit operations: {why}"));
-            self.lose(members);
+            return self.lose(members);
+        }
+        while let Some(completion) = queue.completed() {
+            let place = completion.buffer;
+            self.members[place].end(completion, (&self.program, queue), members);
+        }
+        if queue.queued() > 0 {
+            cx.waker().wake_by_ref();
         }
     }
 
@@ -131,29 +136,7 @@ impl<Q> QueueGroup<Q> {
     pub(crate) fn new(program: &Arc<Program>, queue: Result<Q, String>, users: usize) -> Self {
         let members = std::iter::repeat_with(Member::default).take(users).collect();
         let (fresh, unable) = (Vec::with_capacity(users), Vec::with_capacity(users));
-        QueueGroup { program: Arc::clone(program), queue, members, fresh, unable, waits: false }
-    }
-
-    /// Submits what is queued, and ends what has completed.
-    fn go_on(&mut self, cx: &mut Context<'_>, members: &mut Members) -> io::Result<()>
-    where
-        Q: Queue,
-    {
-        let Ok(queue) = &mut self.queue else { return Ok(()) };
-        if queue.poll_work(cx) {
-            submit(queue, &mut self.fresh, members)?;
-        }
-        let mut has_ended = false;
-        while let Some(completion) = queue.completed() {
-            let place = completion.buffer;
-            self.members[place].end(completion, (&self.program, queue), members);
-            has_ended = true;
-        }
-        // Completions of a wait are taken in the next poll: timers and other tasks come before.
-        if queue.queued() > 0 || (self.waits && !has_ended && queue.wait()?) {
-            cx.waker().wake_by_ref();
-        }
-        Ok(())
+        QueueGroup { program: Arc::clone(program), queue, members, fresh, unable }
     }
 
     /// Ends all operations of a queue that does not work any more.
@@ -206,7 +189,7 @@ impl Member {
 }
 
 /// Submits what is queued. The time of the call is that of each operation that it submitted.
-fn submit(queue: &mut impl Queue, fresh: &mut Vec<usize>, members: &mut Members) -> io::Result<()> {
+fn submit(queue: &mut impl Queue, fresh: &mut Vec<usize>, members: &mut Members) -> std::io::Result<()> {
     let Some(first) = fresh.first() else { return queue.enter() };
     let context = members.context(*first);
     let before = context.added(SUBMISSION);

@@ -2,12 +2,8 @@
 
 use std::io;
 use std::task::Context;
-use std::time::Duration;
 
 use barograph_ring::{Completion, Ring};
-
-/// Longest wait in a ring. A turn of the event loop has up to 32 of them, by which its timers may be late.
-const LONGEST_WAIT: Duration = Duration::from_micros(100);
 
 /// Operations that are queued, submitted together and completed in any order. Each has a buffer of its own, whose index
 /// names it.
@@ -44,14 +40,6 @@ pub(crate) trait Queue: 'static {
 
     /// Operations that need another call of [`Queue::enter`].
     fn queued(&self) -> usize;
-
-    /// Blocks until an operation has completed; false after a limit, and where it does not block.
-    ///
-    /// # Errors
-    /// If the queue has ended for good.
-    fn wait(&mut self) -> io::Result<bool> {
-        Ok(false)
-    }
 }
 
 impl Queue for Ring {
@@ -95,9 +83,5 @@ impl Queue for Ring {
 
     fn queued(&self) -> usize {
         self.queued()
-    }
-
-    fn wait(&mut self) -> io::Result<bool> {
-        self.wait(LONGEST_WAIT)
     }
 }

@@ -161,17 +161,16 @@ impl DiskWorkload {
     }
 
     /// The load of the file of a driver that is a unit. The driver fills it, as no other process has its folder.
-    fn load_unit(&self, path: &Path, how: &Shape) -> Result<Box<dyn Runnable>, DiskError> {
+    fn load_unit(&self, path: &Path, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
         let (stopped, progress): (_, OnProgress) = (AtomicBool::new(false), Arc::new(|_| {}));
-        let fill = Fill { path, plan: &self.plan, seed: how.seed, stopped: &stopped, progress: &progress };
+        let fill = Fill { path, plan: &self.plan, seed, stopped: &stopped, progress: &progress };
         FilledTarget::fill(&fill, &self.filled)?;
-        self.load_path(path, how)
+        self.load_path(path, (users, seed))
     }
 
     /// The load of a file or device made ready: it opens as the plan says, and the kernel takes the rings.
-    fn load_path(&self, path: &Path, how: &Shape) -> Result<Box<dyn Runnable>, DiskError> {
+    fn load_path(&self, path: &Path, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
         let plan = &self.plan;
-        let Shape { users, waits, seed } = *how;
         let filled = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
         let (span, generations) = match &*filled {
             Some(filled) => (plan.size, filled.generations.clone()),
@@ -187,16 +186,16 @@ impl DiskWorkload {
         Ok(match plan.engine {
             Engine::IoUring => runnable_groups(move || {
                 let (program, opening) = (Arc::clone(&program), opening.clone());
-                Rings { program, opening, users, waits }
+                Rings { program, opening, users }
             }),
             Engine::Threads => runnable_threads(move || Threads(Arc::clone(&program), opening.clone())),
         })
     }
 
     /// The load of an export made ready: its server describes it.
-    fn load_export(&self, url: &str, how: &Shape) -> Result<Box<dyn Runnable>, DiskError> {
+    fn load_export(&self, url: &str, (users, seed): (usize, u64)) -> Result<Box<dyn Runnable>, DiskError> {
         let export = FitExport::ask(url, &self.plan)?;
-        let (program, users) = (self.program(export.span, None, how.seed), how.users);
+        let program = self.program(export.span, None, seed);
         Ok(runnable_groups(move || Exports::new(&program, &export, users)))
     }
 
@@ -235,27 +234,15 @@ fn op_id(index: usize) -> OpId {
     OpId(u8::try_from(index).expect("there are three operations"))
 }
 
-/// The shape of a load.
-struct Shape {
-    /// Users of a ring at the most: those of one worker, as far as there is room for them.
-    users: usize,
-    /// Whether workers wait in their rings: each has one ring, and operations that only follow one another.
-    waits: bool,
-    seed: u64,
-}
-
-impl Shape {
-    fn of(plan: &Plan) -> Self {
-        let own = DiskPlan::of(plan);
-        let workers = u32::try_from(plan.driver.workers.max(1)).unwrap_or(u32::MAX);
-        let room = room_of_ring(own);
-        let users = match plan.most_users() {
-            0 => u64::MAX,
-            users => users.div_ceil(workers).into(),
-        };
-        let waits = users <= room && plan.open.is_none() && own.think == Nanos::ZERO;
-        Shape { users: users.min(room) as usize, waits, seed: plan.seed }
-    }
+/// Users of a ring at the most: those of one worker, as far as there is room for them.
+fn users_of_ring(plan: &Plan) -> usize {
+    let workers = u32::try_from(plan.driver.workers.max(1)).unwrap_or(u32::MAX);
+    let room = room_of_ring(DiskPlan::of(plan));
+    let users = match plan.most_users() {
+        0 => room,
+        users => u64::from(users.div_ceil(workers)).min(room),
+    };
+    users as usize
 }
 
 /// Users for which a ring has room.
@@ -404,7 +391,7 @@ impl Workload for DiskWorkload {
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let how = &Shape::of(job.plan);
+        let how = (users_of_ring(job.plan), job.plan.seed);
         let loaded = match self.path() {
             Some(path) if job.url == IN_FOLDER => self.load_unit(path, how),
             Some(path) => self.load_path(path, how),

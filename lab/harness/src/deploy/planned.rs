@@ -69,11 +69,17 @@ pub fn planned(loads: &[CheckedLoad]) -> Vec<PlannedApplication<'_>> {
     let plan = &plan_of_all(loads).checked.plan;
     let fronts: Vec<String> =
         all.iter().flat_map(|planned| planned.topology.front_names().cloned()).collect();
-    let topology = Topology { parts: drivers::parts(plan, &fronts), ..Topology::empty() };
+    let topology = of_drivers(plan, &fronts);
     if !topology.parts.is_empty() {
         all.push(PlannedApplication { load: None, plan, application: None, data: None, topology });
     }
     all
+}
+
+/// Drivers that are units. They are this program, which hosts with a root of their own do not have.
+fn of_drivers(plan: &Plan, fronts: &[String]) -> Topology {
+    let shared = std::env::current_exe().ok().into_iter().collect();
+    Topology { parts: drivers::parts(plan, fronts), shared, ..Topology::empty() }
 }
 
 /// The load whose plan has the keys shared by all: the first that deploys its application, or the first.
@@ -117,4 +123,18 @@ pub fn outline(planned: &[PlannedApplication<'_>], platform: &str) -> TopologyRe
     whole.front = fronts.next().unwrap_or_default();
     whole.beside = fronts.collect();
     whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_drivers_see_this_program() {
+        let text = "driver.place = \"unit\"\n";
+        let plan = barograph_spec::read(crate::testing::CATALOGUE, "p", text, &[]).unwrap();
+        let topology = of_drivers(&plan, &[]);
+        assert_eq!(topology.parts.len(), 1);
+        assert_eq!(topology.shared, [std::env::current_exe().unwrap()]);
+    }
 }

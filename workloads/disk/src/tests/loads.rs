@@ -222,10 +222,7 @@ fn operations_allocate_nothing() {
             reasons: barograph_workload::Reasons::shared(),
         };
         let opening = Opening { path: path.clone(), access: own.access() };
-        Counted {
-            rings: Rings { program: Arc::new(program), opening, users: 8, waits: true },
-            tell: tell.clone(),
-        }
+        Counted { rings: Rings { program: Arc::new(program), opening, users: 8 }, tell: tell.clone() }
     };
     let settings = Settings {
         workers: 1,
