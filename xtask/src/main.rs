@@ -8,6 +8,7 @@ mod features;
 mod ferretdb;
 mod fuzz_api;
 mod go;
+mod go_tpc;
 mod kill_matrix;
 mod options;
 mod packages;
@@ -43,6 +44,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench disk, linpack, stream
                  the same beside fio, HPL and C; each writes its page in docs/reference (see --help of each)
   bench net      the network workload beside iperf3 and netperf; writes docs/reference/net.md (see bench net --help)
+  bench sql      database loads beside go-tpc, pgbench and sysbench; writes docs/reference/sql.md (see bench sql --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
   bench WHAT     what other parts cost (see bench --help)
   kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try
@@ -62,6 +64,10 @@ fn main() -> ExitCode {
         ["tidy"] => tidy_alone(&root),
         ["features"] => features::write(&root),
         ["dist", words @ ..] => dist::run(&root, words),
+        ["bench", "sql", words @ ..] => {
+            go::build_missing(&root, &go_tpc::GO_TPC);
+            dev::run(&root, "barograph-bench", &[&["sql"], words].concat())
+        }
         ["bench", words @ ..] => dev::run(&root, "barograph-bench", words),
         ["kill-matrix", "--help"] => {
             say(kill_matrix::USAGE);

@@ -37,6 +37,7 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
   linpack    LINPACK beside HPL and OpenBLAS; writes docs/reference/linpack.md (see linpack --help)
   stream     the bandwidth of memory beside C; writes docs/reference/stream.md (see stream --help)
   net        the network workload beside iperf3 and netperf; writes docs/reference/net.md (see net --help)
+  sql        database loads beside go-tpc, pgbench and sysbench; writes docs/reference/sql.md (see sql --help)
   postgres [ROUNDS CONNECTIONS TRANSACTIONS]
              the PostgreSQL client beside pgbench: CPU for a transaction of pgbench, on a server of its own
   auction    the auction application on its stores, buses and proxies (see auction --help)
@@ -48,7 +49,7 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
              the time that a search by posterior takes to choose its next trial
   bus ADDRESS...
              messages through the bus between nodes: in-process, amqp://..., nats://...
-  sql [postgres|mariadb], sqlite FOLDER, documents [ADDRESS...]
+  stores [postgres|mariadb], sqlite FOLDER, documents [ADDRESS...]
              the application's stores by themselves: loading, reads, writes
   guests [N] the boot of N virtual machines at once
   timed constant MS | bimodal QUICK_MS SLOW_MS SHARE | pareto LEAST_MS MOST_MS SHAPE [stall EVERY_MS LASTS_MS]
@@ -84,7 +85,8 @@ fn measure(words: &[&str]) -> anyhow::Result<bool> {
         ["scenario", words @ ..] => scenario::run(words),
         ["search", words @ ..] => search::run(words),
         ["bus", words @ ..] => bus::run(words),
-        ["sql", words @ ..] => stores::sql::run(words),
+        ["sql", words @ ..] => micro::sql(words),
+        ["stores", words @ ..] => stores::sql::run(words),
         ["sqlite", words @ ..] => stores::sqlite::run(words),
         ["documents", words @ ..] => stores::documents::run(words),
         ["guests", words @ ..] => guests::run(words),
