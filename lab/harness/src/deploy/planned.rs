@@ -69,7 +69,9 @@ pub fn planned(loads: &[CheckedLoad]) -> Vec<PlannedApplication<'_>> {
     let plan = &plan_of_all(loads).checked.plan;
     let fronts: Vec<String> =
         all.iter().flat_map(|planned| planned.topology.front_names().cloned()).collect();
-    let topology = Topology { parts: drivers::parts(plan, &fronts), ..Topology::empty() };
+    // Drivers are this program, which their hosts must see.
+    let shared = std::env::current_exe().into_iter().collect();
+    let topology = Topology { parts: drivers::parts(plan, &fronts), shared, ..Topology::empty() };
     if !topology.parts.is_empty() {
         all.push(PlannedApplication { load: None, plan, application: None, data: None, topology });
     }
