@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use barograph_record::Run;
+use barograph_services::find;
 use barograph_test_services::{or_skip, postgres};
 
 use crate::going::RunningProgram;
@@ -48,13 +49,15 @@ fn a_server_is_filled_loaded_and_checked_in_one_line() {
     place.assert_nothing_left();
 }
 
-/// The record of a run of the web store on PostgreSQL with these keys, and what it has printed.
-fn store(place: &TestFolders, sets: &[&str]) -> Option<(Run, String)> {
-    or_skip(postgres())?;
-    let plan = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/store-postgres.toml"));
+/// The record of a run of the web store on a server with these keys, and what it has printed.
+fn store(place: &TestFolders, server: &str, sets: &[&str]) -> Option<(Run, String)> {
+    for service in [server, "haproxy"] {
+        or_skip(find(service).unwrap().missing().map_or(Ok(()), Err))?;
+    }
+    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../plans/store-{server}.toml"));
     let sets: Vec<String> =
-        Smoke::of(plan).sets.into_iter().chain(sets.iter().map(|set| (*set).to_owned())).collect();
-    let ended = RunningProgram::start(command(place, "run", plan, &sets)).end();
+        Smoke::of(&plan).sets.into_iter().chain(sets.iter().map(|set| (*set).to_owned())).collect();
+    let ended = RunningProgram::start(command(place, "run", &plan, &sets)).end();
     let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
     place.assert_nothing_left();
     Some((run, ended.out))
@@ -63,7 +66,7 @@ fn store(place: &TestFolders, sets: &[&str]) -> Option<(Run, String)> {
 #[test]
 fn instances_have_rows_of_their_own_and_totals() {
     let place = TestFolders::without_data();
-    let Some((run, out)) = store(&place, &["instances=2"]) else { return };
+    let Some((run, out)) = store(&place, "postgres", &["instances=2"]) else { return };
     assert_eq!(run.load_names(), ["store-1", "store-2"]);
     let parts: Vec<&str> = run.topology().unwrap().parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(parts, ["store-1-database-1", "store-2-database-1"]);
@@ -83,11 +86,26 @@ fn instances_have_rows_of_their_own_and_totals() {
 fn a_standby_that_has_gone_makes_a_run_invalid() {
     let place = TestFolders::without_data();
     let gone = "actions=[{ at_s = 2, unit = \"standby-1\", act = \"kill\" }]";
-    let Some((run, out)) = store(&place, &["deploy.standby=asynchronous", gone]) else { return };
+    let Some((run, out)) = store(&place, "postgres", &["deploy.standby=asynchronous", gone]) else { return };
     let verdict = run.verdict().unwrap();
     assert!(!verdict.valid && verdict.exit_code == 9, "{verdict:?}");
     let wrong = "the standby is not connected, where streaming async is asked for";
     assert!(verdict.doubts.iter().any(|doubt| doubt.contains(wrong)), "{verdict:?}\n{out}");
     let durability = &run.tiers()[0].durability;
     assert!(durability.ends_with(", standby streaming async"), "{durability}");
+}
+
+#[test]
+fn sessions_of_mariadb_go_through_haproxy() {
+    let place = TestFolders::without_data();
+    let Some((run, out)) = store(&place, "mariadb", &["deploy.balancer=haproxy"]) else { return };
+    let parts: Vec<&str> = run.topology().unwrap().parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(parts, ["balancer-1", "database-1"]);
+    let failed: u64 = run.intervals().flat_map(|interval| &interval.ops).map(|op| op.failed).sum();
+    assert_eq!(failed, 0, "{out}");
+    // Those of the three users.
+    let sessions =
+        run.statistics.iter().filter(|row| row.part == "balancer-1" && row.statistic == "sessions");
+    let most = sessions.map(|row| row.value).fold(0.0, f64::max);
+    assert!((most - 3.0).abs() < f64::EPSILON, "{most}: {out}");
 }
