@@ -259,7 +259,9 @@ async fn operate<W: UserFactory>(
     let requests = std::mem::take(&mut context.requests);
     let mut recorder = worker.recorder.borrow_mut();
     recorder.ended(&Completion { op, intended, started, ended, outcome, requests }, 1);
-    recorder.counted(&mut context.counters);
+    if let Some(counters) = &mut context.counters {
+        recorder.counted(counters);
+    }
     (outcome, ended)
 }
 

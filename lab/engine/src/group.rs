@@ -12,7 +12,7 @@ use std::task::{Context, Waker};
 
 use barograph_model::{ChooserId, CounterId, Counters, OpId, Outcome, UserId};
 
-use self::crew::{Crew, Member};
+use self::crew::{Crew, Member, Seat};
 use crate::OpContext;
 use crate::activity::ActiveUser;
 use crate::core::WaitSlots;
@@ -173,13 +173,9 @@ impl<F: GroupFactory> Population for Groups<F> {
         let slot = WaitSlots::slot_of_member(&worker.core, &door.inbox, place);
         seat.main.set(Some(slot.key));
         let stream = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
-        door.coming.borrow_mut().push(Member::new(
-            Rc::clone(&seat),
-            slot,
-            place,
-            OpContext::new(seat.id, 0, stream, Some(Rc::clone(&worker.core))),
-            entering.at,
-        ));
+        let context = OpContext::new(seat.id, 0, stream, Some(Rc::clone(&worker.core)));
+        let member = Member::new(Seat { user: Rc::clone(&seat), slot, place }, context, entering.at);
+        door.coming.borrow_mut().push(member);
         door.inbox.wake();
         seat
     }

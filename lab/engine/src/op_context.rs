@@ -9,7 +9,7 @@ use crate::core::WaitSlots;
 
 /// Context of an activity's operations. It has no clock: time belongs to the engine.
 ///
-/// Fields used by every operation come first, in one cache line.
+/// Fields used by every operation come first.
 #[repr(C)]
 pub struct OpContext {
     /// The activity's own random stream.
@@ -20,7 +20,8 @@ pub struct OpContext {
     /// Argument of the activity (0 for the main behaviour).
     pub argument: u32,
     pub(crate) wishes: FollowUps,
-    pub(crate) counters: Counters,
+    /// Counters of the workload, made when one is added to for the first time.
+    pub(crate) counters: Option<Box<Counters>>,
     /// Clock of the worker; `None` outside of a run.
     core: Option<Rc<WaitSlots>>,
 }
@@ -36,8 +37,7 @@ pub(crate) struct FollowUps {
 
 impl OpContext {
     pub(crate) fn new(user: UserId, argument: u32, rng: Stream, core: Option<Rc<WaitSlots>>) -> Self {
-        let (counters, wishes) = (Counters::default(), FollowUps::default());
-        OpContext { user, argument, rng, core, requests: 0, counters, wishes }
+        OpContext { user, argument, rng, core, requests: 0, counters: None, wishes: FollowUps::default() }
     }
 
     /// Makes a turn of user 0 outside of a run, for a server that does operations of a workload.
@@ -63,13 +63,13 @@ impl OpContext {
     /// # Panics
     /// If the index is too large for any workload.
     pub fn add(&mut self, counter: CounterId, count: u64) {
-        self.counters.raise(counter, count);
+        self.counters.get_or_insert_default().raise(counter, count);
     }
 
     /// Returns the amount that this operation has added to a counter so far.
     #[must_use]
     pub fn added(&self, counter: CounterId) -> u64 {
-        self.counters.get(counter)
+        self.counters.as_ref().map_or(0, |counters| counters.get(counter))
     }
 
     /// Runs a part of an operation and adds its duration in nanoseconds to a counter of the workload. Outside
@@ -82,7 +82,7 @@ impl OpContext {
         let begun = core.clock.now();
         let done = part();
         let took = core.clock.now() - begun;
-        self.counters.raise(counter, took.0);
+        self.add(counter, took.0);
         done
     }
 

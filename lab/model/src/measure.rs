@@ -13,11 +13,10 @@ pub struct CounterId(pub u8);
 
 /// Value of each counter of a workload.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
 pub struct Counters {
+    values: [u64; MOST_COUNTERS],
     /// Counters in front that may differ from 0. Only these are added and cleared: each operation does both.
     used: u8,
-    values: [u64; MOST_COUNTERS],
 }
 
 impl PartialEq for Counters {
@@ -64,13 +63,6 @@ impl Counters {
             *mine = mine.saturating_add(*theirs);
         }
         self.used = self.used.max(other.used);
-    }
-
-    /// Whether all counters are 0, and were 0 since they were last cleared.
-    #[inline]
-    #[must_use]
-    pub fn is_unused(&self) -> bool {
-        self.used == 0
     }
 
     /// Sets all counters to 0.

@@ -12,7 +12,7 @@ use rand::RngExt;
 
 use crate::command::Verb;
 use crate::connection::{PendingCommand, StoreConnection};
-use crate::judge::{Failed, SentCommand};
+use crate::judge::{Failed, Found, SentCommand};
 use crate::keys;
 use crate::measures::{BYTES, HITS, LOOKUPS};
 use crate::program::PreparedLoad;
@@ -22,25 +22,35 @@ use crate::worker::Worker;
 pub(crate) struct KvGroup {
     worker: Rc<Worker>,
     users: Vec<KvUser>,
+    /// The keys of each user's command with several; empty if no operation is one.
+    several: Vec<Vec<u64>>,
     /// Connections by store.
     lines: Vec<StoreConnection>,
 }
 
-/// One user, in one cache line.
+/// One user. Its command is the one in flight, or the last one.
+#[derive(Clone, Default)]
 struct KvUser {
     position: Position,
-    /// The command in flight, or the last one.
-    sent: SentCommand,
-    /// Number of the command in flight. A reply to an earlier one has another number.
+    /// The number of the command's key; of several, the first.
+    key: u64,
+    /// The field of a hash.
+    field: u32,
+    /// Number of the command. A reply to an earlier one has another number.
     number: u32,
-    op: OpId,
+    op: u8,
+    verb: Verb,
 }
 
 impl KvGroup {
     pub(crate) fn new(worker: &Rc<Worker>, number: u32) -> Self {
         let program = &worker.program;
         KvGroup {
-            users: std::iter::repeat_with(KvUser::new).take(program.window()).collect(),
+            users: vec![KvUser::default(); program.window()],
+            several: match program.verbs.contains(&Verb::MGet) {
+                true => vec![Vec::new(); program.window()],
+                false => Vec::new(),
+            },
             lines: (0..program.stores.len())
                 .map(|store| StoreConnection::new(store, number, program.window()))
                 .collect(),
@@ -55,15 +65,18 @@ impl Group for KvGroup {
     }
 
     fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
-        let program = &self.worker.program;
-        let user = &mut self.users[place];
+        let KvGroup { worker, users, several, lines } = self;
+        let program = &worker.program;
+        let user = &mut users[place];
         user.begin(op, program, context);
+        if user.verb == Verb::MGet {
+            user.draw_several(&mut several[place], program, context);
+        }
         let pending = PendingCommand { place: place as u32, number: user.number };
-        let sent = &user.sent;
-        let store = keys::store_of(user.sent.key, self.lines.len());
-        self.lines[store].submit(&self.worker, pending, |out| match sent.verb {
-            Verb::MGet => program.write_several(&sent.keys, out),
-            _ => program.write(op.index(), (sent.key, sent.field), out),
+        let store = keys::store_of(user.key, lines.len());
+        lines[store].submit(worker, pending, |out| match user.verb {
+            Verb::MGet => program.write_several(&several[place], out),
+            _ => program.write(op.index(), (user.key, user.field), out),
         });
         context.sent();
     }
@@ -71,19 +84,26 @@ impl Group for KvGroup {
     fn abandon(&mut self, place: usize) {
         let user = &mut self.users[place];
         user.number = user.number.wrapping_add(1);
-        let store = keys::store_of(user.sent.key, self.lines.len());
+        let store = keys::store_of(user.key, self.lines.len());
         self.lines[store].abandon();
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
-        let KvGroup { worker, users, lines } = self;
+        let KvGroup { worker, users, several, lines } = self;
         for line in lines {
             let end_of = |pending: PendingCommand, end: Result<&Reply<'_>, &Failed>| {
-                let user = &users[pending.place as usize];
+                let place = pending.place as usize;
+                let user = &users[place];
                 let waits = user.number == pending.number;
                 if waits {
-                    let outcome = user.end(end, worker, members);
-                    members.end(pending.place as usize, outcome);
+                    let keys = several.get(place).map_or(&[][..], Vec::as_slice);
+                    let sent = SentCommand { verb: user.verb, key: user.key, field: user.field, keys };
+                    let found = match end {
+                        Ok(reply) => worker.judge().end(sent, reply),
+                        Err(failed) => Err(failed.clone()),
+                    };
+                    let outcome = counted(found, OpId(user.op), worker, members);
+                    members.end(place, outcome);
                 }
                 waits
             };
@@ -93,34 +113,26 @@ impl Group for KvGroup {
 }
 
 impl KvUser {
-    fn new() -> Self {
-        KvUser { position: Position::default(), sent: SentCommand::default(), number: 0, op: OpId(0) }
-    }
-
-    /// Draws the keys of its next command.
+    /// Draws the key of its next command.
     fn begin(&mut self, op: OpId, program: &PreparedLoad, context: &mut OpContext) {
         let verb = program.verbs[op.index()];
         let key = program.keys.draw(&mut context.rng, &mut self.position);
         self.number = self.number.wrapping_add(1);
-        self.op = op;
-        self.sent.verb = verb;
-        self.sent.key = key;
-        self.sent.field = match verb {
+        self.op = op.0;
+        self.verb = verb;
+        self.key = key;
+        self.field = match verb {
             Verb::HGet | Verb::HSet => context.rng.random_range(0..program.plan.fields),
             _ => 0,
         };
-        if verb == Verb::MGet {
-            self.draw_several(program, context);
-        }
     }
 
     /// Draws keys of one store: the first at random, the others are its successors.
-    fn draw_several(&mut self, program: &PreparedLoad, context: &mut OpContext) {
+    fn draw_several(&mut self, keys: &mut Vec<u64>, program: &PreparedLoad, context: &mut OpContext) {
         let (count, stores) = (program.keys.count(), program.stores.len());
-        let store = keys::store_of(self.sent.key, stores);
-        let keys = &mut self.sent.keys;
+        let store = keys::store_of(self.key, stores);
         keys.clear();
-        keys.push(self.sent.key);
+        keys.push(self.key);
         while keys.len() < program.plan.mget_keys as usize {
             let mut key = program.keys.draw(&mut context.rng, &mut self.position);
             while keys::store_of(key, stores) != store {
@@ -129,25 +141,21 @@ impl KvUser {
             keys.push(key);
         }
     }
+}
 
-    /// Counts the contents of a reply; returns the outcome of its command.
-    #[inline]
-    fn end(&self, end: Result<&Reply<'_>, &Failed>, worker: &Worker, members: &mut Members) -> Outcome {
-        let found = match end {
-            Ok(reply) => worker.judge().end(&self.sent, reply),
-            Err(failed) => Err(failed.clone()),
-        };
-        match found {
-            Ok(found) => {
-                members.add(LOOKUPS, found.lookups.into());
-                members.add(HITS, found.hits.into());
-                members.add(BYTES, found.bytes.into());
-                Outcome::Good
-            }
-            Err(failed) => {
-                worker.note(self.op, &failed);
-                failed.outcome
-            }
+/// Counts the contents of a reply, or records the reason of a failure; returns the outcome.
+#[inline]
+fn counted(found: Result<Found, Failed>, op: OpId, worker: &Worker, members: &mut Members) -> Outcome {
+    match found {
+        Ok(found) => {
+            members.add(LOOKUPS, found.lookups.into());
+            members.add(HITS, found.hits.into());
+            members.add(BYTES, found.bytes.into());
+            Outcome::Good
+        }
+        Err(failed) => {
+            worker.note(op, &failed);
+            failed.outcome
         }
     }
 }

@@ -7,15 +7,15 @@ use crate::command::Verb;
 use crate::values::{Values, field};
 
 /// A sent command, as far as needed to judge its reply.
-#[derive(Debug, Default)]
-pub(crate) struct SentCommand {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentCommand<'k> {
     pub(crate) verb: Verb,
     /// The field of a hash.
     pub(crate) field: u32,
     /// The number of its key; of several, the first.
     pub(crate) key: u64,
     /// The keys of a command with several.
-    pub(crate) keys: Vec<u64>,
+    pub(crate) keys: &'k [u64],
 }
 
 /// Contents of a good reply.
@@ -54,11 +54,11 @@ pub(crate) struct Judge<'v> {
 impl Judge<'_> {
     /// Judges a reply.
     #[inline]
-    pub(crate) fn end(&self, sent: &SentCommand, reply: &Reply<'_>) -> Result<Found, Failed> {
+    pub(crate) fn end(&self, sent: SentCommand<'_>, reply: &Reply<'_>) -> Result<Found, Failed> {
         match (sent.verb, reply) {
             (Verb::Get | Verb::LPop, reply) => self.looked_up(sent.key, reply),
             (Verb::HGet, reply) => self.looked_up(field(sent.key, sent.field), reply),
-            (Verb::MGet, Reply::Array(items)) => self.several(&sent.keys, *items),
+            (Verb::MGet, Reply::Array(items)) => self.several(sent.keys, *items),
             (Verb::LRange, Reply::Array(items)) => self.elements(sent.key, *items),
             (Verb::Set, Reply::Simple(b"OK")) => Ok(Found::default()),
             (Verb::Incr | Verb::LPush, Reply::Integer(number)) if *number > 0 => Ok(Found::default()),
@@ -159,8 +159,8 @@ mod tests {
             }
         }
         let Ok(ReadResult::Whole { reply, .. }) = reply(&bytes) else { panic!("{text:?} is a reply") };
-        let sent = SentCommand { verb, key: 7, field: 0, keys: vec![7, 7] };
-        Judge { values: &values, verify }.end(&sent, &reply)
+        let sent = SentCommand { verb, key: 7, field: 0, keys: &[7, 7] };
+        Judge { values: &values, verify }.end(sent, &reply)
     }
 
     #[test]

@@ -19,7 +19,7 @@ const ROUNDS_IN_A_ROW: usize = 8;
 /// Place of the group itself in its inbox.
 const THE_GROUP: u32 = u32::MAX;
 
-/// A user of a group. Fields used by every operation come first, in two cache lines.
+/// A user of a group. Members lie side by side, so they hold little besides what every operation uses.
 #[repr(C)]
 pub(crate) struct Member {
     intended: Nanos,
@@ -33,10 +33,15 @@ pub(crate) struct Member {
     restarts: bool,
     /// Whether it leaves after its operation.
     leaves: bool,
-    place: u32,
     pub(crate) context: OpContext,
-    slot: Slot,
-    seat: Rc<ActiveUser<()>>,
+    seat: Box<Seat>,
+}
+
+/// The place of a member in its group and its worker.
+pub(crate) struct Seat {
+    pub(crate) user: Rc<ActiveUser<()>>,
+    pub(crate) slot: Slot,
+    pub(crate) place: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,13 +56,7 @@ enum State {
 }
 
 impl Member {
-    pub(crate) fn new(
-        seat: Rc<ActiveUser<()>>,
-        slot: Slot,
-        place: u32,
-        context: OpContext,
-        intended: Nanos,
-    ) -> Self {
+    pub(crate) fn new(seat: Seat, context: OpContext, intended: Nanos) -> Self {
         Member {
             intended,
             started: Nanos::ZERO,
@@ -66,10 +65,8 @@ impl Member {
             waits: false,
             restarts: false,
             leaves: false,
-            place,
             context,
-            slot,
-            seat,
+            seat: Box::new(seat),
         }
     }
 }
@@ -133,9 +130,9 @@ impl<F: GroupFactory> Crew<F> {
     fn admit(&mut self) {
         loop {
             let Some(mut member) = self.door.coming.borrow_mut().pop() else { return };
-            let place = member.place as usize;
+            let place = member.seat.place as usize;
             member.op = self.behaviours.get(BehaviourId(0)).first;
-            self.group.join(place, member.seat.id);
+            self.group.join(place, member.seat.user.id);
             self.members.places[place] = Some(member);
             let is_called = self.worker.gate.is_some();
             self.schedule(place, self.worker.core.clock.now());
@@ -154,11 +151,11 @@ impl<F: GroupFactory> Crew<F> {
             let place = place as usize;
             // A signal may outlive its member.
             let Some(member) = &mut self.members.places[place] else { continue };
-            match (member.slot.signal_of_member(), member.state) {
+            match (member.seat.slot.signal_of_member(), member.state) {
                 (Signal::Cancel, State::InFlight) => member.leaves = true,
                 (Signal::Cancel, _) => self.leave(place),
                 (Signal::Due, State::Free) => {
-                    if let Some(at) = member.seat.call.take() {
+                    if let Some(at) = member.seat.user.call.take() {
                         (member.intended, member.waits) = (at, true);
                         self.make_ready(place);
                     }
@@ -254,8 +251,8 @@ impl<F: GroupFactory> Crew<F> {
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
         let leaves = member.leaves;
-        if !context.counters.is_unused() {
-            self.worker.recorder.borrow_mut().counted(&mut context.counters);
+        if let Some(counters) = &mut context.counters {
+            self.worker.recorder.borrow_mut().counted(counters);
         }
         let done = Completion { op, intended, started, ended, outcome, requests };
         self.batch.add(done, &self.worker.recorder);
@@ -305,7 +302,7 @@ impl<F: GroupFactory> Crew<F> {
             }
             None => {
                 member.state = State::Free;
-                gate.set_free(&member.seat, member.slot.key);
+                gate.set_free(&member.seat.user, member.seat.slot.key);
             }
         }
     }
@@ -316,7 +313,7 @@ impl<F: GroupFactory> Crew<F> {
         member.waits = member.intended > now;
         if member.waits {
             member.state = State::Waiting;
-            member.slot.due_at(member.intended);
+            member.seat.slot.due_at(member.intended);
         } else {
             self.make_ready(place);
         }
