@@ -54,10 +54,11 @@ impl StatementsPlan {
 
 /// The database of a plan with the tables of a file.
 pub(crate) fn database(plan: &Plan, script: Arc<Script>) -> DatabasePlan<FileContents> {
-    let StatementsPlan { scale, is_filled, database, .. } = StatementsPlan::of(plan);
+    let StatementsPlan { script: file, scale, is_filled, database, .. } = StatementsPlan::of(plan);
+    let stem = file.as_deref().and_then(std::path::Path::file_stem).unwrap_or_default();
     DatabasePlan {
         settings: database.clone(),
-        size: format!("{}-{scale}", script.name),
+        size: format!("{}-{scale}", stem.to_string_lossy()),
         contents: FileContents { script, scale: *scale, seed: plan.seed, is_filled: *is_filled },
     }
 }
@@ -159,6 +160,13 @@ mod tests {
         let max = Nanos::from_secs(1);
         assert_eq!(own.pace(), Pace::Think(Distribution::Uniform { min: Nanos::ZERO, max }));
         assert_eq!(StatementsPlan { think: Nanos::ZERO, ..own.clone() }.pace(), Pace::AtOnce);
+    }
+
+    #[test]
+    fn a_file_of_sqlite_has_the_name_of_the_script() {
+        let plan = plan(&["statements.script=\"folder/bank.toml\"", "statements.scale=2"]).unwrap();
+        let lines = StatementsPlan::of(&plan).explain(&plan).join("\n");
+        assert!(lines.contains("/data/statements-bank-2-s1.db: filled once"), "{lines}");
     }
 
     #[test]
