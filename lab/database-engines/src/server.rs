@@ -251,11 +251,9 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
             let databases = Databases::<P>::at(&addresses.server)?;
             let name = databases.run_name(&contents);
             let mut checked = W::check(&mut Queries(&databases, name), &contents, &tally)?;
-            if let Some((standby, asked)) = standby {
-                let both = (&databases, &Databases::<P>::at(&standby)?);
-                checked
-                    .violations
-                    .extend(standby::check::<W, P>(both, asked, (&contents, &tally))?.violations);
+            if let Some((url, asked)) = &standby {
+                let found = standby::check::<W, P>(&databases, (url, *asked), (&contents, &tally))?;
+                checked.violations.extend(found.violations);
             }
             if checked.violations.is_empty() && !is_deployed && !contents.tables().is_empty() {
                 databases.remove_copy::<W::Contents>()?;

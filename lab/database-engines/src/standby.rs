@@ -31,13 +31,14 @@ pub(crate) fn fault(state: &str, asked: Standby) -> Option<String> {
     (state != right).then(|| format!("the standby is {state}, where {right} is asked for"))
 }
 
-/// Holds a standby against the plan and its data against the counts of the load, as those of the first server.
+/// Holds the standby at an address against the plan, and its data against the counts of the load, as those of the
+/// first server.
 ///
 /// # Errors
 /// A server that does not answer or refuses.
 pub(crate) fn check<W: DatabaseWorkload, P: Product>(
-    (first, standby): (&Databases<P>, &Databases<P>),
-    asked: Standby,
+    first: &Databases<P>,
+    (url, asked): (&str, Standby),
     (contents, tally): (&W::Contents, &W::Tally),
 ) -> Result<Findings, ServerError> {
     let mut findings = Findings::default();
@@ -45,12 +46,14 @@ pub(crate) fn check<W: DatabaseWorkload, P: Product>(
         findings.violations.push(fault);
         return Ok(findings);
     }
-    if !has_all(first, standby)? {
+    let standby = Databases::<P>::at(url)?;
+    if !has_all(first, &standby)? {
         let limit = f64::from(TRIES) / 10.0;
         findings.violations.push(format!("the standby has not caught up {limit} s after the load"));
         return Ok(findings);
     }
-    let checked = W::check(&mut Queries(standby, standby.run_name(contents)), contents, tally)?;
+    let name = standby.run_name(contents);
+    let checked = W::check(&mut Queries(&standby, name), contents, tally)?;
     findings.violations.extend(checked.violations.iter().map(|what| format!("at the standby: {what}")));
     Ok(findings)
 }
