@@ -51,3 +51,24 @@ fn a_web_node_that_dies_ends_the_run_and_is_named() {
     assert!(ended.err.contains("web-") && ended.err.contains("killed by SIGKILL"), "{}", ended.err);
     place.assert_nothing_left();
 }
+
+/// Directly, users of a SQLite file block, and an open loop is refused.
+#[test]
+fn an_open_loop_goes_through_the_web_to_a_file() {
+    let place = TestFolders::without_data();
+    let plan = plan(&place, 4, "");
+    let text = fs::read_to_string(&plan).unwrap().replace("users = 4", "unit = \"rate\"\nrate = 50");
+    fs::write(&plan, &text).unwrap();
+    let direct = place.root().join("direct.toml");
+    let without = [("access = \"web\"\n", ""), ("[deploy]\nweb_nodes = 2\n", "")];
+    fs::write(&direct, without.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to))).unwrap();
+    let refused = RunningProgram::start(command(&place, "check", &direct, &[])).end();
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let ended = RunningProgram::start(command(&place, "run", &plan, &[])).end();
+    let run = place.record();
+    let all: u64 = run.intervals().flat_map(|interval| &interval.ops).map(|op| op.count).sum();
+    assert!(all >= 150, "{all}: {ended:?}");
+    let verdict = run.verdict().unwrap();
+    assert!(!verdict.reasons.iter().any(|reason| reason.contains("data")), "{:?}", verdict.reasons);
+    place.assert_nothing_left();
+}
