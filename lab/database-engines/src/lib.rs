@@ -26,7 +26,7 @@ mod topology;
 mod users;
 
 pub use command::DatabaseArgs;
-pub use engine::{DatabasePlan, DatabaseWorkload, Engine, EngineKind, check, engine, fill_entry};
+pub use engine::{DatabasePlan, DatabaseWorkload, Engine, EngineKind, check, engine, fill_entry, gauges};
 pub use errors::ServerError;
 pub use mariadb::{MariadbSession, MariadbSessions};
 pub use postgres::{PostgresSession, PostgresSessions};

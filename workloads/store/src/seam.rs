@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_database::{Access, Database, Findings};
-use barograph_database_engines::{DatabaseWorkload, Engine, Rules, engine, fill_entry};
+use barograph_database_engines::{DatabaseWorkload, Engine, Rules, engine, fill_entry, gauges};
 use barograph_engine::Runnable;
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule, Share,
@@ -13,8 +13,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
-    Workload, WorkloadFactory,
+    Application, DataSet, FailureReason, Gauge, LoadCommand, LoadError, LoadJob, OnProgress, Reasons,
+    VerifyResult, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -261,6 +261,10 @@ impl Workload for StoreWorkload {
             reasons: Arc::clone(&self.reasons),
         };
         self.engine.load(job, shared)
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        gauges(&self.tally.gaps)
     }
 
     fn counts(&self) -> Vec<i64> {
