@@ -1,10 +1,12 @@
 //! The databases of a load on a server: the filled one, which is never changed, and its copy for a run.
 
+use std::collections::HashSet;
+
 use barograph_database::{Contents, Database, Table, TableSpec};
 
 use crate::ServerError;
 use crate::errors::Failure;
-use crate::product::{MARKER, Product};
+use crate::product::{MARKER, PIECES, Product};
 
 /// The databases of a load.
 pub(crate) struct Databases<P: Product> {
@@ -147,16 +149,39 @@ impl<P: Product> Databases<P> {
     }
 
     fn found(&self, name: &str) -> Result<Found, ServerError> {
-        let mut tables = Vec::new();
-        self.ask(name, ("read", name), P::TABLES, &mut |row| {
-            tables.extend(row.iter().flatten().map(|name| (*name).to_owned()));
-        })?;
+        let tables = self.tables(name)?;
         if !tables.iter().any(|table| table == MARKER) {
             return Ok(if tables.is_empty() { Found::Nothing } else { Found::Foreign });
         }
         let marker = self.row(name, ("read", name), &format!("SELECT stamp, loaded FROM {MARKER}"))?;
         let [stamp, rows] = marker.unwrap_or_default().try_into().unwrap_or_default();
         Ok(Found::Marked { stamp, rows })
+    }
+
+    /// The numbers of the pieces and steps that are done in an unfinished fill; `None` where it cannot go on.
+    pub(crate) fn done<C: Contents>(&self, contents: &C) -> Result<Option<HashSet<i64>>, ServerError> {
+        let (name, what) = (&*self.name, ("read", &*self.name));
+        let tables = self.tables(name)?;
+        if ![MARKER, PIECES].iter().all(|table| tables.iter().any(|found| found == table)) {
+            return Ok(None);
+        }
+        let stamp = self.row(name, what, &format!("SELECT stamp FROM {MARKER}"))?.unwrap_or_default();
+        if stamp != [contents.stamp()] {
+            return Ok(None);
+        }
+        let mut done = HashSet::new();
+        self.ask(name, what, &format!("SELECT piece FROM {PIECES}"), &mut |row| {
+            done.extend(row.iter().flatten().filter_map(|number| number.parse::<i64>().ok()));
+        })?;
+        Ok(Some(done))
+    }
+
+    fn tables(&self, name: &str) -> Result<Vec<String>, ServerError> {
+        let mut tables = Vec::new();
+        self.ask(name, ("read", name), P::TABLES, &mut |row| {
+            tables.extend(row.iter().flatten().map(|name| (*name).to_owned()));
+        })?;
+        Ok(tables)
     }
 
     /// Makes the filled database, without tables.

@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use barograph_database::{Contents, Database, FillResult, Findings, Terminal, Transacts, sqlite};
+use barograph_database::{CommitGaps, Contents, Database, FillResult, Findings, Terminal, Transacts, sqlite};
 use barograph_engine::Runnable;
 use barograph_model::secret::masked;
 use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill, Tier};
 use barograph_spec::{Plan, Refusal, SettingsReader};
 use barograph_workload::topology::Topology;
-use barograph_workload::{LoadError, LoadJob, OnProgress};
+use barograph_workload::{Gauge, LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value};
 
 use crate::mariadb::Mariadb;
@@ -207,6 +207,13 @@ pub fn fill_entry(filled: FillResult, stamp: String) -> Fill {
         stamp,
         ..Fill::default()
     }
+}
+
+/// The gauges of a load: the longest time without a commit.
+#[must_use]
+pub fn gauges(gaps: &CommitGaps) -> Vec<Gauge> {
+    let longest = gaps.take_longest().map(|longest| longest.as_secs_f64() * 1e3);
+    longest.map(|value| Gauge { name: "longest_gap_ms", unit: "ms", value }).into_iter().collect()
 }
 
 /// The database engine of a plan.

@@ -1,5 +1,6 @@
 //! Fills a database: some threads make rows, and as many sessions load them.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +10,9 @@ use barograph_reactor::block_on;
 use barograph_workload::{FillProgress, OnProgress};
 
 use crate::ServerError;
-use crate::chunk::{Chunk, Chunks};
+use crate::chunk::{Chunk, Chunks, Made};
 use crate::databases::{Databases, State};
-use crate::product::{MARKER, Product};
+use crate::product::{MARKER, PIECES, Product};
 
 /// Most sessions that load side by side.
 const MOST_SESSIONS: usize = 8;
@@ -59,10 +60,10 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
                 if found == State::Missing {
                     self.databases.create()?;
                 }
-                self.change(&self.beginning())?;
-                self.load()?;
+                let done = self.begin()?;
+                self.load(&done)?;
                 let rows: Vec<u64> = self.loaded.iter().map(|rows| rows.load(Ordering::Relaxed)).collect();
-                self.finish(&rows)?;
+                self.finish(&rows, &done)?;
                 (false, rows)
             }
         };
@@ -87,20 +88,37 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
         names.join(", ")
     }
 
-    /// The statements that make the marker, which says that the fill is incomplete, and all tables.
+    /// Makes the tables, or counts the rows of an interrupted fill with these contents. Returns its pieces and steps.
+    fn begin(&self) -> Result<HashSet<i64>, ServerError> {
+        let Some(done) = self.databases.done(self.contents)? else {
+            self.change(&self.beginning())?;
+            return Ok(HashSet::new());
+        };
+        for (table, loaded) in self.tables.iter().zip(&self.loaded) {
+            let sql = format!("SELECT count(*) FROM {}", table.spec().name);
+            let rows = self.databases.row(self.databases.name(), self.what(), &sql)?;
+            loaded.store(rows.and_then(|row| row.first()?.parse().ok()).unwrap_or(0), Ordering::Relaxed);
+        }
+        Ok(done)
+    }
+
+    /// The statements that make the marker, which says that the fill is incomplete, and all tables; last that of the pieces,
+    /// without which a fill begins anew.
     fn beginning(&self) -> String {
         let mut all = vec![
-            format!("DROP TABLE IF EXISTS {MARKER}, {}", self.names()),
+            format!("DROP TABLE IF EXISTS {PIECES}, {MARKER}, {}", self.names()),
             format!("CREATE TABLE {MARKER} (stamp VARCHAR(500) NOT NULL, loaded VARCHAR(500))"),
             format!("INSERT INTO {MARKER} (stamp) VALUES ({})", P::literal(&self.contents.stamp())),
         ];
         all.extend(self.tables.iter().map(|table| P::create(table.spec())));
+        all.push(format!("CREATE TABLE {PIECES} (piece INTEGER NOT NULL)"));
         all.join("; ")
     }
 
-    /// Loads all rows.
-    fn load(&self) -> Result<(), ServerError> {
-        let pieces = Mutex::new(self.contents.pieces());
+    /// Loads all rows, except those of the pieces that are done.
+    fn load(&self, done: &HashSet<i64>) -> Result<(), ServerError> {
+        let pieces = (0..).zip(self.contents.pieces()).filter(|(number, _)| !done.contains(number));
+        let pieces = Mutex::new(pieces);
         let sessions = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_SESSIONS));
         let all: Vec<Result<(), ServerError>> = std::thread::scope(|scope| {
             let all: Vec<_> = (0..sessions).map(|_| scope.spawn(|| self.pieces(&pieces))).collect();
@@ -113,15 +131,20 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
     }
 
     /// Loads pieces in one session until none is left.
-    fn pieces(&self, pieces: &Mutex<impl Iterator<Item = C::Piece> + Send>) -> Result<(), ServerError> {
+    fn pieces(
+        &self,
+        pieces: &Mutex<impl Iterator<Item = (i64, C::Piece)> + Send>,
+    ) -> Result<(), ServerError> {
         let (send, come) = sync_channel(WAITING);
         let told = |table: C::Table, rows: u64| self.told(table, rows);
         let loaded = std::thread::scope(|scope| {
             scope.spawn(move || {
                 let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
                 // Without a receiver the fill has ended.
-                let mut take = |batch: Batch<C::Table>| send.send(Chunk::of(&batch)).is_ok();
-                std::iter::from_fn(next).all(|piece| self.contents.piece(piece, &mut take))
+                let mut take = |batch: Batch<C::Table>| send.send(Made::Rows(Chunk::of(&batch))).is_ok();
+                std::iter::from_fn(next).all(|(number, piece)| {
+                    self.contents.piece(piece, &mut take) && send.send(Made::End(number)).is_ok()
+                })
             });
             let target = self.databases.target(self.databases.name());
             // The chunks end before the thread is awaited, which waits for room among them.
@@ -144,19 +167,24 @@ impl<'a, P: Product, C: Contents> DatabaseFill<'a, P, C> {
         self.stage(table.spec().name)
     }
 
-    /// Makes keys, indices and statistics, and completes the marker.
-    fn finish(&self, rows: &[u64]) -> Result<(), ServerError> {
+    /// Makes keys, indices and statistics, except those of the steps that are done, and completes the marker.
+    fn finish(&self, rows: &[u64], done: &HashSet<i64>) -> Result<(), ServerError> {
         let completed = self.tables.iter().flat_map(|table| P::complete(table.spec()));
         let indices = self.contents.indices();
         let indices = indices.all.iter().chain(P::indices(indices)).map(|sql| (*sql).to_owned());
-        for sql in completed.chain(indices) {
+        // Steps have numbers below those of the pieces.
+        for (step, sql) in (1_i64..).zip(completed.chain(indices)).filter(|(step, _)| !done.contains(&-step))
+        {
             self.stage("keys")?;
-            self.change(&sql)?;
+            // A server may have made an index and then ended.
+            let sql = sql.replacen(" INDEX ", " INDEX IF NOT EXISTS ", 1);
+            self.change(&format!("{sql}; INSERT INTO {PIECES} VALUES (-{step})"))?;
         }
         self.stage("statistics")?;
         self.databases.run(self.databases.name(), self.what(), &P::analyze(&self.names()))?;
         let rows: Vec<String> = rows.iter().map(u64::to_string).collect();
-        let sql = format!("{}UPDATE {MARKER} SET loaded = '{}'", P::LASTING, rows.join(" "));
+        let complete = format!("UPDATE {MARKER} SET loaded = '{}'; DROP TABLE {PIECES}", rows.join(" "));
+        let sql = format!("{}{complete}", P::LASTING);
         self.databases.run(self.databases.name(), self.what(), &sql)
     }
 

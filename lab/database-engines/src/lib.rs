@@ -29,7 +29,7 @@ mod topology;
 mod users;
 
 pub use command::DatabaseArgs;
-pub use engine::{DatabasePlan, DatabaseWorkload, Engine, EngineKind, check, engine, fill_entry};
+pub use engine::{DatabasePlan, DatabaseWorkload, Engine, EngineKind, check, engine, fill_entry, gauges};
 pub use errors::ServerError;
 pub use load::{DatabaseLoad, DatabaseOperations};
 pub use mariadb::{MariadbSession, MariadbSessions};

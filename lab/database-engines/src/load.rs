@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use barograph_database::CommitGaps;
 use barograph_engine::Runnable;
 use barograph_model::{Behaviours, MeasureSpec, OpSpec, Profile};
 use barograph_platform::BoxFuture;
@@ -9,11 +10,12 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadError, LoadJob, OnProgress, Reasons, VerifyResult, Workload,
+    Application, DataSet, FailureReason, Gauge, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
+    Workload,
 };
 use serde_json::{Map, Value, json};
 
-use crate::{DatabasePlan, DatabaseWorkload, Engine, engine, fill_entry};
+use crate::{DatabasePlan, DatabaseWorkload, Engine, engine, fill_entry, gauges};
 
 /// A workload on databases: what the harness needs of it.
 pub trait DatabaseOperations: DatabaseWorkload<Tally: Default> {
@@ -62,6 +64,12 @@ pub trait DatabaseOperations: DatabaseWorkload<Tally: Default> {
 
     /// Adds [`Self::numbers`] of another tally.
     fn add_numbers(tally: &Self::Tally, numbers: &[i64]);
+
+    /// The times without a commit, if the tally has them.
+    fn gaps(tally: &Self::Tally) -> Option<&CommitGaps> {
+        let _ = tally;
+        None
+    }
 }
 
 /// The workload of a plan.
@@ -171,6 +179,10 @@ impl<W: DatabaseOperations> Workload for DatabaseLoad<W> {
         let shared =
             W::shared((&self.settings, &job.plan.profile), &self.contents, (&self.tally, &self.reasons));
         self.engine.load(job, shared)
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        W::gaps(&self.tally).map(gauges).unwrap_or_default()
     }
 
     fn counts(&self) -> Vec<i64> {

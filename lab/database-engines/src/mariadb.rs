@@ -24,9 +24,6 @@ pub use session::{MariadbSession, MariadbSessions};
 /// Limit on the first answer of a server.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
-/// Most chunks of a statement: the server keeps what it would undo.
-const MOST_CHUNKS: usize = 64;
-
 /// Most sessions that copy side by side.
 const MOST_SESSIONS: usize = 4;
 
@@ -186,18 +183,23 @@ impl Product for Mariadb {
         let failed = |fault: Fault| Databases::<Self>::failed(("fill", database), fault.into());
         let mut session = Client::new(target).connect(0).await.map_err(failed)?;
         while let Some(table) = chunks.table() {
+            if chunks.begins() {
+                session.query("BEGIN").map_err(failed)?.finish().await.map_err(failed)?;
+            }
             let name = table.spec().name;
             let sql = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} CHARACTER SET utf8mb4");
             let mut load = session.load_data(&sql).await.map_err(failed)?;
             let mut rows = 0;
-            for _ in 0..MOST_CHUNKS {
-                let Some(chunk) = chunks.take(table)? else { break };
+            while let Some(chunk) = chunks.take(table)? {
                 load.write(chunk.text.as_bytes()).await.map_err(failed)?;
                 rows += chunk.rows;
             }
             let done = load.finish().await.map_err(failed)?;
             if done.warnings > 0 || done.rows != rows {
                 return Err(ServerError::Changed { table: name, warnings: done.warnings });
+            }
+            if let Some(sql) = chunks.commit() {
+                session.query(&sql).map_err(failed)?.finish().await.map_err(failed)?;
             }
         }
         Ok(())

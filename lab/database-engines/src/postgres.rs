@@ -68,7 +68,7 @@ impl Product for Postgres {
     const LONGEST_NAME: usize = 59;
     const MAINTENANCE: &'static str = "postgres";
     const PATIENCE: &'static str = "";
-    /// An interrupted fill begins anew, so nothing waits for the disk before its end.
+    /// Nothing waits for the disk before the end of a fill: what an end of the server loses is made again.
     const HASTE: &'static str = "SET synchronous_commit = off; ";
     const LASTING: &'static str = "SET synchronous_commit = on; ";
     const VERSION: &'static str = "SHOW server_version";
@@ -190,12 +190,18 @@ impl Product for Postgres {
         let mut session = Client::new(target).connect(0).await.map_err(failed)?;
         session.query(Self::HASTE).map_err(failed)?.finish().await.map_err(failed)?;
         while let Some(table) = chunks.table() {
+            if chunks.begins() {
+                session.query("BEGIN").map_err(failed)?.finish().await.map_err(failed)?;
+            }
             let sql = format!("COPY {} FROM STDIN", table.spec().name);
             let mut copy = session.copy_in(&sql).await.map_err(failed)?;
             while let Some(chunk) = chunks.take(table)? {
                 copy.write(chunk.text.as_bytes()).await.map_err(failed)?;
             }
             copy.finish().await.map_err(failed)?;
+            if let Some(sql) = chunks.commit() {
+                session.query(&sql).map_err(failed)?.finish().await.map_err(failed)?;
+            }
         }
         Ok(())
     }

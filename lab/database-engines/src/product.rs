@@ -14,6 +14,9 @@ use crate::{DatabaseSettings, DatabaseWorkload, EngineKind, ServerError};
 /// The name of the table that marks a database.
 pub(crate) const MARKER: &str = "barograph_fill";
 
+/// The name of the table of an unfinished fill with the numbers of its pieces and steps that are done.
+pub(crate) const PIECES: &str = "barograph_fill_pieces";
+
 /// A server product.
 pub(crate) trait Product: Send + Sync + Sized + 'static {
     /// A server whose address was looked up, with the database of its sessions.

@@ -3,6 +3,7 @@
 
 mod check;
 mod draw;
+mod gaps;
 pub mod measures;
 mod rows;
 pub mod sqlite;
@@ -12,6 +13,7 @@ mod transaction;
 
 pub use check::{Condition, Database, Findings, Violations, number};
 pub use draw::{digits, number_at, text};
+pub use gaps::CommitGaps;
 pub use rows::{Batch, Column, ColumnType, Contents, Indices, Table, TableSpec, Value};
 pub use sqlite::{FillResult, StopAtEnd};
 pub use tally::Tally;

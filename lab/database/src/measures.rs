@@ -1,4 +1,4 @@
-//! Counters and measures that all workloads on databases have: conflicts, and waits for the write lock.
+//! Counters and measures that all workloads on databases have: conflicts, waits for the write lock, and statements.
 
 use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureDivisor, MeasureSpec};
 
@@ -19,12 +19,21 @@ pub const LOCK_WAIT: CounterId = CounterId(3);
 /// Transactions that write.
 pub const WRITES: CounterId = CounterId(4);
 
+/// Statements, those that begin and end transactions included.
+pub const STATEMENTS: CounterId = CounterId(5);
+
 /// The first counter of a workload.
-pub const FIRST_OWN: u8 = 5;
+pub const FIRST_OWN: u8 = 6;
 
 /// Names of the counters; those of a workload follow.
-pub const COUNTERS: [&str; FIRST_OWN as usize] =
-    ["busy_retries", "snapshot_retries", "deadlock_retries", "lock_wait_ns", "write_transactions"];
+pub const COUNTERS: [&str; FIRST_OWN as usize] = [
+    "busy_retries",
+    "snapshot_retries",
+    "deadlock_retries",
+    "lock_wait_ns",
+    "write_transactions",
+    "statements",
+];
 
 /// The counter of a conflict.
 #[must_use]
@@ -58,6 +67,24 @@ pub const SNAPSHOT_RETRIES: MeasureSpec =
 /// Retries for a deadlock, on servers only.
 pub const DEADLOCK_RETRIES: MeasureSpec =
     retries("deadlock_retries_per_s", "retries for a deadlock", DEADLOCKS);
+
+/// Statements per second.
+pub const STATEMENT_RATE: MeasureSpec = MeasureSpec {
+    id: "statements_per_s",
+    title: "statements",
+    unit: "per second",
+    better: BetterWhen::Neither,
+    formula: Formula::per_second(Amount::Counter(STATEMENTS)),
+};
+
+/// Statements of an operation, with those of its further tries.
+pub const STATEMENTS_EACH: MeasureSpec = MeasureSpec {
+    id: "statements_per_transaction",
+    title: "statements per transaction",
+    unit: "statements",
+    better: BetterWhen::Neither,
+    formula: Formula::per_operation(STATEMENTS),
+};
 
 const fn retries(id: &'static str, title: &'static str, counter: CounterId) -> MeasureSpec {
     let formula = Formula::per_second(Amount::Counter(counter));

@@ -93,6 +93,13 @@ impl OpContext {
         move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())
     }
 
+    /// Waits as a part of the operation, which blocks no other. Outside of a run it returns at once. Not for users of blocking
+    /// operations, whose threads have no event loop.
+    pub async fn pause(&self, how_long: Nanos) {
+        let Some(core) = &self.core else { return };
+        WaitSlots::slot(core).until(core.clock.now() + how_long).await;
+    }
+
     /// After this operation, start an asynchronous activity of this user.
     pub fn start(&mut self, behaviour: BehaviourId, argument: u32) {
         self.wishes.start = Some((behaviour, argument));

@@ -14,7 +14,7 @@ use crate::deploy::{Deployment, StartedPart};
 use crate::fleet::{self, DriverAddress, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
 use crate::run::{CheckedLoad, Run};
-use crate::statistics::Statistics;
+use crate::statistics::{self, Statistics};
 use crate::{HarnessError, IntervalContext, Progress, outside, strategy};
 
 mod commands;
@@ -271,7 +271,8 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
         self.guests.ask(self.run.clock.now());
-        let (told, silent) = self.statistics.next();
+        let (mut told, silent) = self.statistics.next();
+        told.extend(statistics::of_loads(&self.run.loads, self.run.clock.now()));
         self.run.record.statistics(&told)?;
         for note in silent {
             self.run.note(note)?;

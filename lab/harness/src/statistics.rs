@@ -9,12 +9,14 @@ use std::sync::Arc;
 use barograph_model::Nanos;
 use barograph_record::StatisticRow;
 use barograph_service_metrics::{AskError, Series, Statistic, Statistics as Asked, StatisticsClient};
+use barograph_workload::Gauge;
 use barograph_workload::topology::PartWork;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
 use crate::deploy::{Deployment, StartedPart};
+use crate::run::CheckedLoad;
 use crate::states::PartStates;
 
 /// An answer and its time, between question and arrival.
@@ -92,6 +94,24 @@ impl Statistics {
         }
         (rows, notes)
     }
+}
+
+/// The figures of loads at the end of an interval. Their part is the driver, or the load where there are several.
+pub(crate) fn of_loads(loads: &[CheckedLoad], at: Nanos) -> Vec<StatisticRow> {
+    let of_load = |load: &CheckedLoad| {
+        let name = &load.checked.plan.load;
+        let part = if name.is_empty() { "driver".to_owned() } else { name.clone() };
+        let row = move |gauge: Gauge| StatisticRow {
+            at_s: at.as_secs_f64(),
+            part: part.clone(),
+            statistic: gauge.name.to_owned(),
+            kind: "gauge".to_owned(),
+            unit: gauge.unit.to_owned(),
+            value: gauge.value,
+        };
+        load.workload.gauges().into_iter().map(row)
+    };
+    loads.iter().flat_map(of_load).collect()
 }
 
 /// What asks a part, and for what; `None` for one that tells nothing.

@@ -8,6 +8,7 @@ mod actions;
 mod answer;
 mod chart;
 pub mod comparison;
+mod counters;
 mod cpu;
 mod curve;
 mod deciding;

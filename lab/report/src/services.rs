@@ -34,12 +34,12 @@ pub(crate) struct StatisticLine {
 }
 
 /// One statistic of one part, in the order of time.
-struct StatisticSeries<'r> {
-    part: &'r str,
-    name: String,
-    unit: &'r str,
-    is_rate: bool,
-    points: Vec<(f64, f64)>,
+pub(crate) struct StatisticSeries<'r> {
+    pub(crate) part: &'r str,
+    pub(crate) name: String,
+    pub(crate) unit: &'r str,
+    pub(crate) is_rate: bool,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 impl StatisticSeries<'_> {
@@ -131,7 +131,7 @@ pub(crate) fn parts(run: &Run) -> Vec<PartSection> {
 }
 
 /// Median of sorted values; for an even number the mean of the two in the middle.
-fn median(sorted: &[f64]) -> Option<f64> {
+pub(crate) fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     match sorted.len() {
         0 => None,
@@ -141,7 +141,7 @@ fn median(sorted: &[f64]) -> Option<f64> {
 }
 
 /// The course of a statistic over the whole load, from 0 up to its highest value, with the window shaded.
-fn course(id: &str, told: &StatisticSeries<'_>, span: (f64, f64), window: (f64, f64)) -> String {
+pub(crate) fn course(id: &str, told: &StatisticSeries<'_>, span: (f64, f64), window: (f64, f64)) -> String {
     let points = thinned(&told.points);
     let highest = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     let x = Scale::linear(span, (0.0, SIZE.0));

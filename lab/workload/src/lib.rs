@@ -25,5 +25,5 @@ pub use error::{Cause, CommandError};
 pub use program::{Outside, Program, Supervision, Verb};
 pub use reasons::{Failure, Reason, Reasons};
 pub use rounds::{Round, RoundMetric, Rounds};
-pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
+pub use workload::{FailureReason, Gauge, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

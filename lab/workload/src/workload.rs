@@ -17,6 +17,17 @@ use serde_json::{Map, Value};
 use crate::application::{Application, DataSet, OnProgress};
 use crate::{LoadCommand, Program, Rounds, Verb};
 
+/// A figure of a load in an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gauge {
+    /// Name in records: lower-case words joined by `_`.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
 /// A workload: the operations of its users, and how they are done.
 pub trait Workload: Send + Sync {
     /// Name in plans.
@@ -151,6 +162,12 @@ pub trait Workload: Send + Sync {
     /// [`LoadError::Refused`] for mistakes of the user, [`LoadError::Unreachable`] for a target that does not
     /// answer.
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError>;
+
+    /// Figures of the load since the last call, asked for at the end of each interval and kept beside the statistics of services.
+    /// A workload whose drivers are other processes has none.
+    fn gauges(&self) -> Vec<Gauge> {
+        Vec::new()
+    }
 
     /// Counts for its data checks, in an order of its own. Asked of a driver when its load is over.
     fn counts(&self) -> Vec<i64> {

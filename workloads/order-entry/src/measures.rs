@@ -13,13 +13,23 @@ pub(crate) const ROLLED_BACK: CounterId = CounterId(FIRST_OWN + 1);
 pub(crate) const LEFT_OUT: CounterId = CounterId(FIRST_OWN + 2);
 
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 8] = {
-    let [busy, snapshot, deadlocks, lock_wait, writes] = measures::COUNTERS;
-    [busy, snapshot, deadlocks, lock_wait, writes, "new_orders", "planned_rollbacks", "districts_left_out"]
+pub(crate) const COUNTERS: [&str; 9] = {
+    let [busy, snapshot, deadlocks, lock_wait, writes, sent] = measures::COUNTERS;
+    [
+        busy,
+        snapshot,
+        deadlocks,
+        lock_wait,
+        writes,
+        sent,
+        "new_orders",
+        "planned_rollbacks",
+        "districts_left_out",
+    ]
 };
 
 /// The measures of all engines.
-pub(crate) const MEASURES: [MeasureSpec; 8] = [
+pub(crate) const MEASURES: [MeasureSpec; 10] = [
     MeasureSpec {
         id: "nopm",
         title: "new orders",
@@ -41,6 +51,8 @@ pub(crate) const MEASURES: [MeasureSpec; 8] = [
         better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(ROLLED_BACK), Amount::Ended(Some(OpId(0)))),
     },
+    measures::STATEMENT_RATE,
+    measures::STATEMENTS_EACH,
     measures::LOCK_WAIT_MS,
     measures::BUSY_RETRIES,
     measures::SNAPSHOT_RETRIES,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use barograph_database::{Database, Findings};
+use barograph_database::{CommitGaps, Database, Findings};
 use barograph_database_engines::{DatabaseLoad, DatabaseOperations, DatabaseWorkload, Rules};
 use barograph_model::{
     Behaviour, Behaviours, Bound, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule,
@@ -185,6 +185,10 @@ impl DatabaseOperations for OrderDatabase {
             tally: Arc::clone(tally),
             reasons: Arc::clone(reasons),
         }
+    }
+
+    fn gaps(tally: &Tally) -> Option<&CommitGaps> {
+        Some(&tally.gaps)
     }
 
     fn numbers(tally: &Tally) -> Vec<i64> {

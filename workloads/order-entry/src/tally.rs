@@ -1,5 +1,7 @@
 //! Counts of what the users of a load have committed, to be compared with the database after the run.
 
+use barograph_database::CommitGaps;
+
 use crate::session::Reply;
 use crate::tables::DISTRICTS;
 use crate::transactions::End;
@@ -7,7 +9,10 @@ use crate::user::Request;
 
 /// Counts of all users.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(barograph_database::Tally<4>);
+pub(crate) struct Tally {
+    counts: barograph_database::Tally<4>,
+    pub(crate) gaps: CommitGaps,
+}
 
 /// The values of a tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,27 +71,27 @@ impl Counts {
 impl Tally {
     /// A commit begins. It is in doubt until [`Self::answered`].
     pub(crate) fn asked(&self, most: Counts) {
-        self.0.asked(most.numbers());
+        self.counts.asked(most.numbers());
     }
 
     /// The answer to a commit.
     pub(crate) fn answered(&self, most: Counts, answer: &Reply<End>) {
-        self.0.answered(most.numbers(), answer.as_ref().map(|ended| Counts::of(*ended).numbers()));
+        self.counts.answered(most.numbers(), answer.as_ref().map(|ended| Counts::of(*ended).numbers()));
     }
 
     /// Its values as numbers.
     pub(crate) fn numbers(&self) -> Vec<i64> {
-        self.0.numbers()
+        self.counts.numbers()
     }
 
     /// Adds [`Self::numbers`] of another tally.
     pub(crate) fn add_numbers(&self, numbers: &[i64]) {
-        self.0.add_numbers(numbers);
+        self.counts.add_numbers(numbers);
     }
 
     /// Its values. Complete when no user is active.
     pub(crate) fn counted(&self) -> Totals {
-        let [committed, in_doubt] = [self.0.committed(), self.0.in_doubt()].map(Counts::of_numbers);
+        let [committed, in_doubt] = [self.counts.committed(), self.counts.in_doubt()].map(Counts::of_numbers);
         Totals { committed, in_doubt }
     }
 }

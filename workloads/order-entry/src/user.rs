@@ -164,7 +164,12 @@ impl<S: Session> Transacts<S> for Terminal {
         let attempt =
             async |session: &mut S, context: &mut OpContext| self.attempt(session, asked, context).await;
         match with_retries(session, context, attempt).await {
-            Ok(ended) => Self::count(ended, context),
+            Ok(ended) => {
+                if ended != End::RolledBack {
+                    self.shared.tally.gaps.committed(context.watch()());
+                }
+                Self::count(ended, context)
+            }
             Err((outcome, why)) => barograph_database::Terminal::failed(self, op, outcome, why),
         }
     }

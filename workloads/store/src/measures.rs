@@ -18,13 +18,24 @@ pub(crate) const RESTOCKS: CounterId = CounterId(FIRST_OWN + 2);
 pub(crate) const TITLE_HITS: CounterId = CounterId(FIRST_OWN + 3);
 
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 9] = {
-    let [busy, snapshot, deadlocks, lock_wait, writes] = measures::COUNTERS;
-    [busy, snapshot, deadlocks, lock_wait, writes, "orders", "planned_shortages", "restocks", "title_hits"]
+pub(crate) const COUNTERS: [&str; 10] = {
+    let [busy, snapshot, deadlocks, lock_wait, writes, sent] = measures::COUNTERS;
+    [
+        busy,
+        snapshot,
+        deadlocks,
+        lock_wait,
+        writes,
+        sent,
+        "orders",
+        "planned_shortages",
+        "restocks",
+        "title_hits",
+    ]
 };
 
 /// The measures of all engines.
-pub(crate) const MEASURES: [MeasureSpec; 8] = [
+pub(crate) const MEASURES: [MeasureSpec; 10] = [
     MeasureSpec {
         id: "opm",
         title: "orders",
@@ -39,6 +50,8 @@ pub(crate) const MEASURES: [MeasureSpec; 8] = [
         better: BetterWhen::Neither,
         formula: Formula::percent(Amount::Counter(SHORTAGES), Amount::Ended(Some(Operation::Purchase.op()))),
     },
+    measures::STATEMENT_RATE,
+    measures::STATEMENTS_EACH,
     measures::LOCK_WAIT_MS,
     measures::BUSY_RETRIES,
     measures::SNAPSHOT_RETRIES,

@@ -6,7 +6,7 @@ use barograph_database::measures::LOCK_WAIT_MS;
 use barograph_database::sqlite::{self, Files};
 use barograph_database::{Access, Database, Findings};
 use barograph_database_engines::{
-    DatabaseWorkload, Engine, EngineKind, Rules, SessionUsers, engine, fill_entry,
+    DatabaseWorkload, Engine, EngineKind, Rules, SessionUsers, engine, fill_entry, gauges,
 };
 use barograph_engine::{Runnable, runnable};
 use barograph_http::Policy;
@@ -18,7 +18,7 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Program, Reasons, Verb,
+    Application, DataSet, FailureReason, Gauge, LoadCommand, LoadError, LoadJob, OnProgress, Program, Reasons, Verb,
     VerifyResult, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
@@ -306,6 +306,10 @@ impl Workload for StoreWorkload {
         let unreachable = |why| LoadError::Unreachable { url: job.url.to_owned(), why };
         let (targets, shared) = (front.targets(policy).map_err(unreachable)?, Arc::new(shared));
         Ok(runnable(move || SessionUsers::<_, Visitor>::new(WebSessions::new(&targets), &shared)))
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        gauges(&self.tally.gaps)
     }
 
     fn counts(&self) -> Vec<i64> {

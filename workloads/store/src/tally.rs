@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use barograph_database::TransactionError;
+use barograph_database::{CommitGaps, TransactionError};
 use barograph_model::UserId;
 
 use crate::operations::{End, Sale};
@@ -13,6 +13,7 @@ pub(crate) struct Tally {
     counts: barograph_database::Tally<6>,
     /// Names that were given to new customers.
     names: AtomicU64,
+    pub(crate) gaps: CommitGaps,
 }
 
 /// The values of a tally.

@@ -138,7 +138,12 @@ impl<S: Session> Transacts<S> for Visitor {
         let attempt =
             async |session: &mut S, context: &mut OpContext| self.attempt(session, operation, context).await;
         match with_retries(session, context, attempt).await {
-            Ok(ended) => self.count(operation, ended, context),
+            Ok(ended) => {
+                if !matches!(ended, End::Shortage) {
+                    self.shared.tally.gaps.committed(context.watch()());
+                }
+                self.count(operation, ended, context)
+            }
             Err((outcome, why)) => self.failed(op, outcome, why),
         }
     }

@@ -68,7 +68,7 @@ impl<Q: Query> MariadbSessions<Q> {
             statements.push(connection.prepare(sql).await?);
         }
         let (state, _statements) = (State::Idle, PhantomData);
-        Ok(MariadbSession { connection, statements, state, is_broken: false, _statements })
+        Ok(MariadbSession { connection, statements, sent: 0, state, is_broken: false, _statements })
     }
 }
 
@@ -95,6 +95,8 @@ enum State {
 pub struct MariadbSession<Q> {
     connection: Connection,
     statements: Vec<Statement>,
+    /// Statements that nothing has taken yet.
+    sent: u64,
     state: State,
     /// The connection has failed: the server rolls back.
     is_broken: bool,
@@ -144,6 +146,7 @@ impl<Q: Query> MariadbSession<Q> {
         values: &[Param<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
     ) -> Reply<u64> {
+        self.sent += 1;
         let answer = async {
             let mut replies = self.connection.start(self.statements[place], values)?;
             let (mut rows, mut wrong) = (0, None);
@@ -222,6 +225,10 @@ impl<Q: Query> MariadbSession<Q> {
 }
 
 impl<Q: Query> Transactions for MariadbSession<Q> {
+    fn take_statements(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
+    }
+
     /// A transaction begins with its first statement.
     async fn begin(&mut self, _: Access, _: &mut OpContext) -> Reply<()> {
         self.state = State::Begun;

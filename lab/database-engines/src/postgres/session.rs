@@ -69,7 +69,7 @@ impl<Q: Query> PostgresSessions<Q> {
         let list: Vec<&str> = FRAME.into_iter().chain(self.list.iter().map(String::as_str)).collect();
         let statements = connection.prepare_all(&list).await?;
         let _statements = PhantomData;
-        Ok(PostgresSession { connection, statements, begin: None, is_broken: false, _statements })
+        Ok(PostgresSession { connection, statements, sent: 0, begin: None, is_broken: false, _statements })
     }
 }
 
@@ -85,6 +85,8 @@ impl<Q: Query> Sessions for PostgresSessions<Q> {
 pub struct PostgresSession<Q> {
     connection: Connection,
     statements: Vec<Statement>,
+    /// Statements that nothing has taken yet.
+    sent: u64,
     /// The beginning of a transaction, which is sent with its first statement.
     begin: Option<Frame>,
     /// The connection has failed: the server rolls back.
@@ -106,7 +108,9 @@ impl<Q: Query> PostgresSession<Q> {
         let mut batch = self.connection.batch();
         if let Some(begin) = self.begin.take() {
             batch.execute(self.statements[begin as usize], &[])?;
+            self.sent += 1;
         }
+        self.sent += 1;
         batch.execute(self.statements[FRAME.len() + sql.number()], values)?;
         let mut replies = batch.send()?;
         let (mut rows, mut wrong) = (0, None);
@@ -196,6 +200,7 @@ impl<Q: Query> PostgresSession<Q> {
 
     /// Executes a statement of the frame. Returns whether the server has done what it says.
     async fn frame(&mut self, frame: Frame) -> Result<bool, Fault> {
+        self.sent += 1;
         let mut batch = self.connection.batch();
         batch.execute(self.statements[frame as usize], &[])?;
         let mut replies = batch.send()?;
@@ -208,6 +213,10 @@ impl<Q: Query> PostgresSession<Q> {
 }
 
 impl<Q: Query> Transactions for PostgresSession<Q> {
+    fn take_statements(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
+    }
+
     async fn begin(&mut self, access: Access, _: &mut OpContext) -> Reply<()> {
         self.begin = Some(match access {
             Access::Read => Frame::BeginRead,

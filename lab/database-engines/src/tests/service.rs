@@ -1,6 +1,7 @@
 //! Fills and copies of a small database, the same on each product.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
 use barograph_database::{Batch, Contents, FillResult, Indices, Table, TableSpec, row};
@@ -127,8 +128,9 @@ impl<P: Product> Rig<P> {
 
 #[test]
 fn databases_of_postgres_are_filled_copied_and_refused() {
-    let Some(server) = or_skip(postgres()) else { return };
+    let Some(mut server) = or_skip(postgres()) else { return };
     databases_are_filled_copied_and_refused::<Postgres>(&server);
+    a_fill_goes_on_after_the_death_of_its_server::<Postgres>(&mut server, "CHECKPOINT");
     a_copy_with_sessions_of_others_is_refused(&server);
     let none = [false; 5];
     anomalies_are_seen(
@@ -140,8 +142,9 @@ fn databases_of_postgres_are_filled_copied_and_refused() {
 
 #[test]
 fn databases_of_mariadb_are_filled_copied_and_refused() {
-    let Some(server) = or_skip(mariadb()) else { return };
+    let Some(mut server) = or_skip(mariadb()) else { return };
     databases_are_filled_copied_and_refused::<Mariadb>(&server);
+    a_fill_goes_on_after_the_death_of_its_server::<Mariadb>(&mut server, "SELECT 1");
     let none = [false; 5];
     anomalies_are_seen(
         &server,
@@ -165,7 +168,7 @@ fn anomalies_are_seen(server: &Service, who: &str, expected: [[bool; 5]; 3]) {
 
 fn databases_are_filled_copied_and_refused<P: Product>(server: &Service) {
     a_filled_database_is_found_again_and_never_worn(&Rig::<P>::new(server, "filled"));
-    an_interrupted_fill_begins_anew(&Rig::<P>::new(server, "interrupted"));
+    an_interrupted_fill_of_another_size_begins_anew(&Rig::<P>::new(server, "interrupted"));
     databases_with_other_contents_are_refused_and_stay(&Rig::<P>::new(server, "foreign"));
 }
 
@@ -195,7 +198,59 @@ fn a_filled_database_is_found_again_and_never_worn<P: Product>(rig: &Rig<P>) {
     assert!(rig.0.run("filled_run", ("read", "it"), "SELECT 1").is_err());
 }
 
-fn an_interrupted_fill_begins_anew<P: Product>(rig: &Rig<P>) {
+/// `settle` brings what is committed to the disk.
+fn a_fill_goes_on_after_the_death_of_its_server<P: Product>(server: &mut Service, settle: &str) {
+    const PARENTS: i64 = 2_000;
+    let sums = |rig: &Rig<P>| {
+        let parents = "SELECT concat_ws(' ', count(*), sum(p_id), count(DISTINCT p_name)) FROM parent";
+        let children = "SELECT concat_ws(' ', count(*), sum(c_id), sum(c_parent), count(c_born)) FROM child";
+        [parents, children].map(|sql| rig.text(&rig.0.copy_name(), sql))
+    };
+    let whole = Rig::<P>::new(server, "whole");
+    whole.fill(PARENTS).unwrap();
+    let rig = Rig::<P>::new(server, "cut");
+    // Half of the rows are there: the fill waits for the death of the server.
+    let (reached, half) = sync_channel(1);
+    let (killed, death) = sync_channel::<()>(1);
+    let death = Mutex::new(death);
+    let progress: OnProgress = Arc::new(move |progress| {
+        if progress.done > progress.total / 2 && reached.try_send(()).is_ok() {
+            assert!(death.lock().unwrap().recv().is_err());
+        }
+    });
+    let ended = std::thread::scope(|scope| {
+        let filling = scope.spawn(|| rig.filling(PARENTS, progress, Arc::default()));
+        half.recv().unwrap();
+        rig.run("cut", settle);
+        server.kill();
+        drop(half);
+        drop(killed);
+        filling.join().unwrap()
+    });
+    assert!(matches!(ended, Err(ServerError::Failed { .. })), "{ended:?}");
+    server.restart();
+    // It goes on, and is stopped once more between the last steps.
+    let seen: Arc<Mutex<Vec<(String, u64)>>> = Arc::default();
+    let (told, stopped) = (Arc::clone(&seen), Arc::new(AtomicBool::new(false)));
+    let stop = Arc::clone(&stopped);
+    let progress: OnProgress = Arc::new(move |progress| {
+        let mut told = told.lock().unwrap();
+        let steps = told.iter().filter(|(stage, _)| stage == "keys").count();
+        stop.fetch_or(progress.stage == "keys" && steps == 1, Ordering::Relaxed);
+        told.push((progress.stage, progress.done));
+    });
+    let ended = rig.filling(PARENTS, progress, stopped);
+    assert!(matches!(ended, Err(ServerError::Stopped)), "{ended:?}");
+    let first = seen.lock().unwrap()[0].1;
+    assert!(first > 64 && first < 6_000, "{first} rows at first");
+    let filled = rig.fill(PARENTS).unwrap();
+    let rows = [("parent".to_owned(), 2_000), ("child".to_owned(), 4_000)];
+    assert_eq!((filled.reused, &filled.rows[..]), (false, &rows[..]));
+    assert_eq!(sums(&rig), sums(&whole));
+    assert_eq!(rig.0.done(&Families(PARENTS)).unwrap(), None);
+}
+
+fn an_interrupted_fill_of_another_size_begins_anew<P: Product>(rig: &Rig<P>) {
     let stages: Arc<Mutex<Vec<String>>> = Arc::default();
     let (told, stopped) = (Arc::clone(&stages), Arc::new(AtomicBool::new(false)));
     let stop = Arc::clone(&stopped);
@@ -207,7 +262,6 @@ fn an_interrupted_fill_begins_anew<P: Product>(rig: &Rig<P>) {
     assert!(matches!(ended, Err(ServerError::Stopped)), "{ended:?}");
     assert!(!stages.lock().unwrap().contains(&"keys".to_owned()));
     assert_eq!(rig.0.state(&Families(20)).unwrap(), State::Unfilled);
-    // The size may be another.
     let done = Arc::new(Mutex::new(0));
     let told = Arc::clone(&done);
     let filled =

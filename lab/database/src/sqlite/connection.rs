@@ -1,11 +1,12 @@
 //! The connection of a user, and its statements.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use barograph_engine::OpContext;
 use barograph_model::Outcome;
-use rusqlite::{ErrorCode, OpenFlags, OptionalExtension, Params, Row, ffi};
+use rusqlite::{CachedStatement, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ffi};
 
 use super::SqliteError;
 use crate::measures::LOCK_WAIT;
@@ -30,7 +31,11 @@ pub struct ConnectionOptions {
 
 /// The connection of a user. Its statements are prepared once.
 #[derive(Debug)]
-pub struct Connection(rusqlite::Connection);
+pub struct Connection {
+    sqlite: rusqlite::Connection,
+    /// Statements that nothing has taken yet.
+    statements: Cell<u64>,
+}
 
 impl Connection {
     /// Opens a connection.
@@ -49,7 +54,14 @@ impl Connection {
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
             Ok(connection)
         };
-        open().map(Connection).map_err(SqliteError::sqlite("open", &connecting.path))
+        let sqlite = open().map_err(SqliteError::sqlite("open", &connecting.path))?;
+        Ok(Connection { sqlite, statements: Cell::new(0) })
+    }
+
+    /// A statement, which is counted.
+    fn prepare(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
+        self.statements.set(self.statements.get() + 1);
+        self.sqlite.prepare_cached(sql)
     }
 
     /// Changes rows, and returns their number.
@@ -57,7 +69,7 @@ impl Connection {
     /// # Errors
     /// A conflict or a failure.
     pub fn change(&self, sql: &str, values: impl Params) -> Reply<usize> {
-        self.0.prepare_cached(sql).and_then(|mut s| s.execute(values)).map_err(|why| trouble(&why))
+        self.prepare(sql).and_then(|mut s| s.execute(values)).map_err(|why| trouble(&why))
     }
 
     /// Changes exactly one row.
@@ -78,7 +90,7 @@ impl Connection {
         values: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Reply<Option<T>> {
-        let row = self.0.prepare_cached(sql).and_then(|mut s| s.query_row(values, read).optional());
+        let row = self.prepare(sql).and_then(|mut s| s.query_row(values, read).optional());
         row.map_err(|why| trouble(&why))
     }
 
@@ -124,7 +136,7 @@ impl Connection {
         values: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Reply<()> {
-        let all = self.0.prepare_cached(sql).and_then(|mut statement| {
+        let all = self.prepare(sql).and_then(|mut statement| {
             let mut rows = statement.query(values)?;
             while let Some(row) = rows.next()? {
                 read(row)?;
@@ -136,6 +148,12 @@ impl Connection {
 }
 
 impl Transactions for Connection {
+    const PAUSES: bool = false;
+
+    fn take_statements(&mut self) -> u64 {
+        self.statements.take()
+    }
+
     async fn begin(&mut self, access: Access, context: &mut OpContext) -> Reply<()> {
         match access {
             Access::Read => self.change("BEGIN", []).map(drop),
@@ -148,7 +166,7 @@ impl Transactions for Connection {
     }
 
     async fn roll_back(&mut self) -> Reply<()> {
-        if self.0.is_autocommit() { Ok(()) } else { self.change("ROLLBACK", []).map(drop) }
+        if self.sqlite.is_autocommit() { Ok(()) } else { self.change("ROLLBACK", []).map(drop) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
-use barograph_database::measures::{BUSY, DEADLOCKS, SNAPSHOT, WRITES};
+use barograph_database::measures::{BUSY, DEADLOCKS, SNAPSHOT, STATEMENTS, WRITES};
 use barograph_database::{Access, Conflict, TransactionError, Transactions as _};
 use barograph_database_engines::Sessions;
 use barograph_engine::{OpContext, User as _, UserFactory as _};
@@ -60,7 +60,9 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service) -> R
     let embedded = sqlite::Rig::of_seed(3);
     assert_eq!(digests(&rig.filled), sqlite::digests(&embedded.filled));
     assert_eq!(embedded.transact(1, 300), 0);
-    assert_eq!(rig.transact((1, 300), P::PATIENT, &[]), (0, vec![]));
+    let (failed, sums) = rig.transact((1, 300), P::PATIENT, &[STATEMENTS]);
+    // About 36 of a New-Order, and a few of the others.
+    assert!(failed == 0 && (4_500..9_000).contains(&sums[0]), "{failed} failed, {sums:?}");
     assert_eq!(rig.shared.tally.counted(), embedded.shared.tally.counted());
     embedded.connection().execute_batch(WITHOUT_DATES).unwrap();
     run(&rig.copy, WITHOUT_DATES);
@@ -72,7 +74,8 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service) -> R
 fn the_stored_form_leaves_the_same_tables<P: Product>(rig: Rig<P>) {
     let rig = rig.with_form(Form::Stored);
     rig.reset();
-    assert_eq!(rig.transact((1, 300), P::PATIENT, &[]), (0, vec![]), "{:?}", rig.shared.reasons);
+    let done = rig.transact((1, 300), P::PATIENT, &[STATEMENTS]);
+    assert_eq!(done, (0, vec![300]), "{:?}", rig.shared.reasons);
     assert_eq!(rig.wrong(), Vec::<String>::new());
     run(&rig.copy, WITHOUT_DATES);
     let embedded = sqlite::Rig::of_seed(3);
