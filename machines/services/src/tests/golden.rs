@@ -34,7 +34,8 @@ macro_rules! golden {
 }
 
 golden! {
-    auction dovecot driver ferretdb haproxy httpd keepalived kv mail mariadb memcached nats nbdkit net nginx postgres rabbitmq redis twemproxy
+    auction dovecot driver ferretdb haproxy httpd keepalived kv mail mariadb memcached nats nbdkit net nginx postgres rabbitmq redis spark spark_worker twemproxy yarn
+    yarn_node
 }
 
 /// Settings that a topology may add to the defaults.

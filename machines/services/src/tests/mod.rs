@@ -31,6 +31,8 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
         ],
         "driver" => vec![("token_file", "/site/token")],
         "nbdkit" => vec![("bytes", "1048576"), ("filters", "nofilter nofilter fua")],
+        "spark_worker" => vec![("master", "10.1.0.40:7077"), ("cores", "2"), ("heap_mib", "1024")],
+        "yarn_node" => vec![("manager", "10.1.0.41:8031"), ("cores", "3"), ("heap_mib", "2048")],
         "twemproxy" => vec![("servers", "10.1.0.30:6379 10.1.0.31:6379")],
         _ => Vec::new(),
     }
