@@ -1,4 +1,4 @@
-//! `cargo xtask bench disk`, `linpack` and `stream`: this product beside other programs that do the same work, as a
+//! `cargo xtask bench disk`, `linpack`, `sort` and `stream`: this product beside other programs that do the same work, as a
 //! page with tables.
 //!
 //! Nothing is installed: a missing program is named with the command that installs it.
@@ -8,6 +8,7 @@ mod disk;
 mod linpack;
 mod options;
 mod page;
+mod sort;
 mod stream;
 mod table;
 
@@ -25,6 +26,7 @@ use table::Run;
 
 pub(crate) use disk::run as disk;
 pub(crate) use linpack::run as linpack;
+pub(crate) use sort::run as sort;
 pub(crate) use stream::run as stream;
 
 /// The name of this product in tables.
