@@ -126,18 +126,18 @@ impl WorkloadKeys for SortRecords {
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let engine = Engine::of(g.choice("sort.engine", &Engine::NAMES, Engine::NAMES[0])?);
-        let records = g.number("sort.records", 1..=MOST_RECORDS, 1_000_000);
-        let memory_mib = g.number("sort.memory_mib", 1..=MOST_MEMORY_MIB, engine.usual_memory_mib());
-        let threads = g.number("sort.threads", 0..=MOST_THREADS, 0);
-        let folder = g.optional_word("sort.folder", "a folder on the disk that is to be used");
-        let flush = g.flag("sort.flush", false);
-        let workers = g.number("deploy.workers", 1..=MOST_WORKERS, 1);
         g.only_with("deploy.workers", engine.is_cluster(), CLUSTERS);
         g.only_with(
             "sort.folder",
             !engine.is_cluster(),
             "with sort.engine = \"embedded\": jobs work in the folder of the run",
         );
+        let records = g.number("sort.records", 1..=MOST_RECORDS, 1_000_000);
+        let memory_mib = g.number("sort.memory_mib", 1..=MOST_MEMORY_MIB, engine.usual_memory_mib());
+        let threads = g.number("sort.threads", 0..=MOST_THREADS, 0);
+        let folder = g.optional_word("sort.folder", "a folder on the disk that is to be used");
+        let flush = g.flag("sort.flush", false);
+        let workers = g.number("deploy.workers", 1..=MOST_WORKERS, 1);
         Some(Arc::new(SortPlan {
             engine,
             records: records?,
@@ -161,11 +161,10 @@ impl WorkloadSettings for SortPlan {
             TIERS.iter().for_each(|tier| g.refuse_limits(tier, CLUSTERS, "leave it out"));
             return;
         }
-        g.refuse_asked(
-            "target.url",
-            "no target: a job runs on the cluster that the run deploys",
-            "leave it out",
-        );
+        if let Some(url) = &plan.target.url {
+            let allowed = "no target: a job runs on the cluster that the run deploys";
+            g.refuse("target.url", url, allowed, "leave it out");
+        }
         let least = self.engine.least_task_mib();
         if self.task_mib() < least {
             let tasks = self.cores_of_worker() * u64::from(self.workers);
@@ -279,7 +278,7 @@ mod tests {
                 "at least 512 for each of 4 tasks",
             ),
         ] {
-            let text = in_one_line(&plan(sets).map(|_| ()).unwrap_err());
+            let text = in_one_line(&plan(sets).map(|_| panic!("{sets:?}")).unwrap_err());
             assert!(text.contains(key), "{sets:?}: {text}");
         }
     }
