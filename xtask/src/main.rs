@@ -10,6 +10,7 @@ mod fuzz_api;
 mod go;
 mod go_tpc;
 mod kill_matrix;
+mod maven;
 mod options;
 mod packages;
 mod say;
@@ -34,7 +35,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                  on how busy a machine is
   t              the quick tests of the packages that are changed and of those that depend on them; --group for others,
                  --base REVISION for the changes since then, --times N, FILTER
-  tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed
+  tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed,
+                 engines that come by Maven
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   features       pins the features of crates by others in dev/features, after a change of dependencies
   dist           what is installed, in target/dist: the static program, completions, manual pages, check sums, and a container
@@ -43,6 +45,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench kv       the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see bench kv --help)
   bench disk, linpack, stream
                  the same beside fio, HPL and C; each writes its page in docs/reference (see --help of each)
+  bench sort     sorts on Spark and Hadoop beside the same jobs by hand; writes docs/reference/sort.md
   bench net      the network workload beside iperf3 and netperf; writes docs/reference/net.md (see bench net --help)
   bench sql      database loads beside go-tpc, pgbench and sysbench; writes docs/reference/sql.md (see bench sql --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)

@@ -40,10 +40,16 @@ const PACKAGES: &[Package] = &[
         needed_by: "the tests of mail clients and the mail workload against Dovecot",
     },
     Package {
+        name: "openjdk-17-jdk-headless",
+        program: "javac",
+        needed_by: "the tests of sorts on Spark and on Hadoop",
+    },
+    Package {
         name: "keepalived",
         program: "keepalived",
         needed_by: "the test of an address that moves between hosts",
     },
+    Package { name: "maven", program: "mvn", needed_by: "the tests of sorts on Spark and on Hadoop" },
     Package { name: "mariadb-server", program: "mariadbd", needed_by: "the tests of stores against MariaDB" },
     Package { name: "memcached", program: "memcached", needed_by: "the tests of services against memcached" },
     Package { name: "nats-server", program: "nats-server", needed_by: "the tests of the bus against NATS" },

@@ -10,6 +10,7 @@ use crate::building;
 use crate::dist;
 use crate::ferretdb;
 use crate::go;
+use crate::maven;
 use crate::options::Options;
 use crate::packages;
 use crate::say::say;
@@ -121,7 +122,10 @@ impl Report {
 
 /// Installs and builds missing tools for tests. Returns the number still missing, each reported.
 pub(crate) fn install_tools(root: &Path) -> u32 {
-    packages::install_missing() + ferretdb::build_missing(root) + go::build_missing(root, &VICTORIA_METRICS)
+    packages::install_missing()
+        + ferretdb::build_missing(root)
+        + go::build_missing(root, &VICTORIA_METRICS)
+        + maven::build_missing(root)
 }
 
 /// Runs everything; true if all of it succeeded.

@@ -36,6 +36,7 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
   disk       disk loads beside fio; writes docs/reference/disk.md (see disk --help)
   linpack    LINPACK beside HPL and OpenBLAS; writes docs/reference/linpack.md (see linpack --help)
   stream     the bandwidth of memory beside C; writes docs/reference/stream.md (see stream --help)
+  sort       sorts on Spark and Hadoop beside the same jobs by hand; writes docs/reference/sort.md (see sort --help)
   net        the network workload beside iperf3 and netperf; writes docs/reference/net.md (see net --help)
   sql        database loads beside go-tpc, pgbench and sysbench; writes docs/reference/sql.md (see sql --help)
   postgres [ROUNDS CONNECTIONS TRANSACTIONS]
@@ -77,6 +78,7 @@ fn measure(words: &[&str]) -> anyhow::Result<bool> {
         ["kv", words @ ..] => kv::run(words),
         ["disk", words @ ..] => micro::disk(words),
         ["linpack", words @ ..] => micro::linpack(words),
+        ["sort", words @ ..] => micro::sort(words),
         ["stream", words @ ..] => micro::stream(words),
         ["net", words @ ..] => net::run(words),
         ["postgres", words @ ..] => postgres::run(words),

@@ -1,4 +1,4 @@
-//! `cargo xtask bench disk`, `linpack`, `stream` and `sql`: this product beside other programs that do the same work, as a
+//! `cargo xtask bench disk`, `linpack`, `sort`, `sql` and `stream`: this product beside other programs that do the same work, as a
 //! page with tables.
 //!
 //! Nothing is installed: a missing program is named with the command that installs it.
@@ -8,6 +8,7 @@ mod disk;
 mod linpack;
 mod options;
 mod page;
+mod sort;
 mod sql;
 mod stream;
 mod table;
@@ -26,6 +27,7 @@ use table::Run;
 
 pub(crate) use disk::run as disk;
 pub(crate) use linpack::run as linpack;
+pub(crate) use sort::run as sort;
 pub(crate) use sql::run as sql;
 pub(crate) use stream::run as stream;
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::record::key;
-use crate::{KEY, RECORD, SortError};
+use crate::record::{Key, key};
+use crate::{RECORD, SortError};
 
 /// Records of one read.
 const BLOCK: u64 = 10_000;
@@ -37,7 +37,7 @@ impl Checksum {
     }
 }
 
-/// Findings on a file of records.
+/// Findings on records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Checksum of all records.
@@ -46,42 +46,74 @@ pub struct Findings {
     pub disorders: u64,
     /// Number of the first of them.
     pub first_disorder: Option<u64>,
+    /// First and last key; `None` without records.
+    keys: Option<(Key, Key)>,
 }
 
 impl Findings {
     /// Adds the findings on later records.
     fn add(&mut self, later: Findings) {
+        if let (Some((first, last)), Some((begin, end))) = (self.keys, later.keys) {
+            self.keys = Some((first, end));
+            self.disorder_if(begin < last, self.checksum.records);
+        } else {
+            self.keys = self.keys.or(later.keys);
+        }
+        let before = self.checksum.records;
         self.checksum.add(later.checksum);
         self.disorders += later.disorders;
-        self.first_disorder = self.first_disorder.or(later.first_disorder);
+        self.first_disorder = self.first_disorder.or(later.first_disorder.map(|number| before + number));
+    }
+
+    fn disorder_if(&mut self, is_smaller: bool, number: u64) {
+        if is_smaller {
+            self.disorders += 1;
+            self.first_disorder = self.first_disorder.or(Some(number));
+        }
     }
 }
 
-/// Reads all `records` of a file by several threads.
+/// Reads all records of files, one file after the other, by several threads.
 ///
 /// # Errors
-/// A file that cannot be read or is shorter, or a request to end.
-pub fn check(file: &File, records: u64, threads: usize, stop: &AtomicBool) -> Result<Findings, SortError> {
-    let share = records.div_ceil(threads.max(1) as u64).max(1);
-    let parts = (0..records).step_by(share as usize).map(|first| first..records.min(first + share));
-    thread::scope(|scope| {
-        let parts: Vec<_> = parts.map(|part| scope.spawn(move || check_part(file, &part, stop))).collect();
-        let mut all = Findings::default();
-        for part in parts {
-            all.add(part.join().expect("the check of a part does not panic")?);
-        }
-        Ok(all)
-    })
+/// A file that cannot be read or ends within a record, or a request to end.
+pub fn check(files: &[File], threads: usize, stop: &AtomicBool) -> Result<Findings, SortError> {
+    let mut sizes = Vec::new();
+    for file in files {
+        sizes.push(records_of(file)?);
+    }
+    let share = sizes.iter().sum::<u64>().div_ceil(threads.max(1) as u64).max(1);
+    let parts = files.iter().zip(sizes).flat_map(|(file, records)| {
+        let firsts = (0..records).step_by(share as usize);
+        firsts.map(move |first| (file, first..records.min(first + share)))
+    });
+    let parts: Vec<(&File, Range<u64>)> = parts.collect();
+    let mut all = Findings::default();
+    for turn in parts.chunks(threads.max(1)) {
+        thread::scope(|scope| {
+            let turn = turn.iter().map(|(file, part)| scope.spawn(move || check_part(file, part, stop)));
+            for part in turn.collect::<Vec<_>>() {
+                all.add(part.join().expect("the check of a part does not panic")?);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(all)
 }
 
-/// Checks a part of the records, and the order of its first record after the one before.
+/// Number of records of a file.
+fn records_of(file: &File) -> Result<u64, SortError> {
+    let bytes = file.metadata().map_err(|why| SortError::Read { at: 0, why })?.len();
+    if bytes.is_multiple_of(RECORD as u64) {
+        Ok(bytes / RECORD as u64)
+    } else {
+        Err(SortError::Broken { bytes })
+    }
+}
+
+/// Checks a part of the records of a file.
 fn check_part(file: &File, part: &Range<u64>, stop: &AtomicBool) -> Result<Findings, SortError> {
     let mut checked = Findings::default();
-    let mut before = [0; KEY];
-    if part.start > 0 {
-        read(file, part.start - 1, &mut before)?;
-    }
-    let mut last = key(&before);
     let mut room = vec![0; BLOCK.min(part.end - part.start) as usize * RECORD];
     for first in part.clone().step_by(BLOCK as usize) {
         if stop.load(Ordering::Relaxed) {
@@ -90,13 +122,11 @@ fn check_part(file: &File, part: &Range<u64>, stop: &AtomicBool) -> Result<Findi
         let block = &mut room[..BLOCK.min(part.end - first) as usize * RECORD];
         read(file, first, block)?;
         checked.checksum.take(block);
-        for (number, record) in (first..).zip(block.chunks_exact(RECORD)) {
+        for (number, record) in (first - part.start..).zip(block.chunks_exact(RECORD)) {
             let own = key(record);
-            if own < last {
-                checked.disorders += 1;
-                checked.first_disorder = checked.first_disorder.or(Some(number));
-            }
-            last = own;
+            let (begin, last) = checked.keys.unwrap_or((own, own));
+            checked.disorder_if(own < last, number);
+            checked.keys = Some((begin, own));
         }
     }
     Ok(checked)

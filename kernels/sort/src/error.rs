@@ -23,6 +23,12 @@ pub enum SortError {
         #[source]
         why: io::Error,
     },
+    /// A file ends within a record.
+    #[error("divide {bytes} bytes into records")]
+    Broken {
+        /// Length of the file.
+        bytes: u64,
+    },
     /// The end was requested.
     #[error("finish before the end was requested")]
     Stopped,

@@ -10,7 +10,7 @@ use barograph_workload::LoadJob;
 use crate::actions::{self, ActionFailure, ActionResult, Actions};
 use crate::check::CheckedPlan;
 use crate::control::{self, ControlListener};
-use crate::deploy::{Deployment, StartedPart};
+use crate::deploy::{COMMON, Deployment, StartedPart};
 use crate::fleet::{self, DriverAddress, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
 use crate::run::{CheckedLoad, Run};
@@ -520,6 +520,7 @@ async fn begin(
         let CheckedLoad { checked: CheckedPlan { plan, data, open, .. }, workload } = load;
         let (workload, data) = (workload.as_ref(), data.as_ref());
         workload.keep_in(run.record.of_load(at).dir());
+        workload.share_in(&run.folder(COMMON));
         let settings = fleet::settings(workload, plan, open.clone()).expect("the profile was checked");
         ready.push((workload.load(&LoadJob { url, plan, data })?, settings));
     }

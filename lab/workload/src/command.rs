@@ -113,7 +113,7 @@ pub struct UsualUsers {
 pub struct TypedLoad {
     /// Title of the load, as in `GET http://127.0.0.1:8080/`.
     pub title: String,
-    /// `target.url` of the plan.
+    /// `target.url` of the plan; empty if the run deploys its target.
     pub url: String,
     /// Users of a closed loop; for a search or an open loop, the largest number.
     pub users: u32,

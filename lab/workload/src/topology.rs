@@ -130,8 +130,8 @@ pub enum Value {
     SiteFolder(&'static str),
     /// The path of a [`SiteFile`].
     SiteFile(&'static str),
-    /// A text for each of several parts, with a separator; `{name}`, `{address}`, `{port}` and `{url}` in it
-    /// are those of the part.
+    /// A text for each of several parts, with a separator; `{name}`, `{address}`, `{port}`, `{port:NAME}` and
+    /// `{url}` in it are those of the part.
     Each {
         /// The parts.
         of: Vec<String>,
@@ -322,7 +322,13 @@ fn of_one(pattern: &str, name: &str, place: &Endpoint) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     };
-    pattern
+    let by_name = |text: String, (name, port): (&String, &u16)| {
+        text.replace(&format!("{{port:{name}}}"), &port.to_string())
+    };
+    place
+        .ports
+        .iter()
+        .fold(pattern.to_owned(), by_name)
         .replace("{name}", name)
         .replace("{address}", &address)
         .replace("{port}", &place.port.to_string())
@@ -347,7 +353,7 @@ mod tests {
                     "upstream",
                     Value::Each {
                         of: vec!["a-1".into(), "a-2".into()],
-                        pattern: "server {name} {address}:{port};",
+                        pattern: "server {name} {address}:{port} {port:x};",
                         between: "\n",
                     },
                 ),
@@ -363,13 +369,13 @@ mod tests {
     fn words_name_the_places_of_others() {
         let at = |last: u8, port: u16| Endpoint {
             address: IpAddr::from([10, 0, 0, last]),
-            ports: BTreeMap::new(),
+            ports: BTreeMap::from([("x".to_owned(), port + 10)]),
             url: format!("postgres://10.0.0.{last}:{port}/x"),
             port,
         };
         let places = BTreeMap::from([("a-1".to_owned(), at(1, 80)), ("a-2".to_owned(), at(2, 81))]);
         let words = words(&part("w-1", "w-1", None), &places, "/s".as_ref(), "/s/w-1".as_ref());
-        assert_eq!(words["upstream"], "server a-1 10.0.0.1:80;\nserver a-2 10.0.0.2:81;");
+        assert_eq!(words["upstream"], "server a-1 10.0.0.1:80 90;\nserver a-2 10.0.0.2:81 91;");
         assert_eq!(
             (words["state"].as_str(), words["pictures"].as_str()),
             ("/s/w-1/state", "file:///s/pictures")

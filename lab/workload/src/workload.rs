@@ -155,6 +155,12 @@ pub trait Workload: Send + Sync {
         let _ = folder;
     }
 
+    /// Names a folder that all hosts of its deployment see, and that is removed with the deployment. Called before [`Self::load`]
+    /// where the run deploys anything, in the process of the harness alone.
+    fn share_in(&self, folder: &Path) {
+        let _ = folder;
+    }
+
     /// Prepares the load of a checked plan. Names are resolved and certificates read here, before the clock
     /// starts.
     ///

@@ -48,6 +48,10 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("mail"),
     folder!("postfix", "main.cf", "master.cf"),
     folder!("dovecot", "dovecot.conf"),
+    folder!("spark"),
+    folder!("spark_worker"),
+    folder!("yarn", "core-site.xml", "yarn-site.xml", "capacity-scheduler.xml", "log4j.properties"),
+    folder!("yarn_node", "core-site.xml", "yarn-site.xml", "log4j.properties"),
 ];
 
 /// Returns every service, in the order in which a request meets them.

@@ -28,8 +28,11 @@ pub(crate) const READ: CounterId = CounterId(6);
 /// Bytes that sorts wrote to files.
 pub(crate) const WRITTEN: CounterId = CounterId(7);
 
+/// CPU time of the programs that hand jobs in, in microseconds.
+pub(crate) const CLIENT_CPU: CounterId = CounterId(8);
+
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 8] = [
+pub(crate) const COUNTERS: [&str; 9] = [
     "generated_bytes",
     "generating_ns",
     "sorted_bytes",
@@ -38,7 +41,21 @@ pub(crate) const COUNTERS: [&str; 8] = [
     "validating_ns",
     "sort_read_bytes",
     "sort_written_bytes",
+    "client_cpu_us",
 ];
+
+/// Number of measures that every engine has.
+const OF_ALL: usize = 4;
+
+/// Number of measures up to the last one of the sort of this program.
+const OF_OWN: usize = 6;
+
+/// Measures of an engine.
+pub(crate) fn measures(is_cluster: bool) -> Vec<MeasureSpec> {
+    let own = &MEASURES[OF_ALL..OF_OWN];
+    let of_jobs = &MEASURES[OF_OWN..];
+    [&MEASURES[..OF_ALL], if is_cluster { of_jobs } else { own }].concat()
+}
 
 const fn quotient(counter: CounterId, by: Amount, factor: f64) -> Formula {
     Formula { amount: Amount::Counter(counter), per: MeasureDivisor::Amount(by), factor }
@@ -57,7 +74,7 @@ const fn per_sort(counter: CounterId, factor: f64) -> Formula {
 }
 
 /// The measures.
-pub(crate) const MEASURES: [MeasureSpec; 6] = [
+pub(crate) const MEASURES: [MeasureSpec; 7] = [
     MeasureSpec {
         id: "sort_s",
         title: "elapsed time of a sort",
@@ -81,5 +98,12 @@ pub(crate) const MEASURES: [MeasureSpec; 6] = [
         unit: "MB",
         better: BetterWhen::Lower,
         formula: per_sort(WRITTEN, 1e-6),
+    },
+    MeasureSpec {
+        id: "client_cpu_s",
+        title: "CPU time of the program that hands a job in",
+        unit: "s",
+        better: BetterWhen::Lower,
+        formula: per_sort(CLIENT_CPU, 1e-6),
     },
 ];

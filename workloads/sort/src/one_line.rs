@@ -7,6 +7,7 @@ use barograph_workload::{Amounts, CommandError, LoadCommand, LoadOptions, Noun, 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::Value;
 
+use crate::engine::Engine;
 use crate::seam::{SortRecords, TARGET};
 use crate::user::Step;
 
@@ -17,18 +18,24 @@ const SORTS: u64 = 3;
 const TIMEOUT: Nanos = Nanos::from_secs(3_600);
 
 /// Generates records of 100 bytes, sorts them in files with a bound on memory, and validates the result. Without options: three
-/// times 1,000,000 records (100 MB) with 64 MiB of memory on all cores, in the working folder.
+/// times 1,000,000 records (100 MB) with 64 MiB of memory on all cores, in the working folder. With --engine: a job on a cluster of
+/// that engine, which is started and ended with it, in the folder of the record.
 #[derive(Args)]
 struct SortArgs {
-    /// Folder of the files, which have no names and leave nothing
-    #[arg(default_value = ".")]
-    folder: PathBuf,
+    /// Folder of the files, which have no names and leave nothing [default: the working folder]
+    folder: Option<PathBuf>,
+    /// Program that sorts
+    #[arg(long, default_value = Engine::NAMES[0], value_parser = Engine::NAMES)]
+    engine: String,
+    /// Workers of a cluster, which share memory and threads [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=64), value_name = "N")]
+    engine_workers: Option<u64>,
     /// Records of 100 bytes
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000), value_name = "N")]
     records: u64,
-    /// Memory of the sort, in MiB
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1_048_576), value_name = "MIB")]
-    memory_mib: u64,
+    /// Memory of the sort, in MiB [default: 64, of a cluster 2048]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_048_576), value_name = "MIB")]
+    memory_mib: Option<u64>,
     /// Threads of every step [default: one on each core]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_024), value_name = "N")]
     threads: Option<u64>,
@@ -66,20 +73,29 @@ impl LoadCommand for SortRecords {
         if !options.rules.is_empty() {
             return Err(CommandError::refused("judge steps by limits: sorts are judged by their results"));
         }
-        let folder = std::path::absolute(&args.folder).map_err(|why| {
-            CommandError::refused(why).while_doing(format!("find the folder `{}`", args.folder.display()))
-        })?;
+        let engine = Engine::of(&args.engine);
+        let memory_mib = args.memory_mib.unwrap_or(engine.usual_memory_mib());
         let mut keys = vec![
-            // A JSON text is a TOML text.
-            format!("sort.folder = {}", Value::from(folder.display().to_string())),
+            format!("sort.engine = {:?}", args.engine),
             format!("sort.records = {}", args.records),
-            format!("sort.memory_mib = {}", args.memory_mib),
+            format!("sort.memory_mib = {memory_mib}"),
             format!("sort.threads = {}", args.threads.unwrap_or(0)),
             format!("sort.flush = {}", args.flush),
         ];
+        keys.extend(args.engine_workers.map(|workers| format!("deploy.workers = {workers}")));
+        if !engine.is_cluster() || args.folder.is_some() {
+            let folder = args.folder.unwrap_or_else(|| PathBuf::from("."));
+            let folder = std::path::absolute(&folder).map_err(|why| {
+                CommandError::refused(why).while_doing(format!("find the folder `{}`", folder.display()))
+            })?;
+            // A JSON text is a TOML text.
+            keys.push(format!("sort.folder = {}", Value::from(folder.display().to_string())));
+        }
         keys.extend(args.sets.iter().cloned());
-        let title = format!("{} records of 100 bytes in {} MiB", args.records, args.memory_mib);
-        Ok(TypedLoad { title, url: TARGET.to_owned(), users: 1, keys, workload: None })
+        let by = if engine.is_cluster() { format!(" on {}", args.engine) } else { String::new() };
+        let title = format!("{} records of 100 bytes in {memory_mib} MiB{by}", args.records);
+        let url = if engine.is_cluster() { String::new() } else { TARGET.to_owned() };
+        Ok(TypedLoad { title, url, users: 1, keys, workload: None })
     }
 }
 
@@ -110,11 +126,23 @@ mod tests {
         let plan = barograph_spec::read(barograph_spec::Catalogue::of(&[&SortRecords]), "typed", &text, &[])
             .unwrap();
         let folder = Some(PathBuf::from("/x/y"));
-        assert_eq!(
-            SortPlan::of(&plan),
-            SortPlan { records: 5, memory_mib: 7, threads: 3, folder, flush: true }
-        );
+        let (engine, workers) = (Engine::Embedded, 1);
+        let expected =
+            SortPlan { engine, records: 5, memory_mib: 7, threads: 3, folder, flush: true, workers };
+        assert_eq!(SortPlan::of(&plan), expected);
         assert_eq!(load.title, "5 records of 100 bytes in 7 MiB");
+    }
+
+    #[test]
+    fn a_cluster_is_deployed_with_its_own_usual_memory() {
+        let load = SortRecords.load(&matches("--engine spark --engine-workers 2"), &options());
+        let load = load.map_err(|why| why.why).unwrap();
+        assert_eq!(
+            (load.url.as_str(), load.title.as_str()),
+            ("", "1000000 records of 100 bytes in 2048 MiB on spark")
+        );
+        assert!(load.keys.contains(&"deploy.workers = 2".to_owned()), "{:?}", load.keys);
+        assert!(!load.keys.iter().any(|key| key.starts_with("sort.folder")), "{:?}", load.keys);
     }
 
     #[test]

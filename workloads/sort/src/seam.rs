@@ -1,18 +1,23 @@
 //! The workload behind the seam.
 
-use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use barograph_engine::{Runnable, runnable};
-use barograph_model::{Behaviour, Behaviours, MeasureSpec, NextOp, OpSpec, Pace, Profile, QosRule, Share};
+use barograph_model::{
+    Behaviour, Behaviours, MeasureSpec, Nanos, NextOp, OpSpec, Pace, Profile, QosRule, Share,
+};
 use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
+use barograph_supervisor::SupervisorProgram;
 use barograph_workload::{
-    FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Workload, WorkloadFactory,
+    Application, FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
-use crate::measures::{COUNTERS, MEASURES};
+use crate::job::Jobs;
+use crate::measures::{COUNTERS, measures};
 use crate::plan::SortPlan;
+use crate::topology::Cluster;
 use crate::user::{Sorters, Step};
 
 /// Its name in plans, and that of its only profile.
@@ -21,19 +26,35 @@ pub(crate) const NAME: &str = "sort";
 /// The target of plans that name none: disk and cores of the driver.
 pub(crate) const TARGET: &str = "sort://localhost";
 
+/// Part of the time of a step after which the harness takes the target for gone.
+const AFTER_STEP: Nanos = Nanos::from_secs(10);
+
 /// Makes the workload of plans.
 pub struct SortRecords;
 
 impl WorkloadFactory for SortRecords {
     fn about(&self) -> &'static str {
-        "records generated, sorted in files with a bound on memory, and validated"
+        "records generated, sorted by this program, Spark or Hadoop, and validated"
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refusals> {
         let own = SortPlan::of(plan);
-        let folder: PathBuf = own.folder(plan);
-        let sorters = Sorters { folder, seed: plan.seed, reasons: Reasons::shared(), plan: own };
-        Ok(Arc::new(SortWorkload { sorters }))
+        let measures = measures(own.engine.is_cluster());
+        let cluster = own.engine.is_cluster().then(|| Cluster { plan: own.clone() });
+        let sorters = Sorters {
+            folder: own.folder(plan),
+            seed: plan.seed,
+            reasons: Reasons::shared(),
+            jobs: None,
+            plan: own,
+        };
+        Ok(Arc::new(SortWorkload {
+            sorters,
+            cluster,
+            measures,
+            shared: OnceLock::new(),
+            timeout: plan.driver.timeout,
+        }))
     }
 
     fn load_command(&self) -> Option<&dyn LoadCommand> {
@@ -44,6 +65,12 @@ impl WorkloadFactory for SortRecords {
 /// The workload of a plan.
 struct SortWorkload {
     sorters: Sorters,
+    cluster: Option<Cluster>,
+    measures: Vec<MeasureSpec>,
+    /// Folder that the cluster sees.
+    shared: OnceLock<PathBuf>,
+    /// Longest time of a step.
+    timeout: Nanos,
 }
 
 impl Workload for SortWorkload {
@@ -64,7 +91,7 @@ impl Workload for SortWorkload {
     }
 
     fn measures(&self) -> &[MeasureSpec] {
-        &MEASURES
+        &self.measures
     }
 
     fn profiles(&self) -> Vec<&str> {
@@ -92,17 +119,32 @@ impl Workload for SortWorkload {
         Behaviours::new(vec![main]).ok().filter(|_| profile == NAME)
     }
 
-    fn target(&self) -> Option<&str> {
-        Some(TARGET)
+    fn application(&self) -> Option<&dyn Application> {
+        self.cluster.as_ref().map(|cluster| cluster as &dyn Application)
     }
 
     fn target_is_of_driver(&self) -> bool {
-        true
+        self.cluster.is_none()
     }
 
-    /// Three files, and two sockets of the thread at work.
+    fn target(&self) -> Option<&str> {
+        self.cluster.is_none().then_some(TARGET)
+    }
+
+    /// A step may take as long as an operation may.
+    fn longest_wait(&self) -> Option<Nanos> {
+        Some(Nanos(self.timeout.0.saturating_sub(AFTER_STEP.0)))
+    }
+
+    fn share_in(&self, folder: &Path) {
+        // A workload is in one deployment.
+        let _ = self.shared.set(folder.to_owned());
+    }
+
+    /// Files, and two sockets of the thread or the job at work. Validation has all files of a result open.
     fn connections(&self, users: u32, _: Connections) -> u64 {
-        u64::from(users) * 5
+        let tasks = self.cluster.as_ref().map_or(0, |cluster| cluster.plan.bytes() >> 26);
+        u64::from(users) * (5 + tasks)
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
@@ -116,13 +158,15 @@ impl Workload for SortWorkload {
         };
         let room = own.lacks_room(plan).map(|why| {
             let allowed = format!("what fits on the disk: {} records take {why}", own.records);
-            let remedy = "set it lower, or sort.folder to a folder of a larger disk";
+            let remedy = "set it lower, or sort.folder or runs to a folder of a larger disk";
             refusal("sort.records", own.records.to_string(), allowed, remedy)
         });
         let driver = &plan.driver;
         let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
         let elsewhere = is_elsewhere.then(|| {
-            let allowed = "one driver, which is this process: it sorts".to_owned();
+            let allowed =
+                "one driver, which is this process, and the platform `process`: files are on its disk"
+                    .to_owned();
             let remedy = "leave driver.place, driver.count and platform out";
             refusal("driver.place", format!("{:?}", driver.place), allowed, remedy)
         });
@@ -136,15 +180,21 @@ impl Workload for SortWorkload {
             "bytes": plan.bytes(),
             "memory_mib": plan.memory_mib,
             "threads": plan.used_threads(),
-            "passes": plan.sort().traffic().passes,
+            "passes": self.cluster.is_none().then(|| plan.sort().traffic().passes),
             "flushed": plan.flush,
-            "engine": "external merge sort of this program",
+            "engine": plan.engine.to_string(),
+            "workers": self.cluster.as_ref().map(|_| plan.workers),
         });
         Map::from_iter([(NAME.to_owned(), section)])
     }
 
-    fn load(&self, _: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let sorters = self.sorters.clone();
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
+        let mut sorters = self.sorters.clone();
+        if self.cluster.is_some() {
+            let (plan, url) = (sorters.plan.clone(), job.url.to_owned());
+            sorters.jobs = Some(Jobs { plan, url, supervisor: SupervisorProgram::own() });
+            sorters.folder = self.shared.get().cloned().unwrap_or(sorters.folder);
+        }
         Ok(runnable(move || sorters.clone()))
     }
 

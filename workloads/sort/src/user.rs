@@ -1,6 +1,7 @@
 //! The user: records generated, sorted and validated, again and again.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -11,12 +12,16 @@ use std::thread;
 use barograph_engine::{OpContext, User, UserFactory};
 use barograph_model::words::{count, in_one_line};
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
-use barograph_sort::{Checksum, Files, RECORD, SortError, Traffic, check, generate};
+use barograph_sort::{Checksum, Files, RECORD, SortError, check, generate};
+use barograph_supervisor::SupervisedCommand;
 use barograph_workload::{Failure, Reasons};
 
 use crate::background::in_thread;
-use crate::disk::SortFiles;
-use crate::measures::{GENERATED, GENERATING, READ, SORTED, SORTING, VALIDATED, VALIDATING, WRITTEN};
+use crate::disk::{DataFiles, JobFiles, SortFiles};
+use crate::job::{Jobs, flush};
+use crate::measures::{
+    CLIENT_CPU, GENERATED, GENERATING, READ, SORTED, SORTING, VALIDATED, VALIDATING, WRITTEN,
+};
 use crate::plan::SortPlan;
 
 /// Records that a thread generates and writes at once.
@@ -36,8 +41,8 @@ impl Step {
 
     pub(crate) const SPECS: [OpSpec; 3] = [
         OpSpec { name: "Generate", about: "writes records in no order to a file" },
-        OpSpec { name: "Sort", about: "sorts the records into another file" },
-        OpSpec { name: "Validate", about: "reads the sorted file: order, number and checksum" },
+        OpSpec { name: "Sort", about: "sorts the records into other files" },
+        OpSpec { name: "Validate", about: "reads the sorted files: order, number and checksum" },
     ];
 
     pub(crate) const fn op(self) -> OpId {
@@ -52,6 +57,8 @@ pub(crate) struct Sorters {
     pub(crate) folder: PathBuf,
     pub(crate) seed: u64,
     pub(crate) reasons: Arc<Mutex<Reasons>>,
+    /// Jobs of a cluster; `None` for the sort of this program.
+    pub(crate) jobs: Option<Jobs>,
 }
 
 impl UserFactory for Sorters {
@@ -71,7 +78,9 @@ pub(crate) struct Sorter {
 /// The data at hand.
 #[derive(Default)]
 struct State {
-    files: Option<Arc<SortFiles>>,
+    files: Option<Arc<DataFiles>>,
+    /// Supervisor of the job that sorts them.
+    job: Option<SupervisedCommand>,
     /// Checksum of the generated records.
     expected: Option<Checksum>,
     is_sorted: bool,
@@ -80,7 +89,7 @@ struct State {
 }
 
 /// An outcome, and the reason for it.
-type Trouble = (Outcome, String);
+pub(crate) type Trouble = (Outcome, String);
 
 impl User for Sorter {
     async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
@@ -90,13 +99,7 @@ impl User for Sorter {
         let (done, counts) = match Step::ALL[op.index()] {
             Step::Generate => (self.generate().await, [(GENERATED, bytes), (GENERATING, 0)]),
             Step::Validate => (self.validate().await, [(VALIDATED, bytes), (VALIDATING, 0)]),
-            Step::Sort => {
-                let sorted = self.sort().await.map(|Traffic { read, written, .. }| {
-                    context.add(READ, read);
-                    context.add(WRITTEN, written);
-                });
-                (sorted, [(SORTED, bytes), (SORTING, 0)])
-            }
+            Step::Sort => (self.sort(context).await, [(SORTED, bytes), (SORTING, 0)]),
         };
         let took = (now() - begun).0;
         match done {
@@ -120,41 +123,70 @@ impl Sorter {
             let mut state = self.state.borrow_mut();
             state.sets += 1;
             // The files before are closed, and so removed, first: the disk may have room for one set only.
-            (state.files, state.expected, state.is_sorted) = (None, None, false);
+            (state.job, state.files, state.expected, state.is_sorted) = (None, None, None, false);
             state.sets
         };
         let of = self.of.clone();
         let done = in_thread(move |stop| {
-            let files = SortFiles::make(&of.folder).map_err(|why| {
+            let files = DataFiles::make(&of.folder, of.jobs.is_some()).map_err(|why| {
                 (
                     Outcome::DriverFault,
                     format!("cannot make files in `{}`: {}", of.folder.display(), in_one_line(&why)),
                 )
             })?;
             let seed = of.seed.wrapping_add(set);
-            let expected = fill(&of.plan, seed, &files, stop).map_err(|why| trouble(&of, &why))?;
-            flush(&of, &files.input)?;
+            let expected = fill(&of.plan, seed, files.input(), stop).map_err(|why| trouble(&of, &why))?;
+            flush_if(&of, || files.input().sync_data())?;
             Ok((files, expected))
         });
         let (files, expected) = done.await.map_err(|why| broken(&why))??;
+        let job = match (&self.of.jobs, &files) {
+            (Some(jobs), DataFiles::Job(files)) => Some(jobs.prepare(files).await?),
+            _ => None,
+        };
         let mut state = self.state.borrow_mut();
-        (state.files, state.expected) = (Some(Arc::new(files)), Some(expected));
+        (state.files, state.expected, state.job) = (Some(Arc::new(files)), Some(expected), job);
         Ok(())
     }
 
-    async fn sort(&self) -> Result<Traffic, Trouble> {
+    async fn sort(&self, context: &mut OpContext) -> Result<(), Trouble> {
         let files = self.state.borrow().files.clone().ok_or_else(no_data)?;
+        match &*files {
+            DataFiles::Own(_) => self.sort_here(files, context).await?,
+            DataFiles::Job(job) => self.sort_by_job(job, context).await?,
+        }
+        self.state.borrow_mut().is_sorted = true;
+        Ok(())
+    }
+
+    /// Sorts by this program.
+    async fn sort_here(&self, files: Arc<DataFiles>, context: &mut OpContext) -> Result<(), Trouble> {
         let of = self.of.clone();
         let done = in_thread(move |stop| {
-            let SortFiles { input, scratch, output } = &*files;
+            let DataFiles::Own(SortFiles { input, scratch, output }) = &*files else { return Err(no_data()) };
             let sorted = of.plan.sort().sort(Files { input, scratch, output }, stop);
             let traffic = sorted.map_err(|why| trouble(&of, &why))?;
-            flush(&of, output)?;
+            flush_if(&of, || output.sync_data())?;
             Ok(traffic)
         });
         let traffic = done.await.map_err(|why| broken(&why))??;
-        self.state.borrow_mut().is_sorted = true;
-        Ok(traffic)
+        context.add(READ, traffic.read);
+        context.add(WRITTEN, traffic.written);
+        Ok(())
+    }
+
+    /// Sorts by a job on a cluster.
+    async fn sort_by_job(&self, files: &JobFiles, context: &mut OpContext) -> Result<(), Trouble> {
+        let (jobs, job) = (self.of.jobs.as_ref(), self.state.borrow_mut().job.take());
+        let (jobs, mut job) = jobs.zip(job).ok_or_else(no_data)?;
+        let usage = jobs.run(&mut job, &self.of.folder).await?.usage;
+        context.add(CLIENT_CPU, usage.user_us + usage.system_us);
+        // The supervisor ends after its report; waiting for it here would count.
+        self.state.borrow_mut().job = Some(job);
+        let results = files.results().map_err(|why| unreadable(&self.of, &why))?;
+        let of = self.of.clone();
+        let flushed = in_thread(move |_| flush_if(&of, || flush(&results)));
+        flushed.await.map_err(|why| broken(&why))?
     }
 
     async fn validate(&self) -> Result<(), Trouble> {
@@ -165,8 +197,11 @@ impl Sorter {
         };
         let of = self.of.clone();
         let done = in_thread(move |stop| {
-            let threads = of.plan.used_threads();
-            check(&files.output, of.plan.records, threads, stop).map_err(|why| trouble(&of, &why))
+            let results = files.results().map_err(|why| unreadable(&of, &why))?;
+            check(&results, of.plan.used_threads(), stop).map_err(|why| match why {
+                SortError::Broken { .. } => (Outcome::WrongAnswer, format!("cannot {}", in_one_line(&why))),
+                why => trouble(&of, &why),
+            })
         });
         let found = done.await.map_err(|why| broken(&why))??;
         let wrong = |why: String| Err((Outcome::WrongAnswer, why));
@@ -175,6 +210,11 @@ impl Sorter {
                 "{} records are out of order, the first is number {}",
                 count(found.disorders),
                 count(first)
+            )),
+            None if found.checksum.records != expected.records => wrong(format!(
+                "{} records, generated were {}",
+                count(found.checksum.records),
+                count(expected.records)
             )),
             None if found.checksum != expected => wrong(format!(
                 "checksum {:x} of {} records, generated were {:x} of {}",
@@ -189,7 +229,7 @@ impl Sorter {
 }
 
 /// Generates all records into the input by all threads; returns their checksum.
-fn fill(plan: &SortPlan, seed: u64, files: &SortFiles, stop: &AtomicBool) -> Result<Checksum, SortError> {
+fn fill(plan: &SortPlan, seed: u64, input: &File, stop: &AtomicBool) -> Result<Checksum, SortError> {
     let next = AtomicU64::new(0);
     let (next, records) = (&next, plan.records);
     let worker = move || {
@@ -206,7 +246,7 @@ fn fill(plan: &SortPlan, seed: u64, files: &SortFiles, stop: &AtomicBool) -> Res
             generate(seed, first, block);
             own.take(block);
             let at = first * RECORD as u64;
-            files.input.write_all_at(block, at).map_err(|why| SortError::Write { at, why })?;
+            input.write_all_at(block, at).map_err(|why| SortError::Write { at, why })?;
         }
     };
     thread::scope(|scope| {
@@ -219,12 +259,16 @@ fn fill(plan: &SortPlan, seed: u64, files: &SortFiles, stop: &AtomicBool) -> Res
     })
 }
 
-/// Waits until a file is on the disk, if the plan says so.
-fn flush(of: &Sorters, file: &std::fs::File) -> Result<(), Trouble> {
+/// Waits until files are on the disk, if the plan says so.
+fn flush_if(of: &Sorters, flush: impl FnOnce() -> io::Result<()>) -> Result<(), Trouble> {
     if !of.plan.flush {
         return Ok(());
     }
-    file.sync_data().map_err(|why| (Outcome::Refused, format!("cannot flush a file: {}", in_one_line(&why))))
+    flush().map_err(|why| (Outcome::Refused, format!("cannot flush a file: {}", in_one_line(&why))))
+}
+
+fn unreadable(of: &Sorters, why: &io::Error) -> Trouble {
+    (Outcome::Refused, format!("cannot read results in `{}`: {}", of.folder.display(), in_one_line(why)))
 }
 
 fn trouble(of: &Sorters, why: &SortError) -> Trouble {
@@ -249,10 +293,13 @@ mod tests {
     use std::os::unix::fs::OpenOptionsExt;
 
     use super::*;
+    use crate::engine::Engine;
 
     fn sorter(folder: PathBuf, records: u64) -> Sorter {
-        let plan = SortPlan { records, memory_mib: 1, threads: 2, folder: None, flush: true };
-        Sorters { plan, folder, seed: 7, reasons: Reasons::shared() }.user(UserId(0))
+        let engine = Engine::Embedded;
+        let plan =
+            SortPlan { engine, records, memory_mib: 1, threads: 2, folder: None, flush: true, workers: 1 };
+        Sorters { plan, folder, seed: 7, reasons: Reasons::shared(), jobs: None }.user(UserId(0))
     }
 
     /// The folder that tests of the build may write to.
@@ -308,12 +355,64 @@ mod tests {
                 assert_eq!(act(&sorter, step), Outcome::Good);
             }
             let files = sorter.state.borrow().files.clone().unwrap();
+            let DataFiles::Own(files) = &*files else { panic!("{files:?}") };
             files.output.write_all_at(&[0, 1], at).unwrap();
             assert_eq!(act(&sorter, Step::Validate), Outcome::WrongAnswer);
             let reasons = sorter.of.reasons.lock().unwrap();
             let last = reasons.of(Step::Validate.op()).last().unwrap();
             assert!(last.why.contains(found), "{last:?}");
         }
+    }
+
+    /// A user whose job has left these results of 300 generated records.
+    fn after_job(folder: &std::path::Path, results: impl FnOnce(Vec<u8>) -> Vec<Vec<u8>>) -> Sorter {
+        let sorter = sorter(folder.to_owned(), 300);
+        let mut records = vec![0; 300 * RECORD];
+        generate(7, 0, &mut records);
+        let mut expected = Checksum::default();
+        expected.take(&records);
+        let mut sorted: Vec<&[u8]> = records.chunks_exact(RECORD).collect();
+        sorted.sort_by_key(|record| &record[..10]);
+        let files = DataFiles::make(folder, true).unwrap();
+        let DataFiles::Job(job) = &files else { panic!("{files:?}") };
+        std::fs::create_dir(job.output()).unwrap();
+        std::fs::write(job.output().join("_SUCCESS"), "not a result").unwrap();
+        for (number, bytes) in results(sorted.concat()).into_iter().enumerate() {
+            std::fs::write(job.output().join(format!("part-r-{number:05}")), bytes).unwrap();
+        }
+        let (files, expected) = (Some(Arc::new(files)), Some(expected));
+        *sorter.state.borrow_mut() = State { files, expected, is_sorted: true, ..State::default() };
+        sorter
+    }
+
+    fn in_two(bytes: &[u8]) -> Vec<Vec<u8>> {
+        let (one, other) = bytes.split_at(100 * RECORD);
+        vec![one.to_vec(), other.to_vec()]
+    }
+
+    #[test]
+    fn results_of_jobs_are_checked_in_the_order_of_their_names() {
+        let folder = folder();
+        assert_eq!(act(&after_job(folder.path(), |bytes| in_two(&bytes)), Step::Validate), Outcome::Good);
+        type Damage = fn(Vec<u8>) -> Vec<Vec<u8>>;
+        let cases: [(Damage, &str); 6] = [
+            (
+                |bytes| in_two(&bytes).into_iter().rev().collect(),
+                "1 records are out of order, the first is number 200",
+            ),
+            (|bytes| vec![bytes[RECORD..].to_vec()], "299 records, generated were 300"),
+            (|bytes| vec![bytes.clone(), bytes[299 * RECORD..].to_vec()], "301 records, generated were 300"),
+            (|bytes| vec![[&bytes[..299 * RECORD], &bytes[298 * RECORD..299 * RECORD]].concat()], "checksum"),
+            (|bytes| vec![bytes[..299 * RECORD + 40].to_vec()], "cannot divide 29940 bytes into records"),
+            (|_| Vec::new(), "0 records, generated were 300"),
+        ];
+        for (damage, found) in cases {
+            let sorter = after_job(folder.path(), damage);
+            assert_eq!(act(&sorter, Step::Validate), Outcome::WrongAnswer, "{found}");
+            let why = reason(&sorter, Step::Validate);
+            assert!(why.contains(found), "{found}: {why}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "folders of jobs are removed");
     }
 
     #[test]
@@ -324,9 +423,11 @@ mod tests {
         let full =
             || std::fs::OpenOptions::new().read(true).write(true).mode(0o600).open("/dev/full").unwrap();
         let files = sorter.state.borrow_mut().files.take().unwrap();
-        let input = Arc::into_inner(files).unwrap().input;
-        sorter.state.borrow_mut().files =
-            Some(Arc::new(SortFiles { input, scratch: full(), output: full() }));
+        let DataFiles::Own(SortFiles { input, .. }) = Arc::into_inner(files).unwrap() else {
+            panic!("of a job")
+        };
+        let files = DataFiles::Own(SortFiles { input, scratch: full(), output: full() });
+        sorter.state.borrow_mut().files = Some(Arc::new(files));
         assert_eq!(act(&sorter, Step::Sort), Outcome::Refused);
         let why = reason(&sorter, Step::Sort);
         assert!(why.contains("is full: cannot write records at byte 0"), "{why}");

@@ -100,7 +100,7 @@ fn checked(damage: impl FnOnce(&mut Vec<u8>)) -> (Findings, Checksum) {
     let mut bytes = by_std(&bytes);
     damage(&mut bytes);
     let file = file_of(&bytes);
-    (check(&file, 5_000, 3, &NEVER).unwrap(), expected)
+    (check(&[file], 3, &NEVER).unwrap(), expected)
 }
 
 fn swap(bytes: &mut [u8], one: usize, other: usize) {
@@ -112,7 +112,7 @@ fn swap(bytes: &mut [u8], one: usize, other: usize) {
 #[test]
 fn damage_is_found() {
     let (fine, expected) = checked(|_| {});
-    assert_eq!(fine, Findings { checksum: expected, disorders: 0, first_disorder: None });
+    assert_eq!((fine.checksum, fine.disorders, fine.first_disorder), (expected, 0, None));
     // Also at the border between the parts of two threads.
     for at in [100, 1_666, 1_667, 4_998] {
         let (swapped, expected) = checked(|bytes| swap(bytes, at, at + 1));
@@ -124,9 +124,30 @@ fn damage_is_found() {
     let (altered, expected) = checked(|bytes| bytes[4_999 * RECORD + 60] ^= 1);
     assert_eq!(altered.disorders, 0);
     assert_ne!(altered.checksum, expected);
-    let short = file_of(&vec![0; 10 * RECORD]);
-    let why = check(&short, 11, 2, &NEVER).unwrap_err();
-    assert!(matches!(why, SortError::Read { .. }), "{why:?}");
+    let (short, expected) = checked(|bytes| bytes.truncate(4_999 * RECORD));
+    assert_eq!((short.disorders, short.checksum.records), (0, 4_999));
+    assert_ne!(short.checksum, expected);
+}
+
+#[test]
+fn files_are_checked_as_one() {
+    let mut bytes = vec![0; 5_000 * RECORD];
+    generate(9, 0, &mut bytes);
+    let bytes = by_std(&bytes);
+    let cut = |places: [usize; 4]| places.map(|at| at * RECORD);
+    let [first, second, third, end] = cut([0, 10, 3_000, 5_000]);
+    let part = |from: usize, to: usize| file_of(&bytes[from..to]);
+    let inner = [part(first, second), file_of(&[]), part(second, third), part(third, end)];
+    for threads in [1, 3, 8] {
+        let fine = check(&inner, threads, &NEVER).unwrap();
+        assert_eq!((fine.disorders, fine.checksum.records), (0, 5_000), "{threads}");
+        let turned = [part(second, third), part(first, second), file_of(&[]), part(third, end)];
+        let turned = check(&turned, threads, &NEVER).unwrap();
+        assert_eq!((turned.disorders, turned.first_disorder), (1, Some(2_990)), "{threads}");
+        assert_eq!(turned.checksum, fine.checksum);
+    }
+    let broken = check(&[file_of(&bytes[..150])], 1, &NEVER).unwrap_err();
+    assert!(matches!(broken, SortError::Broken { bytes: 150 }), "{broken:?}");
 }
 
 #[test]
@@ -152,5 +173,5 @@ fn a_request_to_end_is_followed() {
     let files = Files { input: &input, scratch: &scratch, output: &output };
     let stopped = AtomicBool::new(true);
     assert!(matches!(sort.sort(files, &stopped), Err(SortError::Stopped)));
-    assert!(matches!(check(&input, 3_000, 2, &stopped), Err(SortError::Stopped)));
+    assert!(matches!(check(&[input], 2, &stopped), Err(SortError::Stopped)));
 }

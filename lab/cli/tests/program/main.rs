@@ -29,6 +29,7 @@ mod http_ways;
 mod imports;
 mod interrupted_in;
 mod interrupts;
+mod job_engines;
 mod jobs;
 mod killed;
 mod killed_in;

@@ -72,9 +72,12 @@ fn failures(run: &Run) -> u64 {
     loads(run).into_iter().flat_map(Run::intervals).flat_map(|i| &i.ops).map(|op| op.failed).sum()
 }
 
+/// Operations of a load at the least, where the smoke file does not state them.
+const OPERATIONS: u64 = 30;
+
 /// Checks the record of a completed run without failures.
-fn whole(run: &Run, ended: &ProgramOutput) {
-    in_order(run, ended);
+fn whole(run: &Run, ended: &ProgramOutput, operations: u64) {
+    in_order_with(run, ended, operations);
     assert_eq!(failures(run), 0, "an operation failed");
 }
 
@@ -113,6 +116,11 @@ fn ran(place: &TestFolders, plan: &Path, sets: &[String]) -> Run {
 
 /// Checks the record of a completed run.
 pub(crate) fn in_order(run: &Run, ended: &ProgramOutput) {
+    in_order_with(run, ended, OPERATIONS);
+}
+
+/// Checks the record of a completed run of at least this number of operations.
+fn in_order_with(run: &Run, ended: &ProgramOutput, operations: u64) {
     let verdict = run.verdict().unwrap();
     // Seconds are too short for the mix, so any verdict is accepted if exit code and record agree.
     let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
@@ -121,7 +129,9 @@ pub(crate) fn in_order(run: &Run, ended: &ProgramOutput) {
     assert!(run.plan.is_some() && run.disclosure.is_some() && !run.probes.is_empty());
     for load in loads(run) {
         assert!(load.trials().count() >= 1 && load.intervals().count() >= 4 && load.expected().is_some());
-        assert!(load.intervals().map(|i| i.ops.iter().map(|op| op.count).sum::<u64>()).sum::<u64>() >= 30);
+        assert!(
+            load.intervals().map(|i| i.ops.iter().map(|op| op.count).sum::<u64>()).sum::<u64>() >= operations
+        );
     }
     assert!(ended.out.contains(&verdict.sentence), "{}", ended.out);
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
@@ -218,7 +228,7 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
     let server = Server::start(always(Answer::new(200, "{}").into())).unwrap();
     sets.push(format!("target.url=http://{}", server.addr()));
     let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
-    whole(&place.record(), &ended);
+    whole(&place.record(), &ended, OPERATIONS);
     assert!(disk(&place.record()).is_null(), "a target that is there has stores of its own");
     assert!(ended.out.contains("report  "), "{ended:?}");
     place.assert_nothing_left();
@@ -229,7 +239,7 @@ fn runs_without_a_target(plan: &Path, sets: &[String]) {
     let place = TestFolders::without_data();
     let ended = RunningProgram::start(command(&place, "run", plan, sets)).end();
     let run = place.record();
-    whole(&run, &ended);
+    whole(&run, &ended, OPERATIONS);
     assert!(run.fill().is_none());
     place.assert_nothing_left();
 }
@@ -239,6 +249,7 @@ fn fills_through_the_address(plan: &Path, smoke: Smoke) {
     let place = TestFolders::without_data();
     let actions = actions(plan, &smoke);
     let fills = !smoke.more.contains_key("fill");
+    let operations = smoke.more.get("operations").and_then(toml::Value::as_integer);
     let mut sets = smoke.sets;
     sets.extend(actions.clone());
     if lacks(&place, plan, &sets) {
@@ -251,7 +262,7 @@ fn fills_through_the_address(plan: &Path, smoke: Smoke) {
             in_order(&run, &ended);
             went_wrong_and_on(&run);
         }
-        None => whole(&run, &ended),
+        None => whole(&run, &ended, operations.map_or(OPERATIONS, i64::unsigned_abs)),
     }
     match run.fill() {
         None => assert!(!fills),

@@ -4,6 +4,7 @@
 mod backend;
 mod caches;
 mod databases;
+mod engines;
 mod front;
 mod killed;
 mod mail;

@@ -53,12 +53,12 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
     let drain = args.timeout.min(LONGEST_DRAIN);
     let level = if args.search { search(args, load.users, window) } else { fixed(args, load.users) };
     format!(
-        "workload = {workload:?}\nseed = {seed}\nruns = {runs:?}\ntarget.url = {url:?}\n\
+        "workload = {workload:?}\nseed = {seed}\nruns = {runs:?}\n{url}\
          {level}{open}load.window_s = {window}\nload.warm_up_s = {warm_up}\nload.drain_s = {drain}\n\
          driver.workers = {workers}\ndriver.connections = \"keep\"\ndriver.timeout_s = {timeout:?}\n\
          driver.failure_pause_s = {pause:?}\ndriver.interval_ms = {interval_ms}\n{keys}\n",
         seed = args.seed,
-        url = load.url,
+        url = target(&load.url),
         open = open(args, load.users),
         window = whole(window),
         warm_up = whole(args.warm_up.unwrap_or(warm_up)),
@@ -68,6 +68,11 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
         pause = args.failure_pause.as_secs_f64(),
         keys = load.keys.join("\n"),
     )
+}
+
+/// Line of the target; none for one that the run deploys.
+fn target(url: &str) -> String {
+    if url.is_empty() { String::new() } else { format!("target.url = {url:?}\n") }
 }
 
 /// Rounds up to whole seconds.
