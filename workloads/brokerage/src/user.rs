@@ -96,8 +96,8 @@ impl Deck {
             self.opened += 1;
             for (card, tenfold) in Transaction::ALL.into_iter().zip(Transaction::CARDS) {
                 let more = match card {
-                    Transaction::BrokerVolume => usize::from(self.opened % 10 != 0),
-                    Transaction::PlaceOrder => usize::from(self.opened % 10 == 0),
+                    Transaction::BrokerVolume => usize::from(!self.opened.is_multiple_of(10)),
+                    Transaction::PlaceOrder => usize::from(self.opened.is_multiple_of(10)),
                     _ => 0,
                 };
                 self.cards.extend(std::iter::repeat_n(card, tenfold / 10 + more));
