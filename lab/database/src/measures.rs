@@ -45,6 +45,15 @@ pub fn counter(conflict: Conflict) -> CounterId {
     }
 }
 
+/// Transactions of all kinds that ended well.
+pub const TRANSACTIONS_PER_S: MeasureSpec = MeasureSpec {
+    id: "transactions_per_s",
+    title: "transactions",
+    unit: "per second",
+    better: BetterWhen::Higher,
+    formula: Formula::per_second(Amount::Good(None)),
+};
+
 /// The mean wait for the write lock, on SQLite only.
 pub const LOCK_WAIT_MS: MeasureSpec = MeasureSpec {
     id: "lock_wait_ms",

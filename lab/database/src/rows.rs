@@ -138,6 +138,50 @@ pub struct Batch<T> {
     pub rows: u64,
 }
 
+/// Values of a batch: some hundred kilobytes.
+const BATCH: usize = 20_000;
+
+/// Numbers of a span: some megabytes.
+const SPAN: i64 = 20_000;
+
+/// Rows of a table whose numbers follow one another, where each row is a function of its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Span<T> {
+    table: T,
+    first: i64,
+    last: i64,
+}
+
+impl<T: Table + Sync> Span<T> {
+    /// All tables in spans. `last` is the last number of a table; the first is 1.
+    pub fn all(last: impl Fn(T) -> i64 + Send) -> impl Iterator<Item = Self> + Send {
+        T::all().iter().flat_map(move |table| {
+            let last = last(*table);
+            let of = move |first: i64| Span { table: *table, first, last: last.min(first + SPAN - 1) };
+            (1..=last).step_by(SPAN as usize).map(of)
+        })
+    }
+
+    /// Makes its rows in batches. `rows` appends those of a number. Stops and returns false as soon as `take` returns false.
+    pub fn batches(
+        self,
+        mut rows: impl FnMut(T, i64, &mut Vec<Value>),
+        take: &mut dyn FnMut(Batch<T>) -> bool,
+    ) -> bool {
+        let Span { table, first, last } = self;
+        let columns = table.spec().names().count();
+        let mut values = Vec::new();
+        (first..=last).all(|number| {
+            rows(table, number, &mut values);
+            if values.is_empty() || values.len() < BATCH && number < last {
+                return true;
+            }
+            let rows = (values.len() / columns) as u64;
+            take(Batch { table, values: std::mem::take(&mut values), rows })
+        })
+    }
+}
+
 /// The loaded contents of a database, as a function of its size and seed.
 pub trait Contents: Sync {
     /// The tables.

@@ -1,10 +1,9 @@
 //! The arguments of `barograph sql` for this workload.
 
-use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _};
+use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _, FORMS};
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::plan::FORMS;
 use crate::seam::{Brokerage, BrokerageDatabase};
 
 #[derive(Args)]
@@ -45,13 +44,14 @@ impl LoadCommand for Brokerage {
 
 #[cfg(test)]
 mod tests {
+    use barograph_database_engines::Form;
     use barograph_model::{Nanos, Share};
     use barograph_spec::{Catalogue, Plan};
     use barograph_workload::WorkloadFactory as _;
     use barograph_workload::typed::{Limit, TypedRule};
 
     use super::*;
-    use crate::plan::{BrokeragePlan, Form};
+    use crate::plan::BrokeragePlan;
     use crate::seam::NAME;
 
     fn options(think: Option<Nanos>) -> LoadOptions {

@@ -2,21 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use barograph_database::{Contents, Indices, Value, number_at, row};
+use barograph_database::{Batch, Contents, Indices, Span, Value, number_at, row};
 
 use crate::tables::{
     ACCOUNTS, BRACKETS, COMPLETED, KINDS, PENDING, PENDING_EVERY, SECTORS, SUBMITTED, Size, TIERS, Table,
     WATCHED,
 };
-
-/// Some rows of a table, one after the other.
-type Batch = barograph_database::Batch<Table>;
-
-/// Values of a batch: some hundred kilobytes.
-const BATCH: usize = 20_000;
-
-/// Numbers of a piece: some megabytes.
-const PIECE: i64 = 20_000;
 
 /// The market's clock at the first loaded trade.
 const FIRST_DATE: i64 = 1_000_000;
@@ -375,7 +366,7 @@ impl Generator {
 
 impl Contents for Generator {
     type Table = Table;
-    type Piece = (Table, i64, i64);
+    type Piece = Span<Table>;
 
     /// "BBrk" in ASCII.
     const APPLICATION_ID: i32 = 0x4242_726b;
@@ -410,24 +401,11 @@ impl Contents for Generator {
     }
 
     fn pieces(&self) -> impl Iterator<Item = Self::Piece> + Send {
-        Table::ALL.into_iter().flat_map(|table| {
-            let last = self.numbers(table);
-            let of = move |first: i64| (table, first, last.min(first + PIECE - 1));
-            (1..=last).step_by(PIECE as usize).map(of)
-        })
+        Span::all(|table| self.numbers(table))
     }
 
-    fn piece(&self, (table, first, last): Self::Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
-        let columns = barograph_database::Table::spec(table).names().count();
-        let mut values = Vec::new();
-        (first..=last).all(|number| {
-            self.rows(table, number, &mut values);
-            if values.is_empty() || values.len() < BATCH && number < last {
-                return true;
-            }
-            let rows = (values.len() / columns) as u64;
-            take(Batch { table, values: std::mem::take(&mut values), rows })
-        })
+    fn piece(&self, piece: Self::Piece, take: &mut dyn FnMut(Batch<Table>) -> bool) -> bool {
+        piece.batches(|table, number, rows| self.rows(table, number, rows), take)
     }
 }
 
@@ -439,7 +417,7 @@ mod tests {
     fn all(seed: u64) -> BTreeMap<&'static str, Vec<Vec<Value>>> {
         let mut tables = BTreeMap::<_, Vec<Vec<Value>>>::new();
         let generator = Generator { size: SIZE, seed };
-        let mut take = |batch: Batch| {
+        let mut take = |batch: Batch<Table>| {
             let columns = barograph_database::Table::spec(batch.table).names().count();
             assert_eq!(batch.values.len(), batch.rows as usize * columns, "{}", batch.table.name());
             let rows = batch.values.chunks(columns).map(<[Value]>::to_vec);

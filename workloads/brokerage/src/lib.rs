@@ -1,8 +1,8 @@
 //! The Brokerage workload: customers of a broker, and the market that completes their orders, on a database; derived from TPC-E.
 //!
-//! The transactions are written once over statements whose values are whole numbers (`session`, `statements`). The market is a queue
-//! in the driver (`market`). Loaded rows are functions of the seed and of their numbers. After a run, set queries and the counts of
-//! the driver check the data. Results are no TPC results and cannot be compared with them.
+//! The transactions are written once over statements whose values are whole numbers (`session`, `statements`). The market is a
+//! queue in the driver (`market`). Loaded rows are functions of the seed and of their numbers. After a run, set queries and the
+//! counts of the driver check the data. Results are no TPC results and cannot be compared with them.
 
 mod checks;
 mod command;

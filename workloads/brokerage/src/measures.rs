@@ -49,13 +49,7 @@ pub(crate) const MEASURES: [MeasureSpec; 9] = [
         better: BetterWhen::Lower,
         formula: Formula::per_operation(BACKLOG),
     },
-    MeasureSpec {
-        id: "transactions_per_s",
-        title: "transactions",
-        unit: "per second",
-        better: BetterWhen::Higher,
-        formula: Formula::per_second(Amount::Good(None)),
-    },
+    measures::TRANSACTIONS_PER_S,
     MeasureSpec {
         id: "planned_rollback_share",
         title: "planned rollbacks",

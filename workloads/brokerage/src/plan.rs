@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Form, Rules, TIER, check, engine,
 };
 use barograph_model::MeasureSpec;
 use barograph_model::words::count;
@@ -22,28 +22,6 @@ const MOST_CUSTOMERS: u64 = 1_000_000;
 
 /// Bytes of a row on average, with its part of the indices.
 const ROW_BYTES: u64 = 72;
-
-/// Forms of transactions.
-pub(crate) const FORMS: [&str; 2] = ["statements", "stored"];
-
-/// The form of transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Statements, a call for each.
-    Statements,
-    /// Functions of the database for orders and prices, a call for each transaction.
-    Stored,
-}
-
-impl Form {
-    /// The form in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Form::Statements => "statements: a call for each",
-            Form::Stored => "stored: a call of a function for each PlaceOrder, CompleteOrder and MarketFeed",
-        }
-    }
-}
 
 /// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,12 +68,12 @@ impl WorkloadKeys for Brokerage {
         let customers = g.number("brokerage.customers", FEWEST_CUSTOMERS..=MOST_CUSTOMERS, 1_000);
         let trades = g.number("brokerage.trades", 4..=200, 20);
         let days = g.number("brokerage.days", 5..=2_500, 250);
-        let form = g.choice("brokerage.form", &FORMS, FORMS[0]);
+        let form = Form::read(g, BrokerageDatabase::SECTION);
         let rules = Rules::read(g, BrokerageDatabase::SECTION);
         let database = DatabaseSettings::read(g, BrokerageDatabase::SECTION);
         Some(Arc::new(BrokeragePlan {
             size: Size { customers: customers? as i64, trades: trades? as i64, days: days? as i64 },
-            form: if form? == "stored" { Form::Stored } else { Form::Statements },
+            form: form?,
             rules: rules?,
             database: database?,
         }))
@@ -105,11 +83,7 @@ impl WorkloadKeys for Brokerage {
 impl WorkloadSettings for BrokeragePlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         let engine = check::<BrokerageDatabase>(plan, database(plan), g);
-        let kind = engine.map_or(EngineKind::Sqlite, |engine| engine.kind());
-        if kind != EngineKind::Postgres {
-            let allowed = format!("left out with {}, where transactions are no functions", kind.name());
-            g.refuse_asked("brokerage.form", &allowed, "leave it out");
-        }
+        Form::check(g, BrokerageDatabase::SECTION, engine.map(|engine| engine.kind()), &[EngineKind::Postgres]);
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {

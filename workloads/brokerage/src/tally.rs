@@ -6,8 +6,8 @@ use crate::transactions::End;
 /// Counts of all users.
 pub(crate) type Tally = barograph_database::Tally<7>;
 
-/// Placed orders, those of them that wait for a price, triggered ones, completed ones, cents of their commissions, new prices, changed
-/// settlements.
+/// Placed orders, those of them that wait for a price, triggered ones, completed ones, cents of their commissions, new prices,
+/// changed settlements.
 pub(crate) type Counts = [i64; 7];
 
 /// The highest commission: of 800 units at the highest price and rate.

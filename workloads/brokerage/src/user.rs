@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use barograph_data::Stream;
 use barograph_database::measures::WRITES;
 use barograph_database::{Access, Reply, Terminal, TransactionError, Transacts, with_retries};
+use barograph_database_engines::Form;
 use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
@@ -14,7 +15,6 @@ use rand::seq::SliceRandom;
 use crate::input::{Inputs, Request, Tick};
 use crate::market::{LONGEST_DELAY, Market, Turn};
 use crate::measures::{BACKLOG, COMPLETED_ORDERS, ROLLED_BACK, TRIGGERED};
-use crate::plan::Form;
 use crate::session::Session;
 use crate::tally::{Tally, counts, most};
 use crate::trading::{self, Lot};
@@ -96,8 +96,8 @@ impl Deck {
             self.opened += 1;
             for (card, tenfold) in Transaction::ALL.into_iter().zip(Transaction::CARDS) {
                 let more = match card {
-                    Transaction::BrokerVolume => usize::from(self.opened % 10 != 0),
-                    Transaction::PlaceOrder => usize::from(self.opened % 10 == 0),
+                    Transaction::BrokerVolume => usize::from(!self.opened.is_multiple_of(10)),
+                    Transaction::PlaceOrder => usize::from(self.opened.is_multiple_of(10)),
                     _ => 0,
                 };
                 self.cards.extend(std::iter::repeat_n(card, tenfold / 10 + more));

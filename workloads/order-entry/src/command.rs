@@ -1,10 +1,9 @@
 //! The arguments of `barograph sql` for this workload.
 
-use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _};
+use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _, FORMS};
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::plan::FORMS;
 use crate::seam::{OrderDatabase, OrderEntry};
 
 #[derive(Args)]
@@ -46,14 +45,14 @@ impl LoadCommand for OrderEntry {
 
 #[cfg(test)]
 mod tests {
-    use barograph_database_engines::Rules;
+    use barograph_database_engines::{Form, Rules};
     use barograph_model::{Nanos, Share};
     use barograph_spec::{Catalogue, Plan};
     use barograph_workload::WorkloadFactory as _;
     use barograph_workload::typed::{Limit, TypedRule};
 
     use super::*;
-    use crate::plan::{Form, OrderEntryPlan};
+    use crate::plan::OrderEntryPlan;
     use crate::seam::NAME;
 
     fn options() -> LoadOptions {

@@ -37,13 +37,7 @@ pub(crate) const MEASURES: [MeasureSpec; 10] = [
         better: BetterWhen::Higher,
         formula: Formula::per_minute(Amount::Counter(NEW_ORDERS)),
     },
-    MeasureSpec {
-        id: "transactions_per_s",
-        title: "transactions",
-        unit: "per second",
-        better: BetterWhen::Higher,
-        formula: Formula::per_second(Amount::Good(None)),
-    },
+    measures::TRANSACTIONS_PER_S,
     MeasureSpec {
         id: "planned_rollback_share",
         title: "planned rollbacks",

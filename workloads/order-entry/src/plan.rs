@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Form, Rules, TIERS, check, engine,
 };
 use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
@@ -17,33 +17,11 @@ use crate::tables::{Size, Table};
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
 
-/// Forms of transactions.
-pub(crate) const FORMS: [&str; 2] = ["statements", "stored"];
-
 /// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
 
 /// Longest think time, in multiples of the mean.
 const LONGEST_THINK: f64 = 10.0;
-
-/// The form of transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Statements, a call for each.
-    Statements,
-    /// Functions or procedures of the database, a call for each transaction.
-    Stored,
-}
-
-impl Form {
-    /// The form in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Form::Statements => "statements: a call for each",
-            Form::Stored => "stored: a call of a function or procedure for each transaction",
-        }
-    }
-}
 
 /// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,13 +93,13 @@ impl WorkloadKeys for OrderEntry {
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
-        let form = g.choice("order_entry.form", &FORMS, FORMS[0]);
+        let form = Form::read(g, OrderDatabase::SECTION);
         let rules = Rules::read(g, OrderDatabase::SECTION);
         let database = DatabaseSettings::read(g, OrderDatabase::SECTION);
         Some(Arc::new(OrderEntryPlan {
             size: Size::new(warehouses? as u32, scale?),
             waits: waits?,
-            form: if form? == "stored" { Form::Stored } else { Form::Statements },
+            form: form?,
             rules: rules?,
             database: database?,
         }))
@@ -131,11 +109,8 @@ impl WorkloadKeys for OrderEntry {
 impl WorkloadSettings for OrderEntryPlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         let engine = check::<OrderDatabase>(plan, database(plan), g);
-        let kind = engine.map_or(EngineKind::Sqlite, |engine| engine.kind());
-        if kind == EngineKind::Sqlite {
-            let allowed = "left out with SQLite, where transactions are no functions";
-            g.refuse_asked("order_entry.form", allowed, "leave it out");
-        }
+        let with = [EngineKind::Postgres, EngineKind::Mariadb];
+        Form::check(g, OrderDatabase::SECTION, engine.map(|engine| engine.kind()), &with);
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use barograph_data::Stream;
 use barograph_database::measures::WRITES;
 use barograph_database::{Transacts, with_retries};
+use barograph_database_engines::Form;
 use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
@@ -12,7 +13,6 @@ use rand::seq::SliceRandom;
 
 use crate::input::{District, Input, Inputs};
 use crate::measures::{LEFT_OUT, NEW_ORDERS, ROLLED_BACK};
-use crate::plan::Form;
 use crate::session::{Access, Reply, Session};
 use crate::tables::DISTRICTS;
 use crate::tally::{Counts, Tally};

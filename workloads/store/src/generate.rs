@@ -1,29 +1,12 @@
 //! The loaded rows of all tables, as a function of size, seed and number of the row.
 
 use barograph_data::{Stream, Streams};
-use barograph_database::{Contents, Indices, Value, digits, number_at, row, text};
+use barograph_database::{Batch, Contents, Indices, Span, Value, digits, number_at, row, text};
 use rand::RngExt;
 
 use crate::shuffle::Shuffle;
 use crate::tables::{CATEGORIES, Size, Table, is_sold_out};
 use crate::words::{TITLE_WORDS, Word};
-
-/// Some rows of a table, one after the other.
-type Batch = barograph_database::Batch<Table>;
-
-/// Values of a batch: some hundred kilobytes.
-const BATCH: usize = 20_000;
-
-/// Numbers of a piece: some megabytes.
-const PIECE: i64 = 20_000;
-
-/// Rows of a table whose numbers follow one another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
-    table: Table,
-    first: i64,
-    last: i64,
-}
 
 /// The date of the first loaded order: the first second of 2025, in seconds since 1970. The last is of the end of the year.
 const FIRST_DATE: i64 = 1_735_689_600;
@@ -196,7 +179,7 @@ pub(crate) fn user_name(customer: i64) -> String {
 
 impl Contents for Generator {
     type Table = Table;
-    type Piece = Piece;
+    type Piece = Span<Table>;
 
     /// "BSto" in ASCII.
     const APPLICATION_ID: i32 = 0x4253_746f;
@@ -236,26 +219,12 @@ impl Contents for Generator {
         self.size.rows(table)
     }
 
-    fn pieces(&self) -> impl Iterator<Item = Piece> + Send {
-        Table::ALL.into_iter().flat_map(|table| {
-            let last = self.numbers(table);
-            let of = move |first: i64| Piece { table, first, last: last.min(first + PIECE - 1) };
-            (1..=last).step_by(PIECE as usize).map(of)
-        })
+    fn pieces(&self) -> impl Iterator<Item = Self::Piece> + Send {
+        Span::all(|table| self.numbers(table))
     }
 
-    fn piece(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
-        let Piece { table, first, last } = piece;
-        let columns = barograph_database::Table::spec(table).names().count();
-        let mut values = Vec::new();
-        (first..=last).all(|number| {
-            self.rows(table, number, &mut values);
-            if values.len() < BATCH && number < last {
-                return true;
-            }
-            let rows = (values.len() / columns) as u64;
-            take(Batch { table, values: std::mem::take(&mut values), rows })
-        })
+    fn piece(&self, piece: Self::Piece, take: &mut dyn FnMut(Batch<Table>) -> bool) -> bool {
+        piece.batches(|table, number, rows| self.rows(table, number, rows), take)
     }
 }
 
@@ -268,7 +237,7 @@ mod tests {
     fn all(seed: u64) -> BTreeMap<&'static str, Vec<Vec<Value>>> {
         let mut tables = BTreeMap::<_, Vec<Vec<Value>>>::new();
         let generator = Generator::new(Size::new(1), seed);
-        let mut take = |batch: Batch| {
+        let mut take = |batch: Batch<Table>| {
             let columns = barograph_database::Table::spec(batch.table).names().count();
             assert_eq!(batch.values.len(), batch.rows as usize * columns, "{}", batch.table.name());
             let rows = batch.values.chunks(columns).map(<[Value]>::to_vec);

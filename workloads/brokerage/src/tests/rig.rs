@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_database::sqlite::{ConnectionOptions, Target, Users};
+use barograph_database_engines::Form;
 use barograph_engine::{BlockingFactory as _, BlockingUser as _, OpContext};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_workload::Reasons;
@@ -17,7 +18,6 @@ use crate::checks;
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::market::Market;
-use crate::plan::Form;
 use crate::tables::{Size, Table};
 use crate::user::{LoadState, Trader};
 

@@ -1,9 +1,9 @@
 //! Injected corruption: each kind is found by the check that is meant for it, as on SQLite.
 
+use barograph_database_engines::Form;
 use barograph_test_services::or_skip;
 
 use super::rig::{Mariadb, Postgres, Product, Rig, run};
-use crate::plan::Form;
 use crate::tables::Table;
 use crate::tests::corruption::KINDS;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use barograph_database::Database;
 use barograph_database_engines::{
-    MariadbSessions, PostgresSessions, ServerError, SessionUsers, Sessions, rows,
+    Form, MariadbSessions, PostgresSessions, ServerError, SessionUsers, Sessions, rows,
 };
 use barograph_engine::{User as _, UserFactory as _};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
@@ -16,7 +16,6 @@ use futures::future::join_all;
 
 use crate::Brokerage;
 use crate::generate::Generator;
-use crate::plan::Form;
 use crate::session::Session;
 use crate::statements::{OnMariadb, OnPostgres};
 use crate::tables::Table;
@@ -95,9 +94,13 @@ impl<P: Product> Rig<P> {
         Rig { copy, filled, seed, shared: shared(seed, form), _product: PhantomData }
     }
 
+    pub(super) fn users(&self) -> SessionUsers<P::Sessions, Trader> {
+        SessionUsers::new(P::sessions(&self.copy), &self.shared)
+    }
+
     /// Operations of some users side by side. Returns the number of failures.
     pub(super) fn trade(&self, users: u32, each: u32) -> u64 {
-        let factory = SessionUsers::<_, Trader>::new(P::sessions(&self.copy), &self.shared);
+        let factory = self.users();
         let one = async |number: u32| {
             let user = factory.user(UserId(number));
             let (mut context, mut failed) = (context(self.seed, number), 0);

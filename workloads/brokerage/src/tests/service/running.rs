@@ -1,12 +1,12 @@
 //! Transactions on servers: what they leave in the database, alone, side by side, and after the death of the server.
 
+use barograph_database_engines::Form;
 use barograph_model::Outcome;
 use barograph_test_services::{Service, or_skip};
 use barograph_workload::{VerifyResult, WorkloadFactory as _};
 
 use super::rig::{Mariadb, Postgres, Product, Rig, digests};
 use crate::Brokerage;
-use crate::plan::Form;
 use crate::tests::rig as sqlite;
 use crate::tests::seam::{block, ended, fill, load, plan_at, verify};
 

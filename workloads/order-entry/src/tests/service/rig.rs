@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use barograph_database::{Database, Table as _};
 use barograph_database_engines::{
-    MariadbSessions, PostgresSessions, ServerError, SessionUsers, Sessions, rows,
+    Form, MariadbSessions, PostgresSessions, ServerError, SessionUsers, Sessions, rows,
 };
 use barograph_engine::{OpContext, User as _, UserFactory as _};
 use barograph_model::{ChooserId, CounterId, OpId, Outcome, UserId};
@@ -18,7 +18,6 @@ use crate::OrderEntry;
 use crate::draw::Constants;
 use crate::generate::Generator;
 use crate::input::Inputs;
-use crate::plan::Form;
 use crate::session::Session;
 use crate::sqlite::tests::rig::SIZE;
 use crate::tables::{Size, Table};

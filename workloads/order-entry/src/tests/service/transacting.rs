@@ -2,7 +2,7 @@
 
 use barograph_database::measures::{BUSY, DEADLOCKS, SNAPSHOT, STATEMENTS, WRITES};
 use barograph_database::{Access, Conflict, TransactionError, Transactions as _};
-use barograph_database_engines::Sessions;
+use barograph_database_engines::{Form, Sessions};
 use barograph_engine::{OpContext, User as _, UserFactory as _};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use barograph_reactor::block_on;
@@ -13,7 +13,6 @@ use futures::future::join;
 use super::rig::{Mariadb, Postgres, Product, Rig, digests, run, text};
 use crate::input::{District, Key};
 use crate::measures::NEW_ORDERS;
-use crate::plan::Form;
 use crate::session::{Demand, Session as _};
 use crate::sqlite::tests::rig as sqlite;
 
