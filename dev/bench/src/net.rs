@@ -155,14 +155,21 @@ fn one(
     Ok(Some(Reading { rate, p50_us, p99_us, driver_cpu, target_cpu }))
 }
 
-/// Processor time of a server and of its children that have ended: netserver has one for each test.
+/// Processor time of a server and of its children: netserver has one for each test, which it may not have reaped yet.
 fn server_cpu_s(server: &Server) -> anyhow::Result<f64> {
     let pid = server.pid().as_raw_nonzero();
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("read what a server used")?;
-    let ticks = stat.rsplit_once(')').and_then(|(_, fields)| {
-        let fields: Vec<u64> =
-            fields.split_whitespace().skip(11).take(4).filter_map(|f| f.parse().ok()).collect();
-        (fields.len() == 4).then(|| fields.iter().sum::<u64>())
-    });
-    Ok(ticks.context("find its CPU time")? as f64 / rustix::param::clock_ticks_per_second() as f64)
+    let own = ticks(&pid.to_string()).context("read what a server used")?;
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    // A child that has been reaped meanwhile counts in its parent at the next look.
+    let of_children: u64 = children.split_whitespace().filter_map(ticks).sum();
+    Ok((own + of_children) as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Clock ticks of a process and of its children that it has reaped.
+fn ticks(pid: &str) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<u64> =
+        fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse().ok()).collect();
+    (fields.len() == 4).then(|| fields.iter().sum())
 }

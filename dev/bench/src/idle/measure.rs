@@ -102,6 +102,7 @@ impl Measure {
                 "virtual_address" => "10.213.0.100/24".to_owned(),
                 "peers" => "10.213.0.2".to_owned(),
                 "token_file" => self.token()?,
+                "bytes" => (1_u64 << 30).to_string(),
                 _ => return Ok(None),
             };
             values.insert(word.name.clone(), value);
