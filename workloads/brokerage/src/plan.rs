@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Form, Rules, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Form, Rules, TIERS, check, engine,
 };
 use barograph_model::MeasureSpec;
 use barograph_model::words::count;
@@ -61,7 +61,7 @@ impl WorkloadKeys for Brokerage {
     }
 
     fn tiers(&self) -> &'static [&'static str] {
-        &[TIER]
+        &TIERS
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
@@ -153,7 +153,7 @@ mod tests {
         let stored = plan(&["deploy.database=postgres", "brokerage.form=stored"]).unwrap();
         let lines = BrokeragePlan::of(&stored).explain(&stored).join("\n");
         assert!(
-            lines.contains("users     sessions") && lines.contains("a call of a function for each"),
+            lines.contains("users     sessions") && lines.contains("a call of a function or procedure for each"),
             "{lines}"
         );
     }

@@ -73,7 +73,7 @@ impl WorkloadKeys for Statements {
     }
 
     fn tiers(&self) -> &'static [&'static str] {
-        &[TIER]
+        &TIERS
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
