@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIER, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIERS, check, engine,
 };
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};

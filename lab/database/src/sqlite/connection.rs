@@ -112,7 +112,7 @@ impl Connection {
         values: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Reply<u64> {
-        let counted = self.0.prepare_cached(sql).and_then(|mut statement| {
+        let counted = self.prepare(sql).and_then(|mut statement| {
             if statement.column_count() == 0 {
                 return statement.execute(values).map(|rows| rows as u64);
             }
