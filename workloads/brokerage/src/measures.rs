@@ -18,14 +18,15 @@ pub(crate) const TRIGGERED: CounterId = CounterId(FIRST_OWN + 2);
 pub(crate) const BACKLOG: CounterId = CounterId(FIRST_OWN + 3);
 
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 9] = {
-    let [busy, snapshot, deadlocks, lock_wait, writes] = measures::COUNTERS;
+pub(crate) const COUNTERS: [&str; 10] = {
+    let [busy, snapshot, deadlocks, lock_wait, writes, sent] = measures::COUNTERS;
     [
         busy,
         snapshot,
         deadlocks,
         lock_wait,
         writes,
+        sent,
         "completed_orders",
         "planned_rollbacks",
         "triggered_orders",
@@ -34,7 +35,7 @@ pub(crate) const COUNTERS: [&str; 9] = {
 };
 
 /// The measures of all engines.
-pub(crate) const MEASURES: [MeasureSpec; 9] = [
+pub(crate) const MEASURES: [MeasureSpec; 11] = [
     MeasureSpec {
         id: "completed_orders_per_s",
         title: "completed orders",
@@ -67,6 +68,8 @@ pub(crate) const MEASURES: [MeasureSpec; 9] = [
         better: BetterWhen::Neither,
         formula: Formula::per_second(Amount::Counter(TRIGGERED)),
     },
+    measures::STATEMENT_RATE,
+    measures::STATEMENTS_EACH,
     measures::LOCK_WAIT_MS,
     measures::BUSY_RETRIES,
     measures::SNAPSHOT_RETRIES,

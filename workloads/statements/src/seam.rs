@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_database::{Contents as _, Database, Findings};
+use barograph_database::{Contents as _, Database, Findings, measures};
 use barograph_database_engines::{DatabaseWorkload, Engine, EngineKind, engine, fill_entry};
 use barograph_engine::Runnable;
 use barograph_model::words::count;
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use crate::contents::FileContents;
 use crate::draw::Draw;
 use crate::engines::Numbered;
-use crate::measures::{COUNTERS, MEASURES};
+use crate::measures::MEASURES;
 use crate::parameters::Text;
 use crate::plan::{SCRIPT, StatementsPlan, database};
 use crate::script::{Script, Statement};
@@ -192,7 +192,7 @@ impl Workload for FileWorkload {
     }
 
     fn counters(&self) -> &[&'static str] {
-        &COUNTERS
+        &measures::COUNTERS
     }
 
     fn measures(&self) -> &[MeasureSpec] {

@@ -10,7 +10,6 @@ use barograph_workload::{Failure, Reasons};
 
 use crate::draw::Draw;
 use crate::engines::Session;
-use crate::measures::STATEMENTS;
 use crate::script::{Script, Statement, Transaction};
 use crate::tally::Tally;
 
@@ -113,7 +112,6 @@ impl FileUser {
     ) -> Reply<()> {
         let script = Arc::clone(&self.shared.script);
         for statement in &script.statements[transaction.statements.clone()] {
-            context.add(STATEMENTS, u64::from(statement.times));
             for _ in 0..statement.times {
                 self.draw(&statement.anew, context);
                 self.execute(session, statement).await?;
