@@ -68,7 +68,7 @@ impl<'r> PartStates<'r> {
     fn figure(&self, number: usize, course: TimeAxis<'_>, window: (f64, f64)) -> Option<Figure> {
         let stack = self.by_class(course.span).without_nothing()?;
         let id = format!("states-{number}");
-        let title = format!("{} of {} by state", self.unit, self.part);
+        let title = format!("States of {}, {}", self.unit, self.part);
         let about = format!(
             "Mean number of {} in each class of states, on each other, sampled while the load went on; those without work are \
              left out. Strips along the top: measured windows. The table has all states, as means over the window the answer \
