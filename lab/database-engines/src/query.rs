@@ -30,7 +30,7 @@ macro_rules! numbered {
     }};
 }
 
-/// Writes the text of [`numbered!`](crate::numbered) as far as there is room. Returns its length and the number of values.
+/// Writes the text of [`numbered!`](macro@crate::numbered) as far as there is room. Returns its length and the number of values.
 #[must_use]
 pub const fn numbered(sql: &str, room: &mut [u8]) -> (usize, usize) {
     let (sql, mut at, mut length, mut values) = (sql.as_bytes(), 0, 0, 0);

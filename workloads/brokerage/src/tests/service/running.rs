@@ -1,14 +1,19 @@
 //! Transactions on servers: what they leave in the database, alone, side by side, and after the death of the server.
 
+use barograph_database::Access;
 use barograph_database_engines::Form;
-use barograph_model::Outcome;
+use barograph_engine::{User as _, UserFactory as _};
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
+use barograph_reactor::block_on;
 use barograph_test_services::{Service, or_skip};
+use barograph_testkit::allocations;
 use barograph_workload::{VerifyResult, WorkloadFactory as _};
 
 use super::rig::{Mariadb, Postgres, Product, Rig, digests};
 use crate::Brokerage;
 use crate::tests::rig as sqlite;
 use crate::tests::seam::{block, ended, fill, load, plan_at, verify};
+use crate::user::Transaction;
 
 #[test]
 fn a_seed_leaves_the_same_tables_on_postgres_as_on_sqlite() {
@@ -35,10 +40,30 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service, form
         assert_eq!(rig.shared.market.backlog(), embedded.shared.market.backlog());
         assert_eq!(digests(&rig.copy), sqlite::digests(&embedded.copy), "{form:?}");
         assert_eq!(rig.wrong(), Vec::<String>::new());
+        reading_allocates_nothing(&rig);
         // Side by side.
         assert_eq!(rig.trade(6, 300), 0, "{:?}", rig.shared.reasons.lock().unwrap());
         assert_eq!(rig.wrong(), Vec::<String>::new());
     }
+}
+
+fn reading_allocates_nothing<P: Product>(rig: &Rig<P>) {
+    let users = rig.users();
+    block_on(async {
+        let (user, mut context) = (users.user(UserId(7)), sqlite::context(3, 7));
+        let (mut made, mut reads) = (0, 0);
+        for number in 0..400 {
+            let op = OpId(user.choose(ChooserId(0), &mut context) as u8);
+            let before = allocations();
+            assert_eq!(user.act(op, &mut context).await, Outcome::Good);
+            // Buffers are warm in the second half.
+            if number >= 200 && Transaction::ALL[op.index()].access() == Access::Read {
+                (made, reads) = (made + allocations() - before, reads + 1);
+            }
+        }
+        assert!(made == 0 && reads > 100, "{made} allocations in {reads} transactions");
+    })
+    .unwrap();
 }
 
 #[test]
