@@ -138,7 +138,7 @@ fn about() -> String {
          Cases of pgbench and sysbench run on the tables that pgbench (scale 10) and sysbench (100,000 rows, uniform ids) have made, with {CONNECTIONS} connections and prepared statements; the files are in scenarios/sql.\n\
          pgbench sends BEGIN in a call of its own, and sysbench, too; Barograph sends it with the first statement.\n\
          Quantiles of pgbench and go-tpc for all transactions are not printed by them; those of sysbench are of histogram buckets.\n\
-         The case of a lock has transactions at {} per second against a table lock held for {} s every {} s; exact quantiles follow from these numbers, and its figure is the largest difference at p90, p95 and p99 in units of 1 % + 1 ms.\n",
+         The case of a lock has transactions at {} per second against a table lock held for {} s every {} s; exact quantiles follow from these numbers, up to the distance of two starts, and its figure is the largest difference at p90, p95 and p99 in units of 1 % + 1 ms.\n",
         lock::RATE,
         lock::LASTS_S,
         lock::EVERY_S,
