@@ -125,11 +125,11 @@ pub(crate) fn read(
         let mut misplaced = each.misplaced(|key| is_of_run(key) || is_shared(key), (&prefix, &given));
         // Its level is that at 100 %.
         each.set_at("load.strategy", "fixed", name);
-        each.only_with(tiles::INSTANCES, false, "a plan without [[loads]]");
         for (key, span) in shape.iter().flat_map(|shape| spans(&shape.durations)) {
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
         let plan = plan::check(name, &mut each, catalogue);
+        each.refuse_asked(tiles::INSTANCES, "left out in [[loads]]", "leave it out, or set tiles");
         // After the plan: its resolved form reads back as a plan of its own, which has no name.
         let called = each.label("name", "letters, digits and hyphens").flatten();
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
@@ -235,7 +235,8 @@ fn letter(deployed: &[usize], at: usize) -> Option<char> {
 /// A load as a table of the list.
 fn table(each: &SettingsReader, name: &str) -> String {
     let mut text = format!("\n[[{LIST}]]\nname = {name:?}\n");
-    let own = each.values().filter(|(key, _)| *key != "name" && !is_of_run(key) && !is_shared(key));
+    let of_all = |key: &str| ["name", tiles::INSTANCES].contains(&key) || is_of_run(key) || is_shared(key);
+    let own = each.values().filter(|(key, _)| !of_all(key));
     for (key, value) in own {
         writeln!(text, "{key} = {value}").expect("writing to memory cannot fail");
     }

@@ -141,7 +141,7 @@ fn instances_are_copies_of_the_only_load_of_a_plan() {
         (text, &["instances=17"][..], "instances", "a whole number from 1 to 16"),
         (text, &["tiles=2"], "instances", "left out with tiles"),
         (TEXT, &["instances=2"], "instances", "left out with [[loads]]"),
-        (TEXT, &["loads[0].instances=2"], "loads[0].instances", "only with a plan without [[loads]]"),
+        (TEXT, &["loads[0].instances=2"], "loads[0].instances", "left out in [[loads]]"),
     ] {
         assert_eq!(refused(text, sets)[0], (key.to_owned(), allowed.to_owned()), "{sets:?}");
     }
