@@ -145,7 +145,9 @@ impl ReadyUnit {
 
     /// Checks that its processes listen only at its own address.
     pub(crate) fn assert_listens_at_home(&self) {
-        let wanted: Vec<SocketAddr> = traces::listening(&self.unit.workdir);
+        // Java writes addresses of IPv4 in the form of IPv6.
+        let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+        let wanted: Vec<SocketAddr> = traces::listening(&self.unit.workdir).into_iter().map(plain).collect();
         assert!(wanted.contains(&self.main()), "{wanted:?}");
         // Erlang's name server also listens on the loopback device, where nothing else uses its port.
         let names = self.ports.get("names").copied();
