@@ -121,6 +121,8 @@ pub(crate) struct TestWorkload {
     pub(crate) jams: Option<JamRule>,
     /// Start and end of the target's silence, in simulated time.
     pub(crate) silent: Option<(Nanos, Nanos)>,
+    /// Whether the target is a part of the driver's machine.
+    pub(crate) is_of_driver: bool,
     /// Time the target works on each answer, one after another, in simulated time; if `None`, it answers all
     /// at once.
     pub(crate) one_by_one: Option<Nanos>,
@@ -277,6 +279,9 @@ impl Workload for TestWorkload {
     }
     fn longest_wait(&self) -> Option<Nanos> {
         Some(Nanos::from_secs(45))
+    }
+    fn target_is_of_driver(&self) -> bool {
+        self.is_of_driver
     }
     fn failure_reasons(&self) -> Vec<FailureReason> {
         self.failures.clone()

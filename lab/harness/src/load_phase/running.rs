@@ -35,9 +35,13 @@ impl RunningLoad {
     pub(super) fn new(load: &CheckedLoad, engine: Load) -> Self {
         let CheckedLoad { checked, workload } = load;
         let profile = workload.profile(&checked.plan.profile).expect("the profile was checked");
-        // If some response time is limited, users also do operations that are answered soon, even when all
-        // others wait.
-        let waits = workload.longest_wait().filter(|_| profile.response_limits().next().is_none());
+        // A computation or a command answers when it is done. Elsewhere, if some response time is limited, users also do
+        // operations that are answered soon, even when all others wait.
+        let waits = if workload.target_is_of_driver() {
+            Some(checked.plan.driver.timeout)
+        } else {
+            workload.longest_wait().filter(|_| profile.response_limits().next().is_none())
+        };
         RunningLoad {
             name: checked.plan.load.clone(),
             engine,

@@ -179,6 +179,15 @@ fn a_target_that_falls_silent_is_left_after_half_a_minute() {
     assert_eq!((kept.intervals().count(), kept.trials().count()), (305, 0));
 }
 
+#[test]
+fn operations_of_the_machine_may_take_as_long_as_their_timeout() {
+    let silent = Some((Nanos::from_millis(500), Nanos::from_secs(40)));
+    let keys = ["load.users=10", "load.window_s=60", "driver.timeout_s=120"];
+    let of = |is_of_driver| run_of(TestWorkload { silent, is_of_driver, ..TestWorkload::default() }, &keys).1;
+    assert!(of(false).interrupted().is_some());
+    assert!(of(true).interrupted().is_none());
+}
+
 /// 38 users are too many, and half a window is enough for a search to know.
 #[test]
 fn a_search_finds_the_last_user_who_is_carried() {
