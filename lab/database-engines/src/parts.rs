@@ -55,7 +55,11 @@ impl ServerParts {
     /// Refuses parts that a server of this kind cannot have.
     pub(crate) fn check(&self, g: &mut SettingsReader, kind: EngineKind, is_durable: bool) {
         if kind == EngineKind::Sqlite {
-            g.refuse_asked("deploy.balancer", "left out where no server is deployed", "leave it out");
+            g.refuse_asked(
+                "deploy.balancer",
+                "left out where no server is deployed",
+                "leave it out, or set deploy.database to a server",
+            );
         }
         if kind != EngineKind::Postgres {
             for key in ["deploy.pool", "deploy.standby"] {

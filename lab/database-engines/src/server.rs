@@ -70,6 +70,29 @@ impl<W: DatabaseWorkload, P: Product> ServerEngine<W, P> {
         }
     }
 
+    /// The server as a tier, and why its standby does not follow as asked.
+    async fn state(&self, url: &str) -> Result<(Tier, Option<String>), String> {
+        let (addresses, setup) = (self.addresses(url), P::setup(&self.settings));
+        let asks_standby = addresses.standby.is_some();
+        let asked = on_thread(move || {
+            Databases::<P>::at(&addresses.users)?;
+            let databases = Databases::<P>::at(&addresses.server)?;
+            let state = asks_standby.then(|| standby::state(&databases)).transpose()?;
+            Ok((databases.version()?, databases.durability(&setup)?, state))
+        });
+        let asked = tokio::time::timeout(PATIENCE, asked).await;
+        let asked = asked.map_err(|_| format!("no answer within {} s", PATIENCE.as_secs()))?;
+        let (version, settings, state) = asked.map_err(|why| in_one_line(&why))?;
+        let product = format!("{} {version}", P::KIND.name());
+        let mut durability = named::<P>(&settings);
+        let mut fault = None;
+        if let Some((state, asked)) = state.zip(self.settings.parts.standby) {
+            fault = standby::fault(&state, asked);
+            durability = format!("{durability}, standby {state}");
+        }
+        Ok((Tier { tier: TIER.to_owned(), product, durability }, fault))
+    }
+
     /// The refusal of a database or of its server.
     fn refusal(&self, job: &LoadJob<'_>, why: &ServerError) -> LoadError {
         let durability = format!("{}.durability", W::SECTION);
@@ -168,32 +191,11 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
     }
 
     fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.tier(url).await.map(drop) })
+        Box::pin(async move { self.state(url).await?.1.map_or(Ok(()), Err) })
     }
 
     fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
-        let (addresses, setup) = (self.addresses(url), P::setup(&self.settings));
-        let asks_standby = addresses.standby.is_some();
-        let asked = on_thread(move || {
-            Databases::<P>::at(&addresses.users)?;
-            let databases = Databases::<P>::at(&addresses.server)?;
-            let state = asks_standby.then(|| standby::state(&databases)).transpose()?;
-            Ok((databases.version()?, databases.durability(&setup)?, state))
-        });
-        Box::pin(async move {
-            let asked = tokio::time::timeout(PATIENCE, asked).await;
-            let asked = asked.map_err(|_| format!("no answer within {} s", PATIENCE.as_secs()))?;
-            let (version, settings, state) = asked.map_err(|why| in_one_line(&why))?;
-            let product = format!("{} {version}", P::KIND.name());
-            let mut durability = named::<P>(&settings);
-            if let Some((state, asked)) = state.zip(self.settings.parts.standby) {
-                if let Some(fault) = standby::fault(&state, asked) {
-                    return Err(fault);
-                }
-                durability = format!("{durability}, standby {state}");
-            }
-            Ok(Tier { tier: TIER.to_owned(), product, durability })
-        })
+        Box::pin(async move { Ok(self.state(url).await?.0) })
     }
 
     fn fill<'a>(
@@ -213,9 +215,7 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
                     return Err(ServerError::NotDurable { settings: named::<P>(&settings) });
                 }
                 let filled = DatabaseFill::new(&databases, &contents, progress, stopped).run()?;
-                if !W::FUNCTIONS.is_empty() {
-                    P::add_functions::<W>(&databases)?;
-                }
+                P::add_functions::<W>(&databases)?;
                 Ok(filled)
             });
             let filled = filled.await;

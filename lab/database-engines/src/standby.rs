@@ -13,6 +13,9 @@ const TRIES: u32 = 100;
 /// The state of replication at the first server.
 const STATE: &str = "SELECT state, sync_state FROM pg_stat_replication";
 
+/// A commit that flushes the log: with durability off the last commits may not be in it.
+const FLUSH: &str = "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'barograph', '')";
+
 /// The end of the log at the first server.
 const END: &str = "SELECT pg_current_wal_flush_lsn()";
 
@@ -60,6 +63,7 @@ pub(crate) fn check<W: DatabaseWorkload, P: Product>(
 
 /// Whether the standby gets everything that the first server has now.
 fn has_all<P: Product>(first: &Databases<P>, standby: &Databases<P>) -> Result<bool, ServerError> {
+    first.run(P::MAINTENANCE, ("ask", first.name()), FLUSH)?;
     let end = first.row(P::MAINTENANCE, ("ask", first.name()), END)?.unwrap_or_default().concat();
     let replayed = format!("pg_last_wal_replay_lsn() >= {}::pg_lsn", P::literal(&end));
     let question = format!("SELECT {replayed}, CASE WHEN {replayed} THEN NULL ELSE pg_sleep(0.1) END");

@@ -30,6 +30,8 @@ pub(crate) struct PartStates {
 #[derive(Default)]
 struct Sums {
     samples: u32,
+    /// Samples without an answer.
+    failures: u32,
     took: Nanos,
     /// Sums by state. A state that was seen stays.
     states: BTreeMap<String, f64>,
@@ -72,10 +74,8 @@ impl PartStates {
 
     fn rows(&self, part: &str, sums: &mut Sums) -> Vec<StatisticRow> {
         let samples = f64::from(std::mem::take(&mut sums.samples));
+        let failures = std::mem::take(&mut sums.failures);
         let took = std::mem::replace(&mut sums.took, Nanos::ZERO);
-        if samples == 0.0 {
-            return Vec::new();
-        }
         let at_s = self.clock.now().as_secs_f64();
         let row = |statistic: &str, kind: &str, unit: &str, value: f64| StatisticRow {
             at_s,
@@ -85,11 +85,19 @@ impl PartStates {
             unit: unit.to_owned(),
             value,
         };
+        let mut failed = Vec::new();
+        if failures > 0 {
+            failed.push(row("state_samples_failed", "gauge", "samples", f64::from(failures)));
+        }
+        if samples == 0.0 {
+            return failed;
+        }
         let states = sums.states.iter_mut();
         let mut rows: Vec<StatisticRow> =
             states.map(|(state, sum)| row(state, STATE, &self.unit, std::mem::take(sum) / samples)).collect();
         rows.push(row("state_samples", "gauge", "samples", samples));
         rows.push(row("state_sample_ms", "gauge", "ms", took.as_secs_f64() * 1e3 / samples));
+        rows.append(&mut failed);
         rows
     }
 }
@@ -100,6 +108,7 @@ impl Sums {
             Ok(states) => states,
             Err(why) => {
                 self.failed = Some(why);
+                self.failures += 1;
                 return;
             }
         };
@@ -151,5 +160,11 @@ mod tests {
         add(&[("lock/row", 4.0)]);
         let expected = [row("io/read", STATE, 0.0), row("lock/row", STATE, 4.0)];
         assert_eq!(values(), [&expected[..], &rest(1.0)].concat());
+        let fault = || AskError::Answer("no states".to_owned());
+        sums.lock().unwrap().add(Err(fault()), Nanos::from_millis(2));
+        let (rows, why) = part.next("database-1");
+        let rows: Vec<_> = rows.into_iter().map(|row| (row.statistic, row.kind, row.value)).collect();
+        assert_eq!(rows, [row("state_samples_failed", "gauge", 1.0)]);
+        assert!(why.is_some());
     }
 }

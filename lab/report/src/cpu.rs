@@ -52,7 +52,7 @@ pub(crate) fn figures(run: &Run, course: TimeAxis<'_>) -> Vec<Figure> {
     let by_part: Words<'_> = (
         "cpu-parts",
         "CPU of the host by part",
-        "Cores, on each other: the driver, the tiers of the application, and whatever else used the host. Up to the \
+        "Cores, on each other: the driver, the tiers of the application, and everything else on the host. Up to the \
                 top of the scale the host was idle or stolen. Strips along the top: measured windows."
             .to_owned(),
     );

@@ -1,5 +1,5 @@
 //! The market: a queue in the driver of the orders that customers have sent and that wait to be completed. It has a clock that
-//! counts the operations of all users, so that a seed repeats it, and no thread: users complete its orders in their turns.
+//! counts the cards that users draw, and no thread: users complete its orders in their turns.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -83,7 +83,12 @@ impl WorkloadKeys for Brokerage {
 impl WorkloadSettings for BrokeragePlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         let engine = check::<BrokerageDatabase>(plan, database(plan), g);
-        Form::check(g, BrokerageDatabase::SECTION, engine.map(|engine| engine.kind()), &[EngineKind::Postgres]);
+        Form::check(
+            g,
+            BrokerageDatabase::SECTION,
+            engine.map(|engine| engine.kind()),
+            &[EngineKind::Postgres],
+        );
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
@@ -153,7 +158,8 @@ mod tests {
         let stored = plan(&["deploy.database=postgres", "brokerage.form=stored"]).unwrap();
         let lines = BrokeragePlan::of(&stored).explain(&stored).join("\n");
         assert!(
-            lines.contains("users     sessions") && lines.contains("a call of a function or procedure for each"),
+            lines.contains("users     sessions")
+                && lines.contains("a call of a function or procedure for each"),
             "{lines}"
         );
     }

@@ -153,6 +153,10 @@ impl Terminal for Trader {
     }
 
     fn choose(&mut self, context: &mut OpContext) -> usize {
+        // Its operation was dropped, or had no session: another turn tries it again.
+        if let Some(trade) = self.order.take() {
+            self.shared.market.add(trade, LONGEST_DELAY);
+        }
         loop {
             let card = self.deck.draw(&mut context.rng);
             let is_of_market = card == Transaction::CompleteOrder;
@@ -183,7 +187,9 @@ impl<S: Session> Transacts<S> for Trader {
         };
         let attempt =
             async |session: &mut S, context: &mut OpContext| self.attempt(session, request, context).await;
-        match with_retries(session, context, attempt).await {
+        let ended = with_retries(session, context, attempt).await;
+        self.order = None;
+        match ended {
             Ok(ended) => self.count(ended, context),
             Err((outcome, why)) => {
                 // Another turn tries it again.
@@ -207,7 +213,7 @@ impl Trader {
             Transaction::SecurityPage => inputs.security_page(rng),
             Transaction::CustomerPosition => inputs.customer_position(rng),
             Transaction::PlaceOrder => inputs.place_order(shared.market.now(), rng),
-            Transaction::CompleteOrder => Request::CompleteOrder(self.order.take()?, shared.market.now()),
+            Transaction::CompleteOrder => Request::CompleteOrder(self.order?, shared.market.now()),
             Transaction::HistoryLookup => inputs.history_lookup(rng),
             Transaction::BrokerVolume => Request::BrokerVolume(Inputs::sector(rng)),
             Transaction::AmendHistory => inputs.amend_history(rng),

@@ -11,7 +11,7 @@ use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::generate::Generator;
 use crate::measures::MEASURES;
-use crate::seam::{NAME, NOTICE, OrderDatabase, OrderEntry};
+use crate::seam::{NAME, NOTICE, OrderDatabase, OrderEntry, SALES};
 use crate::tables::{Size, Table};
 
 /// Most warehouses: a terabyte.
@@ -129,6 +129,7 @@ impl WorkloadSettings for OrderEntryPlan {
             part => format!("with {part} of the published keying and think times"),
         };
         let (users, target) = engine.explain(plan);
+        let cards: usize = Transaction::cards(plan.profile == SALES).iter().sum();
         let mut lines = vec![
             format!(
                 "data      {} warehouse{}{part}: {} rows, about {gigabytes:.2} GB",
@@ -136,7 +137,7 @@ impl WorkloadSettings for OrderEntryPlan {
                 if warehouses == 1 { "" } else { "s" },
                 count(rows)
             ),
-            format!("users     {users} at their warehouses, each with decks of 23 cards, {waits}"),
+            format!("users     {users} at their warehouses, each with decks of {cards} cards, {waits}"),
         ];
         lines.extend(target);
         if engine.kind() != EngineKind::Sqlite {

@@ -26,7 +26,7 @@ use crate::{checks, mariadb, postgres};
 pub(crate) const NAME: &str = "order-entry";
 
 /// The name of its profile with the shares of a sales application, which mostly reads.
-const SALES: &str = "sales";
+pub(crate) const SALES: &str = "sales";
 
 /// The sentence at the end of every verdict.
 pub(crate) const NOTICE: &str =

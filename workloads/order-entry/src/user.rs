@@ -165,7 +165,7 @@ impl<S: Session> Transacts<S> for Terminal {
             async |session: &mut S, context: &mut OpContext| self.attempt(session, asked, context).await;
         match with_retries(session, context, attempt).await {
             Ok(ended) => {
-                if ended != End::RolledBack {
+                if !matches!(ended, End::RolledBack | End::Read) {
                     self.shared.tally.gaps.committed(context.watch()());
                 }
                 Self::count(ended, context)

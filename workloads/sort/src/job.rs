@@ -84,7 +84,7 @@ impl Jobs {
             ("ui.enabled", "false".to_owned()),
             ("executor.cores", cores.to_string()),
             ("executor.memory", format!("{}m", plan.task_mib() * cores)),
-            // All workers take part from the begin.
+            // All workers take part from the beginning.
             ("scheduler.minRegisteredResourcesRatio", "1".to_owned()),
             ("local.dir", other.display().to_string()),
         ];

@@ -65,7 +65,7 @@ impl FileContents {
     }
 
     /// A number for the tables and draws of the file.
-    fn digest(&self) -> u64 {
+    pub(crate) fn digest(&self) -> u64 {
         let text = format!("{:?} {:?}", self.script.tables, self.script.indices);
         text.bytes().fold(0, |all, byte| mix(all ^ u64::from(byte)))
     }

@@ -295,7 +295,8 @@ impl Workload for FileWorkload {
     ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         let filling = self.engine.fill(job, progress);
         let FileContents { scale, seed, .. } = self.contents;
-        let stamp = format!("{NAME}-{}-{}-{scale}-s{seed}", crate::VERSION, self.script().name);
+        let digest = self.contents.digest();
+        let stamp = format!("{NAME}-{}-{}-{digest:016x}-{scale}-s{seed}", crate::VERSION, self.script().name);
         Some(Box::pin(async move { Ok(fill_entry(filling.await?, stamp)) }))
     }
 

@@ -124,7 +124,7 @@ impl FileUser {
         let kept = &mut self.kept[..statement.kept.len()];
         let rows = session.execute(statement, &self.values, kept).await?;
         if statement.rows.is_some_and(|wanted| wanted != rows) || (rows == 0 && !kept.is_empty()) {
-            let what = format!("such rows: {rows} of statement {}", statement.sqlite.sql);
+            let what = format!("right number of rows, of which there are {rows}: {}", statement.sqlite.sql);
             return Err(TransactionError::missing(&what));
         }
         for (slot, kept) in statement.kept.iter().zip(kept) {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use barograph_database_engines::{
-    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS as DATABASE_TIERS, check, engine,
+    DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS as DATABASE_TIERS, check,
+    engine,
 };
 use barograph_model::secret::masked;
 use barograph_model::words::count;
@@ -198,7 +199,9 @@ impl WorkloadSettings for StorePlan {
             users = "HTTP connections";
             let behind = if front == "none" { String::new() } else { format!(" behind {front}") };
             let nodes = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
-            target.push(format!("web       {nodes} of this program{behind}, {sessions} sessions of the database each"));
+            target.push(format!(
+                "web       {nodes} of this program{behind}, {sessions} sessions of the database each"
+            ));
         }
         let mut lines = vec![
             format!(

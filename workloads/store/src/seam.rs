@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_database::measures::LOCK_WAIT_MS;
+use barograph_database::measures::{LOCK_WAIT_MS, STATEMENT_RATE, STATEMENTS_EACH};
 use barograph_database::sqlite::{self, Files};
 use barograph_database::{Access, Database, Findings};
 use barograph_database_engines::{
@@ -18,8 +18,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, Gauge, LoadCommand, LoadError, LoadJob, OnProgress, Program, Reasons, Verb,
-    VerifyResult, Workload, WorkloadFactory,
+    Application, DataSet, FailureReason, Gauge, LoadCommand, LoadError, LoadJob, OnProgress, Program,
+    Reasons, Verb, VerifyResult, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -124,9 +124,10 @@ impl StoreWorkload {
         let generator = database.contents;
         let engine = engine(plan, database).expect("other targets are refused when the plan is read");
         let own = StorePlan::of(plan);
-        // Clients do not see how long a node waits for a lock.
-        let unseen = own.web.map(|_| LOCK_WAIT_MS.id);
-        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id && unseen != Some(measure.id);
+        // Clients do not see how long a node waits for a lock, nor its statements.
+        let unseen = [LOCK_WAIT_MS.id, STATEMENT_RATE.id, STATEMENTS_EACH.id];
+        let is_unseen = |id| own.web.is_some() && unseen.contains(&id);
+        let has = |measure: &MeasureSpec| engine.kind().lacks() != measure.id && !is_unseen(measure.id);
         let copy = |url| sqlite::file_of(url).map(|file| sqlite::address(&Files::<Generator>::copy(file)));
         StoreWorkload {
             plan: own.clone(),

@@ -139,7 +139,7 @@ impl<S: Session> Transacts<S> for Visitor {
             async |session: &mut S, context: &mut OpContext| self.attempt(session, operation, context).await;
         match with_retries(session, context, attempt).await {
             Ok(ended) => {
-                if !matches!(ended, End::Shortage) {
+                if operation.access() == Access::Write && !matches!(ended, End::Shortage) {
                     self.shared.tally.gaps.committed(context.watch()());
                 }
                 self.count(operation, ended, context)

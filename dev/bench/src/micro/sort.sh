@@ -42,10 +42,11 @@ spark)
     start spark -Xmx256m org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --port 27078 --webui-port 28081 \
         --cores "$tasks" --memory "${memory}m" --work-dir "$here/work" spark://127.0.0.1:27077
     until_it_says http://127.0.0.1:28080/json/ '"aliveworkers" : 1'
-    parts=$((records * 100 / 67108864 + 1))
+    parts=$(((records * 100 + 67108863) / 67108864))
+    [ "$parts" -ge "$tasks" ] || parts=$tasks
     began=$(now)
     spark -Xmx512m -Dspark.master=spark://127.0.0.1:27077 -Dspark.driver.host=127.0.0.1 \
-        -Dspark.driver.bindAddress=127.0.0.1 -Dspark.ui.enabled=false "-Dspark.executor.cores=$tasks" \
+        -Dspark.driver.bindAddress=127.0.0.1 -Dspark.ui.enabled=false -Dspark.scheduler.minRegisteredResourcesRatio=1 "-Dspark.executor.cores=$tasks" \
         "-Dspark.executor.memory=${memory}m" SparkSort "$here/input" "$here/output" "$parts"
     ended=$(now)
     ;;

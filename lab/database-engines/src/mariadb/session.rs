@@ -95,7 +95,7 @@ enum State {
 pub struct MariadbSession<Q> {
     connection: Connection,
     statements: Vec<Statement>,
-    /// Statements that nothing has taken yet.
+    /// Statements since the last call of `take_statements`.
     sent: u64,
     state: State,
     /// The connection has failed: the server rolls back.

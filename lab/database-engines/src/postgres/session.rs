@@ -85,7 +85,7 @@ impl<Q: Query> Sessions for PostgresSessions<Q> {
 pub struct PostgresSession<Q> {
     connection: Connection,
     statements: Vec<Statement>,
-    /// Statements that nothing has taken yet.
+    /// Statements since the last call of `take_statements`.
     sent: u64,
     /// The beginning of a transaction, which is sent with its first statement.
     begin: Option<Frame>,

@@ -33,7 +33,7 @@ pub struct ConnectionOptions {
 #[derive(Debug)]
 pub struct Connection {
     sqlite: rusqlite::Connection,
-    /// Statements that nothing has taken yet.
+    /// Statements since the last call of `take_statements`.
     statements: Cell<u64>,
 }
 

@@ -1,4 +1,5 @@
--- The transactions as procedures, each with its commit. They do what the statements do, in the same order. An order with an
+-- The transactions as procedures, each with its commit. They leave what the statements leave, and read only
+-- the columns that they need. An order with an
 -- unknown item is rolled back, and its total is null; any other missing row is an error.
 
 CREATE OR REPLACE PROCEDURE oe_customer(

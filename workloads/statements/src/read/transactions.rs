@@ -75,7 +75,8 @@ pub(super) fn read(g: &mut SettingsReader, names: &mut Names) -> Option<(Vec<Tra
             }
             let mut drawn: Vec<usize> = statements[first..last]
                 .iter()
-                .flat_map(|statement| statement.sqlite.slots.iter().chain(&statement.postgres.slots))
+                .flat_map(|statement| [&statement.sqlite, &statement.postgres, &statement.mariadb])
+                .flat_map(|text| &text.slots)
                 .copied()
                 .filter(|slot| names.anew.get(*slot) == Some(&false))
                 .collect();

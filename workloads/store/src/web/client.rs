@@ -160,6 +160,9 @@ impl Transacts<WebSession> for Visitor {
         match judged {
             Ok(Answer { end, retries, .. }) => {
                 tally.answered(most, Ok(end));
+                if operation.access() == Access::Write && !matches!(end, End::Shortage) {
+                    tally.gaps.committed(context.watch()());
+                }
                 for (kind, count) in RETRIES.into_iter().zip(retries) {
                     context.add(kind, count);
                 }

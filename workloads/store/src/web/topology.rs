@@ -1,7 +1,7 @@
 //! The parts of the web tier: its nodes, a service in front of them, and the database behind.
 
 use barograph_database_engines::{DURABILITIES, EngineKind};
-use barograph_services::find;
+use barograph_services::{Flavour, find};
 use barograph_spec::{Ability, Plan};
 use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
 
@@ -58,9 +58,8 @@ pub(crate) fn topology(
     let mut making = TopologyBuilder { plan, parts: Vec::new() };
     let mut values = node_values(StorePlan::of(plan), tier);
     values.push(("database", url));
-    let nodes: Vec<String> = (1..=tier.nodes)
-        .map(|number| making.add((WEB, number), "store", values.clone(), &behind))
-        .collect();
+    let nodes: Vec<String> =
+        (1..=tier.nodes).map(|number| making.add((WEB, number), "store", values.clone(), &behind)).collect();
     let mut fronts = match tier.front {
         "none" => nodes,
         service => vec![making.add((FRONT, 1), service, front_values(service, &nodes), &nodes)],
@@ -77,7 +76,9 @@ pub(crate) fn topology(
     // Those of the tier that users meet first come first.
     making.parts.sort_by_key(|part| part.tier != FRONT);
     making.parts.extend(database.parts.into_iter().map(|part| with_sessions(part, tier)));
-    Topology { parts: making.parts, fronts, scheme: "http", shared, ..database }
+    // An embedded database has no parts and no flavour.
+    let flavour = if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned };
+    Topology { parts: making.parts, fronts, scheme: "http", shared, flavour, ..database }
 }
 
 fn node_values(own: &StorePlan, tier: WebTier) -> Vec<(&'static str, Value)> {
@@ -226,7 +227,8 @@ mod tests {
 
     #[test]
     fn nodes_reach_the_server_by_what_is_beside_it() {
-        let topology = of_plan(&["deploy.database=postgres", "deploy.pool=pgbouncer", "deploy.standby=asynchronous"]);
+        let topology =
+            of_plan(&["deploy.database=postgres", "deploy.pool=pgbouncer", "deploy.standby=asynchronous"]);
         assert_eq!(topology.fronts, ["web-1", "pool-1", "database-1:main", "standby-1:main"]);
         assert_eq!(
             parts(&topology),

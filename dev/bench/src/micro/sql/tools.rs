@@ -47,9 +47,12 @@ impl Reading {
 
 /// The version of a tool.
 pub(super) fn version(name: &str, program: &Path) -> String {
-    // The first line of go-tpc's is a title.
+    // The first line of go-tpc's is a title, and its version that of a build without a module is none.
     match name {
-        GO_TPC => "v1.0.12".to_owned(),
+        GO_TPC if program.parent().is_some_and(|folder| folder.ends_with("target/tools/go-tpc")) => {
+            "v1.0.12".to_owned()
+        }
+        GO_TPC => "of an unknown version".to_owned(),
         _ => programs::version(program, "--version"),
     }
 }
@@ -165,8 +168,15 @@ pub(super) fn read_go_tpc(text: &str) -> anyhow::Result<Reading> {
     Ok(Reading { transactions, per_s: transactions / seconds, ..Reading::default() })
 }
 
+/// Words of pgbench before the number of transactions that failed.
+const FAILED: &str = "number of failed transactions: ";
+
 pub(super) fn read_pgbench(text: &str) -> anyhow::Result<Reading> {
     let transactions = after(text, "number of transactions actually processed: ")?;
+    let failed = if text.contains(FAILED) { after(text, FAILED)? } else { 0.0 };
+    if failed > 0.0 {
+        bail!("{failed} of its transactions failed");
+    }
     Ok(Reading { transactions, per_s: after(text, "tps = ")?, ..Reading::default() })
 }
 
@@ -202,6 +212,7 @@ mod tests {
         let text = "number of transactions actually processed: 4591\nlatency average = 17 ms\ntps = 459.1 (without)\n";
         let pgbench = read_pgbench(text).unwrap();
         assert_eq!((pgbench.transactions, pgbench.per_s), (4_591.0, 459.1));
+        assert!(read_pgbench(&format!("{text}{FAILED}2 (0.044%)\n")).is_err());
         let text = "    transactions:                        2146   (178.81 per sec.)\n         99th percentile:         15.83\n";
         let sysbench = read_sysbench(text).unwrap();
         assert_eq!((sysbench.transactions, sysbench.per_s, sysbench.p99_ms), (2_146.0, 178.81, Some(15.83)));
