@@ -155,14 +155,23 @@ fn one(
     Ok(Some(Reading { rate, p50_us, p99_us, driver_cpu, target_cpu }))
 }
 
+/// Looks at a server until its children stay.
+const LOOKS: u32 = 1_000;
+
 /// Processor time of a server and of its children: netserver has one for each test, which it may not have reaped yet.
 fn server_cpu_s(server: &Server) -> anyhow::Result<f64> {
     let pid = server.pid().as_raw_nonzero();
-    let own = ticks(&pid.to_string()).context("read what a server used")?;
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    // A child that has been reaped meanwhile counts in its parent at the next look.
-    let of_children: u64 = children.split_whitespace().filter_map(ticks).sum();
-    Ok((own + of_children) as f64 / rustix::param::clock_ticks_per_second() as f64)
+    let children = || fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    for _ in 0..LOOKS {
+        let before = children();
+        let own = ticks(&pid.to_string()).context("read what a server used")?;
+        let of_children: u64 = before.split_whitespace().filter_map(ticks).sum();
+        // A child that is reaped meanwhile would count in neither, or in both.
+        if children() == before {
+            return Ok((own + of_children) as f64 / rustix::param::clock_ticks_per_second() as f64);
+        }
+    }
+    bail!("its children change all the time")
 }
 
 /// Clock ticks of a process and of its children that it has reaped.

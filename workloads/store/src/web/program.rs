@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::server;
-use super::sessions::{NodeDatabase, start};
+use super::sessions::{NodeDatabase, NodeError, start};
 use crate::seam::Store;
 
 /// Serves the operations of a web store over HTTP, on a database that is filled.
@@ -70,7 +70,10 @@ impl Program for Store {
     fn run(&self, typed: &ArgMatches, outside: &Outside) -> Result<(), CommandError> {
         let args = ServeArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
         (outside.raise_open_files)();
-        let jobs = start(&args.database()).map_err(|why| CommandError::new(ExitCode::TargetNotReady, why))?;
+        let jobs = start(&args.database()).map_err(|why| match why {
+            NodeError::Address(_) => CommandError::refused(why),
+            _ => CommandError::new(ExitCode::TargetNotReady, why),
+        })?;
         let fault = |why: std::io::Error| CommandError::new(ExitCode::PlatformFault, why);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(if args.threads == 0 { outside.cores } else { args.threads })

@@ -10,6 +10,7 @@ use barograph_database_engines::{
 };
 use barograph_engine::OpContext;
 use barograph_model::Outcome;
+use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
 use barograph_reactor::block_on;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -37,7 +38,7 @@ pub(crate) struct NodeDatabase {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NodeError {
     #[error(
-        "use `{0}`: allowed are sqlite:///PATH/FILE, postgres://USER@HOST/NAME and mysql://USER@HOST/NAME"
+        "use --database `{0}`: allowed are sqlite:///PATH/FILE, postgres://USER@HOST/NAME and mysql://USER@HOST/NAME"
     )]
     Address(String),
     #[error("use the database")]
@@ -91,7 +92,7 @@ pub(crate) fn start(database: &NodeDatabase) -> Result<Sender<Job>, NodeError> {
             threads(*sessions, &jobs, make)?;
         }
         _ => {
-            let path = file_of(url).ok_or_else(|| NodeError::Address(url.clone()))?.to_owned();
+            let path = file_of(url).ok_or_else(|| NodeError::Address(masked(url).into_owned()))?.to_owned();
             let DatabaseSettings { is_durable, is_queued, busy, .. } = *settings;
             let connecting = ConnectionOptions { path, is_durable, busy };
             let queue = is_queued.then(|| Arc::new(FairMutex::new(())));

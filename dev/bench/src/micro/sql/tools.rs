@@ -49,9 +49,7 @@ impl Reading {
 pub(super) fn version(name: &str, program: &Path) -> String {
     // The first line of go-tpc's is a title, and its version that of a build without a module is none.
     match name {
-        GO_TPC if program.parent().is_some_and(|folder| folder.ends_with("target/tools/go-tpc")) => {
-            "v1.0.12".to_owned()
-        }
+        GO_TPC if program.ends_with("target/tools/go-tpc") => "v1.0.12".to_owned(),
         GO_TPC => "of an unknown version".to_owned(),
         _ => programs::version(program, "--version"),
     }
