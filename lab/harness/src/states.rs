@@ -160,8 +160,8 @@ mod tests {
         add(&[("lock/row", 4.0)]);
         let expected = [row("io/read", STATE, 0.0), row("lock/row", STATE, 4.0)];
         assert_eq!(values(), [&expected[..], &rest(1.0)].concat());
-        let fault = || AskError::Answer("no states".to_owned());
-        sums.lock().unwrap().add(Err(fault()), Nanos::from_millis(2));
+        let late = AskError::Late { at: "127.0.0.1:5432".parse().unwrap() };
+        sums.lock().unwrap().add(Err(late), Nanos::from_millis(2));
         let (rows, why) = part.next("database-1");
         let rows: Vec<_> = rows.into_iter().map(|row| (row.statistic, row.kind, row.value)).collect();
         assert_eq!(rows, [row("state_samples_failed", "gauge", 1.0)]);

@@ -13,6 +13,7 @@ use crate::generate::Generator;
 use crate::measures::MEASURES;
 use crate::seam::{NAME, NOTICE, OrderDatabase, OrderEntry, SALES};
 use crate::tables::{Size, Table};
+use crate::user::Transaction;
 
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
