@@ -75,7 +75,7 @@ fn loses_a_worker(name: &str) {
     // Records for longer than the moment of the kill.
     let Some((_, run, ended)) = ran(name, &["sort.records=3000000", kill]) else { return };
     let actions: Vec<_> = run.actions().collect();
-    assert!(actions.len() == 1 && actions[0].failed.is_none(), "{actions:?}");
+    assert!(actions.len() == 1 && actions[0].failed.is_none(), "{actions:?} {ended:?}");
     match counts(&run) {
         (3, 0) => {}
         (_, failed) => {
