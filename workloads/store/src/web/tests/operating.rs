@@ -83,8 +83,8 @@ fn a_node_answers_in_a_known_form_and_refuses_other_requests() {
     let login = |name: &str| format!("{{\"name\":\"{name}\",\"password\":\"{}\"}}", generator.password(7));
     let (status, page) = asked(&node, "POST /login", &login("user7"));
     assert!(status == 200 && page.starts_with(r#"{"end":{"login":7},"retries":[0,0,0],"rows":["#), "{page}");
-    let nobody = r#"{"end":{"login":null},"retries":[0,0,0],"rows":[]}"#;
-    assert_eq!(asked(&node, "POST /login", &login("user8")), (200, nobody.to_owned()));
+    let rejected = r#"{"end":{"login":null},"retries":[0,0,0],"rows":[]}"#;
+    assert_eq!(asked(&node, "POST /login", &login("user8")), (200, rejected.to_owned()));
     let (status, page) = asked(&node, &format!("GET /products?title={first}+{second}&most=9"), "");
     assert!(status == 200 && page.contains(&format!("7; {first} {second} ")), "{page}");
     let cents = 2 * generator.price(7);
