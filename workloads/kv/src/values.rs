@@ -4,8 +4,9 @@ use rand::{RngExt, SeedableRng};
 
 use crate::keys::hash;
 
-/// Size of the pool from which values are cut. The value of each key begins at its own place.
-const POOL: usize = 1024 * 1024;
+/// Size of the pool from which values are cut, small enough for the caches of a core. The value of each key
+/// begins at its own place.
+const POOL: usize = 256 * 1024;
 
 /// Bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
