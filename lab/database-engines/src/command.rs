@@ -4,10 +4,10 @@
 use barograph_model::secret::masked;
 use barograph_record::ExitCode;
 use barograph_workload::typed::TypedRule;
-use barograph_workload::{CommandError, LoadOptions, TypedLoad, UsualUsers};
+use barograph_workload::{Amounts, CommandError, LoadOptions, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::{DURABILITIES, ISOLATIONS, anomalies};
+use crate::{DURABILITIES, ISOLATIONS, anomalies, kills};
 
 /// Users without `-c`. A server has 100 sessions by default, some of them for itself.
 const USERS: UsualUsers = UsualUsers { fixed: 8, searched: 90, in_flight: 90 };
@@ -17,7 +17,7 @@ const USERS: UsualUsers = UsualUsers { fixed: 8, searched: 90, in_flight: 90 };
 #[derive(Args)]
 pub struct DatabaseArgs {
     /// Address of the filled database, which decides the engine: postgres://USER:PASSWORD@HOST:PORT/DATABASE,
-    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE of MariaDB, or sqlite:///PATH for a file
+    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE of MariaDB, or sqlite:///PATH for a file; with --kills postgres or mariadb
     url: String,
     /// What a commit survives
     #[arg(long, default_value = DURABILITIES[0], value_parser = DURABILITIES, value_name = "HOW")]
@@ -28,6 +28,10 @@ pub struct DatabaseArgs {
     /// Show which anomalies of concurrent transactions the engine lets happen at --isolation, in place of a load
     #[arg(long)]
     anomalies: bool,
+    /// Start a server, kill it this many times under load, and look for every acknowledged commit after that; a lost one ends
+    /// with code 9. The load takes 8 s for each kill and 8 s more, or --duration where that is longer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=50), conflicts_with = "anomalies")]
+    kills: Option<u8>,
     /// A further key of the plan, as in order_entry.waits=1 (may be given often)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
@@ -38,6 +42,13 @@ impl DatabaseArgs {
     #[must_use]
     pub fn command<A: Args>() -> Command {
         A::augment_args(DatabaseArgs::augment_args(Command::new("sql")))
+    }
+
+    /// The amounts of a load, which takes time for kills.
+    #[must_use]
+    pub fn amounts(typed: &ArgMatches, given: Amounts) -> Amounts {
+        let kills = DatabaseArgs::from_arg_matches(typed).ok().and_then(|args| args.kills);
+        kills.map_or(given, |kills| kills::amounts(kills, given))
     }
 
     /// The answer to a question about the engine; `None` where none was typed.
@@ -56,7 +67,7 @@ impl DatabaseArgs {
     /// The load of a workload with these keys of its own. `what` is loaded, as in `Order-Entry, 1 warehouse`.
     ///
     /// # Errors
-    /// More than one rule, or a rule of another kind.
+    /// More than one rule, or a rule of another kind; kills of a server that is there already, or in a search.
     pub fn load(
         self,
         (what, section): (&str, &str),
@@ -66,22 +77,37 @@ impl DatabaseArgs {
         if !matches!(options.rules.as_slice(), [] | [TypedRule::Response(_)]) {
             return Err(CommandError::refused("judge transactions by more than one limit of response time"));
         }
+        if self.kills.is_some() && options.search {
+            return Err(CommandError::refused("kill a server in a search; type one of --kills and --search"));
+        }
         let mut keys: Vec<String> = own.into_iter().collect();
         keys.push(format!("{section}.durability = {:?}", self.durability));
         keys.push(format!("{section}.isolation = {:?}", self.isolation));
         keys.push(format!("{section}.rules = \"own\""));
-        keys.push(format!("{section}.failures = {:?}", options.errors.get()));
+        let (url, failures, killed) = match self.kills {
+            None => (self.url.clone(), options.errors.get(), String::new()),
+            Some(kills) => {
+                keys.extend(kills::keys(&self.url, kills)?);
+                // Users of a killed server fail, which is not what is judged.
+                (String::new(), 1.0, format!(", killed {}", times(kills)))
+            }
+        };
+        keys.push(format!("{section}.failures = {failures:?}"));
         if let Some(limit) = options.limit() {
             keys.push(format!("{section}.limit_ms = {:?}", limit.limit.as_secs_f64() * 1e3));
             keys.push(format!("{section}.quantile = {:?}", limit.quantile.get()));
         }
         keys.extend(self.sets);
         Ok(TypedLoad {
-            title: format!("{what}, on {}", masked(&self.url)),
-            url: self.url,
+            title: format!("{what}, on {}{killed}", masked(&self.url)),
+            url,
             users: options.users_or(USERS),
             keys,
             workload: None,
         })
     }
+}
+
+fn times(number: u8) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{number} times") }
 }

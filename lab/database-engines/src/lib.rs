@@ -12,6 +12,7 @@ mod engine;
 mod errors;
 mod fill;
 mod form;
+mod kills;
 mod load;
 mod mariadb;
 mod parts;

@@ -10,8 +10,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, Gauge, LoadError, LoadJob, OnProgress, Reasons, VerifyResult,
-    Workload,
+    Application, DataSet, FailureReason, Gauge, LoadError, LoadJob, OnProgress, Reasons, SentFile,
+    VerifyResult, Workload,
 };
 use serde_json::{Map, Value, json};
 
@@ -25,10 +25,10 @@ pub trait DatabaseOperations: DatabaseWorkload<Tally: Default> {
     /// Raised with every change that can move results or loaded rows.
     const VERSION: u32;
 
-    /// The sentence at the end of every verdict.
+    /// The sentence at the end of every verdict; empty for none.
     const NOTICE: &'static str;
 
-    /// Its operations.
+    /// Its operations, where they are the same in all plans.
     const OPS: &'static [OpSpec];
 
     /// Names of its counters.
@@ -40,6 +40,12 @@ pub trait DatabaseOperations: DatabaseWorkload<Tally: Default> {
     /// Its profiles.
     const PROFILES: &'static [&'static str];
 
+    /// Its operations.
+    fn ops(settings: &Self::Settings) -> &[OpSpec] {
+        let _ = settings;
+        Self::OPS
+    }
+
     /// The rules of one of its profiles.
     fn profile(settings: &Self::Settings, name: &'static str) -> Profile;
 
@@ -48,6 +54,18 @@ pub trait DatabaseOperations: DatabaseWorkload<Tally: Default> {
 
     /// Size and seed of the loaded rows, as part of a name.
     fn size(contents: &Self::Contents) -> String;
+
+    /// Data and mix in lines, where they do not follow from the plan.
+    fn explain(settings: &Self::Settings, contents: &Self::Contents) -> Option<String> {
+        let _ = (settings, contents);
+        None
+    }
+
+    /// Files of the plan, for drivers on other hosts.
+    fn files(settings: &Self::Settings) -> Vec<SentFile> {
+        let _ = settings;
+        Vec::new()
+    }
 
     /// Facts for the disclosure of a run.
     fn disclose(settings: &Self::Settings, contents: &Self::Contents) -> Map<String, Value>;
@@ -110,7 +128,7 @@ impl<W: DatabaseOperations> Workload for DatabaseLoad<W> {
     }
 
     fn ops(&self) -> &[OpSpec] {
-        W::OPS
+        W::ops(&self.settings)
     }
 
     fn counters(&self) -> &[&'static str] {
@@ -151,7 +169,7 @@ impl<W: DatabaseOperations> Workload for DatabaseLoad<W> {
     }
 
     fn notice(&self) -> Option<&'static str> {
-        Some(W::NOTICE)
+        (!W::NOTICE.is_empty()).then_some(W::NOTICE)
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
@@ -159,10 +177,19 @@ impl<W: DatabaseOperations> Workload for DatabaseLoad<W> {
     }
 
     fn disclose(&self) -> Map<String, Value> {
-        let mut section = Map::from_iter([("notice".to_owned(), json!(W::NOTICE))]);
+        let notice = self.notice().map(|notice| ("notice".to_owned(), json!(notice)));
+        let mut section: Map<String, Value> = notice.into_iter().collect();
         section.append(&mut W::disclose(&self.settings, &self.contents));
         section.append(&mut self.engine.disclose());
         Map::from_iter([(W::SECTION.to_owned(), section.into())])
+    }
+
+    fn explain(&self) -> Option<String> {
+        W::explain(&self.settings, &self.contents)
+    }
+
+    fn files(&self) -> Result<Vec<SentFile>, LoadError> {
+        Ok(W::files(&self.settings))
     }
 
     fn prepare<'a>(
@@ -194,7 +221,7 @@ impl<W: DatabaseOperations> Workload for DatabaseLoad<W> {
     }
 
     fn failure_reasons(&self) -> Vec<FailureReason> {
-        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).by_name(W::OPS)
+        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).by_name(W::ops(&self.settings))
     }
 }
 

@@ -64,6 +64,7 @@ impl<S: Sessions, T> SessionUser<S, T> {
 impl<S: Sessions, T: Transacts<S::Session>> User for SessionUser<S, T> {
     async fn act(&self, op: OpId, context: &mut OpContext) -> Outcome {
         let State { terminal, session: kept } = &mut *self.state();
+        let _lasts = terminal.gaps().map(|gaps| gaps.until_dropped(context.watch()));
         // The session of an operation that is dropped is dropped with it, and with the session its transaction.
         let mut session = match kept.take() {
             Some(session) => session,

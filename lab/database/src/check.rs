@@ -112,10 +112,17 @@ impl Findings {
             numbers.into_iter().zip(committed.into_iter().zip(in_doubt))
         {
             let found = number(database, &sql)?;
-            let right = committed..=committed + in_doubt;
-            self.expect_within(&format!("{what}, by the driver's count"), found, right);
+            self.expect_commits(&format!("{what}, by the driver's count"), found, (committed, in_doubt));
         }
         Ok(())
+    }
+
+    /// Holds a number of the database against acknowledged commits and those in doubt, which may be there or not.
+    pub fn expect_commits(&mut self, what: &str, found: i64, (committed, in_doubt): (i64, i64)) {
+        self.expect_within(what, found, committed..=committed + in_doubt);
+        if let (Some(violation), true) = (self.violations.last_mut(), found < committed) {
+            violation.push_str(&format!(": {} lost", committed - found));
+        }
     }
 
     /// A violation at some places, if there are any. `keys` name the numbers of a place.
@@ -150,11 +157,16 @@ mod tests {
         findings.expect("orders", 3, 4);
         findings.expect_within("orders", 6, 4..=6);
         findings.expect_within("orders", 7, 4..=6);
+        findings.expect_commits("payments", 4, (4, 2));
+        findings.expect_commits("payments", 7, (4, 2));
+        findings.expect_commits("payments", 1, (4, 2));
         let expected = [
             "an order has no lines in 1 place, the first is day 3, order 4",
             "an order has no lines in 1,200 places, the first is order 0",
             "orders: 3, where 4 are right",
             "orders: 7, where 4 to 6 are right",
+            "payments: 7, where 4 to 6 are right",
+            "payments: 1, where 4 to 6 are right: 3 lost",
         ];
         assert_eq!(findings.violations, expected);
     }

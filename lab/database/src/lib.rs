@@ -13,7 +13,7 @@ mod transaction;
 
 pub use check::{Condition, Database, Findings, Violations, number};
 pub use draw::{digits, number_at, text};
-pub use gaps::CommitGaps;
+pub use gaps::{CommitGaps, OpenGap};
 pub use rows::{Batch, Column, ColumnType, Contents, Indices, Span, Table, TableSpec, Value};
 pub use sqlite::{FillResult, StopAtEnd};
 pub use tally::Tally;

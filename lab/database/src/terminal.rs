@@ -5,7 +5,7 @@ use std::sync::Arc;
 use barograph_engine::OpContext;
 use barograph_model::{OpId, Outcome, UserId};
 
-use crate::Access;
+use crate::{Access, CommitGaps};
 
 /// A user of a workload without its session.
 pub trait Terminal: Sized + 'static {
@@ -20,6 +20,11 @@ pub trait Terminal: Sized + 'static {
 
     /// Notes a failed operation with its outcome and the reason.
     fn failed(&self, op: OpId, outcome: Outcome, why: String) -> Outcome;
+
+    /// The times without a commit, if the workload has them.
+    fn gaps(&self) -> Option<&CommitGaps> {
+        None
+    }
 
     /// The index of the next branch.
     fn choose(&mut self, context: &mut OpContext) -> usize;

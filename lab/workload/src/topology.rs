@@ -1,5 +1,7 @@
 //! Topology of an application: its services and jobs, their hosts, and their needs.
 
+mod builder;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -8,6 +10,8 @@ use barograph_platform::{HERE, HostSpec, Limits};
 use barograph_record::{PartRecord, TopologyRecord};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Cores, TierLimits};
+
+pub use builder::TopologyBuilder;
 
 /// The whole deployment of an application.
 #[derive(Clone, Debug)]

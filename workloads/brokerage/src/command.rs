@@ -1,7 +1,7 @@
 //! The arguments of `barograph sql` for this workload.
 
 use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _, FORMS};
-use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
+use barograph_workload::{Amounts, CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::seam::{Brokerage, BrokerageDatabase};
@@ -23,6 +23,10 @@ impl LoadCommand for Brokerage {
 
     fn request(&self) -> Noun {
         Noun { one: "transaction", several: "transactions" }
+    }
+
+    fn amounts(&self, typed: &ArgMatches, given: Amounts) -> Amounts {
+        DatabaseArgs::amounts(typed, given)
     }
 
     fn answer(&self, typed: &ArgMatches) -> Option<Result<String, CommandError>> {

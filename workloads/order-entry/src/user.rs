@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use barograph_data::Stream;
 use barograph_database::measures::WRITES;
-use barograph_database::{Transacts, with_retries};
+use barograph_database::{CommitGaps, Transacts, with_retries};
 use barograph_database_engines::Form;
 use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
@@ -146,6 +146,10 @@ impl barograph_database::Terminal for Terminal {
     fn failed(&self, op: OpId, outcome: Outcome, why: String) -> Outcome {
         Reasons::note(&self.shared.reasons, op, &Failure { outcome, why, seen: &[] });
         outcome
+    }
+
+    fn gaps(&self) -> Option<&CommitGaps> {
+        Some(&self.shared.tally.gaps)
     }
 
     fn choose(&mut self, context: &mut OpContext) -> usize {

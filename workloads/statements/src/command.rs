@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _};
-use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
+use barograph_workload::{Amounts, CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::seam::{FileDatabase, Statements};
@@ -28,6 +28,10 @@ impl LoadCommand for Statements {
 
     fn request(&self) -> Noun {
         Noun { one: "transaction", several: "transactions" }
+    }
+
+    fn amounts(&self, typed: &ArgMatches, given: Amounts) -> Amounts {
+        DatabaseArgs::amounts(typed, given)
     }
 
     fn answer(&self, typed: &ArgMatches) -> Option<Result<String, CommandError>> {

@@ -10,7 +10,7 @@ use crate::script::{Check, Script};
 use transactions::Names;
 
 /// Most tables of a list.
-const MOST: usize = 100;
+pub(crate) const MOST: usize = 100;
 
 /// Reads a file. `name` is its path, for refusals.
 pub(crate) fn read(name: &str, text: &str) -> Result<Script, Refusals> {
@@ -66,7 +66,7 @@ fn checks(g: &mut SettingsReader, transactions: &[crate::script::Transaction]) -
         let counted = match g.optional_word(&key("counts"), &allowed)? {
             None => None,
             Some(name) => Some(place(&names, &name).or_else(|| {
-                g.refuse(&key("counts"), &name, &allowed, "name a transaction of this file");
+                g.refuse(&key("counts"), format!("{name:?}"), &allowed, "name a transaction of this file");
                 None
             })?),
         };
@@ -93,15 +93,24 @@ fn place(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|one| *one == name)
 }
 
-/// A name that SQL takes without quotes; anything else is refused.
-fn identifier(g: &mut SettingsReader, key: &str) -> Option<String> {
+/// A name that SQL takes without quotes, and that none of those before it is; anything else is refused.
+fn identifier(g: &mut SettingsReader, key: &str, before: &[String]) -> Option<String> {
     let name = g.listed_word(key, &[])?;
     let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if is_plain && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.len() <= 59 {
-        return Some(name);
+        return unused(g, key, name, before);
     }
     let allowed = "a letter and up to 58 more letters, digits and _, all small";
     g.refuse(key, format!("{name:?}"), allowed, "give it such a name");
+    None
+}
+
+/// A name that none of those before it is; another one is refused.
+fn unused(g: &mut SettingsReader, key: &str, name: String, before: &[String]) -> Option<String> {
+    if !before.contains(&name) {
+        return Some(name);
+    }
+    g.refuse(key, format!("{name:?}"), "a name that is used once", "give it another name");
     None
 }
 

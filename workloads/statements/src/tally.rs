@@ -2,16 +2,20 @@
 
 use barograph_database::Reply;
 
+use crate::read::MOST;
+
 /// The commits of all users.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tally(Vec<barograph_database::Tally<1>>);
 
-impl Tally {
-    /// A tally of this number of transactions.
-    pub(crate) fn new(transactions: usize) -> Self {
-        Tally((0..transactions).map(|_| barograph_database::Tally::default()).collect())
+/// Room for every transaction that a file may have.
+impl Default for Tally {
+    fn default() -> Self {
+        Tally((0..MOST).map(|_| barograph_database::Tally::default()).collect())
     }
+}
 
+impl Tally {
     /// The commit of a transaction begins.
     pub(crate) fn asked(&self, transaction: usize) {
         self.0[transaction].asked([1]);

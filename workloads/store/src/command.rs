@@ -1,7 +1,7 @@
 //! The arguments of `barograph sql` for this workload.
 
 use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _};
-use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
+use barograph_workload::{Amounts, CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::seam::{Store, StoreDatabase};
@@ -20,6 +20,10 @@ impl LoadCommand for Store {
 
     fn request(&self) -> Noun {
         Noun { one: "operation", several: "operations" }
+    }
+
+    fn amounts(&self, typed: &ArgMatches, given: Amounts) -> Amounts {
+        DatabaseArgs::amounts(typed, given)
     }
 
     fn answer(&self, typed: &ArgMatches) -> Option<Result<String, CommandError>> {

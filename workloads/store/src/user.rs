@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use barograph_database::measures::WRITES;
-use barograph_database::{Access, Reply, Terminal, TransactionError, Transacts, Value, with_retries};
+use barograph_database::{
+    Access, CommitGaps, Reply, Terminal, TransactionError, Transacts, Value, with_retries,
+};
 use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
@@ -111,6 +113,10 @@ impl Terminal for Visitor {
     fn failed(&self, op: OpId, outcome: Outcome, why: String) -> Outcome {
         Reasons::note(&self.shared.reasons, op, &Failure { outcome, why, seen: &[] });
         outcome
+    }
+
+    fn gaps(&self) -> Option<&CommitGaps> {
+        Some(&self.shared.tally.gaps)
     }
 
     /// A visit is a login or a registration, some searches, and a purchase. A visit whose registration failed is over.

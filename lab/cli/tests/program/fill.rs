@@ -1,10 +1,13 @@
 //! Filled data: simultaneous runs do not disturb each other, and foreign files are neither used nor removed.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use barograph_record::Run;
+use barograph_testkit::one_of;
+use rustix::process::Signal;
 
-use crate::going::RunningProgram;
+use crate::going::{RunningProgram, until};
 use crate::place::{SIZE, TestFolders, fixed};
 
 #[test]
@@ -48,4 +51,35 @@ fn a_folder_that_no_fill_has_finished_is_refused_and_kept() {
     );
     assert_eq!((ended.code, ended.err), (Some(2), expected));
     assert_eq!(fs::read_to_string(&treasure).unwrap(), "years of work");
+}
+
+#[test]
+fn a_killed_fill_of_a_sqlite_file_goes_on() {
+    let place = TestFolders::without_data();
+    one_of(3, || {
+        let folder = tempfile::TempDir::new_in(place.root()).unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let url = format!("sqlite://{}", at("orders.db").display());
+        let words = ["sql", &url, "-n", "50", "-c", "1", "-q", "--set", "order_entry.scale=0.3"];
+        let start = || {
+            let mut command = place.program(&words);
+            command.env("TMPDIR", folder.path());
+            RunningProgram::start(command)
+        };
+        let filling = start();
+        // Rows are in the file from the first piece on.
+        let has_rows = || fs::metadata(at("orders.db.part")).is_ok_and(|file| file.len() > 100_000);
+        until("the first piece", || (has_rows() || at("orders.db").exists()).then_some(()));
+        filling.signal(Signal::KILL);
+        filling.end();
+        // With a second name nothing else can have its number.
+        if fs::hard_link(at("orders.db.part"), at("killed")).is_err() {
+            return Err("the fill ended before the kill".to_owned());
+        }
+        let ended = start().end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let number = |name: &str| fs::metadata(at(name)).unwrap().ino();
+        assert_eq!(number("orders.db"), number("killed"));
+        Ok(())
+    });
 }

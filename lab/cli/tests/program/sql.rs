@@ -5,9 +5,10 @@ use std::path::Path;
 
 use barograph_record::Run;
 use barograph_services::find;
-use barograph_test_services::{or_skip, postgres};
+use barograph_test_services::{mariadb, or_skip, postgres};
+use barograph_testkit::one_of;
 
-use crate::going::RunningProgram;
+use crate::going::{ProgramOutput, RunningProgram};
 use crate::http::result;
 use crate::place::TestFolders;
 use crate::plans::command;
@@ -108,4 +109,50 @@ fn sessions_of_mariadb_go_through_haproxy() {
         run.statistics.iter().filter(|row| row.part == "balancer-1" && row.statistic == "sessions");
     let most = sessions.map(|row| row.value).fold(0.0, f64::max);
     assert!((most - 3.0).abs() < f64::EPSILON, "{most}: {out}");
+}
+
+/// Kills a server of its own once under a small load.
+fn killed(place: &TestFolders, words: &[&str]) -> ProgramOutput {
+    RunningProgram::start(place.program(&[&["sql"], words, &["--kills", "1", "-c", "4", "-q"]].concat()))
+        .end()
+}
+
+const ORDERS: [&str; 2] = ["--set", "order_entry.scale=0.01"];
+
+#[test]
+fn every_acknowledged_commit_is_there_after_a_kill() {
+    if or_skip(postgres()).is_none() || or_skip(mariadb()).is_none() {
+        return;
+    }
+    let place = TestFolders::without_data();
+    for product in ["postgres", "mariadb"] {
+        // What the program calls not valid is not judged; a lost commit is never noise.
+        one_of(3, || {
+            let ended = killed(&place, &[&[product], &ORDERS[..]].concat());
+            assert!(!ended.err.contains("by the driver's count"), "{ended:?}");
+            if ended.code == Some(0) { Ok(()) } else { Err(format!("{ended:?}")) }
+        });
+    }
+    let there =
+        RunningProgram::start(place.program(&["sql", "postgres://me@h/orders", "--kills", "1"])).end();
+    assert_eq!(there.code, Some(2), "{there:?}");
+    assert!(there.err.contains("with --kills the address is postgres or mariadb"), "{}", there.err);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn commits_that_a_kill_has_lost_are_counted() {
+    if or_skip(postgres()).is_none() || or_skip(mariadb()).is_none() {
+        return;
+    }
+    let place = TestFolders::without_data();
+    for product in ["postgres", "mariadb"] {
+        // A driver that stands still for a second before the kill has nothing to lose.
+        one_of(3, || {
+            let ended = killed(&place, &[&[product, "--durability", "off"], &ORDERS[..]].concat());
+            let is_found = ended.code == Some(9) && ended.err.contains(" lost");
+            if is_found { Ok(()) } else { Err(format!("{ended:?}")) }
+        });
+    }
+    place.assert_nothing_left();
 }

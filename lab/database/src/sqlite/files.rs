@@ -67,7 +67,8 @@ impl<C: Contents> Files<C> {
     }
 
     /// Fills the database, unless it is filled. `told` is called with a table and the number of rows inserted since the last
-    /// call; it stops the fill by returning false.
+    /// call; it stops the fill by returning false. After a stop, or an end of the process, the next fill goes on, and tells the
+    /// rows that it has found first.
     ///
     /// # Errors
     /// A file with other contents, which is not changed; a full disk.
@@ -81,11 +82,18 @@ impl<C: Contents> Files<C> {
             return Ok(FillResult { reused: true, rows, bytes: length(path)? });
         }
         let part = beside(path, ".part");
-        remove::<C>(&part)?;
-        if let Err(why) = fill::fill(&part, contents, told) {
-            // What cannot be removed is replaced by the next fill.
-            let _ = remove::<C>(&part);
-            return Err(why);
+        let found = if is_ours::<C>(&part) { fill::done(&part, contents).ok() } else { None };
+        let done = found.unwrap_or_default();
+        if done.is_empty() {
+            remove::<C>(&part)?;
+        }
+        match fill::fill(&part, contents, &done, told) {
+            Err(why) if !matches!(why, SqliteError::Stopped) => {
+                // What cannot be removed is replaced by the next fill.
+                let _ = remove::<C>(&part);
+                return Err(why);
+            }
+            filled => filled?,
         }
         std::fs::rename(&part, path).map_err(SqliteError::file("rename", &part))?;
         let marker = marker(path).map_err(SqliteError::sqlite("read", path))?;
@@ -155,15 +163,15 @@ fn foreign<C: Contents>(path: &Path) -> SqliteError {
     SqliteError::NotOurs { path: path.to_owned(), why }
 }
 
-/// Whether the header of a file has the mark of the workload. SQLite cannot open the file of an interrupted fill, so the header
-/// is read directly.
+/// Whether the header of a file has the mark of the workload. It is read directly: SQLite would change a file of something else
+/// that has a journal.
 fn is_ours<C: Contents>(path: &Path) -> bool {
     let mut header = [0; HEADER];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header.starts_with(MAGIC) && header[HEADER - 4..] == C::APPLICATION_ID.to_be_bytes()
 }
 
-/// The marker of a file; `None` after an interrupted fill.
+/// The marker of a file; `None` for an unfinished one.
 fn marker(path: &Path) -> rusqlite::Result<Option<Marker>> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let is_there = "SELECT count(*) FROM sqlite_schema WHERE name = 'barograph_fill'";
@@ -181,12 +189,12 @@ fn marker(path: &Path) -> rusqlite::Result<Option<Marker>> {
     Ok(marker)
 }
 
-/// Removes a file of the workload with its log and index of the log.
+/// Removes a file of the workload with its journal, its log and the index of the log.
 fn remove<C: Contents>(path: &Path) -> Result<(), SqliteError> {
     if length(path).is_ok_and(|bytes| bytes > 0) && !is_ours::<C>(path) {
         return Err(foreign::<C>(path));
     }
-    for suffix in ["-wal", "-shm", ""] {
+    for suffix in ["-journal", "-wal", "-shm", ""] {
         let path = beside(path, suffix);
         match std::fs::remove_file(&path) {
             Err(why) if why.kind() != std::io::ErrorKind::NotFound => {

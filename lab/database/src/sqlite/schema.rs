@@ -5,6 +5,12 @@ use crate::{Column, TableSpec};
 /// The stamp of the contents, and the loaded rows of each table. It is written last: a file without it is incomplete.
 pub(super) const MARKER: &str = "CREATE TABLE barograph_fill (stamp TEXT, name TEXT, rows INTEGER) STRICT;";
 
+/// The pieces of an unfinished file, each with the stamp of its fill.
+pub(super) const PIECES: &str = "CREATE TABLE barograph_fill_pieces (stamp TEXT, piece INTEGER) STRICT;";
+
+/// The statement that adds a piece.
+pub(super) const INSERT_PIECE: &str = "INSERT INTO barograph_fill_pieces VALUES (?, ?)";
+
 /// The statement that makes a table.
 pub(super) fn create(table: TableSpec) -> String {
     let columns: Vec<String> = table.columns().map(definition).collect();

@@ -110,16 +110,96 @@ fn a_file_is_filled_once_found_again_and_copied_for_each_run() {
     assert!(!copy.exists());
 }
 
+/// The text of every row, by table.
+fn texts(path: &Path) -> Vec<String> {
+    let connection = Connection::open(path).unwrap();
+    let of = |sql: &str| {
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(|text| text.unwrap()).collect::<Vec<String>>()
+    };
+    let parents = of("SELECT p_id || ' ' || p_name FROM parent ORDER BY p_id");
+    [parents, of("SELECT c_id || ' ' || c_parent FROM child ORDER BY c_id")].concat()
+}
+
 #[test]
-fn a_fill_that_was_stopped_leaves_no_database_and_the_next_one_is_whole() {
+fn a_fill_that_was_stopped_goes_on_after_its_last_piece() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("f.db");
     let files = files(&path);
-    let stopped = files.fill(&Families(3), |table, _| table != Family::Child);
+    let mut parents = 0;
+    let stopped = files.fill(&Families(5), |table, rows| {
+        parents += if table == Family::Parent { rows } else { 0 };
+        parents < 4
+    });
     assert!(matches!(stopped, Err(SqliteError::Stopped)), "{stopped:?}");
-    assert_eq!(names(folder.path()), ["f.db.lock"]);
-    assert!(!files.fill(&Families(3), |_, _| true).unwrap().reused);
-    assert!(found(&path, &Families(3)).unwrap().is_some());
+    let mut left = names(folder.path());
+    left.sort();
+    assert_eq!(left, ["f.db.lock", "f.db.part"]);
+    assert!(found(&path, &Families(5)).unwrap().is_none());
+    // A row that is not made again.
+    let part = Connection::open(folder.path().join("f.db.part")).unwrap();
+    assert_eq!(part.execute("UPDATE parent SET p_name = 'another' WHERE p_id = 3", []), Ok(1));
+    drop(part);
+    let mut told = Vec::new();
+    let filled = files.fill(&Families(5), |table, rows| {
+        told.push((table, rows));
+        true
+    });
+    assert_eq!(filled.unwrap().rows, [("parent".to_owned(), 5), ("child".to_owned(), 10)]);
+    assert_eq!(told[..3], [(Family::Parent, 3), (Family::Child, 6), (Family::Parent, 1)]);
+    let whole = folder.path().join("whole.db");
+    self::files(&whole).fill(&Families(5), |_, _| true).unwrap();
+    let mut expected = texts(&whole);
+    expected[2] = "3 another".to_owned();
+    assert_eq!(texts(&path), expected);
+    assert_eq!(names(folder.path()).iter().filter(|name| name.starts_with("f.db")).count(), 2);
+}
+
+#[test]
+fn a_fill_goes_on_with_the_files_that_a_kill_leaves_within_a_piece() {
+    let folder = TempDir::new().unwrap();
+    let (path, killed) = (folder.path().join("f.db"), folder.path().join("killed.db"));
+    let mut rows = 0;
+    let filled = files(&path).fill(&Families(40), |_, more| {
+        rows += more;
+        // Within the 31st piece.
+        if rows == 91 {
+            fs::copy(folder.path().join("f.db.part"), folder.path().join("killed.db.part")).unwrap();
+            let journal = folder.path().join("f.db.part-journal");
+            fs::copy(journal, folder.path().join("killed.db.part-journal")).unwrap();
+        }
+        true
+    });
+    assert!(!filled.unwrap().reused);
+    let mut first = None;
+    let filled = files(&killed).fill(&Families(40), |_, rows| {
+        first.get_or_insert(rows);
+        true
+    });
+    assert_eq!((filled.unwrap().reused, first), (false, Some(30)));
+    assert_eq!(texts(&killed), texts(&path));
+}
+
+#[test]
+fn an_unfinished_file_of_another_size_or_start_of_the_machine_begins_anew() {
+    for (change, size) in [("", 4), ("UPDATE barograph_fill_pieces SET stamp = stamp || 'x'", 3)] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("f.db");
+        let files = files(&path);
+        let mut rows = 0;
+        let stopped = files.fill(&Families(3), |_, more| {
+            rows += more;
+            rows < 9
+        });
+        assert!(stopped.is_err());
+        Connection::open(folder.path().join("f.db.part")).unwrap().execute_batch(change).unwrap();
+        let mut first = None;
+        let filled = files.fill(&Families(size), |_, rows| {
+            first.get_or_insert(rows);
+            true
+        });
+        assert_eq!((filled.unwrap().rows[0].1, first), (size.unsigned_abs(), Some(1)), "{change}");
+    }
 }
 
 #[test]

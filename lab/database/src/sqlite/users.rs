@@ -53,6 +53,7 @@ impl<T: Transacts<Connection>> BlockingUser for User<T> {
                 Err(why) => return self.terminal.failed(op, Outcome::Broken, in_one_line(&why)),
             },
         };
+        let _lasts = self.terminal.gaps().map(|gaps| gaps.until_dropped(turn.watch()));
         let queue = self.users.queue.as_ref().filter(|_| self.terminal.access(op) == Access::Write);
         let _lock = queue.map(|queue| turn.timed(LOCK_WAIT, || queue.lock()));
         let ended = self.terminal.act(session, op, turn).now_or_never();

@@ -18,12 +18,14 @@ pub(super) fn read(g: &mut SettingsReader) -> Option<Vec<ScriptTable>> {
     // Draws of columns name tables before them.
     let mut before: Vec<String> = Vec::new();
     listed(g, "tables", "a list of tables with `name`, `rows` and `columns`", |g, key| {
-        let name = identifier(g, &key("name"));
+        let name = identifier(g, &key("name"), &before);
         let rows = g.listed_number(&key("rows"), 0..=MOST_ROWS);
         let keys = g.listed_number(&key("key"), 0..=100);
         let known: Vec<&str> = before.iter().map(String::as_str).collect();
+        let mut names: Vec<String> = Vec::new();
         let columns = listed(g, &key("columns"), "a list of tables with `name` and `type`", |g, key| {
-            let name = identifier(g, &key("name"));
+            let name = identifier(g, &key("name"), &names);
+            names.extend(name.clone());
             let kind = g.listed_word(&key("type"), &TYPES.map(|(name, _)| name));
             let draw = values::draw(g, key, &known);
             let letter = TYPES.iter().find(|(name, _)| Some(*name) == kind.as_deref())?.1;

@@ -2,11 +2,12 @@
 
 use barograph_database::Access;
 use barograph_database_engines::Rules;
+use barograph_model::words::counted;
 use barograph_model::{Nanos, OpSpec, Share};
 use barograph_spec::SettingsReader;
 
 use super::values::NamedValue;
-use super::{leak, listed};
+use super::{leak, listed, unused};
 use crate::parameters::{self, Places, placed};
 use crate::script::{MOST_PARAMETERS, Statement, Transaction};
 
@@ -38,21 +39,24 @@ impl Names {
         self.names.iter().position(|one| one == name)
     }
 
-    /// The slot of a value that is kept of a row.
-    fn kept(&mut self, name: &str) -> usize {
-        self.slot(name).unwrap_or_else(|| {
+    /// The slot of a value that is kept of a row; `None` for the name of a drawn value.
+    fn kept(&mut self, name: &str) -> Option<usize> {
+        let slot = self.slot(name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
             self.names.len() - 1
-        })
+        });
+        Some(slot).filter(|slot| *slot >= self.anew.len())
     }
 }
 
 /// Reads the transactions, and the statements of all of them.
 pub(super) fn read(g: &mut SettingsReader, names: &mut Names) -> Option<(Vec<Transaction>, Vec<Statement>)> {
     let mut statements: Vec<Statement> = Vec::new();
+    let mut before: Vec<String> = Vec::new();
     let transactions =
         listed(g, "transactions", "a list of tables with `name` and `statements`", |g, key| {
-            let name = name(g, &key("name"));
+            let name = name(g, &key("name"), &before);
+            before.extend(name.clone());
             let about = g.optional_word(&key("about"), "a sentence");
             let weight = g.fraction(&key("weight"), 0.001..=1e6, 1.0);
             let access = g.choice(&key("access"), &["write", "read"], "write");
@@ -70,7 +74,12 @@ pub(super) fn read(g: &mut SettingsReader, names: &mut Names) -> Option<(Vec<Tra
             let is_one = own.len() == 1 && statements.get(first).is_some_and(|one| one.times == 1);
             if own.is_empty() || !(has_begin || is_one) {
                 let allowed = "a statement at least; without `begin` exactly one, executed once";
-                g.refuse(&list, own.len(), allowed, "add a statement, or leave `begin` out");
+                g.refuse(
+                    &list,
+                    counted(own.len() as u64, "statement"),
+                    allowed,
+                    "add a statement, or leave `begin` out",
+                );
                 return None;
             }
             let mut drawn: Vec<usize> = statements[first..last]
@@ -105,11 +114,11 @@ pub(super) fn read(g: &mut SettingsReader, names: &mut Names) -> Option<(Vec<Tra
     Some((transactions, statements))
 }
 
-fn name(g: &mut SettingsReader, key: &str) -> Option<String> {
+fn name(g: &mut SettingsReader, key: &str, before: &[String]) -> Option<String> {
     let name = g.listed_word(key, &[])?;
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric());
     if is_plain && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.len() <= LONGEST_NAME {
-        return Some(name);
+        return unused(g, key, name, before);
     }
     let allowed =
         format!("a capital and up to {} more letters and digits, as in TransferMoney", LONGEST_NAME - 1);
@@ -140,30 +149,37 @@ fn statement(
     let rows = g.optional_word(&key("rows"), "a whole number in quotes");
     let keep = g.optional_word(&key("keep"), "names, separated by commas");
     let (sql, [sqlite, postgres, mariadb]) = (sql?, own);
-    let texts = [sqlite?, postgres?, mariadb?].map(|own| own.unwrap_or_else(|| sql.clone()));
-    for name in texts.iter().flat_map(|sql| parameters::names(sql)) {
-        if names.slot(name).is_none() {
+    let texts = [("sqlite", sqlite?), ("postgres", postgres?), ("mariadb", mariadb?)]
+        .map(|(engine, own)| own.map_or_else(|| ("sql", sql.clone()), |own| (engine, own)));
+    for (of, sql) in &texts {
+        if let Some(name) = parameters::names(sql).find(|name| names.slot(name).is_none()) {
             let allowed = "names of [[values]], and of `keep` of an earlier statement";
-            g.refuse(&key("sql"), format!(":{name}"), allowed, "add the value, or correct the name");
+            g.refuse(&key(of), format!(":{name}"), allowed, "add the value, or correct the name");
             return None;
         }
     }
     let slot = |name: &str| names.slot(name);
     let [sqlite, postgres, mariadb] = [
-        placed(&texts[0], Places::Marks, slot),
-        placed(&texts[1], Places::Numbered, slot),
-        placed(&texts[2], Places::Marks, slot),
+        placed(&texts[0].1, Places::Marks, slot),
+        placed(&texts[1].1, Places::Numbered, slot),
+        placed(&texts[2].1, Places::Marks, slot),
     ];
-    if [&sqlite, &postgres, &mariadb].iter().any(|text| text.slots.len() > MOST_PARAMETERS) {
-        let allowed = format!("at most {MOST_PARAMETERS} parameters");
-        g.refuse(&key("sql"), "more", &allowed, "make two statements of it");
-        return None;
+    for ((of, _), text) in texts.iter().zip([&sqlite, &postgres, &mariadb]) {
+        if text.slots.len() > MOST_PARAMETERS {
+            let (value, allowed) = (
+                counted(text.slots.len() as u64, "parameter"),
+                format!("at most {MOST_PARAMETERS} parameters"),
+            );
+            g.refuse(&key(of), value, &allowed, "make two statements of it");
+            return None;
+        }
     }
-    let rows = match rows?.map(|rows| rows.parse::<u64>()) {
+    let rows = match rows?.map(|rows| rows.parse::<u64>().map_err(|_| rows)) {
         None => None,
         Some(Ok(rows)) => Some(rows),
-        Some(Err(_)) => {
-            g.refuse(&key("rows"), "something else", "a whole number in quotes, as in \"1\"", "correct it");
+        Some(Err(rows)) => {
+            let allowed = "a whole number in quotes, as in \"1\"";
+            g.refuse(&key("rows"), format!("{rows:?}"), allowed, "correct it");
             return None;
         }
     };
@@ -173,7 +189,14 @@ fn statement(
     anew.sort_unstable();
     anew.dedup();
     let keep = keep?.unwrap_or_default();
-    let kept =
-        keep.split(',').map(str::trim).filter(|name| !name.is_empty()).map(|name| names.kept(name)).collect();
+    let mut kept = Vec::new();
+    for name in keep.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let Some(slot) = names.kept(name).filter(|slot| !kept.contains(slot)) else {
+            let allowed = "names that no value of [[values]] has, each once";
+            g.refuse(&key("keep"), format!("{name:?}"), allowed, "give it another name");
+            return None;
+        };
+        kept.push(slot);
+    }
     Some(Statement { number, sqlite, postgres, mariadb, anew, kept, rows, times: times? as u32 })
 }

@@ -20,8 +20,10 @@ pub(super) struct NamedValue {
 
 /// Reads the values for statements. `tables` are the names of tables.
 pub(super) fn read(g: &mut SettingsReader, tables: &[&str]) -> Option<Vec<NamedValue>> {
+    let mut names: Vec<String> = Vec::new();
     listed(g, "values", "a list of tables with `name` and a draw", |g, key| {
-        let name = identifier(g, &key("name"));
+        let name = identifier(g, &key("name"), &names);
+        names.extend(name.clone());
         let each = g.choice(&key("each"), &["transaction", "statement"], "transaction");
         let draw = draw(g, key, tables);
         Some(NamedValue { name: name?, is_anew: each? == "statement", draw: draw? })
@@ -42,10 +44,18 @@ pub(super) fn draw(
     let popularity = popularity(g, key);
     let (row, from, text, like, least, most) = (row?, from?, text?, like?, least?, most?);
     let is_range = least != 0.0 || most != 0.0;
-    let given = [row > 0, from.is_some(), !text.is_empty(), !like.is_empty(), is_range];
-    if given.into_iter().filter(|given| *given).count() > 1 {
+    let given = [
+        ("row", row > 0),
+        ("from", from.is_some()),
+        ("text", !text.is_empty()),
+        ("like", !like.is_empty()),
+        ("most", is_range),
+    ];
+    let given: Vec<&str> =
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect();
+    if let [first, _, ..] = given[..] {
         let allowed = "one of `row`, `from`, `text`, `like`, and `least` with `most`";
-        g.refuse(&key("row"), "several of them", allowed, "leave the others out");
+        g.refuse(&key(first), given.join(" and "), allowed, "leave the others out");
         return None;
     }
     if row > 0 {

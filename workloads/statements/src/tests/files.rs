@@ -78,6 +78,26 @@ fn mistakes_are_refused_with_their_place_and_what_is_allowed() {
             "bank.toml:28",
             "one of Move",
         ),
+        (format!("{TABLE}{}", whole("", "")), "bank.toml:7", "a name that is used once"),
+        (whole("name = \"v\", type", "name = \"id\", type"), "bank.toml:5", "a name that is used once"),
+        (whole("name = \"v\"\neach", "name = \"id\"\neach"), "bank.toml:10", "a name that is used once"),
+        (format!("{}{TRANSACTION}", whole("", "")), "bank.toml:26", "a name that is used once"),
+        (
+            whole("keep = \"old\"", "keep = \"id\""),
+            "bank.toml:20",
+            "`transactions[0].statements[0].keep` = \"id\"",
+        ),
+        (
+            whole("keep = \"old\"", "keep = \"old, old\""),
+            "bank.toml:20",
+            "names that no value of [[values]] has, each once",
+        ),
+        (
+            whole("mariadb = \"UPDATE t SET v = :v\"", "mariadb = \"UPDATE t SET v = :w\""),
+            "bank.toml:24",
+            "`transactions[0].statements[1].mariadb` = :w",
+        ),
+        (whole("like = \"##\"", "like = \"##\", row = 2"), "bank.toml:5", "row and like"),
         (whole("[[values]]\n", "[[values\n"), "bank.toml:6", "a TOML document"),
     ] {
         let refused = read("folder/bank.toml", &text).map(drop).unwrap_err();

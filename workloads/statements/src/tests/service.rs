@@ -1,5 +1,7 @@
 //! The workload on real servers: every file, and a lock that is held while a load goes on.
 
+mod lock;
+
 use barograph_test_services::{MissingRequirement, Service, mariadb, or_skip, postgres};
 
 use super::running::{block, carried, plan};

@@ -57,7 +57,7 @@ fn transactions_allocate_nothing_once_buffers_are_warm() {
         let path = format!("{SCENARIOS}/{file}.toml");
         let script = Arc::new(read(&path, &std::fs::read_to_string(&path).unwrap()).unwrap());
         let draws = script.values.iter().map(|draw| Draw::new(draw, &[1, 10, 100, 0])).collect();
-        let tally = Arc::new(Tally::new(1));
+        let tally: Arc<Tally> = Arc::default();
         let shared =
             Arc::new(LoadState { script, draws, tally: Arc::clone(&tally), reasons: Reasons::shared() });
         let mut user = FileUser::new(&shared, UserId(0));

@@ -1,9 +1,8 @@
 //! The parts of the web tier: its nodes, a service in front of them, and the database behind.
 
 use barograph_database_engines::{DURABILITIES, EngineKind};
-use barograph_services::{Flavour, find};
-use barograph_spec::{Ability, Plan};
-use barograph_workload::topology::{Part, PartWork, Topology, Value, limits_of};
+use barograph_spec::Plan;
+use barograph_workload::topology::{Part, Topology, TopologyBuilder, Value};
 
 use super::contract::HEALTH;
 use crate::plan::StorePlan;
@@ -13,12 +12,6 @@ pub(crate) const FRONT: &str = "front";
 
 /// The tier of the nodes.
 pub(crate) const WEB: &str = "web";
-
-/// The common host, if all parts are together.
-const TOGETHER: &str = "all-1";
-
-/// Memory of a virtual machine, where the plan does not say.
-const MACHINE_MIB: u64 = 1_024;
 
 /// Sessions of a database server beside those of nodes.
 const FURTHER_SESSIONS: u32 = 20;
@@ -55,7 +48,7 @@ pub(crate) fn topology(
         (EngineKind::Postgres, _) => of(&behind, "postgres://postgres@{address}:{port}/store_run"),
         (EngineKind::Mariadb, _) => of(&behind, "mysql://auction@{address}:{port}/store_run"),
     };
-    let mut making = TopologyBuilder { plan, parts: Vec::new() };
+    let mut making = TopologyBuilder::new(plan);
     let mut values = node_values(StorePlan::of(plan), tier);
     values.push(("database", url));
     let nodes: Vec<String> =
@@ -65,20 +58,14 @@ pub(crate) fn topology(
         service => vec![making.add((FRONT, 1), service, front_values(service, &nodes), &nodes)],
     };
     fronts.extend(database.fronts.iter().cloned());
-    let mut shared = database.shared.clone();
-    shared.extend(std::env::current_exe());
-    shared.extend(making.parts.iter().flat_map(|part| match part.work {
-        PartWork::Service(service) => service.own_programs(),
-        PartWork::Job => Vec::new(),
-    }));
-    shared.sort();
-    shared.dedup();
-    // Those of the tier that users meet first come first.
-    making.parts.sort_by_key(|part| part.tier != FRONT);
-    making.parts.extend(database.parts.into_iter().map(|part| with_sessions(part, tier)));
-    // An embedded database has no parts and no flavour.
-    let flavour = if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned };
-    Topology { parts: making.parts, fronts, scheme: "http", shared, flavour, ..database }
+    // The tier that users meet first comes first. An embedded database has no parts and no flavour.
+    let mut web = making.finish(&[FRONT, WEB], ("http", fronts));
+    web.parts.iter_mut().for_each(|part| part.node = part.tier == WEB);
+    web.parts.extend(database.parts.into_iter().map(|part| with_sessions(part, tier)));
+    web.shared.extend(database.shared.into_iter().chain(std::env::current_exe()));
+    web.shared.sort();
+    web.shared.dedup();
+    web
 }
 
 fn node_values(own: &StorePlan, tier: WebTier) -> Vec<(&'static str, Value)> {
@@ -119,44 +106,6 @@ fn with_sessions(mut part: Part, tier: WebTier) -> Part {
 /// A text for parts.
 fn of(parts: &[String], pattern: &'static str) -> Value {
     Value::Each { of: parts.to_vec(), pattern, between: "" }
-}
-
-struct TopologyBuilder<'p> {
-    plan: &'p Plan,
-    parts: Vec<Part>,
-}
-
-impl TopologyBuilder<'_> {
-    /// Adds a part, on a host of its own or on the common one, in front of others. Returns its name.
-    fn add(
-        &mut self,
-        (tier, number): (&'static str, u32),
-        service: &str,
-        values: Vec<(&'static str, Value)>,
-        behind: &[String],
-    ) -> String {
-        let name = format!("{tier}-{number}");
-        let deploy = &self.plan.deploy;
-        let mut limits = limits_of(deploy.limits_of(tier));
-        // A machine of its own has some size, and services are tuned for it.
-        if deploy.has(Ability::Machines) {
-            limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
-        }
-        let host = if deploy.hosts == "together" { TOGETHER.to_owned() } else { name.clone() };
-        let service = find(service).expect("every word of the plan is a service, as a test holds");
-        self.parts.push(Part {
-            name: name.clone(),
-            tier,
-            host,
-            node: tier == WEB,
-            work: PartWork::Service(service),
-            needs: behind.to_vec(),
-            uses: behind.to_vec(),
-            values,
-            limits,
-        });
-        name
-    }
 }
 
 #[cfg(test)]
