@@ -19,7 +19,7 @@ use crate::users::SessionUsers;
 use crate::{DatabaseSettings, DatabaseWorkload, EngineKind, ServerError};
 
 use session::trouble;
-pub use session::{PostgresSession, PostgresSessions};
+pub use session::{PostgresSession, PostgresSessions, Rows};
 
 /// Limit on the first answer of a server.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);

@@ -23,6 +23,14 @@ impl Connection {
         Batch { connection: self }
     }
 
+    /// The batch that was made last, with its statements; without any where it was sent.
+    pub fn unsent_batch(&mut self) -> Batch<'_> {
+        if self.is_begun() {
+            self.clear();
+        }
+        Batch { connection: self }
+    }
+
     /// Sends SQL as it is: one or more statements without parameters, such as those that make tables. Their rows are
     /// text.
     ///

@@ -120,6 +120,12 @@ impl Connection {
         }
         self.out.clear();
         self.steps.clear();
+        self.written = 0;
+    }
+
+    /// Whether a call with what is in `out` has begun.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.busy || self.written > 0
     }
 
     /// Begins a call with what is in `out`.

@@ -1,6 +1,6 @@
 //! The arguments of `barograph sql` for this workload.
 
-use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _, FORMS};
+use barograph_database_engines::{DatabaseArgs, DatabaseWorkload as _, FORMS, PIPELINED_FORMS};
 use barograph_workload::{Amounts, CommandError, LoadCommand, LoadOptions, Noun, TypedLoad};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
@@ -11,8 +11,8 @@ struct OrderEntryArgs {
     /// Size of the database
     #[arg(long, default_value_t = 1, value_name = "N")]
     warehouses: u32,
-    /// Transactions as statements, or as functions of the database
-    #[arg(long, default_value = FORMS[0], value_parser = FORMS, value_name = "FORM")]
+    /// Transactions as statements, as functions of the database, or as pipelined statements
+    #[arg(long, default_value = FORMS[0], value_parser = PIPELINED_FORMS, value_name = "FORM")]
     form: String,
 }
 
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn what_cannot_be_typed_says_why() {
         let why = |words: &str, options: &LoadOptions| typed(words, options).err().unwrap();
-        assert!(why("sqlite:///f --form call", &options()).contains("statements, stored"));
+        assert!(why("sqlite:///f --form call", &options()).contains("statements, stored, pipelined"));
         let thinking = LoadOptions { think: Some(Nanos::from_secs(1)), ..options() };
         assert!(why("sqlite:///f", &thinking).contains("order_entry.waits=1"));
         let two = LoadOptions { rules: vec![TypedRule::Rate(1.0)], ..options() };

@@ -94,7 +94,7 @@ impl WorkloadKeys for OrderEntry {
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
-        let form = Form::read(g, OrderDatabase::SECTION);
+        let form = Form::read_pipelined(g, OrderDatabase::SECTION);
         let rules = Rules::read(g, OrderDatabase::SECTION);
         let database = DatabaseSettings::read(g, OrderDatabase::SECTION);
         Some(Arc::new(OrderEntryPlan {
@@ -109,9 +109,10 @@ impl WorkloadKeys for OrderEntry {
 
 impl WorkloadSettings for OrderEntryPlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
-        let engine = check::<OrderDatabase>(plan, database(plan), g);
+        let engine = check::<OrderDatabase>(plan, database(plan), g).map(|engine| engine.kind());
         let with = [EngineKind::Postgres, EngineKind::Mariadb];
-        Form::check(g, OrderDatabase::SECTION, engine.map(|engine| engine.kind()), &with);
+        Form::check(g, OrderDatabase::SECTION, engine, &with);
+        self.form.check_pipelined(g, OrderDatabase::SECTION, engine);
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
@@ -285,6 +286,12 @@ mod tests {
         for (sets, words) in [
             (&["order_entry.isolation=serializable"][..], "left out with SQLite"),
             (&["order_entry.form=stored"], "left out with SQLite"),
+            (&["order_entry.form=pipelined"], "left out with SQLite"),
+            (&["deploy.database=mariadb", "order_entry.form=pipelined"], "statements or stored with MariaDB"),
+            (
+                &["target.url=mysql://me@h/orders", "order_entry.form=pipelined"],
+                "goes on after a statement that failed",
+            ),
             (&["deploy.database_cpus=1"], "where no server is deployed"),
             (&["deploy.database=postgres", "order_entry.write_lock=busy"], "left out with PostgreSQL"),
             (

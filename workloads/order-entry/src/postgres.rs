@@ -1,6 +1,7 @@
-//! PostgreSQL: the statements of the transactions, and the transactions as functions.
+//! PostgreSQL: the statements of the transactions, one by one and pipelined, and the transactions as functions.
 
 mod functions;
+mod pipelined;
 mod session;
 mod statements;
 

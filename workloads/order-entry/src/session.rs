@@ -5,6 +5,7 @@
 //! Statements as data would need values of any type, which cost memory for each call.
 
 pub(crate) use barograph_database::{Access, Reply, TransactionError, Transactions};
+use barograph_engine::OpContext;
 
 use crate::input::{District, Input, Key};
 use crate::transactions::{End, TransactionBuffers};
@@ -59,6 +60,18 @@ pub(crate) trait Session: Transactions {
     ) -> Reply<End> {
         let _ = (asked, input, room);
         Err(TransactionError::missing("function of the database"))
+    }
+
+    /// Does a transaction up to its commit, with calls for statements that need no answer of each other. The last ones leave
+    /// with the commit.
+    async fn pipeline(
+        &mut self,
+        asked: Request,
+        (input, room): (&Input, &mut TransactionBuffers),
+        context: &mut OpContext,
+    ) -> Reply<End> {
+        let _ = (asked, input, room, context);
+        Err(TransactionError::missing("pipeline of statements"))
     }
 
     /// The tax of a warehouse.

@@ -1,4 +1,4 @@
-//! The five transactions up to the commit, each once for all engines.
+//! The five transactions up to the commit, a call for each statement, each once for all engines.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,13 @@ use barograph_engine::OpContext;
 use crate::input::{CustomerChoice, District, Input, Key, LineInput, NewOrder, Payment};
 use crate::session::{Access, Demand, OrderHead, OrderLine, Reply, Session, TransactionError};
 use crate::tables::DISTRICTS;
+use crate::user::Request;
 
 /// Orders that Stock-Level looks at.
-const LATEST: i64 = 20;
+pub(crate) const LATEST: i64 = 20;
+
+/// Spaces between the names of warehouse and district in a row of history.
+pub(crate) const BETWEEN_NAMES: &str = "    ";
 
 /// The end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +33,32 @@ pub(crate) enum End {
 /// Buffers of a user, reused by each transaction.
 #[derive(Debug, Default)]
 pub(crate) struct TransactionBuffers {
-    text: String,
-    found: Vec<i64>,
+    pub(crate) text: String,
+    pub(crate) found: Vec<i64>,
+    /// Ends of the parts of the text.
+    pub(crate) ends: Vec<usize>,
     /// The lines of an order as a function takes them.
     pub(crate) arrays: [String; 3],
 }
 
+/// Does a transaction up to its commit.
+pub(crate) async fn transact(
+    session: &mut impl Session,
+    asked: Request,
+    (input, room): (&Input, &mut TransactionBuffers),
+    context: &mut OpContext,
+) -> Reply<End> {
+    match asked {
+        Request::NewOrder(order) => new_order(session, (order, &input.lines), room, context).await,
+        Request::Payment(asked) => payment(session, (asked, input), room, context).await,
+        Request::OrderStatus(of, who) => order_status(session, (of, who, input), room, context).await,
+        Request::Delivery(w, carrier) => delivery(session, (w, carrier), context).await,
+        Request::StockLevel(of, threshold) => stock_level(session, (of, threshold), context).await,
+    }
+}
+
 /// New-Order: places an order.
-pub(crate) async fn new_order(
+async fn new_order(
     session: &mut impl Session,
     (order, lines): (NewOrder, &[LineInput]),
     room: &mut TransactionBuffers,
@@ -70,13 +92,13 @@ pub(crate) async fn new_order(
 }
 
 /// The sum less the discount, plus taxes, rounded to cents. Discount and taxes are ten-thousandths.
-fn total(sum: i64, discount: i64, taxes: i64) -> i64 {
+pub(crate) fn total(sum: i64, discount: i64, taxes: i64) -> i64 {
     const ONE: i64 = 10_000;
     (sum * (ONE - discount) * (ONE + taxes) + ONE * ONE / 2) / (ONE * ONE)
 }
 
 /// Payment: takes a payment of a customer.
-pub(crate) async fn payment(
+async fn payment(
     session: &mut impl Session,
     (payment, input): (Payment, &Input),
     room: &mut TransactionBuffers,
@@ -86,17 +108,22 @@ pub(crate) async fn payment(
     session.begin(Access::Write, context).await?;
     room.text.clear();
     session.pay_warehouse(district.w, cents, &mut room.text).await?;
-    room.text.push_str("    ");
+    room.text.push_str(BETWEEN_NAMES);
     session.pay_district(district, cents, &mut room.text).await?;
     let customer = customer(session, (customer_of, who), input, &mut room.found).await?;
     let names = room.text.len();
-    let (of, District { w, d }) = (customer.of, district);
-    // Writing into a text cannot fail.
-    let _ = write!(room.text, "{} {} {} {d} {w} {cents} ", customer.id, of.d, of.w);
+    append_note(customer, (district, cents), &mut room.text);
     let (names, note) = room.text.split_at(names);
     session.pay(customer, cents, note).await?;
     session.insert_history(customer, district, (cents, names)).await?;
     Ok(End::Paid { cents })
+}
+
+/// Appends what is noted of a payment in the data of a customer with bad credit.
+pub(crate) fn append_note(customer: Key, (to, cents): (District, i64), text: &mut String) {
+    let (Key { of, id }, District { w, d }) = (customer, to);
+    // Writing into a text cannot fail.
+    let _ = write!(text, "{id} {} {} {d} {w} {cents} ", of.d, of.w);
 }
 
 /// The customer of an input. Of several with the same last name, the middle one by first name.
@@ -111,6 +138,11 @@ async fn customer(
     }
     found.clear();
     session.named(of, &input.name, found).await?;
+    middle(of, found)
+}
+
+/// The middle one of the customers with a last name.
+pub(crate) fn middle(of: District, found: &[i64]) -> Reply<Key> {
     match found.get(found.len().saturating_sub(1) / 2) {
         Some(id) => Ok(Key { of, id: *id }),
         None => Err(TransactionError::missing("customer of a last name")),
@@ -118,7 +150,7 @@ async fn customer(
 }
 
 /// Order-Status: reads the latest order of a customer.
-pub(crate) async fn order_status(
+async fn order_status(
     session: &mut impl Session,
     (of, who, input): (District, CustomerChoice, &Input),
     room: &mut TransactionBuffers,
@@ -136,7 +168,7 @@ pub(crate) async fn order_status(
 }
 
 /// Delivery: delivers the oldest open order of each district.
-pub(crate) async fn delivery(
+async fn delivery(
     session: &mut impl Session,
     (w, carrier): (i64, i64),
     context: &mut OpContext,
@@ -156,7 +188,7 @@ pub(crate) async fn delivery(
 }
 
 /// Stock-Level: counts the items of a district's latest orders with low stock.
-pub(crate) async fn stock_level(
+async fn stock_level(
     session: &mut impl Session,
     (of, threshold): (District, i64),
     context: &mut OpContext,

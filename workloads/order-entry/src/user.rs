@@ -212,20 +212,9 @@ impl Terminal {
             tally.answered(most, &ended);
             return ended;
         }
-        let ended = match asked {
-            Request::NewOrder(order) => {
-                transactions::new_order(session, (order, &input.lines), room, context).await
-            }
-            Request::Payment(payment) => {
-                transactions::payment(session, (payment, input), room, context).await
-            }
-            Request::OrderStatus(district, who) => {
-                transactions::order_status(session, (district, who, input), room, context).await
-            }
-            Request::Delivery(w, carrier) => transactions::delivery(session, (w, carrier), context).await,
-            Request::StockLevel(of, threshold) => {
-                transactions::stock_level(session, (of, threshold), context).await
-            }
+        let ended = match self.shared.form {
+            Form::Pipelined => session.pipeline(asked, (input, room), context).await,
+            _ => transactions::transact(session, asked, (input, room), context).await,
         };
         if matches!(ended, Err(_) | Ok(End::RolledBack)) {
             return ended;

@@ -134,7 +134,7 @@ fn about() -> String {
         "The server is a PostgreSQL of its own on core {TARGET_CPU}, durable (fsync, synchronous_commit and full_page_writes are on), with {SETTINGS}; each driver is on core {DRIVER_CPU} and speaks to it by TCP over loopback.\n\
          Driver CPU is user and system time of the whole process, divided by its transactions; that of Barograph with Order-Entry includes the copy of the database before the load and the checks after it.\n\
          Order-Entry and the workload of go-tpc (TPC-C) have the same transactions and mix, one warehouse, two connections, no waits, and tables of their own; SQL and number of statements differ, so this compares drivers with their statements and no databases.\n\
-         `statements` is a call for each statement, as in go-tpc; `functions` is one call for a transaction, which go-tpc does not have.\n\
+         `statements` is a call for each statement, as in go-tpc; `pipelined` has the same statements in two or three calls for a transaction, and `functions` is one call, neither of which go-tpc has.\n\
          Cases of pgbench and sysbench run on the tables that pgbench (scale 10) and sysbench (100,000 rows, uniform ids) have made, with {CONNECTIONS} connections and prepared statements; the files are in scenarios/sql.\n\
          pgbench sends BEGIN in a call of its own, and sysbench, too; Barograph sends it with the first statement.\n\
          Quantiles of pgbench and go-tpc for all transactions are not printed by them; those of sysbench are of histogram buckets.\n\
@@ -206,8 +206,11 @@ impl Stand<'_> {
                 contenders: std::iter::once(ours).chain(other).collect(),
             });
         };
-        for (name, form) in [("Order-Entry, statements", "statements"), ("Order-Entry, functions", "stored")]
-        {
+        for (name, form) in [
+            ("Order-Entry, statements", "statements"),
+            ("Order-Entry, pipelined", "pipelined"),
+            ("Order-Entry, functions", "stored"),
+        ] {
             let ours = self.ours(tools::order_entry(port, form, seconds), None);
             case(name, ours, go_tpc(tools::go_tpc(port, seconds)));
         }

@@ -8,7 +8,8 @@ use barograph_engine::OpContext;
 use barograph_model::Outcome;
 use barograph_model::words::in_one_line;
 use barograph_postgres::{
-    Client, Connection, Fault, Param, Reply as Piece, Row, SqlState, Statement, Target, Transaction,
+    CallError, Client, Connection, Fault, Param, Reply as Piece, Row, SqlState, Statement, Target,
+    Transaction,
 };
 
 use super::Postgres;
@@ -68,8 +69,8 @@ impl<Q: Query> PostgresSessions<Q> {
         connection.query(&self.setup)?.finish().await?;
         let list: Vec<&str> = FRAME.into_iter().chain(self.list.iter().map(String::as_str)).collect();
         let statements = connection.prepare_all(&list).await?;
-        let _statements = PhantomData;
-        Ok(PostgresSession { connection, statements, sent: 0, begin: None, is_broken: false, _statements })
+        let (begin, batch, _statements) = (None, Vec::new(), PhantomData);
+        Ok(PostgresSession { connection, statements, sent: 0, begin, batch, is_broken: false, _statements })
     }
 }
 
@@ -81,20 +82,79 @@ impl<Q: Query> Sessions for PostgresSessions<Q> {
     }
 }
 
+/// The rows that a statement must return or change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Any number.
+    Any,
+    /// At least one; the name of what is missing otherwise.
+    Some(&'static str),
+    /// Exactly one; the name of what is missing otherwise.
+    One(&'static str),
+}
+
+impl Rows {
+    /// The name of what is missing.
+    fn missing(self, rows: u64) -> Option<&'static str> {
+        match self {
+            Rows::Some(what) if rows == 0 => Some(what),
+            Rows::One(what) if rows != 1 => Some(what),
+            Rows::Any | Rows::Some(_) | Rows::One(_) => None,
+        }
+    }
+}
+
+/// A statement of a batch.
+#[derive(Clone, Copy, Debug)]
+enum BatchPart {
+    Frame(Frame),
+    Statement(Rows),
+}
+
+/// The answers to statements that were sent together.
+#[derive(Default)]
+struct Answers {
+    /// Rows of the last statement.
+    rows: u64,
+    /// The name of the first thing that is missing.
+    missing: Option<&'static str>,
+    is_committed: bool,
+}
+
 /// A session with its prepared statements.
 pub struct PostgresSession<Q> {
     connection: Connection,
     statements: Vec<Statement>,
-    /// Statements since the last call of `take_statements`.
+    /// Statements since the last call of `take_statements`. Those that the server skips after an error do not count.
     sent: u64,
     /// The beginning of a transaction, which is sent with its first statement.
     begin: Option<Frame>,
+    /// Statements that were written and not answered.
+    batch: Vec<BatchPart>,
     /// The connection has failed: the server rolls back.
     is_broken: bool,
     _statements: PhantomData<Q>,
 }
 
 impl<Q: Query> PostgresSession<Q> {
+    /// Adds a statement to those that are sent together by [`Self::flush`] or with the commit. After an error the server skips
+    /// those that follow, the commit among them.
+    ///
+    /// # Errors
+    /// Values that do not fit.
+    pub fn add(&mut self, sql: Q, values: &[Param<'_>], rows: Rows) -> Reply<()> {
+        self.write(sql, values, rows).map_err(|why| self.trouble(&why.into()))
+    }
+
+    /// Sends the statements that were added, and reads their rows. `read` gets a row with the place of its statement among them.
+    ///
+    /// # Errors
+    /// A conflict or a failure; a row that is missing.
+    pub async fn flush(&mut self, read: impl FnMut(usize, &Row<'_>) -> Result<(), Fault>) -> Reply<()> {
+        let answers = self.exchange(read).await?;
+        answers.missing.map_or(Ok(()), |what| Err(TransactionError::missing(what)))
+    }
+
     /// Executes a statement and reads its rows. Returns the number of rows that it changed or returned.
     ///
     /// # Errors
@@ -105,22 +165,8 @@ impl<Q: Query> PostgresSession<Q> {
         values: &[Param<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
     ) -> Result<u64, Fault> {
-        let mut batch = self.connection.batch();
-        if let Some(begin) = self.begin.take() {
-            batch.execute(self.statements[begin as usize], &[])?;
-            self.sent += 1;
-        }
-        self.sent += 1;
-        batch.execute(self.statements[FRAME.len() + sql.number()], values)?;
-        let mut replies = batch.send()?;
-        let (mut rows, mut wrong) = (0, None);
-        while let Some(piece) = replies.next().await? {
-            match piece {
-                Piece::Row(row) => wrong = wrong.or(read(&row).err()),
-                Piece::Done(tag) => rows = tag.rows(),
-            }
-        }
-        wrong.map_or(Ok(rows), Err)
+        self.write(sql, values, Rows::Any)?;
+        Ok(self.answers(|_, row| read(row)).await?.rows)
     }
 
     /// Executes a statement of a transaction, as [`Self::execute`].
@@ -198,17 +244,66 @@ impl<Q: Query> PostgresSession<Q> {
         if self.call(sql, values, read).await? == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 
-    /// Executes a statement of the frame. Returns whether the server has done what it says.
-    async fn frame(&mut self, frame: Frame) -> Result<bool, Fault> {
-        self.sent += 1;
-        let mut batch = self.connection.batch();
-        batch.execute(self.statements[frame as usize], &[])?;
-        let mut replies = batch.send()?;
-        let mut is_done = false;
-        while let Some(piece) = replies.next().await? {
-            is_done |= matches!(piece, Piece::Done(tag) if tag.is(FRAME[frame as usize]));
+    fn write(&mut self, sql: Q, values: &[Param<'_>], rows: Rows) -> Result<(), CallError> {
+        if let Some(begin) = self.begin.take() {
+            self.put(begin as usize, &[], BatchPart::Frame(begin))?;
         }
-        Ok(is_done)
+        self.put(FRAME.len() + sql.number(), values, BatchPart::Statement(rows))
+    }
+
+    fn put(&mut self, place: usize, values: &[Param<'_>], part: BatchPart) -> Result<(), CallError> {
+        let mut batch =
+            if self.batch.is_empty() { self.connection.batch() } else { self.connection.unsent_batch() };
+        batch.execute(self.statements[place], values)?;
+        self.batch.push(part);
+        Ok(())
+    }
+
+    /// Executes a statement of the frame, after those that were added.
+    async fn frame(&mut self, frame: Frame) -> Reply<Answers> {
+        let put = self.put(frame as usize, &[], BatchPart::Frame(frame));
+        put.map_err(|why| self.trouble(&why.into()))?;
+        self.exchange(|_, _| Ok(())).await
+    }
+
+    async fn exchange(&mut self, read: impl FnMut(usize, &Row<'_>) -> Result<(), Fault>) -> Reply<Answers> {
+        self.answers(read).await.map_err(|fault| self.trouble(&fault))
+    }
+
+    /// Sends the statements that were written, if any, and reads their answers.
+    async fn answers(
+        &mut self,
+        mut read: impl FnMut(usize, &Row<'_>) -> Result<(), Fault>,
+    ) -> Result<Answers, Fault> {
+        let (mut answers, mut place, mut wrong) = (Answers::default(), 0, None);
+        if self.batch.is_empty() {
+            return Ok(answers);
+        }
+        let PostgresSession { connection, batch, sent, .. } = self;
+        let mut parts = batch.drain(..);
+        let mut replies = connection.unsent_batch().send()?;
+        while let Some(piece) = replies.next().await.inspect_err(|_| *sent += 1)? {
+            let tag = match piece {
+                Piece::Row(row) => {
+                    wrong = wrong.or(read(place, &row).err());
+                    continue;
+                }
+                Piece::Done(tag) => tag,
+            };
+            *sent += 1;
+            match parts.next() {
+                Some(BatchPart::Statement(rows)) => {
+                    answers.rows = tag.rows();
+                    answers.missing = answers.missing.or(rows.missing(answers.rows));
+                    place += 1;
+                }
+                Some(BatchPart::Frame(frame)) => {
+                    answers.is_committed = matches!(frame, Frame::Commit) && tag.is(FRAME[frame as usize]);
+                }
+                None => {}
+            }
+        }
+        wrong.map_or(Ok(answers), Err)
     }
 }
 
@@ -225,24 +320,27 @@ impl<Q: Query> Transactions for PostgresSession<Q> {
         Ok(())
     }
 
-    /// The server answers the commit of a failed transaction with a rollback.
+    /// Statements that were added leave with it. The server answers the commit of a failed transaction with a rollback.
     async fn commit(&mut self) -> Reply<()> {
-        match self.frame(Frame::Commit).await {
-            Ok(true) => Ok(()),
-            Ok(false) => {
+        let answers = self.frame(Frame::Commit).await?;
+        match answers.missing {
+            Some(what) => Err(TransactionError::missing(what)),
+            None if answers.is_committed => Ok(()),
+            None => {
                 let why = "the server rolled back where it should commit".to_owned();
                 Err(TransactionError::Failed { outcome: Outcome::Refused, why })
             }
-            Err(fault) => Err(self.trouble(&fault)),
         }
     }
 
+    /// Statements that were added and not sent are forgotten.
     async fn roll_back(&mut self) -> Reply<()> {
+        self.batch.clear();
         let is_sent = self.begin.take().is_none();
         if !is_sent || self.is_broken || self.connection.transaction() == Transaction::Idle {
             return Ok(());
         }
-        self.frame(Frame::RollBack).await.map(drop).map_err(|fault| self.trouble(&fault))
+        self.frame(Frame::RollBack).await.map(drop)
     }
 }
 

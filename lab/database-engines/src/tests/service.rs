@@ -1,5 +1,7 @@
 //! Fills and copies of a small database, the same on each product.
 
+mod pipeline;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};

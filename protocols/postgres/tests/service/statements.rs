@@ -158,6 +158,25 @@ fn a_failure_ends_its_group_and_no_other() {
 }
 
 #[test]
+fn an_unsent_batch_keeps_its_statements_and_a_sent_one_does_not() {
+    let Some(server) = server() else { return };
+    on_worker(async {
+        let mut session = with_table(&server).await;
+        let insert = session.prepare("INSERT INTO account VALUES ($1, 0)").await.unwrap();
+        // What was sent before is none of its statements.
+        assert_eq!(session.unsent_batch().send().unwrap().finish().await.unwrap(), 0);
+        session.batch().execute(insert, &[Param::Int(1)]).unwrap();
+        session.unsent_batch().execute(insert, &[Param::Int(2)]).unwrap();
+        assert_eq!(session.unsent_batch().send().unwrap().finish().await.unwrap(), 2);
+        assert_eq!(session.unsent_batch().send().unwrap().finish().await.unwrap(), 0);
+        session.batch().execute(insert, &[Param::Int(1)]).unwrap();
+        // Another one takes its place.
+        session.batch().execute(insert, &[Param::Int(3)]).unwrap();
+        assert_eq!(session.unsent_batch().send().unwrap().finish().await.unwrap(), 1);
+    });
+}
+
+#[test]
 fn a_batch_larger_than_all_buffers_is_answered_while_it_is_sent() {
     let Some(server) = server() else { return };
     on_worker(async {

@@ -1,6 +1,7 @@
 //! The statements of the transactions in a session of PostgreSQL.
 
 use barograph_database_engines::PostgresSession;
+use barograph_engine::OpContext;
 use barograph_postgres::{Param, Row};
 
 use super::statements::Sql;
@@ -17,6 +18,15 @@ impl Session for PostgresSession<Sql> {
         room: &mut TransactionBuffers,
     ) -> Reply<End> {
         super::functions::call(self, asked, (input, room)).await
+    }
+
+    async fn pipeline(
+        &mut self,
+        asked: Request,
+        buffers: (&Input, &mut TransactionBuffers),
+        context: &mut OpContext,
+    ) -> Reply<End> {
+        super::pipelined::transact(self, asked, buffers, context).await
     }
 
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
@@ -151,6 +161,6 @@ pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
 }
 
 /// The columns of a key.
-fn key(key: Key) -> [Param<'static>; 3] {
+pub(super) fn key(key: Key) -> [Param<'static>; 3] {
     ints([key.of.w, key.of.d, key.id])
 }

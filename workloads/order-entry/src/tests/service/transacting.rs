@@ -23,17 +23,15 @@ const WITHOUT_DATES: &str = "UPDATE orders SET o_entry_d = 0; \
 #[test]
 fn transactions_leave_what_they_should_on_postgres() {
     let Some(server) = or_skip(Postgres::start()) else { return };
-    let rig = a_seed_leaves_the_same_tables_as_on_sqlite::<Postgres>(&server);
-    the_stored_form_leaves_the_same_tables(rig);
+    let (rig, statements) = a_seed_leaves_the_same_tables_as_on_sqlite::<Postgres>(&server);
+    let rig = a_form_leaves_the_same_tables(rig, Form::Stored, 300);
+    let rig = a_form_leaves_the_same_tables(rig, Form::Pipelined, statements);
+    transactions_that_met_begin_anew(&rig);
+    conflicts_are_told_by_their_kind_and_leave_nothing_behind(&rig);
     let rig = Rig::<Postgres>::new(&server, "orders", 1);
     a_transaction_allocates_nothing(&rig);
     users_side_by_side_leave_a_consistent_database(&rig);
-    // At the other levels a transaction that meets another one begins anew.
-    for level in ["repeatable read", "serializable"] {
-        let (failed, sums) = rig.transact((4, 100), &Postgres::isolated(level), &[SNAPSHOT]);
-        assert!(sums[0] > 0, "{level}: {failed} {sums:?}");
-        only_conflicts_failed(&rig);
-    }
+    transactions_that_met_begin_anew(&rig);
     conflicts_are_told_by_their_kind_and_leave_nothing_behind(&rig);
     statements_mean_what_they_mean_on_other_engines(&rig);
 }
@@ -41,8 +39,8 @@ fn transactions_leave_what_they_should_on_postgres() {
 #[test]
 fn transactions_leave_what_they_should_on_mariadb() {
     let Some(server) = or_skip(Mariadb::start()) else { return };
-    let rig = a_seed_leaves_the_same_tables_as_on_sqlite::<Mariadb>(&server);
-    the_stored_form_leaves_the_same_tables(rig);
+    let (rig, _) = a_seed_leaves_the_same_tables_as_on_sqlite::<Mariadb>(&server);
+    a_form_leaves_the_same_tables(rig, Form::Stored, 300);
     let rig = Rig::<Mariadb>::new(&server, "orders", 1);
     a_transaction_allocates_nothing(&rig);
     users_side_by_side_leave_a_consistent_database(&rig);
@@ -54,7 +52,8 @@ fn transactions_leave_what_they_should_on_mariadb() {
     statements_mean_what_they_mean_on_other_engines(&rig);
 }
 
-fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service) -> Rig<P> {
+/// Returns the number of statements of 300 transactions, too.
+fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service) -> (Rig<P>, u64) {
     let rig = Rig::<P>::new(server, "seeded", 3);
     let embedded = sqlite::Rig::of_seed(3);
     assert_eq!(digests(&rig.filled), sqlite::digests(&embedded.filled));
@@ -67,14 +66,14 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service) -> R
     run(&rig.copy, WITHOUT_DATES);
     assert_eq!(digests(&rig.copy), sqlite::digests(&embedded.copy));
     assert_eq!(digests(&rig.filled), sqlite::digests(&embedded.filled));
-    rig
+    (rig, sums[0])
 }
 
-fn the_stored_form_leaves_the_same_tables<P: Product>(rig: Rig<P>) {
-    let rig = rig.with_form(Form::Stored);
+fn a_form_leaves_the_same_tables<P: Product>(rig: Rig<P>, form: Form, statements: u64) -> Rig<P> {
+    let rig = rig.with_form(form);
     rig.reset();
     let done = rig.transact((1, 300), P::PATIENT, &[STATEMENTS]);
-    assert_eq!(done, (0, vec![300]), "{:?}", rig.shared.reasons);
+    assert_eq!(done, (0, vec![statements]), "{:?}", rig.shared.reasons);
     assert_eq!(rig.wrong(), Vec::<String>::new());
     run(&rig.copy, WITHOUT_DATES);
     let embedded = sqlite::Rig::of_seed(3);
@@ -84,6 +83,16 @@ fn the_stored_form_leaves_the_same_tables<P: Product>(rig: Rig<P>) {
     assert_eq!(rig.shared.tally.counted(), embedded.shared.tally.counted());
     a_transaction_allocates_nothing(&rig);
     users_side_by_side_leave_a_consistent_database(&rig);
+    rig
+}
+
+/// At the levels above `read committed` a transaction that meets another one begins anew.
+fn transactions_that_met_begin_anew(rig: &Rig<Postgres>) {
+    for level in ["repeatable read", "serializable"] {
+        let (failed, sums) = rig.transact((4, 100), &Postgres::isolated(level), &[SNAPSHOT]);
+        assert!(sums[0] > 0, "{level}: {failed} {sums:?}");
+        only_conflicts_failed(rig);
+    }
 }
 
 fn a_transaction_allocates_nothing<P: Product>(rig: &Rig<P>) {
