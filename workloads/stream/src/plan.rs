@@ -138,7 +138,7 @@ impl WorkloadSettings for StreamPlan {
                 self.threads(),
                 self.stores(),
                 self.pages(),
-                Instructions::widest()
+                Instructions::fastest(self.stores)
             ),
             "check     all numbers against a replay, every tenth cycle".to_owned(),
         ]

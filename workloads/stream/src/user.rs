@@ -84,7 +84,7 @@ impl BlockingUser for Passer {
 
 impl Passer {
     fn pass(&mut self, pass: Pass, context: &mut OpContext) -> Result<(), String> {
-        let spec = self.of.plan.team(Instructions::widest(), cores());
+        let spec = self.of.plan.team(Instructions::fastest(self.of.plan.stores), cores());
         let team = match &mut self.team {
             Some(team) => team,
             empty => empty.insert(Team::start(spec)?),
