@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::other_wait::WaitPlace;
 use crate::source::{Sleep, Sources};
 use crate::tasks::Tasks;
 
@@ -56,6 +57,7 @@ impl Pace for TimelessPace {
 
 pub(crate) struct ReactorState {
     pub(crate) sources: Sources,
+    pub(crate) other_wait: WaitPlace,
     tasks: Tasks,
 }
 
@@ -89,7 +91,11 @@ impl Reactor {
     /// # Panics
     /// If the thread has one already.
     pub fn new() -> io::Result<Self> {
-        let inner = Rc::new(ReactorState { sources: Sources::new()?, tasks: Tasks::default() });
+        let inner = Rc::new(ReactorState {
+            sources: Sources::new()?,
+            other_wait: WaitPlace::default(),
+            tasks: Tasks::default(),
+        });
         CURRENT.with_borrow_mut(|current| {
             assert!(current.is_none(), "one reactor a thread");
             *current = Some(Rc::clone(&inner));
@@ -139,11 +145,15 @@ impl Reactor {
     /// Polls the kernel's events; sleeps while no task is ready.
     fn wait(&self, pace: &impl Pace) -> io::Result<()> {
         let sources = &self.inner.sources;
+        let other = self.inner.other_wait.borrow().clone();
         if !self.inner.tasks.ready.is_empty() {
+            if let Some(other) = other {
+                other.wait(sources.descriptor(), Sleep::No)?;
+            }
             sources.wait(Sleep::No)?;
             return Ok(());
         }
-        if self.brisk.get() {
+        if self.brisk.get() && other.is_none() {
             for _ in 0..LOOKS_BEFORE_SLEEP {
                 if sources.wait(Sleep::No)? > 0 {
                     return Ok(());
@@ -152,6 +162,12 @@ impl Reactor {
         }
         if let Some(due) = pace.due() {
             sources.wake_at(due, || pace.now())?;
+        }
+        if let Some(other) = other {
+            if other.wait(sources.descriptor(), Sleep::UntilSomethingHappens)? {
+                sources.wait(Sleep::No)?;
+            }
+            return Ok(());
         }
         let begun = pace.now();
         sources.wait(Sleep::UntilSomethingHappens)?;
@@ -162,7 +178,7 @@ impl Reactor {
 
 impl Drop for Reactor {
     fn drop(&mut self) {
-        // Tasks hold sockets, and sockets hold the loop.
+        // Tasks hold sockets and guards, and both hold the loop.
         self.inner.tasks.clear();
         CURRENT.with_borrow_mut(Option::take);
     }

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll, Waker};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -38,8 +38,10 @@ pub(crate) struct Token(u32);
 
 /// Whether the thread may sleep.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sleep {
+pub enum Sleep {
+    /// It looks for events only.
     No,
+    /// It sleeps until there is an event.
     UntilSomethingHappens,
 }
 
@@ -149,6 +151,11 @@ impl Sources {
         let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
         rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec)?;
         Ok(())
+    }
+
+    /// A descriptor that can be read while there are events.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 
     /// Polls the kernel's events and wakes the tasks concerned; returns the number of events.

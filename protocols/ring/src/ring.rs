@@ -2,35 +2,40 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use barograph_reactor::Descriptor;
+use barograph_reactor::{Descriptor, WaitGuard};
+use io_uring::opcode;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fixed, FsyncFlags};
-use io_uring::{IoUring, opcode};
 use rustix::event::EventfdFlags;
-use rustix::io::Errno;
 
+use crate::kernel::{Kernel, TOGETHER};
 use crate::{Buffers, RingError};
 
 /// Index of the file among those that are registered.
 const FILE: Fixed = Fixed(0);
 
-/// `IORING_ENTER_GETEVENTS`: the call takes completions, too.
-const TAKE_COMPLETIONS: u32 = 1;
-
 /// A ring with a file and buffers. The index of a buffer names the operation that uses it: one at a time.
 pub struct Ring {
-    // Dropped first: the kernel then begins no operation any more.
-    ring: IoUring,
+    // Dropped first: the thread then sleeps here no more, and the kernel begins no operation.
+    reports: Reports,
+    kernel: Rc<Kernel>,
     buffers: Buffers,
     _file: OwnedFd,
     /// Whether the buffer at an index has an operation.
     in_flight: Vec<bool>,
-    /// Operations that the kernel does not have yet.
-    queued: u32,
-    /// Told by the kernel when something has completed; `None` without an event loop.
-    events: Option<Descriptor>,
+}
+
+/// How a thread learns of completions.
+enum Reports {
+    /// Its event loop sleeps in the call of this ring.
+    Sleeper { _guard: WaitGuard },
+    /// The loop sleeps in another ring, and the kernel reports completions to a descriptor.
+    Descriptor(Descriptor),
+    /// There is no event loop.
+    None,
 }
 
 /// The end of an operation.
@@ -49,12 +54,24 @@ impl Ring {
     /// What the kernel refused.
     pub fn new(file: OwnedFd, buffers: Buffers) -> Result<Self, RingError> {
         let mut ring = Self::registered(file, buffers)?;
-        let failed = |why| RingError::SetUp { why };
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let events = rustix::event::eventfd(0, flags).map_err(|why| failed(why.into()))?;
-        ring.ring.submitter().register_eventfd(events.as_raw_fd()).map_err(failed)?;
-        ring.events = Some(Descriptor::new(events).map_err(failed)?);
+        ring.reports = match WaitGuard::new(&ring.kernel) {
+            Some(guard) => Reports::Sleeper { _guard: guard },
+            None => Reports::Descriptor(events_of(&ring.kernel).map_err(|why| RingError::SetUp { why })?),
+        };
         Ok(ring)
+    }
+
+    /// Makes a sleep in this ring last until this many operations have completed, or all that are in flight, and calls submit
+    /// as many.
+    pub fn set_batch(&mut self, operations: u32) {
+        self.kernel.batch.set(operations);
+        self.kernel.together.set(operations.max(TOGETHER));
+    }
+
+    /// Most operations that a call submits.
+    #[must_use]
+    pub fn together(&self) -> usize {
+        self.kernel.together.get() as usize
     }
 
     /// Whether the kernel makes such a ring and takes the file and the buffers.
@@ -67,7 +84,8 @@ impl Ring {
 
     #[expect(unsafe_code, reason = "registering buffers promises that they stay mapped")]
     fn registered(file: OwnedFd, buffers: Buffers) -> Result<Self, RingError> {
-        let ring = set_up(buffers.count()).map_err(|why| RingError::SetUp { why })?;
+        let kernel = Kernel::set_up(buffers.count()).map_err(|why| RingError::SetUp { why })?;
+        let ring = kernel.ring.borrow();
         let submitter = ring.submitter();
         // SAFETY: the buffers are mapped until the ring is dropped, which is before them.
         unsafe { submitter.register_buffers(&buffers.vectors()) }
@@ -75,8 +93,9 @@ impl Ring {
         submitter
             .register_files(&[file.as_fd().as_raw_fd()])
             .map_err(|why| RingError::RegisterFile { why })?;
-        let in_flight = vec![false; buffers.count()];
-        Ok(Ring { ring, buffers, _file: file, in_flight, queued: 0, events: None })
+        drop(ring);
+        let (kernel, in_flight) = (Rc::new(kernel), vec![false; buffers.count()]);
+        Ok(Ring { reports: Reports::None, kernel, buffers, _file: file, in_flight })
     }
 
     /// Whether an operation uses this buffer.
@@ -137,48 +156,39 @@ impl Ring {
     /// Number of operations that wait to be submitted.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queued as usize
+        self.kernel.queued()
     }
 
-    /// Ready once for each report of the kernel that something may have completed; otherwise it wakes the task then.
+    /// Ready when something may have completed; otherwise it wakes the task then.
     pub fn poll_event(&self, cx: &Context<'_>) -> Poll<()> {
-        match &self.events {
-            Some(events) => events.poll_event(cx),
-            None => Poll::Pending,
+        match &self.reports {
+            Reports::Sleeper { .. } => self.kernel.poll_ended(cx),
+            Reports::Descriptor(events) => events.poll_event(cx),
+            Reports::None => Poll::Pending,
         }
     }
 
     /// Whether a call of [`Self::enter`] has something to do.
     #[must_use]
-    pub fn has_work(&mut self) -> bool {
-        self.queued > 0 || self.ring.submission().taskrun()
+    pub fn has_work(&self) -> bool {
+        self.kernel.has_work()
     }
 
-    /// Submits what is queued, and takes what has completed, in one call. What the kernel has no room for stays queued.
+    /// Submits what is queued, up to [`Self::together`], and takes what has completed, in one call. What the kernel has no room
+    /// for stays queued.
     ///
     /// # Errors
     /// What the kernel says.
-    #[expect(unsafe_code, reason = "the call of the kernel")]
     pub fn enter(&mut self) -> io::Result<()> {
-        // SAFETY: without an argument (`None`) the call reads the ring only, whose entries `queue` has checked.
-        let entered =
-            unsafe { self.ring.submitter().enter::<libc::sigset_t>(self.queued, 0, TAKE_COMPLETIONS, None) };
-        match entered {
-            Ok(submitted) => self.queued -= (submitted as u32).min(self.queued),
-            Err(why) => match Errno::from_io_error(&why) {
-                Some(Errno::INTR | Errno::AGAIN | Errno::BUSY) => {}
-                _ => return Err(why),
-            },
-        }
-        Ok(())
+        self.kernel.enter(0)
     }
 
     /// Takes the next operation that has ended.
     pub fn completed(&mut self) -> Option<Completion> {
-        let entry = self.ring.completion().next()?;
-        let buffer = entry.user_data() as usize;
+        let (buffer, result) = self.kernel.completed()?;
+        let buffer = buffer as usize;
         self.in_flight[buffer] = false;
-        let result = match entry.result() {
+        let result = match result {
             bytes @ 0.. => Ok(bytes as usize),
             errno => Err(io::Error::from_raw_os_error(-errno)),
         };
@@ -199,25 +209,17 @@ impl Ring {
     #[expect(unsafe_code, reason = "an entry promises that its memory stays valid until it has completed")]
     fn queue(&mut self, buffer: usize, entry: Entry) {
         self.assert_free(buffer);
-        let entry = entry.user_data(buffer as u64);
         // SAFETY: memory of the entry, where it has any, lies within a registered buffer (`part`). No slice of that buffer
         // exists, since slices borrow `self`, and none is made until the operation has completed (`assert_free`). A ring
         // that is dropped before leaves the kernel its own hold on the pages (`Buffers::drop`).
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        pushed.expect("a ring has an entry for each buffer, and a buffer has one operation");
+        unsafe { self.kernel.queue(&entry.user_data(buffer as u64)) };
         self.in_flight[buffer] = true;
-        self.queued += 1;
     }
 }
 
-/// A ring for this number of operations at once.
-fn set_up(operations: usize) -> io::Result<IoUring> {
-    let entries = u32::try_from(operations).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut builder = IoUring::builder();
-    builder.setup_submit_all().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
-    match builder.build(entries) {
-        // Before Linux 6.1. Completions then come without being asked for.
-        Err(why) if Errno::from_io_error(&why) == Some(Errno::INVAL) => IoUring::builder().build(entries),
-        built => built,
-    }
+/// A descriptor of the event loop that reports completions of a ring.
+fn events_of(kernel: &Kernel) -> io::Result<Descriptor> {
+    let events = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    kernel.ring.borrow().submitter().register_eventfd(events.as_raw_fd())?;
+    Descriptor::new(events)
 }

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::future::poll_fn;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::Poll;
 
-use barograph_reactor::block_on;
+use barograph_reactor::{Peer, Socket, block_on};
 use barograph_ring::{Buffers, Ring, RingError};
 use barograph_testkit::{CountingAllocator, allocations};
 
@@ -74,13 +75,16 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn operations_of_a_turn_are_submitted_in_one_call() {
+fn operations_are_submitted_in_calls_of_several() {
     block_on(async {
         let Some(mut ring) = ring(file(8), 8) else { return };
         (0..8).for_each(|index| ring.read(index, (index * BYTES) as u64, BYTES));
-        assert_eq!(ring.queued(), 8);
+        assert_eq!((ring.queued(), ring.together()), (8, 3));
         ring.enter().unwrap();
-        assert_eq!(ring.queued(), 0);
+        assert_eq!(ring.queued(), 5);
+        ring.set_batch(8);
+        ring.enter().unwrap();
+        assert_eq!((ring.queued(), ring.together()), (0, 8));
         let mut ended = [false; 8];
         for _ in 0..8 {
             let (buffer, result) = next(&mut ring).await;
@@ -88,6 +92,81 @@ fn operations_of_a_turn_are_submitted_in_one_call() {
             assert!(ring.buffer(buffer).iter().all(|byte| usize::from(*byte) == buffer));
             assert!(!std::mem::replace(&mut ended[buffer], true));
         }
+    })
+    .unwrap();
+}
+
+#[test]
+fn sockets_wake_a_thread_that_sleeps_in_a_ring() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = Peer::Tcp(listener.local_addr().unwrap());
+    let echo = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut byte = [0];
+        while stream.read_exact(&mut byte).is_ok() {
+            stream.write_all(&byte).unwrap();
+        }
+    });
+    block_on(async {
+        let ring = ring(file(8), 1);
+        let socket = Socket::connect(&peer, None).await.unwrap();
+        let Some(mut ring) = ring else { return };
+        for block in (0..8).cycle().take(200) {
+            ring.read(0, u64::from(block) * BYTES as u64, BYTES);
+            ring.enter().unwrap();
+            socket.try_write(&[block]).unwrap();
+            let mut answer = [0];
+            while socket.try_read_slice(&mut answer).is_err() {
+                socket.readable().await;
+            }
+            assert_eq!(next(&mut ring).await, (0, Ok(BYTES)));
+            assert_eq!((answer[0], ring.buffer(0)[7]), (block, block));
+        }
+    })
+    .unwrap();
+    echo.join().unwrap();
+}
+
+#[test]
+fn rings_of_a_thread_wake_it_in_turn() {
+    block_on(async {
+        let Some(mut first) = ring(file(8), 1) else { return };
+        let Some(mut second) = ring(file(8), 1) else { return };
+        for block in (0..8).cycle().take(200) {
+            for ring in [&mut first, &mut second] {
+                ring.read(0, block * BYTES as u64, BYTES);
+                assert_eq!(next(ring).await, (0, Ok(BYTES)));
+                assert_eq!(u64::from(ring.buffer(0)[0]), block);
+            }
+        }
+        drop(first);
+        second.read(0, 0, BYTES);
+        assert_eq!(next(&mut second).await, (0, Ok(BYTES)), "the thread sleeps in its loop again");
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_batch_completes_together() {
+    block_on(async {
+        let Some(mut ring) = ring(file(8), 8) else { return };
+        ring.set_batch(6);
+        (0..8).for_each(|index| ring.read(index, (index * BYTES) as u64, BYTES));
+        while ring.queued() > 0 {
+            ring.enter().unwrap();
+        }
+        let mut taken = std::iter::from_fn(|| ring.completed()).count();
+        let mut first = true;
+        poll_fn(|cx| {
+            let before = taken;
+            taken += std::iter::from_fn(|| ring.completed()).count();
+            // The last ones are fewer than a batch.
+            assert!(taken == before || first || taken >= 6, "{before}, {taken}");
+            first = false;
+            let _ = ring.poll_event(cx);
+            if taken == 8 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     })
     .unwrap();
 }

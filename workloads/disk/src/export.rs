@@ -141,6 +141,10 @@ impl Queue for Client {
         self.poll(cx)
     }
 
+    fn together(&self) -> usize {
+        usize::MAX
+    }
+
     /// Never an error: a connection that has broken is made again.
     fn enter(&mut self) -> io::Result<()> {
         self.send();

@@ -41,7 +41,9 @@ impl Rings {
     fn ring(&self) -> Result<Ring, DiskError> {
         let opened = self.opening.open()?;
         let buffers = Buffers::new(self.users, self.program.plan.largest() as usize)?;
-        Ok(Ring::new(opened.file.into(), buffers)?)
+        let mut ring = Ring::new(opened.file.into(), buffers)?;
+        ring.set_batch(self.program.plan.batch);
+        Ok(ring)
     }
 }
 
@@ -188,20 +190,22 @@ impl Member {
     }
 }
 
-/// Submits what is queued. The time of the call is that of each operation that it submitted.
+/// Submits what is queued. The time of a call is that of each operation that it submitted.
 fn submit(queue: &mut impl Queue, fresh: &mut Vec<usize>, members: &mut Members) -> std::io::Result<()> {
-    let Some(first) = fresh.first() else { return queue.enter() };
-    let context = members.context(*first);
-    let before = context.added(SUBMISSION);
-    let entered = context.timed(SUBMISSION, || queue.enter());
-    context.add(CALLS, 1);
-    context.add(SUBMITTED, 1);
-    let took = context.added(SUBMISSION) - before;
-    for place in &fresh[1..] {
-        let context = members.context(*place);
-        context.add(SUBMISSION, took);
-        context.add(SUBMITTED, 1);
+    if fresh.is_empty() {
+        return queue.enter();
+    }
+    for places in fresh.chunks(queue.together()) {
+        let context = members.context(places[0]);
+        let before = context.added(SUBMISSION);
+        let entered = context.timed(SUBMISSION, || queue.enter());
+        let took = context.added(SUBMISSION) - before;
+        let submitted = places.len() as u64;
+        members.add(SUBMISSION, took * (submitted - 1));
+        members.add(SUBMITTED, submitted);
+        members.add(CALLS, 1);
+        entered?;
     }
     fresh.clear();
-    entered
+    Ok(())
 }

@@ -40,6 +40,9 @@ struct DiskArgs {
     /// How operations are done
     #[arg(long, value_enum, default_value_t = EngineArg::IoUring, value_name = "HOW")]
     engine: EngineArg,
+    /// Operations that complete before others follow them together
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_024), value_name = "N")]
+    batch: Option<u32>,
     /// When writes are on the disk: none (whenever the system likes), each (when the write is done), or a number of writes of a
     /// user after which it waits for them
     #[arg(long, default_value = "none", value_parser = sync, value_name = "WHEN")]
@@ -171,6 +174,7 @@ fn keys(args: &DiskArgs, again: Option<&Path>, options: &LoadOptions) -> Vec<Str
         keys.push(format!("disk.mix.{} = {weight}", kind.spec().name));
     }
     keys.extend(args.pattern.to_possible_value().map(|v| format!("disk.pattern = {:?}", v.get_name())));
+    keys.extend(args.batch.map(|batch| format!("disk.batch = {batch}")));
     match args.sync {
         SyncArg::None => {}
         SyncArg::Each => keys.push("disk.sync = \"each\"".to_owned()),
@@ -267,6 +271,8 @@ mod tests {
         assert_eq!((load.title.as_str(), load.users), ("Read 70, Write 30 of 4k on /var/tmp/x", 32));
         let own = DiskPlan::of(&plan(&load)).clone();
         assert_eq!((own.size, own.largest(), own.direct, own.rules.limit), (1 << 30, 4_096, true, None));
+        let batches = typed("x --batch 8", &options()).unwrap();
+        assert_eq!((own.batch, DiskPlan::of(&plan(&batches)).batch), (1, 8));
         let here = typed("x", &options()).unwrap();
         assert_eq!(here.url, address(&std::env::current_dir().unwrap().join("x")));
     }

@@ -38,6 +38,9 @@ const SECTOR: u64 = 512;
 /// Most bytes of a target.
 const LARGEST: u64 = 1 << 50;
 
+/// Most operations of a batch: the users of a ring.
+const LARGEST_BATCH: u64 = 1_024;
+
 /// The mix where a plan names none.
 const USUAL_MIX: [(OpKind, u32); 2] = [(OpKind::Read, 70), (OpKind::Write, 30)];
 
@@ -56,6 +59,8 @@ pub(crate) struct DiskPlan {
     /// Past the page cache.
     pub(crate) direct: bool,
     pub(crate) engine: Engine,
+    /// Operations that complete before others follow, where as many are in flight.
+    pub(crate) batch: u32,
     pub(crate) sync: Sync,
     /// What is read is compared with what was written.
     pub(crate) verify: bool,
@@ -241,6 +246,7 @@ impl WorkloadKeys for Disk {
         let entropy = g.fraction("disk.entropy", 0.0..=1.0, 1.0);
         let direct = g.flag("disk.direct", true);
         let engine = g.choice("disk.engine", &["io_uring", "threads"], "io_uring");
+        let batch = g.number("disk.batch", 1..=LARGEST_BATCH, 1);
         let sync = sync(g);
         let verify = g.flag("disk.verify", false);
         let device_again = g.word("disk.device_again", &[], "");
@@ -255,6 +261,7 @@ impl WorkloadKeys for Disk {
             entropy: entropy?,
             direct: direct?,
             engine: if engine? == "threads" { Engine::Threads } else { Engine::IoUring },
+            batch: batch? as u32,
             sync: sync?,
             verify: verify?,
             device_again: device_again?,

@@ -29,6 +29,9 @@ pub(crate) trait Queue: 'static {
     /// Whether a call of [`Queue::enter`] is due. Wakes the task at the next completion.
     fn poll_work(&mut self, cx: &mut Context<'_>) -> bool;
 
+    /// Most operations that a call of [`Queue::enter`] submits.
+    fn together(&self) -> usize;
+
     /// Submits what is queued, and takes completions.
     ///
     /// # Errors
@@ -71,6 +74,10 @@ impl Queue for Ring {
         // Every completion from here on wakes the task.
         let _ = self.poll_event(cx);
         self.has_work()
+    }
+
+    fn together(&self) -> usize {
+        self.together()
     }
 
     fn enter(&mut self) -> io::Result<()> {

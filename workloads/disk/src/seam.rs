@@ -41,7 +41,7 @@ use crate::topology::ExportServer;
 pub(crate) const NAME: &str = "disk";
 
 /// Raised with every change that can move results.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Most users of one ring.
 const MOST_OF_RING: u64 = 1_024;

@@ -3,7 +3,7 @@
 use barograph_data::Popularity;
 use barograph_spec::{Plan, SettingsReader};
 
-use super::{DiskPlan, Place, Sync, path_of};
+use super::{DiskPlan, Engine, Place, Sync, path_of};
 use crate::operation::OpKind;
 use crate::places::Pattern;
 use crate::size::shown;
@@ -33,6 +33,7 @@ pub(super) fn check(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
             "leave it out, or set disk.limit_ms",
         );
     }
+    batch(own, plan, g);
     pattern(own.pattern, g);
     writes(own, g);
     verify(own, g);
@@ -75,6 +76,17 @@ fn exports(own: &DiskPlan, place: &Place, g: &mut SettingsReader) {
             allowed,
             "set disk.mix.Read = 1, or deploy a server (deploy.server)",
         );
+    }
+}
+
+fn batch(own: &DiskPlan, plan: &Plan, g: &mut SettingsReader) {
+    if own.engine != Engine::IoUring || !Place::of(plan).is_file() {
+        let allowed = "only with disk.engine = \"io_uring\", and a file or device";
+        g.refuse_asked("disk.batch", allowed, "leave it out");
+    }
+    if plan.open.is_some() && own.batch > 1 {
+        let allowed = "1 at a rate: operations begin when they are due";
+        g.refuse("disk.batch", own.batch, allowed, "leave it out, or set load.unit = \"users\"");
     }
 }
 

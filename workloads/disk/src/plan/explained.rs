@@ -93,6 +93,10 @@ impl DiskPlan {
             Engine::Threads => "a thread of each user",
         };
         let durable = if self.sync == Sync::Each { ", each write on the disk before it is done" } else { "" };
-        format!("{engine}, {cache}{durable}")
+        let batches = match self.batch {
+            1 => String::new(),
+            batch => format!(" in batches of {batch}"),
+        };
+        format!("{engine}{batches}, {cache}{durable}")
     }
 }

@@ -52,6 +52,9 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         "disk.mix.Sync",
         "left out with disk.sync",
     );
+    refused("[disk]\nbatch = 2\nengine = \"threads\"\n", "disk.batch", "only with disk.engine");
+    let rate = "load.strategy = \"fixed\"\nload.unit = \"rate\"\nload.rate = 5\ndisk.batch = 2\n";
+    refused(rate, "disk.batch", "1 at a rate");
     refused("[disk]\nverify = true\nblock = \"4k,8k\"\n", "disk.block", "one size with disk.verify");
     refused("[disk]\nverify = true\nsize = \"1024t\"\n", "disk.size", "at most");
     refused("target.url = \"http://h/\"\n", "target.url", "a file or device by its whole path");
@@ -70,6 +73,13 @@ fn a_plan_says_what_will_happen() {
             "          blocks are filled before the load, and what is read is compared with what was written",
             "target    /var/tmp/x",
         ]
+    );
+    let other = plan("[disk]\nbatch = 8\ndirect = false\n");
+    assert!(
+        DiskPlan::of(&other)
+            .explain(&other)
+            .join("\n")
+            .contains("io_uring in batches of 8, through the page")
     );
     let other =
         plan("[disk]\nblock = \"4k=1,8k=3\"\npattern = \"zipf\"\nengine = \"threads\"\ndirect = false\n");

@@ -81,6 +81,10 @@ impl Queue for StallingDisk {
         true
     }
 
+    fn together(&self) -> usize {
+        usize::MAX
+    }
+
     fn enter(&mut self) -> io::Result<()> {
         Ok(())
     }
