@@ -18,6 +18,7 @@ use barograph_workload_sort::SortRecords;
 use barograph_workload_statements::Statements;
 use barograph_workload_store::Store;
 use barograph_workload_stream::StreamMemory;
+use barograph_workload_web_farm::WebFarm;
 
 use crate::commands::run::time_of_day;
 
@@ -36,6 +37,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &Disk,
         &Net,
         &Mail,
+        &WebFarm,
         &Linpack,
         &StreamMemory,
         &Commands,

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use barograph_model::{
-    Behaviour, BehaviourId, ChooserId, MissedBeats, Nanos, NextOp, OpId, Outcome, Pace, StartOf, UserId,
+    Behaviour, BehaviourId, ChooserId, MOST_BESIDE, MissedBeats, Nanos, NextOp, OpId, Outcome, Pace, StartOf,
+    UserId,
 };
 use rand::RngExt;
 
@@ -35,6 +36,8 @@ pub struct ActiveUser<U> {
     pub(crate) stopping: Cell<bool>,
     /// Open loop: the arrival for which this user is called.
     pub(crate) call: Cell<Option<Nanos>>,
+    /// Next beat that no activity has taken, where operations start beside each other.
+    next_beat: Cell<Nanos>,
     restart: Cell<bool>,
     others: RefCell<Vec<SlotKey>>,
     started: Cell<u32>,
@@ -50,6 +53,7 @@ impl<U> ActiveUser<U> {
             main_in_operation: Cell::new(false),
             stopping: Cell::new(false),
             call: Cell::new(None),
+            next_beat: Cell::default(),
             restart: Cell::new(false),
             others: RefCell::new(Vec::new()),
             started: Cell::new(0),
@@ -62,6 +66,15 @@ impl<U> ActiveUser<U> {
         self.started.set(n + 1);
         // Lives are far apart, so that no two share a stream.
         self.life.wrapping_mul(1 << 20).wrapping_add(n)
+    }
+
+    /// Takes the next beat; those before `least` are left out. Returns its instant and the number left out.
+    fn take_beat(&self, every: Nanos, least: Nanos) -> (Nanos, u64) {
+        let (every, next) = (every.0.max(1), self.next_beat.get());
+        let left_out = (least - next).0.div_ceil(every);
+        let taken = next + Nanos(left_out * every);
+        self.next_beat.set(taken + Nanos(every));
+        (taken, left_out)
     }
 
     /// Ends all activities except the main one and `asking`.
@@ -99,6 +112,22 @@ fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<ActiveUser<W::U
     });
 }
 
+/// Starts the activities beside the main one on its beats, at most `most` with it. Returns the first beat.
+fn start_beside<W: UserFactory>(
+    worker: &Rc<Worker<W>>,
+    seat: &Rc<ActiveUser<W::User>>,
+    (every, most): (Nanos, u32),
+    from: Nanos,
+) -> Nanos {
+    let first = from + phase(every, seat.id);
+    seat.next_beat.set(first + every);
+    for argument in 1..most {
+        let (first_at, _) = seat.take_beat(every, Nanos::ZERO);
+        start_other(worker, seat, ActivityStart { behaviour: BehaviourId(0), argument, first_at });
+    }
+    first
+}
+
 /// Runs an activity until its end, or until a request to end.
 pub(crate) async fn run<W: UserFactory>(
     worker: &Rc<Worker<W>>,
@@ -106,13 +135,18 @@ pub(crate) async fn run<W: UserFactory>(
     slot: Slot,
     begin: ActivityStart,
 ) {
-    let is_main = begin.behaviour.0 == 0;
+    // Activities beside the main one on its beats have its behaviour and a number.
+    let is_main = begin.behaviour.0 == 0 && begin.argument == 0;
     let gate = worker.gate.as_ref().filter(|_| is_main);
     let behaviours = std::sync::Arc::clone(&worker.settings.behaviours);
     let behaviour = behaviours.get(begin.behaviour);
     let rng = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
     let mut context = OpContext::new(seat.id, begin.argument, rng, Some(Rc::clone(&worker.core)));
     let (mut op, mut intended) = (behaviour.first, begin.first_at);
+    let beside = beside(behaviour).filter(|_| worker.gate.is_none());
+    if let Some(beats) = beside.filter(|_| is_main) {
+        intended = start_beside(worker, seat, beats, begin.first_at);
+    }
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
     // Latest reading of the clock, which serves for everything due by then.
@@ -162,7 +196,12 @@ pub(crate) async fn run<W: UserFactory>(
         }
         let then = follow(behaviour, op, &mut &seat.user, &mut context);
         called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
-        if gate.is_none() || called {
+        if let Some((every, _)) = beside {
+            // A beat older than this would time out if its wait counted.
+            let (next, skipped) = seat.take_beat(every, now - worker.settings.timeout);
+            worker.recorder.borrow_mut().skipped(skipped);
+            intended = next;
+        } else if gate.is_none() || called {
             let after_failure = worker.settings.pause_after_failure;
             let pace = Pacing { pace: &behaviour.pace, after_failure, ended: op, next: then.op };
             let (next, skipped) = due(pace, (intended, ended), outcome, &mut context);
@@ -179,6 +218,23 @@ pub(crate) async fn run<W: UserFactory>(
             yield_now().await;
         }
     }
+}
+
+/// Distance of the beats of a behaviour, and most operations in flight, where they start beside each other.
+fn beside(behaviour: &Behaviour) -> Option<(Nanos, u32)> {
+    match behaviour.pace {
+        Pace::Beat { every, missed: MissedBeats::Beside { most } } => {
+            Some((every, most.clamp(1, MOST_BESIDE)))
+        }
+        _ => None,
+    }
+}
+
+/// Time from a user's beginning to its first beat: multiples of the golden ratio spread any number of users evenly.
+fn phase(every: Nanos, user: UserId) -> Nanos {
+    const GOLDEN: u32 = 2_654_435_769;
+    let part = user.0.wrapping_mul(GOLDEN);
+    Nanos((u128::from(every.0) * u128::from(part) >> 32) as u64)
 }
 
 /// Progress of an activity since its last wait.
@@ -368,7 +424,9 @@ pub(crate) fn due(
             let (after, before) = (&waits[pacing.ended.index()].after, waits[pacing.next.index()].before);
             (ended + draw(after, &mut context.rng) + before, 0)
         }
-        Pace::Beat { every, missed: MissedBeats::CatchUp } => (intended + *every, 0),
+        Pace::Beat { every, missed: MissedBeats::CatchUp | MissedBeats::Beside { .. } } => {
+            (intended + *every, 0)
+        }
         Pace::Beat { every, missed: MissedBeats::Skip } => {
             let every = every.0.max(1);
             let beats = (ended - intended).0.div_ceil(every).max(1);

@@ -9,6 +9,7 @@ mod check;
 mod clock;
 mod connections;
 pub mod control;
+mod dense;
 mod deploy;
 mod disk;
 mod error;

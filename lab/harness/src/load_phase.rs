@@ -10,6 +10,7 @@ use barograph_workload::LoadJob;
 use crate::actions::{self, ActionFailure, ActionResult, Actions};
 use crate::check::CheckedPlan;
 use crate::control::{self, ControlListener};
+use crate::dense::Dense;
 use crate::deploy::{COMMON, Deployment, StartedPart};
 use crate::fleet::{self, DriverAddress, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
@@ -84,6 +85,7 @@ pub(crate) struct LoadPhase<'r, 'w> {
     statistics: Statistics,
     app: Option<&'r Deployment>,
     actions: Actions<'r>,
+    dense: Option<Dense>,
     guests: Guests<'r>,
     /// End of the latest interval, in the load's own time: intervals may wait in a queue while the disk is
     /// slow.
@@ -141,9 +143,16 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let each = run.loads.iter().zip(engines);
         let loads = each.map(|(load, engine)| RunningLoad::new(load, engine)).collect();
         let actions = Actions::new(&run.plan, app);
+        let mut dense = Dense::of(&run.plan, app, probes.processors());
+        if let Some(dense) = &mut dense {
+            for note in dense.begin(&run.ledger)? {
+                run.note(note)?;
+            }
+        }
         let guests = Guests::new(app.map(Deployment::site));
         Ok(LoadPhase {
             actions,
+            dense,
             guests,
             run,
             loads,
@@ -270,6 +279,10 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let rows =
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
+        let ledger = self.run.ledger.clone();
+        for note in self.dense.as_mut().map_or(Ok(Vec::new()), |dense| dense.after(&rows, &ledger))? {
+            self.run.note(note)?;
+        }
         self.guests.ask(self.run.clock.now());
         let (mut told, silent) = self.statistics.next();
         told.extend(statistics::of_loads(&self.run.loads, self.run.clock.now()));
@@ -446,6 +459,10 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
     /// Lets operations in flight end, without new starts.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
+        let ledger = self.run.ledger.clone();
+        for note in self.dense.take().map_or(Ok(Vec::new()), |mut dense| dense.end(&ledger))? {
+            self.run.note(note)?;
+        }
         for (action, began) in self.actions.missed(self.now()) {
             self.acted(&action, began, Err(ActionFailure::TooLate))?;
         }

@@ -106,6 +106,11 @@ impl Probes {
         }
     }
 
+    /// Returns the number of processors of the host.
+    pub(crate) fn processors(&self) -> u32 {
+        self.last.host.cores
+    }
+
     /// Returns the latest sample, for the start of a window.
     pub(crate) fn mark(&self) -> Sample {
         self.last.clone()

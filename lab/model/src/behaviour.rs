@@ -2,6 +2,9 @@
 
 use crate::{Distribution, Nanos, OpId, Share};
 
+/// Most operations of a user in flight on its beats. Each is an activity, and a user has no room for more.
+pub const MOST_BESIDE: u32 = 16;
+
 /// Index of a behaviour in [`Behaviours`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BehaviourId(pub u8);
@@ -104,6 +107,14 @@ pub enum MissedBeats {
     CatchUp,
     /// They are left out and counted as skipped.
     Skip,
+    /// They are started beside it, as an open loop does, up to `most` in flight, which is at least 1 and at most
+    /// [`MOST_BESIDE`]; further ones wait, each counted from its own beat. Beats later than the time limit of an
+    /// operation are left out and counted as skipped. Users have their beats at different instants. Members of groups,
+    /// which have one operation in flight, catch up.
+    Beside {
+        /// Most operations of a user in flight.
+        most: u32,
+    },
 }
 
 /// One activity of a user: its first operation, transitions and pace.

@@ -24,7 +24,7 @@ pub mod words;
 
 pub use ability::{Ability, PlatformKind};
 pub use behaviour::{
-    Behaviour, BehaviourId, Behaviours, ChooserId, MissedBeats, NextOp, Pace, Vector, Waits,
+    Behaviour, BehaviourId, Behaviours, ChooserId, MOST_BESIDE, MissedBeats, NextOp, Pace, Vector, Waits,
 };
 pub use check::{Check, CheckFacts, CheckId, DriftEstimate, Excuse, OutlyingStretch};
 pub use distribution::Distribution;

@@ -31,6 +31,9 @@ pub enum Subject {
     Failures(OpId),
     /// Share of an operation of all judged operations, 0 to 1.
     Mix(OpId),
+    /// Busy share of the CPU time of the driver's host, 0 to 1: the run and all others. Time stolen by a hypervisor
+    /// counts as busy.
+    HostCpu,
     /// A measure of the workload by its id, in its unit.
     Measure(&'static str),
 }
@@ -46,7 +49,7 @@ impl Subject {
             | Subject::Failures(op)
             | Subject::Mix(op) => Some(op),
             Subject::Rate(op) => op,
-            Subject::Measure(_) => None,
+            Subject::HostCpu | Subject::Measure(_) => None,
         }
     }
 }

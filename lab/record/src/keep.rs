@@ -249,6 +249,7 @@ impl RuleRecord {
             Subject::Rate(_) => (SubjectRecord::Rate, "operations/s"),
             Subject::Failures(_) => (SubjectRecord::Failures, ""),
             Subject::Mix(_) => (SubjectRecord::Mix, ""),
+            Subject::HostCpu => (SubjectRecord::HostCpu, ""),
             Subject::Measure(id) => {
                 let measure = measures.iter().find(|measured| measured.spec.id == id);
                 (SubjectRecord::Measure, measure.map_or("", |measured| measured.spec.unit))

@@ -23,6 +23,8 @@ pub enum SubjectRecord {
     Failures,
     /// Share of all judged operations, 0 to 1.
     Mix,
+    /// Busy share of the CPU of the driver's host, 0 to 1.
+    HostCpu,
     /// A measure of the workload.
     Measure,
 }
@@ -38,6 +40,7 @@ impl SubjectRecord {
             SubjectRecord::Rate => "rate",
             SubjectRecord::Failures => "failures",
             SubjectRecord::Mix => "mix",
+            SubjectRecord::HostCpu => "host_cpu",
             SubjectRecord::Measure => "measure",
         }
     }
@@ -175,6 +178,7 @@ impl RuleRecord {
             SubjectRecord::Rate => format!("rate{of}"),
             SubjectRecord::Failures => format!("failures{of}"),
             SubjectRecord::Mix => format!("share{of}"),
+            SubjectRecord::HostCpu => "CPU of the host".to_owned(),
             SubjectRecord::Measure => title.or(self.measure.as_deref()).unwrap_or_default().to_owned(),
         }
     }

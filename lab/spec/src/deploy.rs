@@ -10,6 +10,9 @@ use crate::settings_reader::SettingsReader;
 /// Most MiB of memory or disk of a part: 16 TiB.
 pub(crate) const MOST_MIB: u64 = 16_777_216;
 
+/// Most instances of a tier: a bridge has 1,024 ports, one for each host, and some are for others than instances.
+pub const MOST_INSTANCES: u64 = 1_000;
+
 /// Smallest useful file system.
 const LEAST_DISK_MIB: u64 = 32;
 
@@ -43,6 +46,10 @@ pub struct DeployPlan {
     pub link: Link,
     /// Whether services are polled for their statistics under load.
     pub statistics: bool,
+    /// Dense mode of the host.
+    pub dense: DenseMode,
+    /// Time from one check of the host to the next, in automatic dense mode.
+    pub dense_every: Nanos,
     /// Network of containers: `bridge` or `host`.
     pub container_network: String,
     /// Address of a container engine of this machine, such as `unix:///run/podman/podman.sock`; by default
@@ -50,6 +57,28 @@ pub struct DeployPlan {
     pub container_engine: Option<String>,
     /// Acceleration of guests: `kvm`, emulation (`tcg`), or whichever works here (`auto`).
     pub vm_accel: String,
+}
+
+/// Dense mode: settings of the host's kernel for many small servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenseMode {
+    /// Settings stay as they are.
+    Off,
+    /// Settings are switched for the whole load.
+    On,
+    /// Settings are switched while the host is dense.
+    Automatic,
+}
+
+impl DenseMode {
+    /// Names in plans, the default first.
+    const NAMES: [&str; 3] = ["off", "on", "automatic"];
+
+    /// Returns the name in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        DenseMode::NAMES[self as usize]
+    }
 }
 
 /// Limits of each instance of a tier.
@@ -125,6 +154,7 @@ pub(crate) fn deploy(
     let container_engine = engine(g);
     let vm_accel = g.word("deploy.vm_accel", &["auto", "kvm", "tcg"], "auto");
     let statistics = g.flag("deploy.statistics", true);
+    let dense = dense(g);
     let tiers: Vec<&'static str> = tiers.iter().copied().chain([DRIVER]).collect();
     let limits = limits(g, &tiers);
     let link = link(g);
@@ -136,6 +166,8 @@ pub(crate) fn deploy(
         limits: limits?,
         link: link?,
         statistics: statistics?,
+        dense: dense?.0,
+        dense_every: dense?.1,
         container_network: container_network?,
         container_engine: container_engine?,
         vm_accel: vm_accel?,
@@ -151,6 +183,20 @@ fn engine(g: &mut SettingsReader) -> Option<Option<String>> {
         g.refuse(key, format!("{other:?}"), allowed, "name the socket of an engine on this machine");
     }
     Some(engine)
+}
+
+/// Reads dense mode, and the time between checks.
+fn dense(g: &mut SettingsReader) -> Option<(DenseMode, Nanos)> {
+    let mode = g.choice("deploy.dense", &DenseMode::NAMES, "off");
+    let is_automatic = mode.is_none_or(|mode| mode == "automatic");
+    g.only_with("deploy.dense_every_s", is_automatic, "deploy.dense = \"automatic\"");
+    let every = g.number("deploy.dense_every_s", 1..=3_600, 60);
+    let mode = match mode? {
+        "on" => DenseMode::On,
+        "automatic" => DenseMode::Automatic,
+        _ => DenseMode::Off,
+    };
+    Some((mode, Nanos::from_secs(every?)))
 }
 
 /// Reads the limits of instances of these tiers.

@@ -6,7 +6,7 @@ use barograph_model::words::{count, listed, offered, span, users};
 use barograph_model::{Ability, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
 use crate::deploy::DRIVER;
-use crate::{ArrivalsPlan, DeployPlan, Link, Plan, TierLimits};
+use crate::{ArrivalsPlan, DenseMode, DeployPlan, Link, Plan, TierLimits};
 
 /// Longest duration of the load of a plan, from its start to the end of the drain; fill and start-up come on
 /// top.
@@ -107,6 +107,7 @@ pub fn explain(plan: &Plan) -> String {
         lines.extend(each.own.explain(each));
     }
     lines.extend(links(plan));
+    lines.extend(dense(plan));
     for limit in plan.all().flat_map(limits) {
         // Limits of drivers are the same in each load.
         if !lines.contains(&limit) {
@@ -190,6 +191,19 @@ pub fn there(url: &str, done: &str) -> String {
         Some(load) => format!("target    the application that load {load} deploys"),
         None => format!("target    {url}, which is there already: {done}"),
     }
+}
+
+/// Dense mode, unless it is off.
+fn dense(plan: &Plan) -> Option<String> {
+    let DeployPlan { dense, dense_every, .. } = plan.deploy;
+    let words = match dense {
+        DenseMode::Off => return None,
+        DenseMode::On => "on for the whole load".to_owned(),
+        DenseMode::Automatic => {
+            format!("switched by the use of the host, checked every {}", span(dense_every))
+        }
+    };
+    Some(format!("dense     {words}; settings of the kernel are set back at the end"))
 }
 
 /// The links between hosts.

@@ -27,7 +27,7 @@ pub use actions::{ActionKind, ActionPlan, Resize};
 pub use barograph_model::{Ability, PlatformKind, Refusal, Refusals};
 pub use catalogue::Catalogue;
 pub use cores::Cores;
-pub use deploy::{DeployPlan, Link, TierLimits};
+pub use deploy::{DenseMode, DeployPlan, Link, MOST_INSTANCES, TierLimits};
 pub use explain::{SpreadWait, emptying, estimate, explain, placed, spreading, there};
 pub use loads::key_of_load;
 pub use plan::{

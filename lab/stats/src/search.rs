@@ -68,7 +68,8 @@ pub enum Step {
 pub struct TrialObservation {
     /// Pass, fail, or invalid.
     pub result: TrialResult,
-    /// Logarithm of the judged quantile over its limit, of the operation nearest to its limit: below zero within it.
+    /// Logarithm of the judged quantile over its limit, of the operation nearest to its limit, or of the host's CPU over its
+    /// own if that is nearer: below zero within it.
     pub margin: Option<f64>,
     /// Share of the operations with a limit that met it, 0 to 1.
     pub in_time: Option<f64>,

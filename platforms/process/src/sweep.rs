@@ -54,6 +54,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
                 Ok(false) => RemovalOutcome::AlreadyGone,
                 Err(error) => RemovalOutcome::Failed(error.to_string()),
             },
+            Resource::Setting { path, before } => set_back(path, before),
             // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
@@ -68,6 +69,18 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
         ledger.removed(entry)?;
     }
     Ok(swept)
+}
+
+/// Gives a setting of the kernel its former value.
+fn set_back(path: &Path, before: &str) -> RemovalOutcome {
+    let set = std::fs::read_to_string(path).and_then(|now| match now.trim() == before {
+        true => Ok(RemovalOutcome::AlreadyGone),
+        false => std::fs::write(path, before).map(|()| RemovalOutcome::Removed),
+    });
+    set.unwrap_or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => RemovalOutcome::AlreadyGone,
+        _ => RemovalOutcome::Failed(error.to_string()),
+    })
 }
 
 fn with_cause(error: &LedgerError) -> String {

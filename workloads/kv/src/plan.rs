@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
-use barograph_spec::{Plan, SettingsReader, TlsPlan, WorkloadKeys, WorkloadSettings};
+use barograph_spec::{MOST_INSTANCES, Plan, SettingsReader, TlsPlan, WorkloadKeys, WorkloadSettings};
 
 use crate::command::{self, Verb};
 use crate::measures::MEASURES;
@@ -16,9 +16,6 @@ use crate::values::Size;
 
 /// Deployable tiers, in the order of a command's way.
 pub(crate) const TIERS: [&str; 3] = ["balancer", "proxy", "store"];
-
-/// Most instances of one tier.
-const MOST_INSTANCES: u64 = 32;
 
 /// Most keys: beyond the memory of any machine.
 const MOST_KEYS: u64 = 1_000_000_000_000;

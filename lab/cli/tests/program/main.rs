@@ -54,4 +54,5 @@ mod sql;
 mod studies;
 mod tiles;
 mod tls;
+mod web_farm;
 mod web_store;

@@ -350,3 +350,60 @@ fn beats_missed_are_left_out_and_counted() {
     assert_eq!((got.ops[0].count(), got.skipped), (17, 3));
     assert_eq!(got.ops[0].over_limit, 0);
 }
+
+/// The numbers of operations whose response time is one of these, in milliseconds.
+fn answered(got: &Interval, expected: &[f64]) -> Vec<u64> {
+    let at = |value: f64| {
+        let recorded = got.ops[0].response.iter_recorded();
+        let same =
+            recorded.filter(|found| (found.value_iterated_to() as f64 / 1e3 / value - 1.0).abs() < 0.01);
+        same.map(|found| u64::from(found.count_at_value())).sum()
+    };
+    expected.iter().map(|value| at(*value)).collect()
+}
+
+#[test]
+fn beats_start_beside_an_operation_in_progress() {
+    for (most, expected) in [(1, [16, 1, 0, 1, 1, 1]), (2, [19, 0, 0, 0, 0, 1])] {
+        let pace = Pace::Beat { every: ms(100), missed: MissedBeats::Beside { most } };
+        let (mut sim, _) = simulate(&settings(plain(pace), 1), one_long_answer);
+        sim.ramp(1, Nanos::ZERO);
+        let got = sim.run(ms(1_999));
+        assert_eq!((got.ops[0].count(), got.skipped, got.lag.max()), (20, 0, 0), "{most}");
+        assert_eq!(answered(&got, &[10.0, 80.0, 100.0, 170.0, 260.0, 350.0]), expected, "{most}");
+    }
+}
+
+#[test]
+fn the_rate_of_beats_is_exact_while_some_operations_in_flight_are_free() {
+    let pace = Pace::Beat { every: ms(40), missed: MissedBeats::Beside { most: 4 } };
+    let (mut sim, _) = simulate(&settings(plain(pace), 2), |_, _| (ms(150), Outcome::Good));
+    sim.ramp(10, Nanos::ZERO);
+    sim.run(ms(1_000));
+    let got = sim.run(ms(10_000));
+    assert_eq!((got.starts, got.skipped, got.lag.max()), (10 * 250, 0, 0));
+    assert_eq!(answered(&got, &[150.0]), [2_500]);
+    close_to(got.in_flight_s / got.seconds(), 10.0 * 150.0 / 40.0);
+}
+
+#[test]
+fn an_overload_of_beats_waits_up_to_the_time_limit_of_an_operation() {
+    let pace = Pace::Beat { every: ms(50), missed: MissedBeats::Beside { most: 2 } };
+    let limited = Settings { timeout: ms(1_000), ..settings(plain(pace), 1) };
+    let (mut sim, _) = simulate(&limited, |_, _| (ms(200), Outcome::Good));
+    sim.ramp(1, Nanos::ZERO);
+    sim.run(ms(20_000));
+    let got = sim.run(ms(20_000));
+    // Twenty beats a second, of which two operations in flight carry ten.
+    assert!(
+        got.starts.abs_diff(200) <= 1 && got.skipped.abs_diff(200) <= 2,
+        "{} {}",
+        got.starts,
+        got.skipped
+    );
+    let latest = got.ops[0].response.max() as f64 / 1e3;
+    assert!((1_150.0..=1_215.0).contains(&latest), "{latest}");
+    sim.ramp(0, Nanos::ZERO);
+    sim.run(ms(1_000));
+    assert_eq!(sim.run(ms(1_000)).starts, 0);
+}

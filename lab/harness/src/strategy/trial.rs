@@ -1,7 +1,7 @@
 //! Trials: one measured window of each load, collected, judged, recorded and shown.
 
 use barograph_model::words::{count, figure, offered};
-use barograph_model::{Level, Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
+use barograph_model::{Bound, Level, Nanos, OpVerdict, Phase, Subject, TrialResult, WindowVerdict};
 use barograph_record::{Entry, Purpose, Resources, Trial};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
 use barograph_stats::search::TrialObservation;
@@ -153,7 +153,12 @@ fn worse(a: TrialResult, b: TrialResult) -> TrialResult {
 fn of_load(verdict: &WindowVerdict) -> (Option<f64>, Option<f64>) {
     let limited = || verdict.ops.iter().filter(|op| op.judged && op.count > 0 && op.limit_ms.is_some());
     let margin = |op: &OpVerdict| op.limit_ms.map(|limit| (op.judged_ms / limit).ln());
-    let margin = limited().filter_map(margin).filter(|m| m.is_finite()).max_by(f64::total_cmp);
+    let of_host = verdict.rules.iter().filter_map(|rule| match (rule.subject, rule.bound) {
+        (Subject::HostCpu, Bound::AtMost(most)) => rule.value.map(|busy| (busy / most).ln()),
+        _ => None,
+    });
+    let all = limited().filter_map(margin).chain(of_host);
+    let margin = all.filter(|margin| margin.is_finite()).max_by(f64::total_cmp);
     let count: f64 = limited().map(|op| op.count as f64).sum();
     let late: f64 = limited().map(|op| op.over_limit * op.count as f64).sum();
     (margin, (count > 0.0).then(|| 1.0 - late / count))

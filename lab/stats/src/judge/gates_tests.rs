@@ -2,8 +2,8 @@
 //! simulate gates` measures them on windows made by the engine.
 
 use barograph_model::{
-    Arrivals, Behaviour, Behaviours, Distribution, LoadUnit, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace,
-    Share, StartOf, TrialResult, Waits,
+    Arrivals, Behaviour, Behaviours, Distribution, LoadUnit, MissedBeats, Nanos, NextOp, OpId, OpenLoop,
+    Outcome, Pace, Share, StartOf, TrialResult, Waits,
 };
 
 use super::testing::{Window, add};
@@ -40,7 +40,12 @@ fn a_pace_is_kept_from_start_to_start_and_from_answer_to_start() {
     for (pace, kept) in [
         (Pace::Cycle(every(cycle)), true),
         (Pace::Think(every(cycle - 0.1)), true),
-        (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: barograph_model::MissedBeats::Skip }, true),
+        (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: MissedBeats::Skip }, true),
+        (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: MissedBeats::Beside { most: 4 } }, true),
+        (
+            Pace::Beat { every: Nanos::from_secs_f64(cycle * 1.1), missed: MissedBeats::Beside { most: 4 } },
+            false,
+        ),
         (Pace::Cycle(every(cycle * 1.1)), false),
         (Pace::Cycle(every(cycle * 0.9)), false),
         (Pace::Think(every(cycle * 0.9)), false),

@@ -7,7 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use barograph_model::{Behaviour, Check, CheckFacts, CheckId, Excuse, LoadUnit, NextOp, OpId, Pace};
+use barograph_model::{
+    Behaviour, Check, CheckFacts, CheckId, Excuse, LoadUnit, MissedBeats, NextOp, OpId, Pace,
+};
 
 use super::driver::{starts_slack, too_slow_by_service};
 use super::{WindowInput, slices};
@@ -30,6 +32,11 @@ fn expected(pace: &Pace, response_s: f64, done: &[(OpId, u64)]) -> Option<(f64, 
         // The next start is the answer: Little's law covers that.
         Pace::AtOnce => return None,
         Pace::Cycle(times) => (mean_s(times) + response_s, mean_s(times)),
+        // Operations in flight at once lower the rate only when all of them are busy.
+        Pace::Beat { every, missed: MissedBeats::Beside { most } } => {
+            let every_s = every.as_secs_f64();
+            (every_s.max(response_s / f64::from(*most)), every_s)
+        }
         Pace::Beat { every, .. } => (every.as_secs_f64() + response_s, every.as_secs_f64()),
         Pace::ByOperation(waits) => {
             let all: u64 = done.iter().map(|(_, count)| count).sum();

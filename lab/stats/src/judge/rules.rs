@@ -103,6 +103,7 @@ impl<'a> JudgedWindow<'a> {
             Subject::Rate(op) => Some(self.rate(op)),
             Subject::Failures(op) => ended(op).map(|stats| part(stats.failed(), stats.count())),
             Subject::Mix(op) => Some(self.share(op)),
+            Subject::HostCpu => self.input.host.map(|host| 1.0 - host.idle.get()),
             Subject::Measure(id) => self.measures.iter().find(|measured| measured.spec.id == id)?.value,
         }
     }
@@ -118,8 +119,10 @@ impl<'a> JudgedWindow<'a> {
     }
 
     fn holds(&self, rule: &Rule, value: Option<f64>) -> bool {
-        // An operation may be absent; a measure would be unknown.
-        let Some(value) = value else { return !matches!(rule.subject, Subject::Measure(_)) };
+        // An operation may be absent; a measure or the host would be unknown.
+        let Some(value) = value else {
+            return !matches!(rule.subject, Subject::Measure(_) | Subject::HostCpu);
+        };
         match (rule.subject, rule.time_limit()) {
             (Subject::Response { op, quantile } | Subject::Service { op, quantile }, Some(limit)) => {
                 self.is_in_time(op, limit, quantile)
@@ -145,6 +148,7 @@ pub(super) fn is_overload(rules: &[RuleVerdict]) -> bool {
                 | Subject::Service { .. }
                 | Subject::MeanResponse(_)
                 | Subject::Failures(_)
+                | Subject::HostCpu
         )
     };
     rules.iter().filter(of_overload).any(|rule| !rule.holds)

@@ -5,6 +5,7 @@ use barograph_model::{
     Share, Subject, TrialResult,
 };
 
+use super::host::HostUse;
 use super::testing::{Window, add};
 use crate::OpStats;
 
@@ -323,7 +324,18 @@ fn every_subject_has_its_value_and_its_bound() {
         assert!(rule.holds || rule.op.is_none() || !of_op, "{rule:?}");
         (rule.value.map(|value| (value * 10.0).round() / 10.0), rule.holds)
     };
+    assert_eq!(found(&window, Subject::HostCpu, Bound::AtMost(1.0)), (None, false), "no host");
+    window.host = Some(HostUse {
+        cores: 2.0,
+        steal: Share::ZERO,
+        idle: Share::percent(20.0),
+        outside_cores: Ok(0.0),
+        outside_memory_wait: Ok(Share::ZERO),
+        outside_io_wait: Ok(Share::ZERO),
+    });
     let cases = [
+        (Subject::HostCpu, Bound::AtMost(0.8), Some(0.8), true),
+        (Subject::HostCpu, Bound::AtMost(0.79), Some(0.8), false),
         (Subject::Response { op, quantile }, Bound::AtLeast(99.0), Some(100.0), true),
         (Subject::Service { op, quantile }, Bound::AtLeast(51.0), Some(50.0), false),
         (Subject::MeanResponse(op), Bound::AtMost(100.0), Some(100.0), true),

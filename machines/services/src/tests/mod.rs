@@ -29,6 +29,7 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
             ("bus", "nats://10.1.0.21:4222"),
             ("role", "bids"),
         ],
+        "farm" | "nginx_static" | "httpd_static" => vec![("sets", "/site/sets"), ("number", "17")],
         "driver" => vec![("token_file", "/site/token")],
         "nbdkit" => vec![("bytes", "1048576"), ("filters", "nofilter nofilter fua")],
         "postfix" => vec![("store", "10.1.0.40:24")],

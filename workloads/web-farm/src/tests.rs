@@ -1,0 +1,6 @@
+//! The workload run by the engine against static servers, and its plans.
+
+mod loads;
+mod plans;
+mod rig;
+mod service;
