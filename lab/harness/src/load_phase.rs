@@ -270,6 +270,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let rows =
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
+        self.run.keep_power()?;
         self.guests.ask(self.run.clock.now());
         let (mut told, silent) = self.statistics.next();
         told.extend(statistics::of_loads(&self.run.loads, self.run.clock.now()));

@@ -81,6 +81,13 @@ pub enum Resource {
         /// Mount point.
         path: PathBuf,
     },
+    /// A setting of the machine's kernel that a run changed.
+    Setting {
+        /// Its file.
+        path: PathBuf,
+        /// Its value before the run.
+        before: String,
+    },
     /// A container engine started by a run, with everything in it.
     Engine {
         /// Folder of its sockets and settings. Every process of the engine has it among its arguments.
@@ -127,6 +134,9 @@ impl fmt::Display for Resource {
             Resource::Namespace { name } => write!(f, "network namespace {name}"),
             Resource::Link { name } => write!(f, "network device {name}"),
             Resource::Mount { path } => write!(f, "mount {}", path.display()),
+            Resource::Setting { path, before } => {
+                write!(f, "change of {} from {before}", path.display())
+            }
             Resource::Engine { folder, .. } => write!(f, "container engine in {}", folder.display()),
             Resource::Container { engine, name } => write!(f, "container {name} of {engine}"),
             Resource::ContainerNetwork { engine, name } => write!(f, "container network {name} of {engine}"),

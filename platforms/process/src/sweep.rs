@@ -54,6 +54,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
                 Ok(false) => RemovalOutcome::AlreadyGone,
                 Err(error) => RemovalOutcome::Failed(error.to_string()),
             },
+            Resource::Setting { path, before } => set_back(path, before),
             // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
@@ -68,6 +69,18 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
         ledger.removed(entry)?;
     }
     Ok(swept)
+}
+
+/// Gives a setting of the kernel its former value.
+fn set_back(path: &Path, before: &str) -> RemovalOutcome {
+    let set = std::fs::read_to_string(path).and_then(|now| match now.trim() == before {
+        true => Ok(RemovalOutcome::AlreadyGone),
+        false => std::fs::write(path, before).map(|()| RemovalOutcome::Removed),
+    });
+    set.unwrap_or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => RemovalOutcome::AlreadyGone,
+        _ => RemovalOutcome::Failed(error.to_string()),
+    })
 }
 
 fn with_cause(error: &LedgerError) -> String {
@@ -216,5 +229,20 @@ mod tests {
         let mut known = vec![id(1), id(2)];
         keep_new(&mut known, vec![id(2), id(3), ProcessId { start_ticks: 6, ..id(1) }]);
         assert_eq!(known, [id(1), id(2), id(3), ProcessId { start_ticks: 6, ..id(1) }]);
+    }
+
+    #[tokio::test]
+    async fn a_setting_has_its_former_value_after_a_sweep() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scaling_governor");
+        std::fs::write(&path, "performance\n").unwrap();
+        let ledger = Ledger::open(folder.path().join("ledger.jsonl")).unwrap();
+        let thing = Resource::Setting { path: path.clone(), before: "powersave".to_owned() };
+        ledger.will(thing.clone()).unwrap();
+        ledger.will(Resource::Setting { path: folder.path().join("gone"), before: String::new() }).unwrap();
+        let swept = sweep(&ledger).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "powersave");
+        assert_eq!((swept.removed, swept.already_gone.len()), (vec![thing], 1));
+        assert!(swept.failed.is_empty() && ledger.left().is_empty());
     }
 }

@@ -439,6 +439,11 @@ pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>)
     }
     writer.statistics(&[statistic(5.25, "commits", 41.75), statistic(6.25, "rollbacks", 0.125)]).unwrap();
     writer.append(&Entry::Trial(Box::new(trial()))).unwrap();
+    for (at_s, watts, energy_j) in [(2.0, None, 0.0), (4.0, Some(20.5), 41.0), (7.0, Some(51.5), 195.5)] {
+        let subject = barograph_record::power_of("package-0");
+        let energy_j = Some(energy_j);
+        writer.probe(&ProbeRow { at_s, subject, watts, energy_j, ..ProbeRow::default() }).unwrap();
+    }
     writer
         .append(&Entry::Note(Note { at_s: 8.0, text: "a note, \"quoted\",\nof two lines".to_owned() }))
         .unwrap();
