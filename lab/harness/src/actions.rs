@@ -8,7 +8,7 @@ use std::time::Duration;
 use barograph_model::Nanos;
 use barograph_model::words::in_one_line;
 use barograph_platform::{
-    BoxFuture, Disks, Fault, Limits, LinkSpec, MachineOperation, Machines, Network, UnitExit,
+    BoxFuture, Disks, Fault, Limits, LinkSpec, MachineOperation, Machines, Network, Standstill, UnitExit,
 };
 use barograph_record::ActionRecord;
 use barograph_spec::{ActionKind, ActionPlan, Plan, Resize};
@@ -72,6 +72,8 @@ pub(crate) struct ActionResult {
     words: String,
     /// Time for which the part did nothing, if known.
     pause: Option<Duration>,
+    /// The same by the clock of a guest, if measured.
+    standstill: Option<Standstill>,
     /// Parts that started again.
     started: Vec<String>,
 }
@@ -84,7 +86,12 @@ impl ActionResult {
 
 impl From<MachineOperation> for ActionResult {
     fn from(moved: MachineOperation) -> Self {
-        ActionResult { words: mib(moved.bytes), pause: Some(moved.downtime), started: Vec::new() }
+        ActionResult {
+            words: mib(moved.bytes),
+            pause: Some(moved.downtime),
+            standstill: moved.standstill,
+            ..ActionResult::default()
+        }
     }
 }
 
@@ -259,7 +266,8 @@ async fn restart(
     let begun = clock.now();
     part.start_again(deployed.site()).await?;
     let pause = Some((clock.now() - begun).into());
-    Ok(ActionResult { words: ended.to_string(), pause, started: vec![part.name.clone()] })
+    let (words, started) = (ended.to_string(), vec![part.name.clone()]);
+    Ok(ActionResult { words, pause, started, ..ActionResult::default() })
 }
 
 /// Replaces the limits of a part. Runs on another thread, because the kernel may have to reclaim memory
@@ -337,6 +345,8 @@ pub(crate) fn kept(
         act,
         took_s: took.as_secs_f64(),
         pause_s: done.pause.map(|pause| pause.as_secs_f64()),
+        pause_inside_s: done.standstill.map(|inside| inside.length.as_secs_f64()),
+        pause_inside_error_s: done.standstill.map(|inside| inside.error.as_secs_f64()),
         failed,
     }
 }

@@ -5,10 +5,12 @@ mod effect;
 mod files;
 mod load;
 mod loads;
+mod policies;
 mod tiles;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
@@ -20,7 +22,7 @@ use barograph_workload::topology::{Part, PartWork, Topology};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
 use crate::actions::scalable;
-use crate::deploy;
+use crate::{clock, deploy};
 pub(crate) use effect::disk_mib;
 pub(crate) use loads::OF_LOAD;
 pub use loads::check_all;
@@ -220,6 +222,7 @@ impl<'a> PlanCheck<'a> {
         if let Some(there) = cores::of_machine() {
             self.refusals.extend(cores::missing(&self.plan, &there));
         }
+        self.refusals.extend(policies::missing(&self.plan, Path::new(clock::SYS)));
         self.without_effect();
         self.without_data_sets();
         self.actions();

@@ -1,5 +1,6 @@
 //! Time axis of a run: seconds since its start, and whether the wall clock kept pace.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -60,6 +61,10 @@ pub(crate) trait HostView: Send + Sync {
     fn now(&self) -> Nanos;
     /// Returns the seconds by which the wall clock gained on the monotonic clock since the run began.
     fn wall_ahead_s(&self) -> f64;
+    /// Returns the wall clock at the start of the run, in seconds since 1970.
+    fn began_s(&self) -> f64;
+    /// Returns the folder of the kernel's devices.
+    fn sys(&self) -> &Path;
     /// Waits for `span`.
     fn sleep(&self, span: Nanos) -> BoxFuture<'_, ()>;
     /// Returns the accounts of the host and of this process.
@@ -95,6 +100,16 @@ impl RunClock {
         self.0.wall_ahead_s()
     }
 
+    /// Returns the wall clock at the start of the run, in seconds since 1970.
+    pub(crate) fn began_s(&self) -> f64 {
+        self.0.began_s()
+    }
+
+    /// Returns the folder of the kernel's devices.
+    pub(crate) fn sys(&self) -> &Path {
+        self.0.sys()
+    }
+
     /// Waits for `span`.
     pub(crate) async fn sleep(&self, span: Nanos) {
         self.0.sleep(span).await;
@@ -106,6 +121,9 @@ impl RunClock {
     }
 }
 
+/// The folder of the kernel's devices on a real machine.
+pub(crate) const SYS: &str = "/sys";
+
 /// The clocks of this machine.
 struct RealHost {
     began: Instant,
@@ -115,6 +133,14 @@ struct RealHost {
 impl HostView for RealHost {
     fn now(&self) -> Nanos {
         Nanos::from(self.began.elapsed())
+    }
+
+    fn began_s(&self) -> f64 {
+        self.wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    }
+
+    fn sys(&self) -> &Path {
+        Path::new(SYS)
     }
 
     fn sleep(&self, span: Nanos) -> BoxFuture<'_, ()> {

@@ -151,6 +151,15 @@ pub enum HarnessError {
     /// Results could not be written.
     #[error("write the record")]
     Record(#[source] RecordError),
+    /// A policy of the processors could not be set.
+    #[error("set `{}`", path.display())]
+    SetPolicy {
+        /// Its file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        why: std::io::Error,
+    },
     /// A system facility that the tool needs was refused.
     #[error("read the machine's own figures")]
     Probe(#[source] barograph_probe::ProbeError),
@@ -187,7 +196,9 @@ impl HarnessError {
             | HarnessError::KeepData { .. }
             | HarnessError::Ledger(_)
             | HarnessError::Record(_) => ExitCode::CannotWrite,
-            HarnessError::Probe(_) | HarnessError::Listen { .. } => ExitCode::PlatformFault,
+            HarnessError::Probe(_) | HarnessError::Listen { .. } | HarnessError::SetPolicy { .. } => {
+                ExitCode::PlatformFault
+            }
             HarnessError::Engine(_)
             | HarnessError::NoData
             | HarnessError::NoJob { .. }

@@ -18,6 +18,7 @@ pub mod fleet;
 mod load_phase;
 mod outside;
 mod parts;
+mod power;
 mod probes;
 mod run;
 mod screen;

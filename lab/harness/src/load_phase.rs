@@ -283,6 +283,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         for note in self.dense.as_mut().map_or(Ok(Vec::new()), |dense| dense.after(&rows, &ledger))? {
             self.run.note(note)?;
         }
+        self.run.keep_power()?;
         self.guests.ask(self.run.clock.now());
         let (mut told, silent) = self.statistics.next();
         told.extend(statistics::of_loads(&self.run.loads, self.run.clock.now()));

@@ -17,6 +17,7 @@ use barograph_workload::{DataSet, DataSets, VerifyResult, Workload};
 use crate::check::{self, CheckedPlan, Target};
 use crate::clock::RunClock;
 use crate::deploy::Deployment;
+use crate::power::Power;
 use crate::{HarnessError, Screen, Stop, control, deploy, disk, fill, load_phase, verdict};
 
 /// Everything that a run gets from its caller.
@@ -53,7 +54,7 @@ pub struct RunResult {
 }
 
 /// Time in which a unit must end when asked.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
+pub(crate) const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Longest delay between the end of a part and its report.
 const TOLD: std::time::Duration = std::time::Duration::from_secs(2);
@@ -104,9 +105,18 @@ async fn run_on(
             return Ok(end(&mut record, &clock, None, Some(broken)));
         }
     };
-    let phase = Phase::Check;
-    let mut run =
-        Run { world, plan, loads, record, ledger, clock: clock.clone(), screen, phase, phase_is_open: false };
+    let mut run = Run {
+        world,
+        plan,
+        loads,
+        record,
+        ledger,
+        clock: clock.clone(),
+        power: Power::default(),
+        screen,
+        phase: Phase::Check,
+        phase_is_open: false,
+    };
     let mut app = None;
     let staged = match run.stages(notes, &mut app).await {
         Ok(verdict) => Ok(verdict),
@@ -192,6 +202,7 @@ pub(crate) struct Run<'w> {
     pub(crate) record: RunWriter,
     pub(crate) ledger: Ledger,
     pub(crate) clock: RunClock,
+    pub(crate) power: Power,
     pub(crate) screen: &'w mut dyn Screen,
     /// Latest phase.
     pub(crate) phase: Phase,
@@ -206,6 +217,7 @@ impl Run<'_> {
         app: &mut Option<Deployment>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes).await?;
+        self.set_policies()?;
         for at in 0..self.loads.len() {
             fill::fill(self, at).await?;
         }
@@ -218,7 +230,9 @@ impl Run<'_> {
             fill::prepare(self, at, app.as_ref(), url).await?;
         }
         let drivers = app.as_ref().map_or_else(Vec::new, deploy::waiting_drivers);
+        self.begin_power().await?;
         let held = load_phase::drive(self, app.as_ref(), &urls, &drivers).await?;
+        self.end_power().await?;
         let verified = self.verify(app.as_ref(), &urls).await?;
         self.collect()?;
         Ok(verdict::conclude(self, &held, &verified, &urls))
@@ -414,6 +428,8 @@ impl Run<'_> {
     /// written must not prevent removal. Returns one error; things left behind take precedence.
     async fn remove(&mut self, app: Option<Deployment>) -> Result<(), HarnessError> {
         let begun = self.phase(Phase::Remove, "nothing stays behind");
+        // The command of a meter holds the ledger.
+        self.power = Power::default();
         let stopped = match app {
             Some(app) => app.stop(GRACE).await,
             None => Ok(()),
@@ -430,11 +446,13 @@ impl Run<'_> {
         begun?;
         stopped?;
         let swept = swept?;
-        // Every run removes these folders; other entries are unexpected.
-        let expected = [deploy::SITE, deploy::COMMON, control::FOLDER].map(|name| self.folder(name));
+        // Every run removes these folders and sets its policies back; other entries are unexpected.
+        let folders = [deploy::SITE, deploy::COMMON, control::FOLDER].map(|name| self.folder(name));
         for thing in &swept.removed {
-            if !matches!(thing, Resource::Directory { path } if expected.contains(path)) {
-                self.note(format!("removed {thing}"))?;
+            match thing {
+                Resource::Directory { path } if folders.contains(path) => {}
+                Resource::Setting { .. } => {}
+                other => self.note(format!("removed {other}"))?,
             }
         }
         self.done()

@@ -34,7 +34,7 @@ mod simulated;
 mod slow;
 
 pub(crate) use filling::{FakeFill, FillCourse};
-pub(crate) use simulated::SimulatedHost;
+pub(crate) use simulated::{BEGAN_S, SimulatedHost};
 pub(crate) use slow::ActionDurations;
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
@@ -437,6 +437,11 @@ impl Platform for FakePlatform {
         Box::pin(async move {
             let mut swept = SweepResult::default();
             for left in ledger.left() {
+                if let Resource::Setting { path, before } = &left.thing {
+                    std::fs::write(path, before).expect("the setting is there");
+                    ledger.removed(left.entry)?;
+                    continue;
+                }
                 assert!(matches!(left.thing, Resource::Directory { .. }), "this platform makes no processes");
                 match self.stuck {
                     Some(why) => swept.failed.push((left.thing, why.to_owned())),

@@ -203,8 +203,11 @@ impl PageContent {
         }
     }
 
-    /// Adds a sample; the latest of each subject is shown.
+    /// Adds a sample; the latest of each subject is shown. The page has no column for power.
     pub(crate) fn probe(&mut self, row: &ProbeRow) {
+        if row.energy_j.or(row.watts).is_some() {
+            return;
+        }
         if let Some(known) = self.uses.iter_mut().find(|known| known.subject == row.subject) {
             known.clone_from(row);
         } else if self.uses.len() < MOST_ROWS {

@@ -62,6 +62,16 @@ pub enum Metric {
     DriverCpuPerRequest,
     /// Memory of the application's nodes at the end of the window.
     ApplicationMemory,
+    /// Mean power of the machine, by the source of the widest scope.
+    Power,
+    /// Mean power of the machine before the load.
+    IdlePower,
+    /// Energy of the machine per operation that ended well.
+    EnergyPerOperation,
+    /// Operations that ended well per energy of the machine.
+    OperationsPerEnergy,
+    /// Score of tiles per mean power of the machine.
+    ScorePerPower,
     /// Time from the first start to the last end of a load of a number of operations.
     Elapsed,
     /// Time from the request for hosts until the application answered.
@@ -86,15 +96,16 @@ pub fn is_rate(unit: &str) -> bool {
 
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerOperation,
-    DriverCpuPerRequest, Elapsed, FailedOperations, Fairness, Goodput, HostCpu, HostCpuPerDriverCpu,
-    HostCpuPerOperation, LeastRatio, Measure, ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50,
-    ResponseP90, ResponseP95, ResponseP99, ResponseP999, Score, ServiceMean, ServiceP50, ServiceP90,
-    ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
+    DriverCpuPerRequest, Elapsed, EnergyPerOperation, FailedOperations, Fairness, Goodput, HostCpu,
+    HostCpuPerDriverCpu, HostCpuPerOperation, IdlePower, LeastRatio, Measure, OperationsPerEnergy, Power,
+    ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99,
+    ResponseP999, Score, ScorePerPower, ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99,
+    ServiceP999, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All metrics that any run may have.
-    pub const ALL: [Metric; 33] = [
+    pub const ALL: [Metric; 38] = [
         Throughput,
         Goodput,
         Requests,
@@ -122,6 +133,11 @@ impl Metric {
         UsersPerApplicationCore,
         DriverCpuPerRequest,
         ApplicationMemory,
+        Power,
+        IdlePower,
+        EnergyPerOperation,
+        OperationsPerEnergy,
+        ScorePerPower,
         Elapsed,
         ReadyTime,
         FailedOperations,
@@ -132,8 +148,8 @@ impl Metric {
 
     /// Metrics that may be divisors: amounts of the whole run. Capacity is excluded, as a lower bound would
     /// make the quotient an upper bound.
-    pub const DIVISORS: [Metric; 7] =
-        [Throughput, Goodput, Requests, ApplicationCores, HostCpu, DriverCpu, ApplicationMemory];
+    pub const DIVISORS: [Metric; 8] =
+        [Throughput, Goodput, Requests, ApplicationCores, HostCpu, DriverCpu, ApplicationMemory, Power];
 
     /// Whether several loads have it only together, because it belongs to the host, the drivers, the search
     /// or the tiles.
@@ -146,6 +162,11 @@ impl Metric {
                 | DriverCpu
                 | HostCpuPerOperation
                 | HostCpuPerDriverCpu
+                | Power
+                | IdlePower
+                | EnergyPerOperation
+                | OperationsPerEnergy
+                | ScorePerPower
                 | ReadyTime
                 | Score
                 | LeastRatio
@@ -194,6 +215,11 @@ impl Metric {
             UsersPerApplicationCore => "users_per_application_core",
             DriverCpuPerRequest => "driver_cpu_per_request",
             ApplicationMemory => "application_memory",
+            Power => "power",
+            IdlePower => "idle_power",
+            EnergyPerOperation => "energy_per_operation",
+            OperationsPerEnergy => "operations_per_energy",
+            ScorePerPower => "score_per_power",
             Elapsed => "elapsed",
             ReadyTime => "ready_time",
             FailedOperations => "failed_operations",
@@ -235,6 +261,11 @@ impl Metric {
             UsersPerApplicationCore => "users per application core",
             DriverCpuPerRequest => "driver CPU per request",
             ApplicationMemory => "memory of the application",
+            Power => "power",
+            IdlePower => "power without load",
+            EnergyPerOperation => "energy per operation",
+            OperationsPerEnergy => "operations per energy",
+            ScorePerPower => "score per power",
             Elapsed => "elapsed time",
             ReadyTime => "time until ready",
             FailedOperations => "failed operations",
@@ -267,6 +298,10 @@ impl Metric {
             HostCpuPerDriverCpu => "s/s",
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",
+            Power | IdlePower => "W",
+            EnergyPerOperation => "J",
+            OperationsPerEnergy => "operations/J",
+            ScorePerPower => "tiles of the reference/kW",
             Elapsed | ReadyTime => "s",
             Score => "tiles of the reference",
             LeastRatio => "of the reference",
@@ -284,6 +319,8 @@ impl Metric {
             | Requests
             | Capacity
             | UsersPerApplicationCore
+            | OperationsPerEnergy
+            | ScorePerPower
             | Score
             | LeastRatio
             | Fairness => BetterWhen::Higher,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use barograph_stats::Histogram;
+use barograph_stats::binomial::{quantile_ranks, share_interval};
 
 use crate::{ActionRecord, IntervalRow, OpRow, Run, WindowRecord, tag};
 
@@ -55,6 +56,8 @@ pub struct WindowSpanOp {
     pub quantile: f64,
     /// Response time at this quantile, milliseconds; absent if the log of response times is incomplete.
     pub quantile_ms: Option<f64>,
+    /// 95 % interval of the quantile, milliseconds; absent if there are too few operations for one.
+    pub quantile_interval_ms: Option<(f64, f64)>,
     /// Largest response time, milliseconds.
     pub max_ms: f64,
 }
@@ -64,6 +67,14 @@ impl WindowSpan {
     #[must_use]
     pub fn op(&self, name: &str) -> Option<&WindowSpanOp> {
         self.ops.iter().find(|op| op.op == name)
+    }
+}
+
+impl WindowSpanOp {
+    /// Returns the 95 % interval of the share of operations that failed.
+    #[must_use]
+    pub fn failed_share(&self) -> (f64, f64) {
+        share_interval(self.failed, self.count)
     }
 }
 
@@ -213,6 +224,7 @@ impl Run {
                         failed: 0,
                         quantile,
                         quantile_ms: None,
+                        quantile_interval_ms: None,
                         max_ms: 0.0,
                     };
                     op.add(row);
@@ -222,8 +234,9 @@ impl Run {
         }
         ops.retain(|op| op.count > 0);
         for op in &mut ops {
-            let times = times.and_then(|times| times.get(&tag(&op.op)));
-            op.quantile_ms = times.and_then(|times| times.quantile_ms(op.quantile));
+            let Some(times) = times.and_then(|times| times.get(&tag(&op.op))) else { continue };
+            op.quantile_ms = times.quantile_ms(op.quantile);
+            op.quantile_interval_ms = times.interval_ms(op.quantile);
         }
         WindowSpan { from_s, to_s, ops }
     }
@@ -254,8 +267,20 @@ impl Times {
     }
 
     fn quantile_ms(&self, quantile: f64) -> Option<f64> {
-        let all: u64 = self.0.values().sum();
-        let rank = ((quantile * all as f64).ceil() as u64).max(1);
+        self.at_rank_ms(((quantile * self.count() as f64).ceil() as u64).max(1))
+    }
+
+    /// The 95 % interval of a quantile.
+    fn interval_ms(&self, quantile: f64) -> Option<(f64, f64)> {
+        let (low, high) = quantile_ranks(self.count(), quantile)?;
+        self.at_rank_ms(low).zip(self.at_rank_ms(high))
+    }
+
+    fn count(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    fn at_rank_ms(&self, rank: u64) -> Option<f64> {
         let mut below = 0;
         let (micros, _) = self.0.iter().find(|(_, count)| {
             below += **count;

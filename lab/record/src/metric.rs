@@ -76,6 +76,11 @@ impl<'r> WindowFigures<'r> {
             Metric::Score => self.score().map(|score| score.score),
             Metric::LeastRatio => self.score().map(|score| score.least_ratio),
             Metric::Fairness => self.score().map(|score| score.fairness),
+            Metric::Power
+            | Metric::IdlePower
+            | Metric::EnergyPerOperation
+            | Metric::OperationsPerEnergy
+            | Metric::ScorePerPower => self.power(metric),
             _ if metric.adds_up() && !self.run.loads.is_empty() => {
                 let rates = self.run.rates_of_copies();
                 rates.iter().find(|rate| rate.of == metric.name())?.total()
@@ -102,6 +107,36 @@ impl<'r> WindowFigures<'r> {
             _ => self.mean(|trial| of_window(metric, trial)),
         };
         value.filter(|value| value.is_finite() && *value >= 0.0)
+    }
+
+    /// Figures of power, which several loads have only together.
+    fn power(&self, metric: Metric) -> Option<f64> {
+        if self.run.load.is_some() {
+            return None;
+        }
+        match metric {
+            Metric::IdlePower => return Some(self.run.idle_power()?.watts),
+            Metric::ScorePerPower => {
+                let score = self.score()?;
+                let scored = self.run.each_load().first()?.trials().find(|trial| trial.n == score.trial)?;
+                return Some(score.score / self.run.power_in(&scored.window)?.watts * 1e3);
+            }
+            _ => {}
+        }
+        let deciding = self.run.loads.iter().map(Run::deciding_trial);
+        let of_loads: Vec<&Trial> = deciding.collect::<Option<_>>()?;
+        let (windows, throughput) = match &of_loads[..] {
+            [] => (&self.windows[..], self.mean(|trial| Some(trial.window.throughput))?),
+            all => (&all[..1], all.iter().map(|trial| trial.window.throughput).sum()),
+        };
+        let watts = |trial: &&Trial| Some((self.run.power_in(&trial.window)?.watts, trial.window.seconds()));
+        let watts: Option<Vec<(f64, f64)>> = windows.iter().map(watts).collect();
+        let watts = mean_of(watts?.into_iter())?;
+        Some(match metric {
+            Metric::EnergyPerOperation => watts / throughput,
+            Metric::OperationsPerEnergy => throughput / watts,
+            _ => watts,
+        })
     }
 
     fn score(&self) -> Option<&ScoreRecord> {

@@ -14,6 +14,15 @@ pub fn application_of(load: &str) -> String {
     format!("{load}/{APPLICATION}")
 }
 
+/// Subject for a source of power.
+#[must_use]
+pub fn power_of(source: &str) -> String {
+    format!("{POWER}{source}")
+}
+
+/// Beginning of the subjects for sources of power.
+pub(crate) const POWER: &str = "power/";
+
 /// Resource use of a subject since its previous sample. Figures that do not apply or could not be read are
 /// absent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +32,7 @@ pub struct ProbeRow {
     /// Subject: `host`, `driver`, `app` (all nodes of the application together), `LOAD/app` (nodes of the
     /// application of one of several deploying loads), the name of a part, or `guest-HOST` and
     /// `guest-HOST/UNIT` for figures from the kernel of a virtual machine and its units; `guest-HOST/agent`
-    /// is the agent that reads them.
+    /// is the agent that reads them. `power/SOURCE` is a source of power, whose name begins with its scope.
     pub subject: String,
     /// Cores used in user mode since the previous sample.
     pub cpu_user_cores: Option<f64>,
@@ -73,6 +82,11 @@ pub struct ProbeRow {
     pub cpu_iowait_cores: Option<f64>,
     /// For the host: other idle cores, since the previous sample.
     pub cpu_idle_cores: Option<f64>,
+    /// For a source of power: watts, as read or as the mean since the previous sample. Older records lack this
+    /// and the next.
+    pub watts: Option<f64>,
+    /// For a source of power: joules since its first sample; absent if unknown since the previous sample.
+    pub energy_j: Option<f64>,
 }
 
 impl ProbeRow {
@@ -103,7 +117,7 @@ type Set = fn(&mut ProbeRow, f64);
 
 /// Columns after `at_s,subject`, in the order written. They are read by name, so columns may be added and
 /// moved.
-const COLUMNS: [(&str, ProbeField, Set); 23] = [
+const COLUMNS: [(&str, ProbeField, Set); 25] = [
     ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
     ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
     ("rss_bytes", |r| whole(r.rss_bytes), |r, x| r.rss_bytes = Some(x as u64)),
@@ -127,6 +141,8 @@ const COLUMNS: [(&str, ProbeField, Set); 23] = [
     ("cpu_irq_cores", |r| r.cpu_irq_cores, |r, x| r.cpu_irq_cores = Some(x)),
     ("cpu_iowait_cores", |r| r.cpu_iowait_cores, |r, x| r.cpu_iowait_cores = Some(x)),
     ("cpu_idle_cores", |r| r.cpu_idle_cores, |r, x| r.cpu_idle_cores = Some(x)),
+    ("watts", |r| r.watts, |r, x| r.watts = Some(x)),
+    ("energy_j", |r| r.energy_j, |r, x| r.energy_j = Some(x)),
 ];
 
 /// Exact up to 2^53, far above any count or size here.

@@ -130,6 +130,12 @@ pub struct ActionRecord {
     /// Seconds for which the part, or its machine, did nothing; absent if unknown.
     #[serde(default)]
     pub pause_s: Option<f64>,
+    /// The pause of a machine by its guest's own clock, in seconds; absent if not measured.
+    #[serde(default)]
+    pub pause_inside_s: Option<f64>,
+    /// Largest error of that pause, in seconds.
+    #[serde(default)]
+    pub pause_inside_error_s: Option<f64>,
     /// Reason why it failed; absent if it was done.
     pub failed: Option<String>,
 }

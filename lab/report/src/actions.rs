@@ -15,13 +15,32 @@ pub(crate) struct Actions {
 /// `None` for a plan without actions.
 pub(crate) fn actions(run: &Run) -> Option<Actions> {
     let rows: Vec<Vec<String>> = run.actions().map(|action| row(run, action)).collect();
-    let head = ["Action", "Part", "At (load)", "Took", "Pause", "Back after", "Outcome"];
+    let head = ["Action", "Part", "At (load)", "Took", "Pause", "Pause inside", "Back after", "Outcome"];
     let table = (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["Part", "Outcome"]))?;
-    let rows: Vec<Vec<String>> = run.impacts().iter().flat_map(seen).collect();
+    let impacts = impacts(run);
+    let rows: Vec<Vec<String>> = run.actions().flat_map(|action| seen(&of(&impacts, action))).collect();
     let head = ["Action", "Operation", "Before", "During it", "Until as before", "As before after"];
     let words = &["Operation", "Before", "During it", "Until as before"];
     let seen = (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(words));
     Some(Actions { table, seen })
+}
+
+/// An impact of an action, with the name of the load; the name is empty in a run of one load.
+type LoadImpact<'r> = (&'r str, Impact<'r>);
+
+/// The impacts of all actions on every load.
+fn impacts(run: &Run) -> Vec<LoadImpact<'_>> {
+    let mut all = Vec::new();
+    for load in run.each_load() {
+        let name = load.load.as_deref().filter(|_| !run.loads.is_empty()).unwrap_or_default();
+        all.extend(load.impacts().into_iter().map(|impact| (name, impact)));
+    }
+    all
+}
+
+/// The impacts of one action.
+fn of<'i, 'r>(all: &'i [LoadImpact<'r>], action: &ActionRecord) -> Vec<&'i LoadImpact<'r>> {
+    all.iter().filter(|(_, impact)| impact.action == action).collect()
 }
 
 fn row(run: &Run, action: &ActionRecord) -> Vec<String> {
@@ -32,9 +51,16 @@ fn row(run: &Run, action: &ActionRecord) -> Vec<String> {
         words::clock(action.at_s),
         length(action.took_s),
         maybe(action.pause_s),
+        inside(action).unwrap_or_else(|| words::NONE.to_owned()),
         maybe(run.back_after_s(action)),
         action.failed.clone().unwrap_or_else(|| "done".to_owned()),
     ]
+}
+
+/// `310 ms ± 2.00 ms`: the pause by the guest's clock.
+fn inside(action: &ActionRecord) -> Option<String> {
+    let (pause_s, error_s) = action.pause_inside_s.zip(action.pause_inside_error_s)?;
+    Some(format!("{} ± {}", length(pause_s), length(error_s)))
 }
 
 /// A length of time in milliseconds or seconds: many actions take milliseconds.
@@ -47,20 +73,26 @@ fn part(action: &ActionRecord) -> &str {
 }
 
 /// A row for each operation that failed or was slower than before, or one row that states that there is none.
-fn seen(impact: &Impact<'_>) -> Vec<Vec<String>> {
-    let title = format!("{} {}", impact.action.name, part(impact.action));
-    let recovered = recovered(impact);
-    let row = |op: &str, cells: [String; 3]| {
+fn seen(impacts: &[&LoadImpact<'_>]) -> Vec<Vec<String>> {
+    let row = |(_, impact): &LoadImpact<'_>, op: &str, cells: [String; 3]| {
+        let title = format!("{} {}", impact.action.name, part(impact.action));
         let [before, during, after] = cells;
-        vec![title.clone(), op.to_owned(), before, during, after, recovered.clone()]
+        vec![title, op.to_owned(), before, during, after, recovered(impact)]
     };
-    let hurt = hurt(impact);
-    if hurt.is_empty() {
-        return vec![row("none failed or was slower", [(); 3].map(|()| words::NONE.to_owned()))];
+    let of_load = |of: &&LoadImpact<'_>| -> Vec<Vec<String>> {
+        let (load, impact) = of;
+        let stretches = [&impact.before, &impact.during, &impact.after];
+        let cells = |op: &str| stretches.map(|stretch| cell(stretch.as_ref(), op));
+        let named = |op: &str| if load.is_empty() { op.to_owned() } else { format!("{load}/{op}") };
+        hurt(impact).into_iter().map(|op| row(of, &named(op), cells(op))).collect()
+    };
+    let rows: Vec<Vec<String>> = impacts.iter().flat_map(of_load).collect();
+    match impacts.first() {
+        Some(first) if rows.is_empty() => {
+            vec![row(first, "none failed or was slower", [(); 3].map(|()| words::NONE.to_owned()))]
+        }
+        _ => rows,
     }
-    let cells =
-        |op: &str| [&impact.before, &impact.during, &impact.after].map(|stretch| cell(stretch.as_ref(), op));
-    hurt.into_iter().map(|op| row(op, cells(op))).collect()
 }
 
 /// The operations that failed more often or had a longer response time than before.
@@ -82,14 +114,23 @@ fn hurt<'i>(impact: &'i Impact<'_>) -> Vec<&'i str> {
     ops
 }
 
-/// `2 of 300 failed, p99 12 ms, slowest 40 ms`.
+/// `2 of 300 failed (0.183 to 2.40 %), p99 12.0 ms (9.00 ms to 14.0 ms), slowest 40.0 ms`: with 95 %
+/// intervals, of a quantile where there are enough operations.
 fn cell(stretch: Option<&WindowSpan>, op: &str) -> String {
     let Some(op) = stretch.and_then(|stretch| stretch.op(op)) else { return words::NONE.to_owned() };
-    let quantile = op
-        .quantile_ms
-        .map_or_else(String::new, |ms| format!("{} {}, ", words::quantile(op.quantile), words::time(ms)));
+    let between = |(low, high): (f64, f64)| format!(" ({} to {})", words::time(low), words::time(high));
+    let quantile = op.quantile_ms.map(|ms| {
+        let interval = op.quantile_interval_ms.map(between).unwrap_or_default();
+        format!("{} {}{interval}, ", words::quantile(op.quantile), words::time(ms))
+    });
+    let (low, high) = op.failed_share();
+    let share = match op.failed {
+        0 => String::new(),
+        _ => format!(" ({} to {} %)", words::figure(low * 100.0), words::figure(high * 100.0)),
+    };
     let (failed, count) = (words::count(op.failed), words::count(op.count));
-    format!("{failed} of {count} failed, {quantile}slowest {}", words::time(op.max_ms))
+    let quantile = quantile.unwrap_or_default();
+    format!("{failed} of {count} failed{share}, {quantile}slowest {}", words::time(op.max_ms))
 }
 
 fn recovered(impact: &Impact<'_>) -> String {
@@ -103,24 +144,33 @@ fn recovered(impact: &Impact<'_>) -> String {
 
 /// The actions in a terminal: one line each.
 pub(crate) fn terminal(run: &Run) -> Vec<String> {
-    let impacts = run.impacts();
+    let impacts = impacts(run);
     let line = |action: &ActionRecord| {
         let (at, took) = (words::clock(action.at_s), length(action.took_s));
         let mut text = format!("{at}  {}  {}, took {took}", part(action), action.act);
         match &action.failed {
             Some(why) => text.push_str(&format!(", not done: {why}")),
             None => {
-                let pause = action.pause_s.map(|s| format!(", pause {}", length(s)));
+                let inside = inside(action).map_or_else(String::new, |inside| format!(" (inside {inside})"));
+                let pause = action.pause_s.map(|s| format!(", pause {}{inside}", length(s)));
                 let back = run.back_after_s(action).map(|s| format!(", back after {}", length(s)));
                 text.extend(pause.into_iter().chain(back));
             }
         }
-        match impacts.iter().find(|impact| std::ptr::eq(impact.action, action)) {
-            Some(impact) => format!("{text}; {}", summary(impact)),
-            None => text,
+        match &of(&impacts, action)[..] {
+            [] => text,
+            [(_, only)] => format!("{text}; {}", summary(only)),
+            several => format!("{text}; {}", summaries(several)),
         }
     };
     run.actions().map(line).collect()
+}
+
+/// The loads of which an operation failed or was slower, each with what it saw.
+fn summaries(impacts: &[&LoadImpact<'_>]) -> String {
+    let hurt = impacts.iter().filter(|(_, impact)| !hurt(impact).is_empty());
+    let each: Vec<String> = hurt.map(|(load, impact)| format!("{load}: {}", summary(impact))).collect();
+    if each.is_empty() { "no load failed or was slower".to_owned() } else { each.join("; ") }
 }
 
 /// Failures, the slowest operation and the time to recovery, in words.
@@ -144,7 +194,15 @@ mod tests {
     fn stretch(from_s: f64, op: (&str, u64, u64, f64, f64)) -> Option<WindowSpan> {
         let (op, count, failed, quantile_ms, max_ms) = op;
         let quantile_ms = Some(quantile_ms);
-        let op = WindowSpanOp { op: op.to_owned(), count, failed, quantile: 0.99, quantile_ms, max_ms };
+        let op = WindowSpanOp {
+            op: op.to_owned(),
+            count,
+            failed,
+            quantile: 0.99,
+            quantile_ms,
+            quantile_interval_ms: (count >= 900).then_some((quantile_ms? - 0.5, quantile_ms? + 1.5)),
+            max_ms,
+        };
         Some(WindowSpan { from_s, to_s: from_s + 1.0, ops: vec![op] })
     }
 
@@ -162,12 +220,15 @@ mod tests {
         let row = [
             "restart store-1",
             "GET",
-            "0 of 1,000 failed, p99 2.00 ms, slowest 5.00 ms",
-            "2 of 40 failed, p99 250 ms, slowest 300 ms",
-            "1 of 90 failed, p99 20.0 ms, slowest 40.0 ms",
+            "0 of 1,000 failed, p99 2.00 ms (1.50 ms to 3.50 ms), slowest 5.00 ms",
+            "2 of 40 failed (1.38 to 16.5 %), p99 250 ms, slowest 300 ms",
+            "1 of 90 failed (0.196 to 6.03 %), p99 20.0 ms, slowest 40.0 ms",
             "1.50 s",
         ];
-        assert_eq!(seen(&impact), [row]);
+        assert_eq!(seen(&[&("", impact.clone())]), [row]);
+        let of_victim = ("victim", impact.clone());
+        assert_eq!(seen(&[&of_victim])[0][1], "victim/GET");
+        assert!(summaries(&[&of_victim]).starts_with("victim: 3 of 130 operations failed"));
         assert_eq!(
             summary(&impact),
             "3 of 130 operations failed, slowest GET 300 ms (before 5.00 ms), as before after: 1.50 s"
@@ -175,6 +236,9 @@ mod tests {
         impact.recovered_s = None;
         assert!(summary(&impact).ends_with("as before after: not in this window"));
         (impact.during, impact.after) = (stretch(1.0, ("GET", 900, 0, 2.0, 5.0)), None);
-        assert_eq!(seen(&impact)[0][1], "none failed or was slower");
+        let unhurt = ("", impact);
+        assert_eq!(seen(&[&unhurt])[0][1], "none failed or was slower");
+        assert_eq!(seen(&[&unhurt, &of_victim]).len(), 1, "only what was hurt");
+        assert_eq!(summaries(&[&unhurt]), "no load failed or was slower");
     }
 }

@@ -24,6 +24,7 @@ mod markdown;
 mod operations;
 mod pass_probability;
 mod percentile_chart;
+mod power;
 mod search;
 mod series;
 mod services;

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
-use crate::{actions, loads, services, tiles, words};
+use crate::{actions, loads, power, services, tiles, words};
 
 /// Lines around the rows and below the names, none between.
 pub(crate) const LINES: TableStyle = TableStyle::new()
@@ -168,6 +168,9 @@ pub fn terminal_summary(run: &Run) -> String {
     let services = services::terminal(run);
     if !services.is_empty() {
         parts.push(listed("What the services did, medians of that window", &services));
+    }
+    if let Some(power) = power::section(run) {
+        parts.push(format!("Power: {}", power.lede));
     }
     let tiles: Vec<String> =
         top.tiles.iter().map(|t| format!("{}: {} {}", t.label, t.value, t.unit)).collect();

@@ -30,8 +30,10 @@ const BROKEN: (&str, &str) = ("over", "a rule is broken");
 
 /// The section about tiles.
 pub(crate) struct TilesSection {
-    /// The score in a sentence, or the reason for its absence.
-    pub(crate) score: String,
+    /// `The tiles` or `The instances`.
+    pub(crate) title: String,
+    /// The score in a sentence, or the reason for its absence; `None` for instances, which have none.
+    pub(crate) score: Option<String>,
     /// Reference, class and windows.
     pub(crate) facts: Vec<(&'static str, String)>,
     /// Title and points about the load that broke first.
@@ -47,7 +49,8 @@ pub(crate) fn section(run: &Run) -> Option<TilesSection> {
     let score = run.verdict().and_then(|verdict| verdict.score.as_deref());
     let windows = windows(run);
     Some(TilesSection {
-        score: score.map_or_else(|| no_score(run, tiles), ScoreRecord::sentence),
+        title: format!("The {}s", noun(tiles)),
+        score: score.map(ScoreRecord::sentence).or_else(|| no_score(run, tiles)),
         facts: facts(tiles, score),
         broke: broke(run, tiles, &windows),
         figure: figure(tiles, &windows),
@@ -60,7 +63,7 @@ pub(crate) fn terminal(run: &Run) -> Vec<String> {
     let Some(section) = section(run) else { return Vec::new() };
     let facts = section.facts.into_iter().map(|(name, value)| format!("{name}: {value}"));
     let broke = section.broke.into_iter().map(|(title, points)| format!("{title}: {}", points.join("; ")));
-    std::iter::once(section.score).chain(facts).chain(broke).collect()
+    section.score.into_iter().chain(facts).chain(broke).collect()
 }
 
 /// The trials of each window, one for each load.
@@ -70,20 +73,31 @@ fn windows(run: &Run) -> Vec<Vec<&Trial>> {
     (0..count).map(|at| each.iter().map(|trials| trials[at]).collect()).collect()
 }
 
-fn no_score(run: &Run, tiles: &TilesRecord) -> String {
+/// `tile`, or `instance` for copies of a single load.
+fn noun(tiles: &TilesRecord) -> &'static str {
+    let mut members = tiles.loads.iter().map(|load| &load.member);
+    let first = members.next();
+    if members.all(|member| Some(member) == first) { "instance" } else { "tile" }
+}
+
+fn no_score(run: &Run, tiles: &TilesRecord) -> Option<String> {
+    let has_reference = !tiles.reference.is_empty() || tiles.loads.iter().any(|load| load.rate.is_some());
     let passed = run.verdict().is_some_and(|verdict| verdict.passed);
-    let why = match (tiles.reference.is_empty() && tiles.loads.iter().all(|load| load.rate.is_none()), passed)
-    {
-        (true, _) => "the plan names no reference",
-        (false, false) => "not every load kept its rules",
-        (false, true) => "the measurement is not valid",
+    let why = match (has_reference, passed) {
+        (false, _) if noun(tiles) == "instance" => return None,
+        (false, _) => "the plan names no reference",
+        (true, false) => "not every load kept its rules",
+        (true, true) => "the measurement is not valid",
     };
-    format!("No score: {why}.")
+    Some(format!("No score: {why}."))
 }
 
 fn facts(tiles: &TilesRecord, score: Option<&ScoreRecord>) -> Vec<(&'static str, String)> {
     let members = tiles.loads.iter().filter(|load| load.tile == 1).count();
-    let mut facts = vec![("tiles", format!("{} of {members} loads", tiles.count()))];
+    let mut facts = match noun(tiles) {
+        "instance" => vec![("instances", tiles.count().to_string())],
+        _ => vec![("tiles", format!("{} of {members} loads", tiles.count()))],
+    };
     if !tiles.reference.is_empty() {
         facts.push(("reference", tiles.reference.clone()));
     }
@@ -107,12 +121,16 @@ fn broke(run: &Run, tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Option<(Str
     let point = |(load, trial): (&Run, &&Trial)| {
         format!("{}: {}", load.load.as_deref().unwrap_or(""), gave_way(load, trial).join("; "))
     };
-    Some((format!("Broke first, at {}", in_tiles(tiles.tiles_in(first))), each.map(point).collect()))
+    Some((
+        format!("Broke first, at {}", counted(tiles.tiles_in(first), noun(tiles))),
+        each.map(point).collect(),
+    ))
 }
 
-fn in_tiles(tiles: f64) -> String {
-    let tiles = (tiles * 100.0).round() / 100.0;
-    format!("{tiles} tile{}", if tiles == 1.0 { "" } else { "s" })
+/// `2.5 tiles`.
+fn counted(count: f64, noun: &str) -> String {
+    let count = (count * 100.0).round() / 100.0;
+    format!("{count} {noun}{}", if count == 1.0 { "" } else { "s" })
 }
 
 /// A cell of the figure: the load of a tile, or of a level.
@@ -181,8 +199,8 @@ fn cells(tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Cells {
         own.map(|(_, trial)| Cell::of(trial)).reduce(Cell::with)
     };
     let heads: Vec<String> = match by_level {
-        true => levels.iter().map(|level| in_tiles(*level)).collect(),
-        false => (1..=tiles.count()).map(|tile| format!("tile {tile}")).collect(),
+        true => levels.iter().map(|level| counted(*level, noun(tiles))).collect(),
+        false => (1..=tiles.count()).map(|tile| format!("{} {tile}", noun(tiles))).collect(),
     };
     let row = |member| (0..heads.len()).map(|column| cell(member, column)).collect();
     let cells = members.iter().map(row).collect();
@@ -258,6 +276,8 @@ fn ratios(tiles: &TilesRecord, score: Option<&ScoreRecord>, windows: &[Vec<&Tria
 
 #[cfg(test)]
 mod tests {
+    use barograph_record::TileLoadRecord;
+
     use super::*;
 
     #[test]
@@ -278,6 +298,22 @@ mod tests {
 
     #[test]
     fn tiles_are_told_with_two_decimals() {
-        assert_eq!([1.0, 2.0, 2.504].map(in_tiles), ["1 tile", "2 tiles", "2.5 tiles"]);
+        let words = [1.0, 2.0, 2.504].map(|count| counted(count, "tile"));
+        assert_eq!(words, ["1 tile", "2 tiles", "2.5 tiles"]);
+    }
+
+    #[test]
+    fn copies_of_one_load_are_instances_without_a_score() {
+        let load = |tile, member: &str| TileLoadRecord {
+            load: format!("{member}-{tile}"),
+            member: member.to_owned(),
+            tile,
+            ..TileLoadRecord::default()
+        };
+        let mut tiles = TilesRecord { loads: vec![load(1, "kv"), load(2, "kv")], ..TilesRecord::default() };
+        assert_eq!((noun(&tiles), facts(&tiles, None)), ("instance", vec![("instances", "2".to_owned())]));
+        assert_eq!(cells(&tiles, &[]).heads, ["instance 1", "instance 2"]);
+        tiles.loads.extend([load(1, "sql"), load(2, "sql")]);
+        assert_eq!((noun(&tiles), facts(&tiles, None)), ("tile", vec![("tiles", "2 of 2 loads".to_owned())]));
     }
 }

@@ -17,6 +17,10 @@ const SUBJECTS: [(&str, &str, &str, Dash); 3] = [
     ("driver", "driver", "c2", Dash::Dashed),
 ];
 
+/// Colours and dashes of the sources of power.
+const SOURCES: [(&str, Dash); 4] =
+    [("c1", Dash::Solid), ("c2", Dash::Dashed), ("c3", Dash::Dotted), ("c4", Dash::Dotted)];
+
 /// Common parts of all figures over time.
 struct Stage<'a> {
     run: &'a Run,
@@ -107,6 +111,15 @@ pub(crate) fn figures(run: &Run, measured: &RunSeries) -> Vec<Figure> {
     figures.extend(cpu::figures(run, stage.course()).into_iter().map(Some));
     figures.extend(states::figures(run, stage.course(), services::window(run)).into_iter().map(Some));
     figures.push(stage.figure(
+        &Words {
+            id: "power",
+            title: "Power",
+            about: "Watts by source, each named after its scope. A wider scope contains the others.",
+        },
+        YAxis::Figures,
+        &stage.power(),
+    ));
+    figures.push(stage.figure(
         &Words { id: "memory", title: "Memory", about: "Resident memory; for the host, memory in use." },
         YAxis::Bytes,
         &stage.subjects(|p| p.rss_bytes.map(|b| b as f64)),
@@ -144,14 +157,31 @@ fn stage<'a>(run: &'a Run, measured: &RunSeries) -> Option<Stage<'a>> {
 impl Stage<'_> {
     /// One line per subject that was sampled.
     fn subjects(&self, of: fn(&ProbeRow) -> Option<f64>) -> Vec<Series> {
-        let start = self.run.load_start_s().unwrap_or(0.0);
-        let series = SUBJECTS.map(|(subject, name, class, dash)| {
-            let rows = self.run.probes.iter().filter(|p| p.subject == subject);
-            let points = rows.filter_map(|p| Some((p.at_s - start, of(p)?)));
-            let shown = points.filter(|(s, _)| *s >= self.span.0 && *s <= self.span.1);
-            Series { name: name.to_owned(), class, dash, points: shown.collect() }
+        let series = SUBJECTS.map(|(subject, name, class, dash)| Series {
+            name: name.to_owned(),
+            class,
+            dash,
+            points: self.points(subject, of),
         });
         series.into_iter().filter(|s| !s.points.is_empty()).collect()
+    }
+
+    /// One line per source of power, for the first sources.
+    fn power(&self) -> Vec<Series> {
+        let sources = self.run.power_sources().into_iter().zip(SOURCES);
+        let series = sources.map(|(source, (class, dash))| {
+            let points = self.points(&barograph_record::power_of(source), |row| row.watts);
+            Series { name: source.to_owned(), class, dash, points }
+        });
+        series.collect()
+    }
+
+    /// Values of a subject, by seconds since the start of the load.
+    fn points(&self, subject: &str, of: fn(&ProbeRow) -> Option<f64>) -> Vec<(f64, f64)> {
+        let start = self.run.load_start_s().unwrap_or(0.0);
+        let rows = self.run.probes.iter().filter(|p| p.subject == subject);
+        let points = rows.filter_map(|p| Some((p.at_s - start, of(p)?)));
+        points.filter(|(s, _)| *s >= self.span.0 && *s <= self.span.1).collect()
     }
 
     fn course(&self) -> TimeAxis<'_> {

@@ -15,6 +15,7 @@ mod explain;
 mod load;
 mod loads;
 pub mod plan;
+mod power;
 mod reference;
 mod settings_reader;
 pub mod study;
@@ -34,6 +35,7 @@ pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
     MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan, Plan, TargetPlan,
 };
+pub use power::{MeterPlan, MeterReadings, PowerPlan};
 pub use reference::{Reference, ReferenceRate, reference};
 pub use settings_reader::{KnownKey, SettingsReader};
 pub use tiles::{TilePlan, WHOLE_TILE};

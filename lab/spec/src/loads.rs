@@ -40,7 +40,7 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 15] = [
+const SHARED: [&str; 16] = [
     "runs",
     "record_paths",
     "seed",
@@ -48,6 +48,7 @@ const SHARED: [&str; 15] = [
     "actions",
     "faults",
     "driver.",
+    "power.",
     "deploy.hosts",
     "deploy.link_",
     "deploy.container_",

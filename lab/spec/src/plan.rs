@@ -14,6 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
 use crate::load::{LoadPlan, load};
+use crate::power::{PowerPlan, power};
 use crate::settings_reader::SettingsReader;
 use crate::tiles::{self, TilePlan};
 use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
@@ -72,6 +73,8 @@ pub struct Plan {
     pub target: TargetPlan,
     /// The driver.
     pub driver: DriverPlan,
+    /// Power of this machine.
+    pub power: PowerPlan,
     /// Settings of the workload.
     pub own: Arc<dyn WorkloadSettings>,
     /// Folder that holds the records.
@@ -327,6 +330,7 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
     let actions = actions(g, deploy.as_ref(), catalogue);
     let target = target(g);
     let driver = driver(g);
+    let power = power(g);
     let own =
         keys.map_or_else(|| Some(Arc::new(NoSettings) as Arc<dyn WorkloadSettings>), |keys| keys.read(g));
     for other in workloads.iter().filter(|other| keys.is_some_and(|keys| keys.name() != other.name())) {
@@ -365,6 +369,7 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
         actions: actions?,
         target: target?,
         driver,
+        power: power?,
         own: own?,
         runs: runs?.into(),
         has_absolute_paths: paths? == "absolute",

@@ -279,7 +279,7 @@ fn divisors_and_warm_ups_that_cannot_be_are_refused() {
             "of = \"throughput\"",
             "of = \"throughput\"\nper = \"capacity\"",
             "metric[0].per",
-            "one of goodput, requests, application_cores, host_cpu, driver_cpu, application_memory, or a key of the plan \
+            "one of goodput, requests, application_cores, host_cpu, driver_cpu, application_memory, power, or a key of the plan \
              that is a number, as in deploy.application_nodes",
         ),
         (

@@ -1,4 +1,7 @@
-//! Bounds of a pass probability, from the number of passes among a number of trials.
+//! Bounds of a pass probability, from the number of passes among a number of trials; intervals of shares and
+//! quantiles of many operations.
+
+use crate::rank::Confidence;
 
 /// One-sided confidence of the bounds.
 pub const CONFIDENCE: f64 = 0.95;
@@ -52,6 +55,30 @@ pub fn number(pass: &[f64]) -> Vec<f64> {
     of
 }
 
+/// Returns the 95 % interval (Wilson) of a share from `hits` of `trials`, as if they were independent.
+#[must_use]
+pub fn share_interval(hits: u64, trials: u64) -> (f64, f64) {
+    if trials == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, z) = (trials as f64, Confidence::P95.z());
+    let share = hits as f64 / n;
+    let shrink = 1.0 + z * z / n;
+    let middle = (share + z * z / (2.0 * n)) / shrink;
+    let half = z / shrink * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    ((middle - half).max(0.0), (middle + half).min(1.0))
+}
+
+/// Returns the ranks, from 1, of the sorted values that are the ends of the 95 % interval of a quantile of
+/// `count` independent values. `None` if an end lies beyond all values.
+#[must_use]
+pub fn quantile_ranks(count: u64, quantile: f64) -> Option<(u64, u64)> {
+    let n = count as f64;
+    let half = Confidence::P95.z() * (n * quantile * (1.0 - quantile)).sqrt();
+    let (low, high) = ((n * quantile - half).floor(), (n * quantile + half).ceil() + 1.0);
+    (low >= 1.0 && high <= n).then_some((low as u64, high as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -88,6 +115,27 @@ mod tests {
         let of = number(&[0.5, 0.1, 0.9]);
         assert!((of.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!((of[3] - 0.045).abs() < 1e-12 && (of[0] - 0.045).abs() < 1e-12, "{of:?}");
+    }
+
+    /// Each exact, over all possible numbers of hits.
+    #[test]
+    fn intervals_hold_the_truth_in_about_95_percent() {
+        for (trials, share) in [(50, 0.1), (200, 0.02), (200, 0.5), (1_000, 0.005)] {
+            let of = number(&vec![share; trials]);
+            let holds = |hits: usize| {
+                let (low, high) = share_interval(hits as u64, trials as u64);
+                (low..=high).contains(&share)
+            };
+            let covered: f64 = (0..=trials).filter(|hits| holds(*hits)).map(|hits| of[hits]).sum();
+            assert!((0.92..0.99).contains(&covered), "{trials} trials of {share}: {covered}");
+        }
+        for (count, quantile) in [(30, 0.5), (100, 0.9), (700, 0.99)] {
+            let (low, high) = quantile_ranks(count as u64, quantile).unwrap();
+            let covered: f64 = number(&vec![quantile; count])[low as usize..high as usize].iter().sum();
+            assert!((0.94..0.99).contains(&covered), "{count} values at {quantile}: {covered}");
+        }
+        assert_eq!((quantile_ranks(500, 0.99), quantile_ranks(0, 0.5)), (None, None));
+        assert_eq!(share_interval(0, 0), (0.0, 1.0));
     }
 
     proptest! {

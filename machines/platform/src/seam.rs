@@ -304,8 +304,19 @@ pub struct MachineOperation {
     pub took: Duration,
     /// Time for which the guest did nothing.
     pub downtime: Duration,
+    /// The same by the guest's own clock, if measured.
+    pub standstill: Option<Standstill>,
     /// Bytes of memory or disk that were transferred.
     pub bytes: u64,
+}
+
+/// Standstill of a guest by its own clock, which does not run during it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standstill {
+    /// Its length.
+    pub length: Duration,
+    /// Largest error of the length.
+    pub error: Duration,
 }
 
 /// Operations on the running virtual machines of a site.

@@ -230,4 +230,19 @@ mod tests {
         keep_new(&mut known, vec![id(2), id(3), ProcessId { start_ticks: 6, ..id(1) }]);
         assert_eq!(known, [id(1), id(2), id(3), ProcessId { start_ticks: 6, ..id(1) }]);
     }
+
+    #[tokio::test]
+    async fn a_setting_has_its_former_value_after_a_sweep() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scaling_governor");
+        std::fs::write(&path, "performance\n").unwrap();
+        let ledger = Ledger::open(folder.path().join("ledger.jsonl")).unwrap();
+        let thing = Resource::Setting { path: path.clone(), before: "powersave".to_owned() };
+        ledger.will(thing.clone()).unwrap();
+        ledger.will(Resource::Setting { path: folder.path().join("gone"), before: String::new() }).unwrap();
+        let swept = sweep(&ledger).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "powersave");
+        assert_eq!((swept.removed, swept.already_gone.len()), (vec![thing], 1));
+        assert!(swept.failed.is_empty() && ledger.left().is_empty());
+    }
 }

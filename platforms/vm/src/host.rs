@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Facts, Fault, HERE, HostSpec, Readiness, Site, SiteSpec, Unit, UnitHandle, ignore_lines,
+    Accounts, Facts, Fault, HERE, HostSpec, Readiness, Site, SiteSpec, Standstill, Unit, UnitHandle,
+    ignore_lines,
 };
 use barograph_virtual_network::{Switch, Tap};
 
@@ -66,6 +67,15 @@ pub struct ClockOffset {
     pub nanos: i64,
     /// Largest error of the offset, in nanoseconds: half of the quickest answer's time.
     pub error_nanos: u64,
+}
+
+impl ClockOffset {
+    /// The time by which the guest's clock fell back since an earlier offset.
+    pub(crate) fn standstill_since(self, before: ClockOffset) -> Standstill {
+        let lost = u64::try_from(before.nanos - self.nanos).unwrap_or(0);
+        let error = before.error_nanos + self.error_nanos;
+        Standstill { length: Duration::from_nanos(lost), error: Duration::from_nanos(error) }
+    }
 }
 
 /// A running virtual machine.
@@ -170,7 +180,7 @@ impl Host {
         Ok(())
     }
 
-    async fn measure_clock(&self) -> Result<ClockOffset, Fault> {
+    pub(crate) async fn measure_clock(&self) -> Result<ClockOffset, Fault> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..PINGS {
             // The time between the two readings is part of the error, as all time until the answer is.

@@ -117,6 +117,8 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> 
     let twin = plant.switch.twin_tap(&old_tap, &site.twin_name()).await?;
     let tag = format!("{}-{count}", host.name);
     let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
+    // Without the clock the move is as good, and its standstill unknown.
+    let before = host.measure_clock().await.ok();
     let begun = now();
     let started = Emulator::start(&plant.work, &hardware, (twin.clone(), StartMode::Incoming), &tag).await;
     let carried = match started {
@@ -142,7 +144,9 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> 
     let shaped = plant.switch.shape(&twin.name, host.spec.link).await.map_err(Fault::from);
     let removed = plant.switch.remove(&old_tap).await.map_err(Fault::from);
     ended.and(shaped).and(removed)?;
-    Ok(MachineOperation { took, downtime, bytes })
+    let after = host.measure_clock().await.ok();
+    let standstill = before.zip(after).map(|(before, after)| after.standstill_since(before));
+    Ok(MachineOperation { took, downtime, standstill, bytes })
 }
 
 /// Moves the guest to the waiting emulator. On failure that emulator is ended, and the guest continues where
@@ -201,11 +205,14 @@ async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u
 /// Copies while the guest is stopped, as an emulated one requires: QEMU before 9.0 can miss writes of an
 /// emulated processor to memory that it is copying, and the guest's kernel then finds its data corrupted.
 async fn carry_at_rest(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u64), QmpError> {
+    let deadline = now() + MOVE_LIMIT;
+    from.forget_events();
     from.execute("stop", json!({})).await?;
-    let begun = now();
-    let (_, bytes) = copy_guest(from, to, place, begun + MOVE_LIMIT).await?;
+    let stopped = from.event(deadline, |event| event.name == "STOP").await?;
+    let (_, bytes) = copy_guest(from, to, place, deadline).await?;
     to.execute("cont", json!({})).await?;
-    Ok((begun.elapsed(), bytes))
+    let resumed = to.event(deadline, |event| event.name == "RESUME").await?;
+    Ok((resumed.at.saturating_sub(stopped.at), bytes))
 }
 
 /// Copies memory and devices. Returns the standstill of a running guest, and the bytes.
@@ -258,7 +265,7 @@ async fn mirror(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> {
     let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     // The disk below a clone has another name, so this one has no other reader.
     fs::remove_file(&old.path).map_err(|error| failed(act, error))?;
-    Ok(MachineOperation { took, downtime, bytes })
+    Ok(MachineOperation { took, downtime, bytes, standstill: None })
 }
 
 /// Returns the duration of the switch to the copy: the guest's requests waited no longer than that.
@@ -317,7 +324,7 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<MachineOpe
     let spec = barograph_platform::HostSpec { name: name.to_owned(), ..host.spec.clone() };
     let clone = Host::boot(&plant, spec, Some(disk)).await?;
     site.add(Arc::new(clone));
-    Ok(MachineOperation { took: begun.elapsed(), downtime, bytes })
+    Ok(MachineOperation { took: begun.elapsed(), downtime, bytes, standstill: None })
 }
 
 /// Returns the bytes that a file takes on disk.

@@ -75,7 +75,12 @@ pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<MachineOperation
     let took = begun.elapsed();
     let after = allocated(&disk.path);
     guard.snapshots.insert(name.to_owned());
-    Ok(MachineOperation { took, downtime, bytes: after.map_err(error)?.saturating_sub(before) })
+    Ok(MachineOperation {
+        took,
+        downtime,
+        standstill: None,
+        bytes: after.map_err(error)?.saturating_sub(before),
+    })
 }
 
 /// Restores a snapshot. A guest in an unknown state is ended.
@@ -98,7 +103,7 @@ pub(crate) async fn restore(host: &Host, name: &str) -> Result<MachineOperation,
         Ok(downtime) => go_on(host, held, name).await.map(|()| downtime),
     };
     match back {
-        Ok(downtime) => Ok(MachineOperation { took: begun.elapsed(), downtime, bytes }),
+        Ok(downtime) => Ok(MachineOperation { took: begun.elapsed(), downtime, standstill: None, bytes }),
         Err(fault) => Err(failed(act, end(&mut guard, &fault).await)),
     }
 }

@@ -41,6 +41,7 @@ mod operations;
 mod phases;
 mod place;
 mod plans;
+mod power;
 mod push;
 mod report;
 mod rootless;

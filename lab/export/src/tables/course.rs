@@ -31,6 +31,8 @@ pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportErro
         .text("act", |r| (&r.act).into())
         .float("took_s", |r| r.took_s.into())
         .float("pause_s", |r| r.pause_s.into())
+        .float("pause_inside_s", |r| r.pause_inside_s.into())
+        .float("pause_inside_error_s", |r| r.pause_inside_error_s.into())
         .truth("done", |r| r.failed.is_none().into())
         .text("error", |r| r.failed.as_ref().into());
     book.table("actions", &columns, run.actions())?;
@@ -46,8 +48,12 @@ pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportErro
         .text("operation", |r| (&r.op.op).into())
         .whole("count", |r| r.op.count.into())
         .whole("failed", |r| r.op.failed.into())
+        .float("failed_low_share", |r| r.op.failed_share().0.into())
+        .float("failed_high_share", |r| r.op.failed_share().1.into())
         .float("response_quantile", |r| r.op.quantile.into())
         .float("response_quantile_ms", |r| r.op.quantile_ms.into())
+        .float("response_quantile_low_ms", |r| r.op.quantile_interval_ms.map(|ms| ms.0).into())
+        .float("response_quantile_high_ms", |r| r.op.quantile_interval_ms.map(|ms| ms.1).into())
         .float("response_max_ms", |r| r.op.max_ms.into());
     book.table("action_operations", &columns, impacts.iter().flat_map(seen))
 }

@@ -7,6 +7,7 @@ mod answer;
 mod course;
 mod estimate;
 mod load;
+mod power;
 mod probes;
 mod settings;
 mod statistics;
@@ -63,6 +64,7 @@ pub fn export(
     trials::write(&mut book, run)?;
     load::write(&mut book, run)?;
     probes::write(&mut book, run)?;
+    power::write(&mut book, run)?;
     statistics::write(&mut book, run)?;
     course::write(&mut book, run)?;
     world::write(&mut book, run)?;

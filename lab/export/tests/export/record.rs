@@ -377,6 +377,8 @@ fn world() -> [Entry; 8] {
         act: "restart: exit code 0".into(),
         took_s: 0.1,
         pause_s: Some(0.075),
+        pause_inside_s: Some(0.0725),
+        pause_inside_error_s: Some(0.0025),
         failed: Some("it was gone".into()),
     };
     let tier = Tier { tier: "bus".into(), product: "NATS 2.9".into(), durability: "nothing".into() };
@@ -436,6 +438,11 @@ pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>)
     for n in 0..3 {
         writer.interval(&second(n, n * 100), &NAMES).unwrap();
         writer.probe(&sample((LOAD_START_S + n + 1) as f64)).unwrap();
+    }
+    for (at_s, watts, energy_j) in [(2.0, None, 0.0), (4.0, Some(20.5), 41.0), (7.0, Some(51.5), 195.5)] {
+        let subject = barograph_record::power_of("package-0");
+        let energy_j = Some(energy_j);
+        writer.probe(&ProbeRow { at_s, subject, watts, energy_j, ..ProbeRow::default() }).unwrap();
     }
     writer.statistics(&[statistic(5.25, "commits", 41.75), statistic(6.25, "rollbacks", 0.125)]).unwrap();
     writer.append(&Entry::Trial(Box::new(trial()))).unwrap();

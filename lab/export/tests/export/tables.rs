@@ -141,6 +141,9 @@ fn figures_and_texts_are_those_of_the_record() {
     assert_eq!(cell("probes", 0, "rss_bytes"), Some("3000000123"));
     assert_eq!(cell("probes", 0, "throttled_s_per_s"), Some("0.0625"));
     assert_eq!(cell("probes", 0, "steal_share"), None);
+    let power = |row| ["trial", "source", "watts", "joules"].map(|column| cell("power", row, column));
+    assert_eq!(power(0), [None, None, Some("20.5"), Some("41")], "the machine before the load");
+    assert_eq!(power(3), [Some("1"), Some("package-0"), Some("51.5"), Some("154.5")]);
     let counts: u64 =
         tables["interval_operations"].1.iter().map(|row| row["count"].parse::<u64>().unwrap()).sum();
     assert_eq!(counts, 300);

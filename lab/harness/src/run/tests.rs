@@ -13,6 +13,7 @@ mod actions;
 mod filling;
 mod loads;
 mod operations;
+mod power;
 mod tiles;
 mod together;
 mod verdicts;

@@ -1,5 +1,7 @@
 //! A machine in simulated time: clocks and accounts.
 
+use std::path::{Path, PathBuf};
+
 use barograph_engine::sim::Time;
 use barograph_model::Nanos;
 use barograph_platform::BoxFuture;
@@ -17,7 +19,12 @@ pub(crate) struct SimulatedHost {
     pub(crate) wall_is_set: Option<(Nanos, f64)>,
     /// Percent of one core that its hypervisor gives to others.
     pub(crate) stolen: u64,
+    /// Folder of its kernel's devices; empty for a machine without any.
+    pub(crate) sys: PathBuf,
 }
+
+/// Wall clock at the start of its runs, in seconds since 1970.
+pub(crate) const BEGAN_S: f64 = 1_900_000_000.0;
 
 impl HostView for SimulatedHost {
     fn now(&self) -> Nanos {
@@ -26,6 +33,14 @@ impl HostView for SimulatedHost {
 
     fn wall_ahead_s(&self) -> f64 {
         self.wall_is_set.filter(|(at, _)| self.now() >= *at).map_or(0.0, |(_, by)| by)
+    }
+
+    fn began_s(&self) -> f64 {
+        BEGAN_S
+    }
+
+    fn sys(&self) -> &Path {
+        &self.sys
     }
 
     fn sleep(&self, span: Nanos) -> BoxFuture<'_, ()> {

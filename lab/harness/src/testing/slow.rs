@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use barograph_engine::sim::Time;
 use barograph_model::Nanos;
-use barograph_platform::{BoxFuture, Fault, MachineOperation, Machines};
+use barograph_platform::{BoxFuture, Fault, MachineOperation, Machines, Standstill};
 
 /// Durations of actions on a unit and on its machine.
 #[derive(Clone)]
@@ -44,7 +44,8 @@ impl Machines for ActionDurations {
     fn migrate<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async {
             self.time.until(self.time.now() + self.move_).await;
-            Ok(MachineOperation { took: self.move_.into(), downtime: STANDSTILL, bytes: 3 << 20 })
+            let standstill = Some(Standstill { length: STANDSTILL, error: Duration::from_millis(1) });
+            Ok(MachineOperation { took: self.move_.into(), downtime: STANDSTILL, standstill, bytes: 3 << 20 })
         })
     }
 

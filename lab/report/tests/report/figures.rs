@@ -8,9 +8,9 @@ use barograph_model::{Nanos, Outcome, Phase};
 use barograph_record::{
     Entry, EstimateRecord, ExpectedFigures, Header, LoadStarted, OpRecord, PartRecord, PassPointRecord,
     ProbeRow, Purpose, RecordError, Resources, ResultRecord, Rule, Run, RunWriter, SearchSummary,
-    TopologyRecord, Trial, UnitRecord, VERSION, Verdict, WindowRecord,
+    TopologyRecord, Trial, UnitRecord, VERSION, Verdict, WindowRecord, power_of,
 };
-use barograph_report::render_html;
+use barograph_report::{render_html, terminal_summary};
 use barograph_stats::Interval;
 
 /// Operations: one judged by time, and one not.
@@ -467,4 +467,34 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
     assert!(!unknown.contains("950 to 1,100"), "the upper end is what was believed at first");
     let without = rendered(&written(&fixed.path().join("without")).unwrap());
     assert!(!without.contains("class=\"believed\""), "nothing says how sure a fixed load is of a capacity");
+}
+
+/// 60 W of a package with 10 W of memory.
+fn powered(at_s: f64) -> Vec<ProbeRow> {
+    let row = |source: &str, watts: f64| ProbeRow {
+        at_s,
+        subject: power_of(source),
+        watts: Some(watts),
+        energy_j: Some(watts * at_s),
+        ..ProbeRow::default()
+    };
+    samples(at_s).into_iter().chain([row("package-0", 60.0), row("dram-0", 10.0)]).collect()
+}
+
+#[test]
+fn power_is_that_of_packages_with_their_memory() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&written_with(root.path(), powered).unwrap()).unwrap();
+    let lede = "70.0 W, scope package + dram; 0.0693 J per operation, 14.4 operations/J.";
+    assert!(terminal_summary(&run).contains(&format!("Power: {lede}\n")));
+    let html = render_html(&run).unwrap();
+    let none = "–";
+    for piece in [
+        lede,
+        "<title id=\"power-t\">Power</title>",
+        &format!("<td>package-0</td><td>60.0</td><td>600</td><td>{none}</td>"),
+        &format!("<td>dram-0</td><td>10.0</td><td>100</td><td>{none}</td>"),
+    ] {
+        assert!(html.contains(piece), "`{piece}` is missing");
+    }
 }

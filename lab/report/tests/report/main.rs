@@ -71,6 +71,7 @@ fn a_whole_run_shows_everything() {
         "<td>at most 13,700</td>",
         "capacity 12,500",
         "12,500</b> <span>users",
+        "Not available: this machine shows no source of power, and the plan names no meter.",
         "10,870</b> <span>users per core",
         "8.12</b> <span>KiB per user",
         "5 min 47 s",

@@ -96,6 +96,8 @@ fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
             (3.75, "move", "move", 0.35, None, Some(late)),
         ]
     );
+    let inside: Vec<_> = kept.actions().map(|a| a.pause_inside_s.zip(a.pause_inside_error_s)).collect();
+    assert_eq!(inside, [Some((0.03, 0.001)), None, None, None]);
 }
 
 #[test]
