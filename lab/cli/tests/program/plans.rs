@@ -61,10 +61,12 @@ fn went_wrong_and_on(run: &Run) {
     for action in actions {
         assert_eq!(action.failed, None, "{action:?}");
         let within = |trial: &Trial| (trial.window.from_s..trial.window.to_s).contains(&action.at_s);
-        assert!(run.trials().any(within), "{action:?}");
-        let later = run.intervals().filter(|interval| interval.from_s >= action.at_s + RECOVERED_S);
-        let well: u64 = later.flat_map(|interval| &interval.ops).map(|op| op.count - op.failed).sum();
-        assert!(well >= 10, "{well} operations ended well after {action:?}");
+        for load in loads(run) {
+            assert!(load.trials().any(within), "{action:?}");
+            let later = load.intervals().filter(|interval| interval.from_s >= action.at_s + RECOVERED_S);
+            let well: u64 = later.flat_map(|interval| &interval.ops).map(|op| op.count - op.failed).sum();
+            assert!(well >= 10, "{well} operations of {:?} ended well after {action:?}", load.load);
+        }
     }
 }
 
@@ -210,14 +212,19 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
 /// machine lacks a requirement.
 pub(crate) fn runs_beside_the_data(plan: &Path, smoke: Smoke) -> Option<Run> {
     let place = TestFolders::with_data_of_its_own();
+    let actions = actions(plan, &smoke);
     let mut sets = smoke.sets;
     sets.push(format!("data.dir={}", place.data().display()));
+    sets.extend(actions.clone());
     if lacks(&place, plan, &sets) {
         return None;
     }
     let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
     let run = place.record();
     in_order(&run, &ended);
+    if actions.is_some() {
+        went_wrong_and_on(&run);
+    }
     place.assert_nothing_left();
     Some(run)
 }

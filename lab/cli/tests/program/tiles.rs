@@ -20,5 +20,5 @@ fn a_tile_with_an_impossible_load_fails_and_names_it() {
     assert!(failed.contains("kv-1"), "{verdict:?}");
     assert!(verdict.reasons.iter().any(|why| why.starts_with("kv-1: ")), "{verdict:?}");
     let tiles = run.tiles().unwrap();
-    assert_eq!((tiles.count(), tiles.loads.len()), (1, 5));
+    assert_eq!((tiles.count(), tiles.loads.len()), (1, 7));
 }
