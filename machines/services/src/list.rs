@@ -46,6 +46,8 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("twemproxy", "nutcracker.yml"),
     folder!("nbdkit", "start.sh"),
     folder!("mail"),
+    folder!("social"),
+    folder!("geocoder"),
     folder!("postfix", "main.cf", "master.cf"),
     folder!("dovecot", "dovecot.conf"),
     folder!("spark"),
