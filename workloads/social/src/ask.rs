@@ -16,7 +16,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(5);
 /// The address is malformed, or the site does not answer.
 pub(crate) fn target(url: &str, policy: Policy) -> Result<ResolvedTarget, Box<dyn Error + Send + Sync>> {
     let options = Options { protocol: Protocol::Http1, policy, ..Options::default() };
-    Ok(Target::parse(url, &options)?.resolve()?.answering(FIRST_ANSWER)?)
+    Target::parse(url, &options)?.resolve()?.answering(FIRST_ANSWER)
 }
 
 /// Sends one request, GET or POST with a body of JSON. Returns the body of the answer.

@@ -22,7 +22,7 @@ struct ServeArgs {
     #[arg(long, value_enum, default_value_t = PartArg::Site, value_name = "PART")]
     part: PartArg,
     /// Folder of the site, made if there is none
-    #[arg(long, value_name = "FOLDER", required_if_eq("part", "site"))]
+    #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// Geocoder that the site asks; without it the site finds places itself
     #[arg(long, value_name = "HOST:PORT")]
@@ -53,11 +53,14 @@ impl Program for Social {
         (outside.raise_open_files)();
         let threads = if args.threads == 0 { outside.cores } else { args.threads };
         let site = match (args.part, args.folder) {
+            (PartArg::Geocoder, _) => None,
+            (PartArg::Site, None) => {
+                return Err(CommandError::refused("serve a site without --folder, where its files are"));
+            }
             (PartArg::Site, Some(folder)) => {
                 let options = SiteOptions { folder, geocoder: args.geocoder, readers: threads };
                 Some(Site::open(&options).map_err(CommandError::refused)?)
             }
-            _ => None,
         };
         let fault = |why: std::io::Error| CommandError::new(ExitCode::PlatformFault, why);
         let runtime = tokio::runtime::Builder::new_multi_thread()
