@@ -14,6 +14,7 @@ use barograph_workload_net::Net;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
+use barograph_workload_social::Social;
 use barograph_workload_sort::SortRecords;
 use barograph_workload_statements::Statements;
 use barograph_workload_store::Store;
@@ -38,6 +39,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &Net,
         &Mail,
         &WebFarm,
+        &Social,
         &Linpack,
         &StreamMemory,
         &Commands,

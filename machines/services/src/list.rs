@@ -49,6 +49,8 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("farm"),
     folder!("nginx_static", "nginx.conf"),
     folder!("httpd_static", "httpd.conf"),
+    folder!("social"),
+    folder!("geocoder"),
     folder!("postfix", "main.cf", "master.cf"),
     folder!("dovecot", "dovecot.conf"),
     folder!("spark"),

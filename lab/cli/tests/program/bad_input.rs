@@ -63,7 +63,7 @@ fn text_that_is_not_toml_is_refused_with_its_line() {
 
 #[test]
 fn names_that_nobody_knows_are_refused_with_the_known_ones() {
-    let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"chess\"\n  allowed: one of auction, scenario, kv, order-entry, store, brokerage, statements, disk, net, mail, web-farm, linpack, stream, command, sort, null\n  \
+    let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"chess\"\n  allowed: one of auction, scenario, kv, order-entry, store, brokerage, statements, disk, net, mail, web-farm, social, linpack, stream, command, sort, null\n  \
         to do:   give `workload` such a value, or leave it out for the default\n";
     assert_eq!(refused("workload = \"chess\"", &[]), expected);
     let expected = "barograph: the plan cannot be run\np.toml:1: `profile` = \"calm\"\n  allowed: one of official2, official2-push\n  \

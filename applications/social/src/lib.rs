@@ -1,0 +1,37 @@
+//! A social site of events: people with friends, events with attendees, comments, tags, pictures and documents.
+//!
+//! Pages are HTML over HTTP with their static files, and answer conditional requests. Rows are in SQLite, pictures
+//! and documents are files in a folder. The geocoder is a service of its own, which the site asks for every new address.
+//!
+//! Not a server for a real site: passwords are hashed without a slow function, the fill and the checks are open to
+//! every client, and there is no TLS.
+
+mod check;
+mod cookie;
+mod files;
+mod fill;
+mod form;
+mod geocoder;
+mod html;
+mod made;
+mod pages;
+mod schema;
+mod server;
+mod site;
+mod size;
+mod sqlite;
+mod statics;
+mod store;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use check::{Added, Counts};
+pub use files::{FileKind, FileMaker};
+pub use geocoder::serve as serve_geocoder;
+pub use made::{EventText, PASSWORD, PersonText, tag_name, user_name};
+pub use server::serve;
+pub use site::{Site, SiteError, SiteOptions};
+pub use size::{FillOrder, Size};
+pub use statics::{STATICS, STATICS_OF_EVENT};
+pub use store::StoreError;

@@ -1,0 +1,4 @@
+//! Users against the real site, run by the engine.
+
+mod loads;
+mod rig;
