@@ -32,7 +32,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn one_unit(ledger: &Path, log: &Path, script: &str) -> Result<(), Box<dyn Error>> {
     let ledger = Ledger::open(ledger)?;
-    let site = ProcessPlatform.open(&SiteSpec::default(), &ledger).await?;
+    let spec = SiteSpec { id: name(ledger.path().parent())?, ..SiteSpec::default() };
+    let site = ProcessPlatform.open(&spec, &ledger).await?;
     let unit = Unit {
         args: vec!["-c".to_owned(), script.to_owned()],
         log: log.into(),
@@ -48,7 +49,7 @@ async fn one_unit(ledger: &Path, log: &Path, script: &str) -> Result<(), Box<dyn
 async fn whole_site(folder: &Path, hold: &str) -> Result<(), Box<dyn Error>> {
     let ledger = Ledger::open(folder.join("ledger.jsonl"))?;
     let spec = SiteSpec {
-        id: "whole".to_owned(),
+        id: name(Some(folder))?,
         folder: folder.join("site"),
         hosts: vec![HostSpec { name: "one".to_owned(), ..HostSpec::default() }],
         options: vec![("hold".to_owned(), hold.to_owned())],
@@ -63,6 +64,12 @@ async fn whole_site(folder: &Path, hold: &str) -> Result<(), Box<dyn Error>> {
     site.close().await?;
     writeln!(std::io::stdout(), "closed")?;
     Ok(())
+}
+
+/// Name of the site in a folder: that of the folder.
+fn name(folder: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    let name = folder.and_then(Path::file_name).ok_or("the folder has no name")?;
+    Ok(name.to_string_lossy().into_owned())
 }
 
 fn unit(folder: &Path, ledger: &Path) -> Unit {

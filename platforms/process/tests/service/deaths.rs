@@ -42,7 +42,7 @@ async fn a_killed_driver_takes_a_unit_along_that_watches_stdin() {
     driver.wait().unwrap();
     until("the unit sees the end of its stdin", || !lives(unit));
     // Its control groups stay, as nothing removes them.
-    sweep_all(dir.path(), driver.id(), "a unit that watches its stdin").await;
+    sweep_all(dir.path(), "a unit that watches its stdin").await;
 }
 
 #[tokio::test]
@@ -78,8 +78,8 @@ fn ledger_lines(dir: &Path) -> usize {
     fs::read(dir.join("ledger.jsonl")).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// Sweeps twice after the driver `pid`, and checks that nothing is left.
-async fn sweep_all(dir: &Path, pid: u32, moment: &str) {
+/// Sweeps twice after a driver, and checks that nothing is left.
+async fn sweep_all(dir: &Path, moment: &str) {
     let start = Instant::now();
     // A child that has not executed its program yet still holds the ledger.
     let ledger = loop {
@@ -91,7 +91,7 @@ async fn sweep_all(dir: &Path, pid: u32, moment: &str) {
     let swept = ProcessPlatform.sweep(&ledger).await.unwrap();
     assert!(swept.failed.is_empty(), "{moment}: {swept:?}");
     assert_eq!(processes_naming(dir), Vec::<String>::new(), "{moment}");
-    assert_eq!(groups_of(pid), Vec::<PathBuf>::new(), "{moment}");
+    assert_eq!(groups_of(dir), Vec::<PathBuf>::new(), "{moment}");
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     files.retain(|name| !["ledger.jsonl", "log", "said"].iter().any(|kept| name == kept));
     assert!(files.is_empty(), "{moment}: {files:?}");
@@ -121,7 +121,7 @@ async fn killed_after_each_line(hold: &str) {
         until("the driver writes", || ledger_lines(dir.path()) >= lines || has_said(dir.path(), last));
         driver.kill().unwrap();
         driver.wait().unwrap();
-        sweep_all(dir.path(), driver.id(), &format!("{hold}, killed after {lines} lines of {all}")).await;
+        sweep_all(dir.path(), &format!("{hold}, killed after {lines} lines of {all}")).await;
     }
 }
 
@@ -135,7 +135,7 @@ fn whole_life(hold: &str) -> (usize, usize) {
     assert!(driver.wait().unwrap().success());
     assert!(has_said(dir.path(), "closed"));
     assert_eq!(processes_naming(dir.path()), Vec::<String>::new());
-    assert_eq!(groups_of(driver.id()), Vec::<PathBuf>::new());
+    assert_eq!(groups_of(dir.path()), Vec::<PathBuf>::new());
     assert!(!dir.path().join("site").exists() && !dir.path().join("data").exists());
     (ready, ledger_lines(dir.path()))
 }

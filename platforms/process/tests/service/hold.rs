@@ -152,7 +152,7 @@ async fn groups_go_with_their_units_and_sites() {
     let running = place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap();
     let paths = running.accounts().cgroups;
     assert!(!paths.is_empty() && paths.iter().all(|path| path.is_dir()));
-    assert!(groups_of(std::process::id()).len() >= paths.len());
+    assert_eq!(groups_of(place.dir.path()).len(), paths.len());
     let twin = Unit { name: "cgroup.procs".to_owned(), ..place.unit(&format!("{READY} exec cat"), SERVICE) };
     let second = place.start(&twin).await.unwrap();
     assert_ne!(paths, second.accounts().cgroups);
@@ -182,14 +182,9 @@ async fn a_creation_that_fails_leaves_no_group() {
     let unit = Unit { workdir: "/no/such".into(), ..place.unit("", SERVICE) };
     assert!(matches!(place.start(&unit).await, Err(Fault::Start { .. })));
     let group = |path: &std::path::Path| path.is_dir();
-    for path in groups_of(std::process::id()) {
-        let units = path.join("here");
-        // Other tests of this process have groups of their own; this host has no unit any more.
-        if place.ledger.left().iter().any(|left| left.thing.to_string().contains(&path.display().to_string()))
-        {
-            let entries = std::fs::read_dir(&units).unwrap().flatten();
-            assert_eq!(entries.filter(|entry| group(&entry.path())).count(), 0);
-        }
+    for path in groups_of(place.dir.path()) {
+        let entries = std::fs::read_dir(path.join("here")).unwrap().flatten();
+        assert_eq!(entries.filter(|entry| group(&entry.path())).count(), 0);
     }
     place.close().await;
 }

@@ -42,7 +42,8 @@ impl TestSite {
     pub(crate) fn with(change: impl FnOnce(&mut SiteSpec, &Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
-        let mut spec = SiteSpec { id: "test".to_owned(), ..SiteSpec::default() };
+        let id = dir.path().file_name().unwrap().to_str().unwrap().to_owned();
+        let mut spec = SiteSpec { id, ..SiteSpec::default() };
         change(&mut spec, dir.path());
         let site = Local::open(&spec, &ledger).with_folder().unwrap();
         TestSite { site: Some(Box::new(site)), ledger, spec, dir }
@@ -201,11 +202,13 @@ pub(crate) fn processes_naming(what: &Path) -> Vec<String> {
     found
 }
 
-/// Lists all control groups of the process `pid`, in all hierarchies, by the names of its sites.
-pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
+/// Lists the control groups of the site in a temporary folder, whose name it has, in all hierarchies. Numbers
+/// of processes do not tell sites apart: they are used again within seconds beside other tests.
+pub(crate) fn groups_of(dir: &Path) -> Vec<PathBuf> {
     let Ok(hierarchies) = Hierarchies::find() else { return Vec::new() };
-    let ours = format!(".{pid}-");
+    let name = dir.file_name().unwrap().to_str().unwrap();
+    let ours = |path: &PathBuf| path.to_string_lossy().contains(name.trim_start_matches('.'));
     let bases =
         hierarchies.list().iter().flat_map(|tree| fs::read_dir(&tree.base).into_iter().flatten().flatten());
-    bases.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains(&ours)).collect()
+    bases.map(|entry| entry.path()).filter(ours).collect()
 }
