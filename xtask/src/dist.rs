@@ -80,7 +80,7 @@ fn shipped(root: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
 }
 
 /// All files below a folder, by name.
-fn files(folder: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("read folder {}", folder.display()))? {
         let entry = entry?;
@@ -96,12 +96,12 @@ fn files(folder: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
 }
 
 /// Lines in the format of `sha256sum --check`.
-fn sums(files: &[(String, Vec<u8>)]) -> String {
+pub(crate) fn sums(files: &[(String, Vec<u8>)]) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
 
 /// The SHA-256 of bytes, in hexadecimal digits.
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

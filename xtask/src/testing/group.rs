@@ -59,16 +59,6 @@ impl Group {
     pub(crate) fn waits(self) -> bool {
         matches!(self, Group::Service | Group::Program)
     }
-
-    /// Assumed time of a test that was never run, in seconds: enough to put costly ones first.
-    pub(crate) fn guess_s(self) -> f64 {
-        match self {
-            Group::Quick => 0.05,
-            Group::Service => 3.0,
-            Group::Program => 10.0,
-            Group::Emulated => 100.0,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,9 @@ pub(crate) struct Job {
 /// The segment of a test's path by which only others of its kind may run beside it.
 const ALONE: &str = "alone";
 
+/// Segments of paths of tests that make several runs, or start clusters.
+const LONG: [&str; 2] = ["shipped_studies", "job_engines"];
+
 impl Job {
     fn new(binary: &Arc<Binary>, name: &str) -> Self {
         Job {
@@ -39,6 +42,18 @@ impl Job {
             name: name.to_owned(),
             group: Group::of(binary.target.as_deref(), name),
             alone: name.split("::").any(|segment| segment == ALONE),
+        }
+    }
+
+    /// Assumed time of a test that was never run, in seconds: enough to put costly ones first.
+    pub(super) fn guess_s(&self) -> f64 {
+        let is_long = self.name.split("::").any(|segment| LONG.contains(&segment));
+        match self.group {
+            Group::Quick => 0.05,
+            Group::Service => 3.0,
+            Group::Program if is_long => 60.0,
+            Group::Program => 10.0,
+            Group::Emulated => 100.0,
         }
     }
 

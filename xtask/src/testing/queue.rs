@@ -107,7 +107,7 @@ impl Queue {
 /// Sorts tests: those that need most of the machine first, since shorter ones would never leave that much
 /// free; then the longest first, and equal ones by name, so that the order is stable.
 fn in_order(mut jobs: Vec<Job>, known: &HashMap<String, f64>) -> Vec<Job> {
-    let seconds = |job: &Job| known.get(&job.key()).copied().unwrap_or_else(|| job.group.guess_s());
+    let seconds = |job: &Job| known.get(&job.key()).copied().unwrap_or_else(|| job.guess_s());
     let needs_most = |job: &Job| job.group == Group::Emulated;
     jobs.sort_by(|a, b| {
         let by_time = || seconds(b).total_cmp(&seconds(a));
@@ -126,18 +126,22 @@ mod tests {
         let jobs = vec![
             job("a", None, "tests::short"),
             job("a", Some("program"), "guessed"),
+            job("a", Some("program"), "shipped_studies::long"),
             job("a", None, "tests::known"),
             job("a", Some("service"), "known_short"),
             job("a", Some("emulated"), "guests"),
         ];
         let known = [
-            ("a unit tests::known".to_owned(), 60.0),
+            ("a unit tests::known".to_owned(), 50.0),
             ("a service known_short".to_owned(), 0.01),
             ("a emulated guests".to_owned(), 2.0),
         ];
         let order = in_order(jobs, &HashMap::from(known));
         let names: Vec<&str> = order.iter().map(|job| job.name.as_str()).collect();
-        assert_eq!(names, ["guests", "tests::known", "guessed", "tests::short", "known_short"]);
+        assert_eq!(
+            names,
+            ["guests", "shipped_studies::long", "tests::known", "guessed", "tests::short", "known_short"]
+        );
     }
 
     /// A queue on a machine with one core.

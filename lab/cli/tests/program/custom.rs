@@ -212,7 +212,7 @@ fn a_new_version_that_refuses_half_of_the_load_is_found_to_be_worse() {
     let mut command = place.program(&["study"]);
     command.arg(&file).arg("--gate");
     for set in
-        ["load.ramp_s=1", "load.warm_up_s=1", "load.window_s=2", "load.drain_s=1", "driver.interval_ms=250"]
+        ["load.ramp_s=0", "load.warm_up_s=1", "load.window_s=2", "load.drain_s=1", "driver.interval_ms=250"]
     {
         command.args(["--set", set]);
     }

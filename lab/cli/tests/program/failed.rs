@@ -1,12 +1,15 @@
-//! Failed operations: those that a fault of the plan is meant to cause, and those that a busy machine
-//! explains, from the record alone.
+//! Failed operations: those that a fault of the plan is meant to cause, those that a busy machine explains,
+//! from the record alone, and what is said about all others.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 
 use barograph_model::Outcome;
 use barograph_record::{IntervalRow, Run, StatisticRow};
 use serde_json::json;
+
+use crate::going::ProgramOutput;
 
 /// Start lag from which a driver, or its whole machine, has stood still. A node that beats twice a second may
 /// lose its lease of two seconds after such a stall.
@@ -15,6 +18,9 @@ const STOOD_STILL_MS: f64 = 1e3;
 /// Lines in the log of a node that a busy machine never causes. A request that met a bug is answered
 /// with status 500.
 const BUGS: [&str; 2] = ["a request met a bug", "a bug ended a part of the node"];
+
+/// Number of lines shown of the end of a log.
+const LAST_LINES: usize = 20;
 
 /// Checks that before the first fault of the plan nothing failed, or only what a busy machine explains; then
 /// returns the failures and the evidence in the record. After the fault operations may be refused, late or
@@ -115,15 +121,40 @@ fn moved(row: &StatisticRow) -> Option<String> {
 
 /// Lines in which nodes report bugs.
 fn bugs(run: &Run) -> Vec<String> {
+    let lines = logs(run).into_iter().flat_map(|(_, lines)| lines);
+    lines.filter(|line| BUGS.iter().any(|bug| line.contains(bug))).collect()
+}
+
+/// Logs of the parts: name and lines. A target that the run did not deploy has none.
+fn logs(run: &Run) -> Vec<(String, Vec<String>)> {
     // Logs of one of several loads are in the record of the run.
     let record = if run.load.is_some() { run.dir.ancestors().nth(2).unwrap() } else { run.dir.as_path() };
-    let logs = fs::read_dir(record.join("services")).unwrap().map(|file| file.unwrap().path());
+    let files = fs::read_dir(record.join("services")).into_iter().flatten();
+    let logs = files.map(|file| file.unwrap().path());
     let logs = logs.filter(|path| path.extension().is_some_and(|kind| kind == "log"));
-    let lines = logs.flat_map(|path| {
+    logs.map(|path| {
         let text = fs::read(&path).unwrap();
-        String::from_utf8_lossy(&text).lines().map(str::to_owned).collect::<Vec<_>>()
-    });
-    lines.filter(|line| BUGS.iter().any(|bug| line.contains(bug))).collect()
+        let lines = String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+        (path.file_name().unwrap().to_string_lossy().into_owned(), lines)
+    })
+    .collect()
+}
+
+/// Failed operations with their outcomes, the program's output with the reasons, and the ends of all logs.
+pub(crate) fn told(run: &Run, ended: &ProgramOutput) -> String {
+    let mut text = String::new();
+    for interval in std::iter::once(run).chain(&run.loads).flat_map(Run::intervals) {
+        for op in interval.ops.iter().filter(|op| op.failed > 0) {
+            let outcomes = &op.outcomes;
+            writeln!(text, "{} until {:.1} s: {outcomes:?}", op.op, interval.to_s).unwrap();
+        }
+    }
+    write!(text, "{}{}", ended.out, ended.err).unwrap();
+    for (name, lines) in logs(run) {
+        let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+        write!(text, "--- {name}\n{last}\n").unwrap();
+    }
+    text
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::place::TestFolders;
 const INTERVAL_S: f64 = 0.25;
 
 /// Common beginning of all plans.
-const OF_ALL: &str = "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 2\nwarm_up_s = 1\nwindow_s = 4\ndrain_s = 1\n\
+const OF_ALL: &str = "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 1\nwarm_up_s = 1\nwindow_s = 2\ndrain_s = 1\n\
                       [driver]\ninterval_ms = 250\n";
 
 /// The plan, in a folder of this place.
@@ -153,7 +153,7 @@ fn two_drivers_have_their_share_of_each_load() {
 /// A study of two stores with this metric beside those of each load.
 fn study(place: &TestFolders, metric: &str) -> PathBuf {
     let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
-    let short = OF_ALL.replace("ramp_s = 2", "ramp_s = 0").replace("warm_up_s = 1", "warm_up_s = 0");
+    let short = OF_ALL.replace("ramp_s = 1", "ramp_s = 0").replace("warm_up_s = 1", "warm_up_s = 0");
     written(place, &format!("{all}{short}{}", STORES.replace("load.users = 3", "load.users = 1")));
     let file = place.root().join("s.toml");
     let text = format!(

@@ -9,7 +9,7 @@ use std::process::Command;
 use barograph_record::{ExitCode, Run, Trial};
 use barograph_testkit::{Answer, Server, always};
 
-use crate::failed::excused;
+use crate::failed::{excused, told};
 use crate::going::{ProgramOutput, RunningProgram};
 use crate::place::TestFolders;
 use crate::smoke::Smoke;
@@ -80,7 +80,7 @@ const OPERATIONS: u64 = 30;
 /// Checks the record of a completed run without failures.
 fn whole(run: &Run, ended: &ProgramOutput, operations: u64) {
     in_order_with(run, ended, operations);
-    assert_eq!(failures(run), 0, "an operation failed");
+    assert_eq!(failures(run), 0, "operations failed: {}", told(run, ended));
 }
 
 /// Largest number of tries of a plan.

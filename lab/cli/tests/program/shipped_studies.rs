@@ -26,11 +26,15 @@ mod as_it_is {
     include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 }
 
-/// The shipped study, without keys that its levels set: a key that a factor varies cannot be set beside it.
-fn with_small_levels(place: &TestFolders, file: &Path, small: Option<&Table>) -> PathBuf {
+/// A copy of the shipped study in which every run is made once. Runs of seconds are seldom valid, so each would
+/// be made again, and the control repeats a configuration; a study of one configuration compares only that.
+/// The values in `small` replace those of levels: a key that a factor varies cannot be set beside it.
+fn in_small(place: &TestFolders, file: &Path, small: Option<&Table>) -> PathBuf {
     let mut study: Table = fs::read_to_string(file).unwrap().parse().unwrap();
     let plan = file.parent().unwrap().join(study["plan"].as_str().unwrap());
     study["plan"] = plan.to_str().unwrap().into();
+    study.insert("again".to_owned(), 0.into());
+    study.insert("control".to_owned(), (!study.contains_key("factor")).into());
     let factors = study.get_mut("factor").into_iter().flat_map(|all| all.as_array_mut().unwrap());
     for level in factors.flat_map(|factor| factor["levels"].as_array_mut().unwrap()) {
         let set = level["set"].as_table_mut().unwrap();
@@ -64,10 +68,7 @@ fn runs_in_small(file: &Path) {
     let smoke = Smoke::of(file);
     let place = TestFolders::new();
     let levels = smoke.more.get("levels").map(|levels| levels.as_table().unwrap());
-    let file = match levels {
-        Some(_) => with_small_levels(&place, file, levels),
-        None => file.to_owned(),
-    };
+    let file = in_small(&place, file, levels);
     let mut command_dry = command(&place, &file, &smoke);
     command_dry.arg("--dry-run");
     let dry = RunningProgram::start(command_dry).end();

@@ -3,19 +3,14 @@
 use std::sync::Arc;
 
 use barograph_imap::{Fault, Flaw, Session};
-use barograph_testkit::Authority;
+use barograph_testkit::{Authority, Peer, follow, step};
 use tokio_rustls::rustls::{ServerConnection, StreamOwned};
 
-use super::peer::{Peer, Step, follow};
 use super::{client, on_worker};
 
 const GREETING: &str = "* OK test\r\n";
 const LOGIN: &str = "a1 OK [CAPABILITY IMAP4rev1 IDLE MOVE UIDPLUS] in\r\n";
 const SELECT: &str = "* 3 EXISTS\r\n* OK [UIDVALIDITY 5] x\r\n* OK [UIDNEXT 9] x\r\na2 OK in\r\n";
-
-fn step(wanted: &'static str, answer: &str) -> Step {
-    (wanted, answer.as_bytes().to_vec())
-}
 
 /// Begins a session with INBOX selected, and does `each` with it at a peer with this script.
 fn session<T>(script: &[(&'static str, &str)], each: impl AsyncFnOnce(&mut Session) -> T) -> T {

@@ -2,7 +2,6 @@
 
 mod broken;
 mod embedded;
-mod peer;
 
 use barograph_imap::{Address, Client, SCHEME, Target};
 

@@ -3,20 +3,15 @@
 use std::sync::Arc;
 
 use barograph_smtp::{Dialect, Envelope, Fault, Flaw, Receipt};
-use barograph_testkit::Authority;
+use barograph_testkit::{Authority, Peer, Step, follow, step};
 use tokio_rustls::rustls::{ServerConnection, StreamOwned};
 
-use super::peer::{Peer, Step, follow};
 use super::{client, on_worker};
 
 const GREETING: &str = "220 test\r\n";
 const PLAIN_HELLO: &str = "250 test\r\n";
 const PIPELINING: &str = "250-test\r\n250 PIPELINING\r\n";
 const CHUNKING: &str = "250-test\r\n250-PIPELINING\r\n250-SIZE 1000\r\n250 CHUNKING\r\n";
-
-fn step(wanted: &'static str, answer: &str) -> Step {
-    (wanted, answer.as_bytes().to_vec())
-}
 
 /// Submits a mail to two recipients at a peer with this script after its greeting.
 fn submitted(dialect: Dialect, script: &[(&'static str, &str)]) -> Result<Receipt, Fault> {

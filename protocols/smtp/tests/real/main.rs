@@ -2,7 +2,6 @@
 
 mod broken;
 mod embedded;
-mod peer;
 
 use barograph_smtp::{Address, Client, Dialect, SCHEME, Target};
 
