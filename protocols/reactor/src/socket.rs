@@ -41,6 +41,8 @@ pub struct SocketOptions {
     pub receive_buffer: Option<u32>,
     /// Whether a small write waits for the acknowledgement of an earlier one (Nagle's algorithm).
     pub delays: bool,
+    /// Whether it carries datagrams (UDP) and no stream.
+    pub datagrams: bool,
 }
 
 /// A connected socket of this thread.
@@ -121,6 +123,19 @@ impl Socket {
         }
         let read = rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut *room));
         self.after_read(read, room.len())
+    }
+
+    /// Receives the next datagram into `room`, cut off at its end.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is none; otherwise the error of the system.
+    pub fn try_receive(&self, room: &mut [u8]) -> io::Result<usize> {
+        if !self.home.sources.is_ready(self.token, Direction::In) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let received = rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut *room));
+        // Behind a datagram that leaves room may be another one.
+        self.after_read(received, 0)
     }
 
     /// Discards available bytes, as many as fit into `room`, without copying them; 0 when the peer has closed.
@@ -249,8 +264,9 @@ fn open(peer: &Peer, options: SocketOptions) -> io::Result<OwnedFd> {
         Peer::Unix(_) => AddressFamily::UNIX,
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    if matches!(peer, Peer::Tcp(_)) {
+    let kind = if options.datagrams { SocketType::DGRAM } else { SocketType::STREAM };
+    let fd = rustix::net::socket_with(family, kind, flags, None)?;
+    if matches!(peer, Peer::Tcp(_)) && !options.datagrams {
         sockopt::set_tcp_nodelay(&fd, !options.delays)?;
     }
     // The window that a connection offers at most is agreed while it is made.

@@ -4,9 +4,10 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::datagram::DatagramCounts;
 use crate::kernel::Report;
 use crate::ledger::Totals;
-use crate::wire::{self, Answer, CONTROL, NUMBERS, Question, RunSettings};
+use crate::wire::{self, Answer, CONTROL, NUMBERS, Question, RunPlace, RunSettings};
 
 /// Longest wait for a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -40,27 +41,37 @@ impl Control {
         Ok(Control(stream))
     }
 
-    /// Begins a run; returns its token.
+    /// Begins a run; returns its place.
     ///
     /// # Errors
     /// If the other end is no responder of this version, or has too many runs.
-    pub(crate) fn begin(&mut self, settings: RunSettings) -> io::Result<u64> {
+    pub(crate) fn begin(&mut self, settings: RunSettings) -> io::Result<RunPlace> {
         self.0.set_read_timeout(Some(FIRST_ANSWER))?;
         let answer = self.ask(Question::Begin(settings))?;
         self.0.set_read_timeout(Some(ANSWER_TIME))?;
-        match wire::read_token(&answer) {
+        match wire::read_run(&answer) {
             None => Err(io::Error::other(NO_RESPONDER)),
-            Some(0) => Err(io::Error::other("the responder has too many runs with open connections")),
-            Some(token) => Ok(token),
+            Some(RunPlace { token: 0, .. }) => Err(io::Error::other(
+                "the responder has too many runs with open connections, or no port or memory for another",
+            )),
+            Some(place) => Ok(place),
         }
     }
 
-    /// Asks for a report of the responder's kernel.
+    /// Asks for a report of the responder's kernel, with the connections at a port.
     ///
     /// # Errors
     /// If there is no answer.
-    pub(crate) fn report(&mut self) -> io::Result<Report> {
-        self.ask(Question::Report).map(|answer| wire::read_report(&answer))
+    pub(crate) fn report(&mut self, port: u16) -> io::Result<Report> {
+        self.ask(Question::Report { port }).map(|answer| wire::read_report(&answer))
+    }
+
+    /// Asks for the counts of the datagrams of a run.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub(crate) fn datagrams(&mut self, token: u64) -> io::Result<DatagramCounts> {
+        self.ask(Question::Datagrams { token }).map(|answer| wire::read_datagrams(&answer))
     }
 
     /// Asks for the totals of a run, of which `closed` connections were closed in order. Waits for the last of them.

@@ -1,7 +1,9 @@
 //! The driver's end: users in groups of one connection each.
 
 mod connection;
+mod flow;
 mod group;
+mod link;
 mod worker;
 
 #[cfg(test)]

@@ -38,7 +38,22 @@ pub(crate) const WINDOW: CounterId = CounterId(10);
 /// Sum of their delivery rates, in megabits per second.
 pub(crate) const DELIVERY: CounterId = CounterId(11);
 
-/// Names of the counters.
+/// With datagrams: those that arrived or are lost. These counters and the five of connections are never in one load.
+pub(crate) const DATAGRAMS: CounterId = CounterId(7);
+
+/// Those of them that arrived.
+pub(crate) const ARRIVED: CounterId = CounterId(8);
+
+/// Those of them that are lost.
+pub(crate) const LOST: CounterId = CounterId(9);
+
+/// Those that arrived after a later one.
+pub(crate) const REORDERED: CounterId = CounterId(10);
+
+/// Sum of the jitter at each arrival, in nanoseconds.
+pub(crate) const JITTER: CounterId = CounterId(11);
+
+/// Names of the counters of connections.
 pub(crate) const COUNTERS: [&str; 12] = [
     "bytes_sent",
     "bytes_received",
@@ -54,11 +69,41 @@ pub(crate) const COUNTERS: [&str; 12] = [
     "delivery_mbit_per_s",
 ];
 
+/// Names of the counters of datagrams.
+pub(crate) const DATAGRAM_COUNTERS: [&str; 12] = [
+    "bytes_sent",
+    "bytes_received",
+    "bytes",
+    "driver_cpu_us",
+    "target_cpu_us",
+    "cpu_us",
+    "packets",
+    "datagrams",
+    "datagrams_arrived",
+    "datagrams_lost",
+    "datagrams_reordered",
+    "jitter_ns",
+];
+
 /// Id of the rate of bytes in both directions.
 pub(crate) const RATE: &str = "gbit_per_s";
 
-/// The measures.
-pub(crate) const MEASURES: [MeasureSpec; 12] = [
+/// All measures: those of connections, of both, and of datagrams.
+pub(crate) const MEASURES: [MeasureSpec; 15] = [
+    per(
+        "retransmits_per_gb",
+        "segments sent again by bytes",
+        ("segments/GB", LOWER),
+        (RETRANSMITS, BYTES, 1e9),
+    ),
+    per("round_trip_us", "mean smoothed round-trip time", ("us", LOWER), (RTT, SAMPLES, 1.0)),
+    per("window_segments", "mean congestion window", ("segments", NEITHER), (WINDOW, SAMPLES, 1.0)),
+    per(
+        "delivery_gbit_per_s",
+        "mean delivery rate of a connection",
+        ("Gb/s", HIGHER),
+        (DELIVERY, SAMPLES, 1e-3),
+    ),
     rate("sent_gbit_per_s", "sent", SENT),
     rate("received_gbit_per_s", "received", RECEIVED),
     rate(RATE, "sent and received", BYTES),
@@ -89,21 +134,23 @@ pub(crate) const MEASURES: [MeasureSpec; 12] = [
         ("bytes", NEITHER),
         (BYTES, PACKETS, 1.0),
     ),
+    per("lost_percent", "datagrams lost", ("%", LOWER), (LOST, DATAGRAMS, 1e2)),
     per(
-        "retransmits_per_gb",
-        "segments sent again by bytes",
-        ("segments/GB", LOWER),
-        (RETRANSMITS, BYTES, 1e9),
+        "reordered_percent",
+        "datagrams that arrived after a later one",
+        ("%", LOWER),
+        (REORDERED, ARRIVED, 1e2),
     ),
-    per("round_trip_us", "mean smoothed round-trip time", ("us", LOWER), (RTT, SAMPLES, 1.0)),
-    per("window_segments", "mean congestion window", ("segments", NEITHER), (WINDOW, SAMPLES, 1.0)),
-    per(
-        "delivery_gbit_per_s",
-        "mean delivery rate of a connection",
-        ("Gb/s", HIGHER),
-        (DELIVERY, SAMPLES, 1e-3),
-    ),
+    per("jitter_us", "mean jitter of datagrams by RFC 3550", ("us", LOWER), (JITTER, ARRIVED, 1e-3)),
 ];
+
+/// The measures of a load of connections, or of datagrams.
+pub(crate) fn measures(datagrams: bool) -> &'static [MeasureSpec] {
+    const ALL: &[MeasureSpec] = &MEASURES;
+    let of_connections = 4;
+    let of_datagrams = 3;
+    if datagrams { &ALL[of_connections..] } else { &ALL[..ALL.len() - of_datagrams] }
+}
 
 const HIGHER: BetterWhen = BetterWhen::Higher;
 const LOWER: BetterWhen = BetterWhen::Lower;

@@ -23,18 +23,24 @@ struct NetArgs {
     /// Pattern of the traffic
     #[arg(long, value_enum, default_value_t = PatternArg::To, value_name = "PATTERN")]
     pattern: PatternArg,
-    /// Bytes of a message of a stream, as in 256, 16k or 1m [default: 128k]
+    /// Send datagrams (UDP), whose loss, order and jitter are measured; with the patterns to and request
+    #[arg(long, conflicts_with_all = ["delay", "no_delay", "discard", "verify"])]
+    udp: bool,
+    /// Bytes of a message of a stream, as in 256, 16k or 1m [default: 128k; of datagrams 1448]
     #[arg(long, value_parser = bytes, value_name = "BYTES")]
     message: Option<u64>,
-    /// Bytes of a request and of its answer, as in 1,1 or 128,64k [default: 1,1]
+    /// Bytes of a request and of its answer, as in 1,1 or 128,64k [default: 1,1; of datagrams 24,24]
     #[arg(long, value_parser = two_sizes, value_name = "BYTES,BYTES")]
     request: Option<(u64, u64)>,
     /// Bytes of the send buffers and the receive buffers of both ends [default: left to the system]
     #[arg(long, value_parser = bytes, value_name = "BYTES")]
     buffer: Option<u64>,
-    /// Let small writes wait for acknowledgements of earlier ones (Nagle's algorithm)
-    #[arg(long)]
+    /// Let small writes wait for acknowledgements of earlier ones (Nagle's algorithm): the default of streams
+    #[arg(long, conflicts_with = "no_delay")]
     delay: bool,
+    /// Send small writes at once: the default of requests and connections
+    #[arg(long)]
+    no_delay: bool,
     /// Discard what arrives in the kernel, without copying it
     #[arg(long, conflicts_with = "verify")]
     discard: bool,
@@ -131,11 +137,17 @@ fn url(address: &str) -> Result<String, &'static str> {
 fn keys(args: &NetArgs, options: &LoadOptions) -> Vec<String> {
     let mut keys = vec![
         format!("net.pattern = {:?}", args.pattern.pattern().name()),
-        format!("net.nodelay = {}", !args.delay),
-        format!("net.verify = {}", args.verify),
-        format!("net.receive = {:?}", if args.discard { "discard" } else { "copy" }),
         format!("net.failures = {:?}", options.errors.get()),
     ];
+    let flags = [
+        (args.udp, "net.protocol = \"udp\""),
+        (args.verify, "net.verify = true"),
+        (args.discard, "net.receive = \"discard\""),
+    ];
+    keys.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, key)| key.to_owned()));
+    if args.delay || args.no_delay {
+        keys.push(format!("net.nodelay = {}", args.no_delay));
+    }
     keys.extend(args.message.map(|bytes| format!("net.message_bytes = {bytes}")));
     if let Some((request, answer)) = args.request {
         keys.push(format!("net.request_bytes = {request}"));
@@ -207,7 +219,7 @@ mod tests {
         let load = typed("h", &options()).unwrap();
         assert_eq!((load.title.as_str(), load.users), ("streams to net://h:5380", 1));
         let own = own(&load);
-        assert_eq!((own.run.pattern, own.run.message), (Pattern::To, 131_072));
+        assert_eq!((own.run.pattern, own.run.message, own.run.delays), (Pattern::To, 131_072, true));
         assert_eq!((own.rules.limit, own.rules.failures), (None, Share::percent(1.0)));
     }
 
@@ -220,17 +232,19 @@ mod tests {
             think: Some(Nanos::from_millis(2)),
             ..options()
         };
-        let load =
-            typed("net://[::1]:7 --pattern both --message 16k --buffer 64k --verify --delay", &options);
+        let load = typed("net://[::1]:7 --pattern both --message 16k --buffer 64k --verify", &options);
         let load = load.unwrap();
         assert_eq!((load.users, load.title.as_str()), (8, "streams to and from net://[::1]:7"));
         let of = own(&load);
         assert_eq!((of.run.message, of.run.send_buffer, of.run.receive_buffer), (16_384, 65_536, 65_536));
         assert!(of.run.verifies && of.run.delays && !of.run.discards);
         assert_eq!((of.rules.limit, of.think), (Some(Nanos(1_500_000)), Nanos::from_millis(2)));
-        let of = own(&typed("h --pattern connect --request 128,64k --discard", &options).unwrap());
+        let of = own(&typed("h --pattern connect --request 128,64k --discard --no-delay", &options).unwrap());
         assert_eq!((of.run.pattern, of.run.request, of.run.answer), (Pattern::Connect, 128, 65_536));
-        assert!(of.run.discards);
+        assert!(of.run.discards && !of.run.delays);
+        let of = own(&typed("h --pattern request --udp --request 64,1k", &options).unwrap());
+        assert_eq!((of.run.datagrams, of.run.request, of.run.answer), (true, 64, 1_024));
+        assert!(!own(&typed("h --no-delay", &options).unwrap()).run.delays);
     }
 
     #[test]
@@ -241,6 +255,8 @@ mod tests {
         assert!(why("::1:5380").contains("without brackets"));
         assert!(why("h --message 0").contains("16k or 1m"));
         assert!(why("h --request 5").contains("128,64k"));
+        assert!(why("h --delay --no-delay").contains("cannot be used with"));
+        assert!(why("h --udp --verify").contains("cannot be used with"));
         assert!(why("h --verify --discard").contains("cannot be used with"));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use barograph_model::{MeasureSpec, Nanos, Share};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
+use crate::datagram;
 use crate::measures::MEASURES;
 use crate::pattern::Pattern;
 use crate::seam::{NAME, Net};
@@ -82,24 +83,32 @@ impl WorkloadKeys for Net {
     }
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
-        let pattern = g.choice("net.pattern", &Pattern::NAMES, "to");
-        let largest = u64::from(LARGEST);
-        let message = g.number("net.message_bytes", 1..=largest, USUAL_BLOCK);
-        let request = g.number("net.request_bytes", 1..=largest, 1);
-        let answer = g.number("net.answer_bytes", 1..=largest, 1);
-        let read = g.number("net.read_bytes", 1..=largest, USUAL_BLOCK);
+        let pattern = g.choice("net.pattern", &Pattern::NAMES, "to").and_then(Pattern::find);
+        let datagrams = g.choice("net.protocol", &["tcp", "udp"], "tcp").map(|name| name == "udp");
+        let (sizes, usual, least) = match datagrams {
+            Some(true) => {
+                (datagram::HEAD as u64..=datagram::LARGEST.into(), datagram::USUAL, datagram::HEAD as u64)
+            }
+            _ => (1..=LARGEST.into(), USUAL_BLOCK, 1),
+        };
+        let message = g.number("net.message_bytes", sizes.clone(), usual);
+        let request = g.number("net.request_bytes", sizes.clone(), least);
+        let answer = g.number("net.answer_bytes", sizes, least);
+        let read = g.number("net.read_bytes", 1..=LARGEST.into(), USUAL_BLOCK);
         let send_buffer = g.number("net.send_buffer_bytes", 0..=LARGEST_BUFFER, 0);
         let receive_buffer = g.number("net.receive_buffer_bytes", 0..=LARGEST_BUFFER, 0);
-        let nodelay = g.flag("net.nodelay", true);
+        // Streams as iperf3 and netperf have them; a request waits for nothing but its answer.
+        let nodelay = g.flag("net.nodelay", !pattern.is_some_and(Pattern::is_stream));
         let receive = g.choice("net.receive", &["copy", "discard"], "copy");
         let verifies = g.flag("net.verify", false);
         let think_ms = g.fraction("net.think_ms", 0.0..=3_600_000.0, 0.0);
         let rules = rules(g);
         let run = RunSettings {
-            pattern: Pattern::find(pattern?)?,
+            pattern: pattern?,
             verifies: verifies?,
             discards: receive? == "discard",
             delays: !nodelay?,
+            datagrams: datagrams?,
             message: message? as u32,
             request: request? as u32,
             answer: answer? as u32,

@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use barograph_engine::OpContext;
 use barograph_model::CounterId;
 
 use crate::control::Control;
+use crate::datagram::DatagramCounts;
 use crate::kernel::Report;
 use crate::measures::{CPU, DELIVERY, DRIVER_CPU, PACKETS, RETRANSMITS, RTT, SAMPLES, TARGET_CPU, WINDOW};
 use crate::pattern::Pattern;
@@ -19,7 +19,7 @@ use crate::tcp_info::{ConnectionSums, Connections, Port};
 /// Time between two samples: several in an interval, and each costs the ends some tens of microseconds.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Counters that samples raise.
+/// Counters that samples raise. The last five have other names with datagrams, as a test holds.
 const COUNTERS: [CounterId; 9] =
     [DRIVER_CPU, TARGET_CPU, CPU, PACKETS, RETRANSMITS, SAMPLES, RTT, WINDOW, DELIVERY];
 
@@ -31,6 +31,17 @@ type Amounts = [u64; COUNTERS.len()];
 pub(crate) struct Sampler {
     samples: Arc<Samples>,
     _stop: SyncSender<()>,
+}
+
+/// The responder that a sampler asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SamplerTarget {
+    pub(crate) address: SocketAddr,
+    /// Port of the connections of the run.
+    pub(crate) port: u16,
+    pub(crate) pattern: Pattern,
+    /// Names the run, where it has datagrams.
+    pub(crate) datagrams: Option<u64>,
 }
 
 /// Amounts that no operation has counted yet.
@@ -45,22 +56,22 @@ impl Sampler {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub(crate) fn start(target: SocketAddr, pattern: Pattern) -> std::io::Result<Self> {
+    pub(crate) fn start(target: SamplerTarget) -> std::io::Result<Self> {
         let samples = Arc::<Samples>::default();
         let (stop, stopped) = sync_channel(1);
         let theirs = Arc::clone(&samples);
-        let sampling = move || Sampling::new(target, pattern).run(&stopped, &theirs);
+        let sampling = move || Sampling::new(target).run(&stopped, &theirs);
         std::thread::Builder::new().name("net-sampler".to_owned()).spawn(sampling)?;
         Ok(Sampler { samples, _stop: stop })
     }
 
-    /// Adds what was sampled since the last call to the counters of an operation.
-    pub(crate) fn add_to(&self, context: &mut OpContext) {
+    /// Hands over what was sampled since the last call, by counter.
+    pub(crate) fn take(&self, add: impl FnMut((CounterId, u64))) {
         let samples = &self.samples;
         if samples.is_fresh.load(Ordering::Relaxed) && samples.is_fresh.swap(false, Ordering::AcqRel) {
             let mut amounts = samples.amounts.lock().unwrap_or_else(PoisonError::into_inner);
             let amounts = std::mem::take(&mut *amounts);
-            COUNTERS.into_iter().zip(amounts).for_each(|(counter, amount)| context.add(counter, amount));
+            COUNTERS.into_iter().zip(amounts).for_each(add);
         }
     }
 }
@@ -76,18 +87,25 @@ impl Samples {
 
 /// State of the sampler's thread.
 struct Sampling {
-    target: SocketAddr,
-    pattern: Pattern,
+    target: SamplerTarget,
     line: Option<Control>,
     connections: Connections,
     driver: Option<Report>,
     responder: Option<Report>,
+    datagrams: DatagramCounts,
 }
 
 impl Sampling {
-    fn new(target: SocketAddr, pattern: Pattern) -> Self {
-        let connections = Connections::new(Port::To(target.port()));
-        Sampling { target, pattern, line: None, connections, driver: None, responder: None }
+    fn new(target: SamplerTarget) -> Self {
+        let connections = Connections::new(Port::To(target.port));
+        Sampling {
+            target,
+            line: None,
+            connections,
+            driver: None,
+            responder: None,
+            datagrams: DatagramCounts::default(),
+        }
     }
 
     fn run(mut self, stopped: &Receiver<()>, samples: &Samples) {
@@ -110,17 +128,37 @@ impl Sampling {
         let own = since(&driver, self.driver.replace(driver));
         let theirs = responder.map(|now| since(&now, self.responder.replace(now))).unwrap_or_default();
         let is_shared = responder.is_some_and(|there| there.namespace == driver.namespace);
-        let sender = if self.pattern.target_streams() { responder.unwrap_or_default() } else { driver };
-        amounts(self.pattern, (own, theirs), is_shared, &sender.connections)
+        let sender =
+            if self.target.pattern.target_streams() { responder.unwrap_or_default() } else { driver };
+        let mut amounts = amounts(self.target.pattern, (own, theirs), is_shared, &sender.connections);
+        if self.target.datagrams.is_some() {
+            amounts[4..].copy_from_slice(&self.datagrams());
+        }
+        amounts
+    }
+
+    /// Datagrams since the last sample: all, those that arrived, are lost and were reordered, and the sum of jitter.
+    fn datagrams(&mut self) -> [u64; 5] {
+        let asked = self.line.as_mut().zip(self.target.datagrams);
+        let Some(now) = asked.and_then(|(line, token)| line.datagrams(token).ok()) else { return [0; 5] };
+        let before = std::mem::replace(&mut self.datagrams, now);
+        let [arrived, lost, reordered, jitter] = [
+            (now.arrived, before.arrived),
+            (now.lost, before.lost),
+            (now.reordered, before.reordered),
+            (now.jitter_ns, before.jitter_ns),
+        ]
+        .map(|(now, before)| now.saturating_sub(before));
+        [arrived + lost, arrived, lost, reordered, jitter]
     }
 
     /// Asks the responder; `None` while it does not answer.
     fn ask(&mut self) -> Option<Report> {
         let mut line = match self.line.take() {
             Some(line) => line,
-            None => Control::connect(self.target).ok()?,
+            None => Control::connect(self.target.address).ok()?,
         };
-        let report = line.report().ok()?;
+        let report = line.report(self.target.port).ok()?;
         self.line = Some(line);
         Some(report)
     }
@@ -168,6 +206,12 @@ fn amounts(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measures::{ARRIVED, DATAGRAMS, JITTER, LOST, REORDERED};
+
+    #[test]
+    fn datagrams_have_the_last_counters() {
+        assert_eq!(COUNTERS[4..], [DATAGRAMS, ARRIVED, LOST, REORDERED, JITTER]);
+    }
 
     #[test]
     fn packets_are_those_of_the_ends_that_receive() {
@@ -199,9 +243,10 @@ mod tests {
         let sampler = Sampler { samples: Arc::clone(&samples), _stop: stop };
         samples.add(&[1; COUNTERS.len()]);
         samples.add(&[2; COUNTERS.len()]);
-        let mut context = OpContext::for_test();
-        sampler.add_to(&mut context);
-        sampler.add_to(&mut context);
-        assert_eq!(context.added(CPU), 3);
+        let mut cpu_us = 0;
+        for _ in 0..2 {
+            sampler.take(|(counter, amount)| cpu_us += if counter == CPU { amount } else { 0 });
+        }
+        assert_eq!(cpu_us, 3);
     }
 }

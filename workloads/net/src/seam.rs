@@ -22,18 +22,18 @@ use serde_json::{Map, Value, json};
 
 use crate::control::Control;
 use crate::driver::{NetUsers, PreparedLoad};
-use crate::measures::{COUNTERS, MEASURES, RATE};
+use crate::measures::{COUNTERS, DATAGRAM_COUNTERS, RATE, measures};
 use crate::pattern::Pattern;
 use crate::plan::{NetPlan, host_and_port};
-use crate::sampler::Sampler;
+use crate::sampler::{Sampler, SamplerTarget};
 use crate::topology;
-use crate::verify::DriverCounts;
+use crate::verify::{self, DriverCounts};
 
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "net";
 
 /// Version of the workload. It rises with every change that can move results.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Time limit of the responder's first answer before the load.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
@@ -75,11 +75,16 @@ impl NetWorkload {
     pub(crate) fn prepared(&self, url: &str) -> Result<PreparedLoad, Box<dyn Error + Send + Sync>> {
         let settings = self.plan.run;
         let (address, routes) = route(url)?;
-        let token = Control::connect(address)?.begin(settings)?;
-        let sampler = Sampler::start(address, settings.pattern)?;
-        let ledger = self.counts.add(token);
+        let place = Control::connect(address)?.begin(settings)?;
+        let (port, routes) = match place.port {
+            0 => (address.port(), routes),
+            port => (port, Routes::at(SocketAddr::new(address.ip(), port))),
+        };
+        let datagrams = settings.datagrams.then_some(place.token);
+        let sampler = Sampler::start(SamplerTarget { address, port, pattern: settings.pattern, datagrams })?;
+        let ledger = self.counts.add(place.token);
         let reasons = Arc::clone(&self.reasons);
-        Ok(PreparedLoad::new(settings, token, routes, (ledger, sampler, reasons)))
+        Ok(PreparedLoad::new(settings, place.token, routes, (ledger, sampler, reasons)))
     }
 }
 
@@ -107,11 +112,11 @@ impl Workload for NetWorkload {
     }
 
     fn counters(&self) -> &[&'static str] {
-        &COUNTERS
+        if self.plan.run.datagrams { &DATAGRAM_COUNTERS } else { &COUNTERS }
     }
 
     fn measures(&self) -> &[MeasureSpec] {
-        &MEASURES
+        measures(self.plan.run.datagrams)
     }
 
     fn profiles(&self) -> Vec<&str> {
@@ -172,6 +177,7 @@ impl Workload for NetWorkload {
     fn disclose(&self) -> Map<String, Value> {
         let run = &self.plan.run;
         let section = json!({
+            "protocol": if run.datagrams { "udp" } else { "tcp" },
             "receive": if run.discards { "discard" } else { "copy" },
             "bytes_verified": run.verifies,
         });
@@ -208,7 +214,7 @@ impl Application for NetWorkload {
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || {
                 let (address, _) = route(&url).map_err(|why| why.to_string())?;
-                let report = Control::connect(address).and_then(|mut line| line.report());
+                let report = Control::connect(address).and_then(|mut line| line.report(address.port()));
                 report.map(|_| ()).map_err(|why| why.to_string())
             });
             asked.await.unwrap_or_else(|why| Err(why.to_string()))
@@ -216,9 +222,10 @@ impl Application for NetWorkload {
     }
 
     fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
-        let (url, counts) = (url.to_owned(), Arc::clone(&self.counts));
+        let (url, counts, datagrams) = (url.to_owned(), Arc::clone(&self.counts), self.plan.run.datagrams);
         Some(Box::pin(async move {
-            let compared = tokio::task::spawn_blocking(move || counts.compare(&url));
+            let compare = if datagrams { verify::of_datagrams } else { verify::of_connections };
+            let compared = tokio::task::spawn_blocking(move || counts.compare(&url, compare));
             compared.await.unwrap_or_else(|why| Err(why.to_string()))
         }))
     }

@@ -73,6 +73,11 @@ impl Connections {
         Connections { line, port, room: vec![0; ROOM] }
     }
 
+    /// Turns to the connections of another port.
+    pub(crate) fn watch(&mut self, port: Port) {
+        self.port = port;
+    }
+
     /// Sums of this moment; zero where the kernel does not answer.
     pub(crate) fn sums(&mut self) -> ConnectionSums {
         let mut sums = ConnectionSums::default();

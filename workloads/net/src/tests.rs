@@ -2,6 +2,7 @@
 
 mod allocations;
 mod broken;
+mod datagrams;
 mod loads;
 mod rig;
 mod stalls;

@@ -57,11 +57,11 @@ impl DriverCounts {
         }
     }
 
-    /// Compares the counts of all drivers with those of the responder.
+    /// Holds the counts of all drivers against those of the responder.
     ///
     /// # Errors
     /// If the responder does not answer.
-    pub(crate) fn compare(&self, url: &str) -> Result<VerifyResult, String> {
+    pub(crate) fn compare(&self, url: &str, compare: Compare) -> Result<VerifyResult, String> {
         let (address, _) = route(url).map_err(|why| why.to_string())?;
         let mut line = Control::connect(address).map_err(|why| why.to_string())?;
         let mut all = self.own();
@@ -73,7 +73,7 @@ impl DriverCounts {
             target += theirs;
             is_final &= is_settled;
         }
-        Ok(result(&driver, &target, is_final))
+        Ok(compare(&driver, &target, is_final))
     }
 }
 
@@ -87,8 +87,43 @@ impl std::ops::AddAssign for Totals {
     }
 }
 
-/// The result for the totals of both ends.
-fn result(driver: &Totals, target: &Totals, is_final: bool) -> VerifyResult {
+/// The result for the totals of driver and target, and whether those are final.
+pub(crate) type Compare = fn(&Totals, &Totals, bool) -> VerifyResult;
+
+/// The result of datagrams, of which some may be lost.
+pub(crate) fn of_datagrams(driver: &Totals, target: &Totals, is_final: bool) -> VerifyResult {
+    let pairs = [
+        ("sent by the driver", driver.sent, "by the target", target.received),
+        ("sent by the target", target.sent, "by the driver", driver.received),
+    ];
+    let more = pairs.into_iter().filter(|(_, sent, _, received)| received > sent);
+    let defects: Vec<String> = more
+        .map(|(what, sent, end, received)| {
+            format!("{} bytes were {what}, and {} received {end}", count(sent), count(received))
+        })
+        .collect();
+    if !defects.is_empty() {
+        return VerifyResult { ok: false, findings: defects };
+    }
+    let used = pairs.into_iter().filter(|(_, sent, _, _)| *sent > 0);
+    let mut findings: Vec<String> = used
+        .map(|(what, sent, end, received)| {
+            let lost = 100.0 * (sent - received) as f64 / sent as f64;
+            format!(
+                "of {} bytes {what}, {} were received {end}: {lost:.3} % were lost",
+                count(sent),
+                count(received)
+            )
+        })
+        .collect();
+    if !is_final {
+        findings.push("the end of a flow did not arrive at the target".to_owned());
+    }
+    VerifyResult { ok: true, findings }
+}
+
+/// The result of connections.
+pub(crate) fn of_connections(driver: &Totals, target: &Totals, is_final: bool) -> VerifyResult {
     let mut defects = Vec::new();
     if !is_final {
         defects.push("the target still had open connections when its bytes were counted".to_owned());
@@ -130,7 +165,7 @@ mod tests {
     const TARGET: Totals = Totals { closed: 2, sent: 30, received: 1_000, broken: 0, wrong: 0 };
 
     fn findings(driver: Totals, target: Totals, is_final: bool) -> (bool, String) {
-        let VerifyResult { ok, findings } = result(&driver, &target, is_final);
+        let VerifyResult { ok, findings } = of_connections(&driver, &target, is_final);
         (ok, findings.join("\n"))
     }
 
@@ -167,6 +202,25 @@ mod tests {
             "1 connections received bytes that were not sent"
         );
         assert!(!findings(DRIVER, TARGET, false).0);
+    }
+
+    #[test]
+    fn datagrams_may_be_lost_and_not_made() {
+        let of = |driver, target, is_final| {
+            let VerifyResult { ok, findings } = of_datagrams(&driver, &target, is_final);
+            (ok, findings.join("\n"))
+        };
+        let stream = Totals { received: 0, ..DRIVER };
+        let received = Totals { sent: 0, received: 990, ..TARGET };
+        let lost = "of 1,000 bytes sent by the driver, 990 were received by the target: 1.000 % were lost";
+        assert_eq!(of(stream, received, true), (true, lost.to_owned()));
+        let told = format!("{lost}\nthe end of a flow did not arrive at the target");
+        assert_eq!(of(stream, received, false), (true, told));
+        let (ok, told) = of(DRIVER, Totals { sent: 29, ..TARGET }, true);
+        assert_eq!(
+            (ok, told.as_str()),
+            (false, "29 bytes were sent by the target, and 30 received by the driver")
+        );
     }
 
     #[test]

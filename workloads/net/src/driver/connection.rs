@@ -27,6 +27,8 @@ pub(super) enum Break {
     Closed,
     /// The target reset it.
     Reset,
+    /// The target's host takes no datagrams at the port.
+    Refused,
     /// The system reported another error.
     Other,
     /// Other bytes arrived than were sent.
@@ -89,9 +91,13 @@ impl Connection {
                     if self.greeted == 0 && written > 0 {
                         load.ledger.open();
                     }
+                    let is_full = written < bytes.len();
                     let of_greeting = written.min(GREETING - self.greeted);
                     self.greeted += of_greeting;
                     self.sent += (written - of_greeting) as u64;
+                    if is_full && self.socket.poll_writable(cx).is_pending() {
+                        return Poll::Pending;
+                    }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                     if self.socket.poll_writable(cx).is_pending() {
@@ -192,9 +198,10 @@ impl Drop for Connection {
 }
 
 impl Break {
-    fn of(why: &io::Error) -> Self {
+    pub(super) fn of(why: &io::Error) -> Self {
         match why.kind() {
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Break::Reset,
+            io::ErrorKind::ConnectionRefused => Break::Refused,
             _ => Break::Other,
         }
     }
@@ -204,6 +211,7 @@ impl Break {
         match self {
             Break::Closed => "the target closed the connection",
             Break::Reset => "the target reset the connection",
+            Break::Refused => "the target takes no datagrams",
             Break::Other => "the connection broke",
             Break::Wrong => "bytes that were not sent",
             Break::Unasked => "more bytes than the answer has",

@@ -12,6 +12,8 @@ use barograph_net::Fault;
 use barograph_reactor::Socket;
 
 use super::connection::{Break, Connection};
+use super::flow::{Flow, Watch};
+use super::link::Link;
 use super::worker::Worker;
 use crate::measures::{BYTES, RECEIVED, SENT};
 use crate::pattern::Pattern;
@@ -27,18 +29,26 @@ pub(crate) struct NetGroup {
     waiting: [Option<OpId>; 2],
     /// Whether the receiver is asked for its first operation, which is one of the sender.
     is_turned: bool,
+    /// The clock of datagrams, from the first operation on.
+    watch: Option<Watch>,
 }
 
 /// State of the connection.
 enum Line {
     Closed,
     Connecting(Pin<Box<dyn Future<Output = Result<Socket, Fault>>>>),
-    Open(Connection),
+    Open(Link),
 }
 
 impl NetGroup {
     pub(super) fn new(worker: &Rc<Worker>) -> Self {
-        NetGroup { worker: Rc::clone(worker), line: Line::Closed, waiting: [None; 2], is_turned: false }
+        NetGroup {
+            worker: Rc::clone(worker),
+            line: Line::Closed,
+            waiting: [None; 2],
+            is_turned: false,
+            watch: None,
+        }
     }
 
     fn pattern(&self) -> Pattern {
@@ -58,14 +68,14 @@ impl NetGroup {
     /// Hands the message of a user to the open connection.
     fn submit(&mut self, place: usize) {
         let (sends, receives) = (self.sends(place), self.receives(place));
-        let Line::Open(connection) = &mut self.line else { return };
+        let Line::Open(link) = &mut self.line else { return };
         let settings = &self.worker.load.settings;
         let is_stream = settings.pattern.is_stream();
         if sends {
-            connection.send(if is_stream { settings.message } else { settings.request });
+            link.send(if is_stream { settings.message } else { settings.request });
         }
         if receives {
-            connection.expect(if is_stream { settings.message } else { settings.answer });
+            link.expect(if is_stream { settings.message } else { settings.answer });
         }
     }
 
@@ -88,7 +98,10 @@ impl NetGroup {
         let Line::Connecting(connecting) = &mut self.line else { return Ok(()) };
         let Poll::Ready(connected) = connecting.as_mut().poll(cx) else { return Ok(()) };
         self.line = Line::Closed;
-        self.line = Line::Open(Connection::new(connected?, &self.worker));
+        self.line = Line::Open(match &self.watch {
+            Some(watch) => Link::Datagrams(Flow::new(connected?, &self.worker, watch)),
+            None => Link::Stream(Connection::new(connected?, &self.worker)),
+        });
         for place in 0..self.waiting.len() {
             if self.waiting[place].is_some() {
                 self.submit(place);
@@ -104,13 +117,13 @@ impl NetGroup {
                 continue;
             }
             let receives = self.receives(place);
-            let Line::Open(connection) = &mut self.line else { return Ok(()) };
+            let Line::Open(link) = &mut self.line else { return Ok(()) };
             // Streams of the target begin with the greeting.
-            let is_sending = place != RECEIVER || !connection.is_greeted();
-            if is_sending && connection.poll_send(cx)?.is_pending() {
+            let is_sending = place != RECEIVER || !link.is_greeted();
+            if is_sending && link.poll_send(cx)?.is_pending() {
                 continue;
             }
-            if receives && connection.poll_receive(cx)?.is_pending() {
+            if receives && link.poll_receive(cx)?.is_pending() {
                 continue;
             }
             self.waiting[place] = None;
@@ -125,11 +138,10 @@ impl NetGroup {
         let of = |applies: bool, bytes: u32| if applies { u64::from(bytes) } else { 0 };
         let sent = of(self.sends(place), if is_stream { settings.message } else { settings.request });
         let received = of(self.receives(place), if is_stream { settings.message } else { settings.answer });
-        let context = members.context(place);
-        context.add(SENT, sent);
-        context.add(RECEIVED, received);
-        context.add(BYTES, sent + received);
-        self.worker.load.sampler.add_to(context);
+        members.add(SENT, sent);
+        members.add(RECEIVED, received);
+        members.add(BYTES, sent + received);
+        self.worker.load.sampler.take(|(counter, amount)| members.add(counter, amount));
         if settings.pattern == Pattern::Connect {
             self.line = Line::Closed;
         }
@@ -147,14 +159,16 @@ impl Group for NetGroup {
         }
         self.waiting[place] = Some(op);
         context.sent();
+        if self.worker.load.settings.datagrams && self.watch.is_none() {
+            self.watch = Some(Rc::new(context.watch()));
+        }
         self.submit(place);
     }
 
     fn abandon(&mut self, place: usize) {
         self.waiting[place] = None;
-        match std::mem::replace(&mut self.line, Line::Closed) {
-            Line::Open(connection) => connection.break_off(None),
-            Line::Connecting(_) | Line::Closed => {}
+        if let Line::Open(link) = std::mem::replace(&mut self.line, Line::Closed) {
+            self.line = link.abandon().map_or(Line::Closed, Line::Open);
         }
         // The other user of the connection goes on with a new one.
     }
@@ -170,12 +184,12 @@ impl Group for NetGroup {
             return self.fail((fault.outcome(), &in_one_line(&fault)), members);
         }
         if let Err(why) = self.exchange(cx, members) {
-            if let Line::Open(connection) = std::mem::replace(&mut self.line, Line::Closed) {
-                connection.break_off(Some(why));
+            if let Line::Open(link) = std::mem::replace(&mut self.line, Line::Closed) {
+                link.break_off(why);
             }
             let outcome = match why {
                 Break::Wrong | Break::Unasked => Outcome::WrongAnswer,
-                Break::Closed | Break::Reset | Break::Other => Outcome::Broken,
+                Break::Closed | Break::Reset | Break::Refused | Break::Other => Outcome::Broken,
             };
             self.fail((outcome, why.words()), members);
         }

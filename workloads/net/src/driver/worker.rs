@@ -21,6 +21,8 @@ use crate::wire::{self, GREETING, RunSettings};
 pub(crate) struct PreparedLoad {
     pub(crate) settings: RunSettings,
     pub(crate) content: Content,
+    /// Names the run at the responder.
+    pub(super) token: u64,
     /// Greeting of a connection with the first message after it, so that both go in one packet.
     pub(crate) first: Vec<u8>,
     pub(crate) ledger: Arc<Ledger>,
@@ -45,8 +47,9 @@ impl PreparedLoad {
             send_buffer: buffer(settings.send_buffer),
             receive_buffer: buffer(settings.receive_buffer),
             delays: settings.delays,
+            datagrams: settings.datagrams,
         };
-        PreparedLoad { settings, content, first, ledger, sampler, reasons, routes, options }
+        PreparedLoad { settings, content, token, first, ledger, sampler, reasons, routes, options }
     }
 
     /// The greeting and the first message, up to a length of that, from a byte on.

@@ -9,6 +9,9 @@ use crate::pattern::Pattern;
 pub(super) fn check(own: &NetPlan, plan: &Plan, g: &mut SettingsReader) {
     let pattern = own.run.pattern;
     sizes(pattern, g);
+    if own.run.datagrams {
+        datagrams(own, g);
+    }
     if own.rules.limit.is_none() {
         g.refuse_asked("net.quantile", "left out with net.limit_ms = 0", "leave it out, or set net.limit_ms");
     }
@@ -47,5 +50,22 @@ fn sizes(pattern: Pattern, g: &mut SettingsReader) {
             let allowed = format!("only with net.pattern = {patterns}");
             g.refuse_asked(key, &allowed, "leave it out, or set net.pattern");
         }
+    }
+}
+
+/// Refuses what datagrams do not have.
+fn datagrams(own: &NetPlan, g: &mut SettingsReader) {
+    let pattern = own.run.pattern;
+    if !matches!(pattern, Pattern::To | Pattern::Request) {
+        let allowed = "\"to\" or \"request\" with net.protocol = \"udp\"";
+        g.refuse(
+            "net.pattern",
+            format!("{:?}", pattern.name()),
+            allowed,
+            "choose one, or leave net.protocol out",
+        );
+    }
+    for key in ["net.nodelay", "net.read_bytes", "net.receive", "net.verify"] {
+        g.refuse_asked(key, "only with net.protocol = \"tcp\"", "leave one of the two out");
     }
 }

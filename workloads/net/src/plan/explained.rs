@@ -35,6 +35,16 @@ impl NetPlan {
             bytes => format!("{} bytes", count(bytes.into())),
         };
         let what = match run.pattern {
+            Pattern::To if run.datagrams => {
+                format!("datagrams to the target, of {}", bytes(run.message))
+            }
+            Pattern::Request if run.datagrams => {
+                format!(
+                    "requests of {} and answers of {} in a datagram each",
+                    bytes(run.request),
+                    bytes(run.answer)
+                )
+            }
             Pattern::To => format!("streams to the target in messages of {}", bytes(run.message)),
             Pattern::From => format!("streams from the target in messages of {}", bytes(run.message)),
             Pattern::Both => format!(
@@ -65,6 +75,9 @@ impl NetPlan {
             bytes => format!("of {} bytes", count(bytes.into())),
         };
         let (send, receive) = (buffer(run.send_buffer), buffer(run.receive_buffer));
+        if run.datagrams {
+            return format!("sockets   send buffers {send}, receive buffers {receive}");
+        }
         let delays = if run.delays { ", small writes wait for acknowledgements" } else { "" };
         let discards = if run.discards { ", which discard what arrives" } else { "" };
         let read = count(run.read.into());

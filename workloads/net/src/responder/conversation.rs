@@ -2,15 +2,17 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::io::retry_on_intr;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 
-use super::runs::{Run, Runs};
+use super::Service;
+use super::runs::Run;
 use crate::kernel::Report;
-use crate::ledger::Close;
+use crate::ledger::{Close, Totals};
 use crate::pattern::Pattern;
 use crate::tcp_info::{Connections, Port};
 use crate::wire::{self, Answer, CONTROL, DATA, GREETING, QUESTION, Question};
@@ -21,15 +23,16 @@ const GREETING_TIME: Duration = Duration::from_secs(10);
 /// Longest wait for the last connections of a run.
 const LAST_TIME: Duration = Duration::from_secs(10);
 
+/// Longest wait for the ends of flows of datagrams, which may be lost.
+const LAST_DATAGRAMS: Duration = Duration::from_secs(2);
+
 /// Milliseconds after which data without an acknowledgement end a connection: its peer is gone.
 const GONE_MS: u32 = 60_000;
 
 /// A connection of the responder.
 pub(super) struct Conversation<'a> {
     pub(super) stream: &'a TcpStream,
-    pub(super) runs: &'a Runs,
-    /// Port at which it was accepted.
-    pub(super) port: u16,
+    pub(super) service: &'a Arc<Service>,
     /// A buffer for reads.
     pub(super) buffer: &'a mut Vec<u8>,
 }
@@ -59,7 +62,7 @@ impl Conversation<'_> {
         if stream.set_read_timeout(None).is_err() || stream.set_nodelay(true).is_err() {
             return;
         }
-        let mut connections = Connections::new(Port::At(self.port));
+        let mut connections = Connections::new(Port::At(self.service.address.port()));
         let mut bytes = [0; QUESTION];
         while stream.read_exact(&mut bytes).is_ok() {
             let Some(question) = Question::read(&bytes) else { return reset(stream) };
@@ -72,12 +75,28 @@ impl Conversation<'_> {
 
     fn answer(&self, question: Question, connections: &mut Connections) -> Answer {
         match question {
-            // Tokens begin with 1.
-            Question::Begin(settings) => wire::token_answer(self.runs.begin(settings).unwrap_or(0)),
-            Question::Report => wire::report_answer(&Report::read(connections)),
+            Question::Begin(settings) => {
+                let begun = Run::start(settings, self.service);
+                let begun = begun.ok().and_then(|run| self.service.runs.add(run));
+                // Tokens begin with 1.
+                wire::run_answer(begun.unwrap_or_default())
+            }
+            Question::Report { port } => {
+                connections.watch(Port::At(port));
+                wire::report_answer(&Report::read(connections))
+            }
+            Question::Datagrams { token } => {
+                let run = self.service.runs.find(token);
+                wire::datagrams_answer(&run.map(|run| run.count(|counts| *counts)).unwrap_or_default())
+            }
             Question::Totals { token, closed } => {
-                let run = self.runs.find(token);
-                wire::totals_answer(run.map(|run| run.ledger.settled(closed, LAST_TIME)))
+                let run = self.service.runs.find(token);
+                wire::totals_answer(run.map(|run| {
+                    // The load is over.
+                    let totals = totals(&run, closed);
+                    run.close_port();
+                    totals
+                }))
             }
         }
     }
@@ -87,7 +106,7 @@ impl Conversation<'_> {
         let mut token = [0; GREETING - 8];
         let mut stream = self.stream;
         let run = match stream.read_exact(&mut token) {
-            Ok(()) => self.runs.find(u64::from_le_bytes(token)),
+            Ok(()) => self.service.runs.find(u64::from_le_bytes(token)),
             Err(_) => None,
         };
         let Some(run) = run else { return reset(stream) };
@@ -108,14 +127,21 @@ impl Conversation<'_> {
     }
 }
 
+/// Totals of a run of which the driver closed this many connections or flows, and whether they are final.
+fn totals(run: &Run, closed: u64) -> (Totals, bool) {
+    if !run.settings.datagrams {
+        return run.ledger.settled(closed, LAST_TIME);
+    }
+    let (totals, is_final) = run.ledger.settled(closed, LAST_DATAGRAMS);
+    let counts = run.count(|counts| *counts);
+    (Totals { sent: counts.answered, received: counts.bytes, ..totals }, is_final)
+}
+
 /// Sets the options of the run.
 fn prepare(stream: &TcpStream, run: &Run) -> io::Result<()> {
     let settings = &run.settings;
     stream.set_read_timeout(None)?;
     stream.set_nodelay(!settings.delays)?;
-    if settings.receive_buffer > 0 {
-        sockopt::set_socket_recv_buffer_size(stream, settings.receive_buffer as usize)?;
-    }
     if settings.send_buffer > 0 {
         sockopt::set_socket_send_buffer_size(stream, settings.send_buffer as usize)?;
     }

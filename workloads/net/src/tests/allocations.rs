@@ -115,6 +115,7 @@ fn messages_allocate_nothing() {
         (Pattern::From, "net.message_bytes = 16384\nnet.receive = \"discard\"\n"),
         (Pattern::Both, "net.message_bytes = 16384\nnet.verify = true\n"),
         (Pattern::Request, "net.request_bytes = 1\nnet.answer_bytes = 1\n"),
+        (Pattern::To, "net.protocol = \"udp\"\n"),
     ] {
         assert_eq!(counted(pattern, keys), 0, "{pattern:?} {keys}");
     }

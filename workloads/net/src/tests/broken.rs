@@ -10,7 +10,7 @@ use rustix::net::sockopt;
 
 use super::rig::Load;
 use crate::ledger::Totals;
-use crate::wire::{self, Answer, CONTROL, NUMBERS, QUESTION, Question};
+use crate::wire::{self, Answer, CONTROL, NUMBERS, QUESTION, Question, RunPlace};
 
 /// Behaviour of a peer on a connection with traffic, after the greeting.
 type Behave = fn(TcpStream);
@@ -46,7 +46,7 @@ fn questions(mut stream: TcpStream, totals: Option<Totals>) {
     let mut bytes = [0; QUESTION];
     while stream.read_exact(&mut bytes).is_ok() {
         let answer: Answer = match Question::read(&bytes) {
-            Some(Question::Begin(_)) => wire::token_answer(1),
+            Some(Question::Begin(_)) => wire::run_answer(RunPlace { token: 1, port: 0 }),
             Some(Question::Totals { .. }) => wire::totals_answer(totals.map(|totals| (totals, true))),
             _ => [0; NUMBERS],
         };
@@ -204,7 +204,7 @@ fn what_is_no_responder_is_refused_before_the_load() {
     }
     let full = |mut stream: TcpStream| {
         take(&mut stream, QUESTION);
-        let _ = stream.write_all(&wire::answer_bytes(&wire::token_answer(0)));
+        let _ = stream.write_all(&wire::answer_bytes(&wire::run_answer(RunPlace::default())));
         keep(stream);
     };
     assert!(refusal(full).contains("too many runs"));
