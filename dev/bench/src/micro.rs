@@ -89,9 +89,13 @@ impl Contest {
     /// Measures all cases in rounds; true if every contender gave figures in every round.
     fn measure(self, options: &CommonOptions, folder: &Path) -> anyhow::Result<bool> {
         let began = load();
-        let (mut runs, mut trouble) = (Vec::new(), Vec::new());
-        for round in 0..options.rounds {
-            for (at, case) in self.cases.iter().enumerate() {
+        let out = options.out(self.name);
+        let earlier = out.as_deref().filter(|_| options.add).map(|out| page::earlier(&self, out));
+        let (mut runs, mut trouble) = (earlier.transpose()?.unwrap_or_default(), Vec::new());
+        let first = runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+        for round in first..first + options.rounds {
+            let wanted = self.cases.iter().enumerate().filter(|(_, case)| options.wants(&case.name));
+            for (at, case) in wanted {
                 for place in turns(round, case.contenders.len()) {
                     let contender = &case.contenders[place];
                     match self.run(case, contender, folder) {
@@ -109,10 +113,8 @@ impl Contest {
         runs.sort_by_key(|run| (run.case, run.place, run.round));
         let measured = Measured { contest: self, runs, load: (began, load()), trouble };
         say(&format!("\n{}", measured.tables()));
-        match options.out(measured.contest.name) {
-            Some(out) => {
-                write(&crate::root().join(out), |raw| measured.page(raw), &measured.raw())?;
-            }
+        match out {
+            Some(out) => write(&out, |raw| measured.page(raw), &measured.raw())?,
             None => say(NOT_WRITTEN),
         }
         Ok(measured.trouble.is_empty())

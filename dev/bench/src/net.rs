@@ -41,9 +41,11 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     need_two_cores()?;
     let temporary = tempfile::tempdir().context("make a folder for outputs")?;
     let (contenders, head) = contenders(crate::root(), &options);
-    let began = load();
-    let (mut runs, mut trouble) = (Vec::new(), Vec::new());
-    for round in 0..options.rounds {
+    let (began, out) = (load(), options.out());
+    let earlier = out.as_deref().filter(|_| options.add).map(page::earlier);
+    let (mut runs, mut trouble) = (earlier.transpose()?.unwrap_or_default(), Vec::new());
+    let first = runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+    for round in first..first + options.rounds {
         for (at, case) in CASES.iter().enumerate() {
             if options.case.as_ref().is_some_and(|wanted| !case.name.contains(wanted.as_str())) {
                 continue;
@@ -71,11 +73,12 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
             }
         }
     }
+    runs.sort_by_key(|run| (run.case, run.round));
     let text = |raw: &str| page::page(&head, &runs, (&began, &load()), (&trouble, raw));
     say(&page::table(&runs));
-    match options.out() {
+    match out {
         None => say(NOT_WRITTEN),
-        Some(out) => write(&crate::root().join(out), text, &page::raw(&runs))?,
+        Some(out) => write(&out, text, &page::raw(&runs))?,
     }
     Ok(trouble.is_empty())
 }
@@ -109,12 +112,14 @@ struct Reading {
     p99_us: Option<f64>,
     /// Milliseconds per 10⁹ bytes of a stream, or microseconds per request.
     driver_cpu: f64,
-    target_cpu: f64,
+    /// None where the server has children that end without being counted.
+    target_cpu: Option<f64>,
 }
 
 impl Reading {
     fn words(&self, case: &Case) -> String {
-        let Reading { rate, driver_cpu, target_cpu, .. } = self;
+        let Reading { rate, driver_cpu, .. } = self;
+        let target_cpu = self.target_cpu.unwrap_or(f64::NAN);
         let (unit, cpu) =
             if case.is_stream() { ("Gb/s", "ms CPU/GB") } else { ("K requests/s", "us CPU/request") };
         format!("{rate:>8.2} {unit}, {driver_cpu:.1} + {target_cpu:.1} {cpu}")
@@ -150,7 +155,7 @@ fn one(
         bail!("nothing was carried");
     }
     let per = |cpu_s: f64| cpu_s * factor / work;
-    let (driver_cpu, target_cpu) = (per(used.cpu_s), per(target_s));
+    let (driver_cpu, target_cpu) = (per(used.cpu_s), Some(per(target_s)).filter(|cpu| *cpu > 0.0));
     let tools::Figures { rate, p50_us, p99_us } = figures;
     Ok(Some(Reading { rate, p50_us, p99_us, driver_cpu, target_cpu }))
 }

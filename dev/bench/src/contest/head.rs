@@ -51,9 +51,32 @@ pub(crate) fn write(out: &Path, page: impl FnOnce(&str) -> String, raw: &str) ->
     Ok(())
 }
 
+/// The readings beside a page: the cells of each line, without the titles. There are none beside a page that is not written yet.
+pub(crate) fn readings(out: &Path) -> anyhow::Result<Vec<Vec<String>>> {
+    let beside = out.with_extension("csv");
+    if !beside.exists() {
+        return Ok(Vec::new());
+    }
+    let text = fs::read_to_string(&beside).with_context(|| format!("read {}", beside.display()))?;
+    Ok(text.lines().skip(1).map(cells).collect())
+}
+
+/// The cells of a line; a cell with a comma stands in quotation marks.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(String::new()),
+            letter => cells.last_mut().expect("there is one").push(letter),
+        }
+    }
+    cells
+}
+
 /// Message after a partial measurement.
-pub(crate) const NOT_WRITTEN: &str =
-    "nothing was written: a part of the measurements is not the page; say --out FILE to have it anyway";
+pub(crate) const NOT_WRITTEN: &str = "nothing was written: a part of the measurements is not the page; say --add to add them to it, or --out FILE";
 
 #[cfg(test)]
 mod tests {
@@ -78,5 +101,8 @@ mod tests {
         write(&out, |raw| format!("see {raw}"), "a,b").unwrap();
         assert_eq!(fs::read_to_string(&out).unwrap(), "see page.csv");
         assert_eq!(fs::read_to_string(folder.path().join("new/page.csv")).unwrap(), "a,b");
+        write(&out, |_| String::new(), "case,tool,x\n\"Read, depth 1\",fio,\n").unwrap();
+        assert_eq!(readings(&out).unwrap(), [["Read, depth 1", "fio", ""]]);
+        assert!(readings(&folder.path().join("other.md")).unwrap().is_empty());
     }
 }

@@ -16,13 +16,13 @@ use crate::say::say;
 /// fio that submits each operation alone.
 const FIO: &str = "fio";
 
-/// fio that submits operations in groups of eight.
+/// fio in a case in which operations follow in batches.
 const FIO_BATCHES: &str = "fio in batches";
 
-const INSTALL_FIO: &str = "apt-get install fio";
+/// Operations of a batch.
+const BATCH: u32 = 8;
 
-/// The least depth at which batches mean anything.
-const BATCHES_FROM: u32 = 16;
+const INSTALL_FIO: &str = "apt-get install fio";
 
 /// Length of the run that makes and fills the file, s. Filling comes before its window.
 const FILL_S: u64 = 1;
@@ -72,10 +72,24 @@ struct Job<'a> {
     seconds: u64,
     reads: ReadPercent,
     depth: u32,
+    /// Operations that complete before others follow.
+    batch: u32,
 }
 
-/// Cases: reads in percent, and depth.
-const CASES: [(ReadPercent, u32); 7] = [(100, 1), (100, 16), (100, 32), (0, 1), (0, 16), (0, 32), (70, 64)];
+/// Cases: reads in percent, depth, and batch.
+const CASES: [(ReadPercent, u32, u32); 11] = [
+    (100, 1, 1),
+    (100, 16, 1),
+    (100, 16, BATCH),
+    (100, 32, 1),
+    (100, 32, BATCH),
+    (0, 1, 1),
+    (0, 16, 1),
+    (0, 16, BATCH),
+    (0, 32, 1),
+    (70, 64, 1),
+    (70, 64, BATCH),
+];
 
 /// Measures as the arguments say; true if every program gave figures in every round.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
@@ -86,10 +100,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let on = options.folder.clone().unwrap_or_else(|| crate::root().join("target"));
     let folder = tempfile::tempdir_in(&on).with_context(|| format!("make a folder in {}", on.display()))?;
     let file = folder.path().join("disk.data");
-    let job =
-        |(reads, depth)| Job { file: &file, size: &options.size, seconds: options.seconds, reads, depth };
-    let wanted = CASES.into_iter().map(job).filter(|job| options.common.wants(&job.name()));
-    let cases = wanted.map(|job| job.case(&ours, fio.as_deref())).collect();
+    let (size, seconds) = (options.size.as_str(), options.seconds);
+    let job = |(reads, depth, batch)| Job { file: &file, size, seconds, reads, depth, batch };
+    let cases = CASES.into_iter().map(|case| job(case).case(&ours, fio.as_deref())).collect();
     let (mut versions, mut missing) = (Vec::new(), Vec::new());
     match &fio {
         Some(fio) => versions.push((FIO.to_owned(), programs::version(fio, "--version"))),
@@ -104,8 +117,10 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         cases,
         head: head(&ours, versions, missing),
     };
-    say("==> the file is filled");
-    fill(&job((100, 1)), &ours, folder.path())?;
+    if options.common.rounds > 0 {
+        say("==> the file is filled");
+        fill(&job((100, 1, 1)), &ours, folder.path())?;
+    }
     contest.measure(&options.common, folder.path())
 }
 
@@ -115,8 +130,8 @@ fn about(size: &str) -> String {
          All programs use io_uring with registered buffers and a registered file, one thread on core {DRIVER_CPU}.\n\
          Written blocks get new random contents each time.\n\
          Depth is the number of operations in flight.\n\
-         fio submits each operation alone; in batches it submits eight together and takes what has completed.\n\
-         Barograph submits together what completed together, and waits for no batch.\n\
+         Without batches fio submits each operation alone, and Barograph submits together what completed together.\n\
+         In batches both wait until {BATCH} have completed and submit as many together.\n\
          Times are from the instant an operation was due (Barograph) or made (fio) to its completion; a mix has none here.\n\
          CPU is user and system time in the window by each program's own account; beside it is that of the whole process, start and fill check included, over the same operations.\n\
          CPU of the kernel in interrupts falls into it where the interrupt is on that core.\n"
@@ -138,7 +153,8 @@ impl Job<'_> {
             0 => "Write".to_owned(),
             reads => format!("Read {reads}, Write {}", 100 - reads),
         };
-        format!("{what}, depth {}", self.depth)
+        let batches = if self.batch > 1 { ", in batches" } else { "" };
+        format!("{what}, depth {}{batches}", self.depth)
     }
 
     fn case(&self, ours: &Path, fio: Option<&Path>) -> Case {
@@ -155,14 +171,12 @@ impl Job<'_> {
             seconds,
             read: Box::new(move |used| read_ours(used, is_mix)),
         }];
-        for (name, arguments) in self.fio() {
-            contenders.extend(fio.map(|fio| Contender {
-                name,
-                pinned: pinned(fio, arguments, &[0]),
-                seconds,
-                read: Box::new(move |used| read_fio(used, is_mix)),
-            }));
-        }
+        contenders.extend(fio.map(|fio| Contender {
+            name: if self.batch > 1 { FIO_BATCHES } else { FIO },
+            pinned: pinned(fio, self.fio(), &[0]),
+            seconds,
+            read: Box::new(move |used| read_fio(used, is_mix)),
+        }));
         Case { name: self.name(), contenders }
     }
 
@@ -172,16 +186,16 @@ impl Job<'_> {
             0 => "Write=1".to_owned(),
             reads => format!("Read={reads},Write={}", 100 - reads),
         };
-        let Job { file, size, seconds, depth, .. } = self;
+        let Job { file, size, seconds, depth, batch, .. } = self;
+        let batches = if *batch > 1 { format!(" --batch {batch}") } else { String::new() };
         programs::words(&format!(
-            "disk {} --size {size} --block 4k --mix {mix} -c {depth} -d {seconds}s --warm-up 0s --workers 1 -q --json",
+            "disk {} --size {size} --block 4k --mix {mix} -c {depth}{batches} -d {seconds}s --warm-up 0s --workers 1 -q --json",
             file.display()
         ))
     }
 
-    /// Command lines of fio, by name.
-    fn fio(&self) -> Vec<(&'static str, Vec<String>)> {
-        let Job { file, size, seconds, reads, depth } = self;
+    fn fio(&self) -> Vec<String> {
+        let Job { file, size, seconds, reads, depth, batch } = self;
         let how = match *reads {
             100 => "--rw=randread".to_owned(),
             0 => "--rw=randwrite --refill_buffers".to_owned(),
@@ -194,13 +208,9 @@ impl Job<'_> {
             file.display()
         );
         let batches = format!(
-            "{line} --iodepth_batch_submit=8 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max={depth}"
+            " --iodepth_batch_submit={batch} --iodepth_batch_complete_min={batch} --iodepth_batch_complete_max={depth}"
         );
-        let mut lines = vec![(FIO, programs::words(&line))];
-        if *depth >= BATCHES_FROM {
-            lines.push((FIO_BATCHES, programs::words(&batches)));
-        }
-        lines
+        programs::words(&if *batch > 1 { line + &batches } else { line })
     }
 }
 
@@ -254,33 +264,31 @@ fn sum_of(job: &Value, kind: &str) -> f64 {
 mod tests {
     use super::*;
 
-    fn job(reads: ReadPercent, depth: u32) -> Job<'static> {
-        Job { file: Path::new("/f/disk.data"), size: "2g", seconds: 3, reads, depth }
+    fn job((reads, depth, batch): (ReadPercent, u32, u32)) -> Job<'static> {
+        Job { file: Path::new("/f/disk.data"), size: "2g", seconds: 3, reads, depth, batch }
     }
 
     #[test]
     fn all_programs_do_the_same_work() {
         assert_eq!(
-            job(100, 1).ours().join(" "),
+            job((100, 1, 1)).ours().join(" "),
             "disk /f/disk.data --size 2g --block 4k --mix Read=1 -c 1 -d 3s --warm-up 0s --workers 1 -q --json"
         );
-        let mixed = job(70, 64);
-        assert!(mixed.ours().join(" ").contains(" --mix Read=70,Write=30 -c 64 "));
-        let lines = mixed.fio();
-        assert_eq!(lines.iter().map(|(name, _)| *name).collect::<Vec<_>>(), [FIO, FIO_BATCHES]);
-        let (one, batches) = (lines[0].1.join(" "), lines[1].1.join(" "));
+        let mixed = job((70, 64, BATCH));
+        assert!(mixed.ours().join(" ").contains(" --mix Read=70,Write=30 -c 64 --batch 8 "));
+        let (one, batches) = (job((70, 64, 1)).fio().join(" "), mixed.fio().join(" "));
         assert!(one.contains("--rw=randrw --rwmixread=70 --refill_buffers --bs=4k --iodepth=64"), "{one}");
         assert!(batches.ends_with(
-            "--iodepth_batch_submit=8 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max=64"
+            "--iodepth_batch_submit=8 --iodepth_batch_complete_min=8 --iodepth_batch_complete_max=64"
         ));
-        assert_eq!(job(0, 1).fio().len(), 1, "there is no batch of one");
+        assert!(!one.contains("batch"));
     }
 
     #[test]
     fn cases_have_names_of_their_own() {
-        let names: Vec<String> = CASES.map(|(reads, depth)| job(reads, depth).name()).to_vec();
+        let names: Vec<String> = CASES.map(|case| job(case).name()).to_vec();
         assert_eq!(names[0], "Read, depth 1");
-        assert_eq!(names[6], "Read 70, Write 30, depth 64");
+        assert_eq!(names[10], "Read 70, Write 30, depth 64, in batches");
         assert!((1..names.len()).all(|at| !names[..at].contains(&names[at])));
     }
 

@@ -90,9 +90,6 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     for order in orders {
         for threads in thread_counts()? {
             let job = Job { order, threads, solutions: options.solutions };
-            if !options.common.wants(&job.name()) {
-                continue;
-            }
             let mut contenders = vec![job.ours(&ours)];
             contenders.extend(openblas.iter().map(|program| job.openblas(program)));
             if let Some((hpcc, mpirun)) = &hpl {

@@ -10,9 +10,12 @@ use crate::say::say;
 /// Options of every contest.
 #[derive(Debug, Args)]
 pub(super) struct CommonOptions {
-    /// Turns that each program gets
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000), value_name = "N")]
+    /// Turns that each program gets; 0 with --add, to write the page anew
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1_000), value_name = "N")]
     pub(super) rounds: u32,
+    /// Add to the readings beside the page, and write it from all of them: for measurements in parts
+    #[arg(long)]
+    pub(super) add: bool,
     /// Only cases whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(super) case: Option<String>,
@@ -30,10 +33,11 @@ impl CommonOptions {
         self.case.as_ref().is_none_or(|text| case.contains(text))
     }
 
-    /// The page to write. A partial measurement does not overwrite the complete page.
+    /// The page to write. A partial measurement is added to the complete page, or does not overwrite it.
     pub(super) fn out(&self, contest: &str) -> Option<PathBuf> {
-        let page = || PathBuf::from(format!("docs/reference/{contest}.md"));
-        self.out.clone().or_else(|| self.case.is_none().then(page))
+        let page = || crate::root().join(format!("docs/reference/{contest}.md"));
+        let named = self.out.as_ref().map(|out| crate::root().join(out));
+        named.or_else(|| (self.add || self.case.is_none()).then(page))
     }
 }
 
@@ -66,18 +70,22 @@ mod tests {
     #[test]
     fn a_part_does_not_overwrite_the_page() {
         let whole = of(&[]);
-        assert_eq!((whole.rounds, whole.out("disk")), (5, Some(PathBuf::from("docs/reference/disk.md"))));
+        assert_eq!(
+            (whole.rounds, whole.out("disk")),
+            (5, Some(crate::root().join("docs/reference/disk.md")))
+        );
         assert!(whole.wants("anything"));
         let part = of(&["--case", "depth 1"]);
         assert_eq!(part.out("disk"), None);
         assert!(part.wants("Read, depth 16") && !part.wants("Read, depth 32"));
-        assert_eq!(of(&["--case", "x", "--out", "y.md"]).out("disk"), Some(PathBuf::from("y.md")));
+        assert_eq!(of(&["--case", "x", "--out", "y.md"]).out("disk"), Some(crate::root().join("y.md")));
+        assert_eq!(of(&["--case", "x", "--add"]).out("disk"), whole.out("disk"));
     }
 
     #[test]
     fn mistakes_say_what_is_allowed() {
-        let why = read::<Of>("x", &["--rounds", "0"]).unwrap_err().to_string();
-        assert!(why.contains("0 is not in 1..=1000"), "{why}");
+        let why = read::<Of>("x", &["--rounds", "1001"]).unwrap_err().to_string();
+        assert!(why.contains("1001 is not in 0..=1000"), "{why}");
         assert!(read::<Of>("x", &["--help"]).unwrap().is_none());
     }
 }

@@ -1,7 +1,28 @@
 //! The page in docs/reference, and the raw readings beside it.
 
+use std::path::Path;
+
+use anyhow::Context;
+
 use super::table::{self, Run};
 use super::{Contest, OURS};
+use crate::contest::readings;
+
+/// The runs of earlier measurements, from the readings beside the page.
+pub(super) fn earlier(contest: &Contest, out: &Path) -> anyhow::Result<Vec<Run>> {
+    let run = |cells: &Vec<String>| {
+        let [case, program, round, figures @ ..] = cells.as_slice() else { return None };
+        let case = contest.cases.iter().position(|known| known.name == *case)?;
+        let place = contest.cases[case].contenders.iter().position(|known| known.name == program)?;
+        let figures = figures.iter().map(|figure| figure.parse().ok()).collect();
+        Some(Run { case, place, round: round.parse().ok()?, figures })
+    };
+    let of = |cells: &Vec<String>| {
+        let strange = || format!("find a case and a program of here in `{}`", cells.join(","));
+        run(cells).filter(|run| run.figures.len() == contest.figures.len()).with_context(strange)
+    };
+    readings(out)?.iter().map(of).collect()
+}
 
 /// A contest with its runs.
 pub(super) struct Measured {
@@ -136,6 +157,13 @@ mod tests {
                         \"Read, depth 1\",\"barograph\",1,50.000000,50.000000\n\
                         \"Read, depth 1\",\"fio\",0,100.000000,\n\
                         \"Read, depth 1\",\"fio\",1,40.000000,\n";
-        assert_eq!(measured().raw(), expected);
+        let (folder, measured) = (tempfile::tempdir().unwrap(), measured());
+        assert_eq!(measured.raw(), expected);
+        let out = folder.path().join("disk.md");
+        crate::contest::write(&out, |raw| measured.page(raw), expected).unwrap();
+        assert_eq!(earlier(&measured.contest, &out).unwrap(), measured.runs);
+        crate::contest::write(&out, |_| String::new(), "case\n\"x\",fio,0,1,2\n").unwrap();
+        let why = format!("{:#}", earlier(&measured.contest, &out).unwrap_err());
+        assert_eq!(why, "find a case and a program of here in `x,fio,0,1,2`");
     }
 }

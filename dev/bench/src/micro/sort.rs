@@ -55,9 +55,6 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let (mut cases, mut versions, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for engine in ["embedded", "spark", "hadoop"] {
         let name = job.name(engine);
-        if !options.common.wants(&name) {
-            continue;
-        }
         let mut contenders = vec![job.ours(&ours, engine)];
         if engine != "embedded" {
             let program = job.tools.join(engine).join(engine);

@@ -1,6 +1,6 @@
 //! Tables from the runs of all rounds.
 
-use super::{Contest, OURS, Ratio};
+use super::{Case, Contest, OURS, Ratio};
 use crate::contest::figures::{ratios, with_spread};
 
 /// One run of one contender in one case.
@@ -20,11 +20,17 @@ fn of(contest: &Contest, runs: &[Run], (case, name): (usize, &str), figure: usiz
     own.filter_map(|run| Some((run.round, run.figures[figure]?))).collect()
 }
 
+/// The cases that were measured.
+fn cases<'a>(contest: &'a Contest, runs: &[Run]) -> impl Iterator<Item = (usize, &'a Case)> {
+    let is_measured = |at: usize| runs.iter().any(|run| run.case == at);
+    contest.cases.iter().enumerate().filter(move |(at, _)| is_measured(*at))
+}
+
 /// Every figure of every contender, a row each, grouped by case.
 pub(super) fn figures(contest: &Contest, runs: &[Run]) -> String {
     let titles = ["case", "program", "rounds"].into_iter().chain(contest.figures.iter().map(|f| f.title));
     let mut lines = Vec::new();
-    for (at, case) in contest.cases.iter().enumerate() {
+    for (at, case) in cases(contest, runs) {
         for contender in &case.contenders {
             let cells: Vec<Vec<(u32, f64)>> = (0..contest.figures.len())
                 .map(|figure| of(contest, runs, (at, contender.name), figure))
@@ -50,7 +56,7 @@ pub(super) fn summary(contest: &Contest, runs: &[Run]) -> String {
         with_spread(&ratios(&figure(OURS), &figure(ratio.base)), 2)
     };
     let mut lines: Vec<Vec<String>> = Vec::new();
-    for (at, case) in contest.cases.iter().enumerate() {
+    for (at, case) in cases(contest, runs) {
         let cells = contest.ratios.iter().map(|ratio| cell(at, ratio));
         lines.push(std::iter::once(case.name.clone()).chain(cells).collect());
     }

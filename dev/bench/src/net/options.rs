@@ -12,9 +12,12 @@ const PAGE: &str = "docs/reference/net.md";
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench net")]
 pub(super) struct Options {
-    /// Turns that each tool gets
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000), value_name = "N")]
+    /// Turns that each tool gets; 0 with --add, to write the page anew
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1_000), value_name = "N")]
     pub(super) rounds: u32,
+    /// Add to the readings beside the page, and write it from all of them: for measurements in parts
+    #[arg(long)]
+    pub(super) add: bool,
     /// Length of a run in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1_000), value_name = "N")]
     pub(super) seconds: u64,
@@ -34,9 +37,10 @@ impl Options {
         Options::try_parse_from(std::iter::once("net").chain(words.iter().copied()))
     }
 
-    /// The page to write. A partial measurement does not overwrite the complete page.
+    /// The page to write. A partial measurement is added to the complete page, or does not overwrite it.
     pub(super) fn out(&self) -> Option<PathBuf> {
-        self.out.clone().or_else(|| self.case.is_none().then(|| PathBuf::from(PAGE)))
+        let whole = || (self.add || self.case.is_none()).then(|| PathBuf::from(PAGE));
+        self.out.clone().or_else(whole).map(|out| crate::root().join(out))
     }
 }
 
@@ -47,10 +51,11 @@ mod tests {
     #[test]
     fn a_part_does_not_overwrite_the_page() {
         let all = Options::read(&[]).unwrap();
-        assert_eq!((all.rounds, all.seconds, all.out()), (5, 5, Some(PathBuf::from(PAGE))));
+        assert_eq!((all.rounds, all.seconds, all.out()), (5, 5, Some(crate::root().join(PAGE))));
         assert_eq!(Options::read(&["--case", "256"]).unwrap().out(), None);
         let named = Options::read(&["--case", "256", "--out", "x.md"]).unwrap();
-        assert_eq!(named.out(), Some(PathBuf::from("x.md")));
-        assert!(Options::read(&["--rounds", "0"]).is_err());
+        assert_eq!(named.out(), Some(crate::root().join("x.md")));
+        assert_eq!(Options::read(&["--case", "256", "--add"]).unwrap().out(), all.out());
+        assert!(Options::read(&["--rounds", "1001"]).is_err());
     }
 }
