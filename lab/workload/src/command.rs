@@ -77,6 +77,22 @@ pub struct LoadOptions {
     pub timeout: Nanos,
 }
 
+impl Default for LoadOptions {
+    /// The options of a command without any.
+    fn default() -> Self {
+        let (errors, timeout) = (Share::percent(1.0), Nanos::from_secs(10));
+        LoadOptions {
+            users: None,
+            rate: None,
+            search: false,
+            rules: Vec::new(),
+            errors,
+            think: None,
+            timeout,
+        }
+    }
+}
+
 impl LoadOptions {
     /// Returns the first limit of response time.
     #[must_use]
@@ -131,10 +147,8 @@ mod tests {
     fn the_usual_users_depend_on_the_kind_of_load() {
         let usual = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
         let users = |users, rate: Option<u32>, search| {
-            let errors = Share::ZERO;
-            let (rules, think, timeout) = (Vec::new(), None, Nanos::from_secs(1));
             let rate = rate.map(Level::from);
-            LoadOptions { users, rate, search, rules, errors, think, timeout }.users_or(usual)
+            LoadOptions { users, rate, search, ..LoadOptions::default() }.users_or(usual)
         };
         assert_eq!((users(None, None, false), users(None, None, true)), (50, 5_000));
         assert_eq!((users(None, Some(9), false), users(None, Some(9), true)), (1_000, 1_000));

@@ -11,6 +11,7 @@ mod error;
 mod program;
 mod reasons;
 mod rounds;
+pub mod testing;
 pub mod topology;
 pub mod typed;
 mod workload;

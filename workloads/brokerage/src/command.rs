@@ -50,8 +50,8 @@ impl LoadCommand for Brokerage {
 mod tests {
     use barograph_database_engines::Form;
     use barograph_model::{Nanos, Share};
-    use barograph_spec::{Catalogue, Plan};
     use barograph_workload::WorkloadFactory as _;
+    use barograph_workload::testing::{plan, typed};
     use barograph_workload::typed::{Limit, TypedRule};
 
     use super::*;
@@ -60,27 +60,7 @@ mod tests {
 
     fn options(think: Option<Nanos>) -> LoadOptions {
         let limit = Limit { quantile: Share::percent(95.0), percent: 95.0, limit: Nanos::from_millis(50) };
-        let (rules, errors) = (vec![TypedRule::Response(limit)], Share::percent(1.0));
-        LoadOptions {
-            users: None,
-            rate: None,
-            search: false,
-            rules,
-            errors,
-            think,
-            timeout: Nanos::from_secs(1),
-        }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let matches = Brokerage.arguments().try_get_matches_from(words.split(' ')).unwrap();
-        Brokerage.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
-    fn plan(load: &TypedLoad) -> Plan {
-        let text = format!("workload = {NAME:?}\ntarget.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        let plan = barograph_spec::read(Catalogue::of(&[&Brokerage]), "typed", &text, &[]);
-        plan.unwrap_or_else(|why| panic!("{why}"))
+        LoadOptions { rules: vec![TypedRule::Response(limit)], think, ..LoadOptions::default() }
     }
 
     #[test]
@@ -91,10 +71,10 @@ mod tests {
             ("sqlite:///nowhere/b.db", "statements", true),
         ] {
             let words =
-                format!("sql {url} --customers 300 --form {form} --durability off --set brokerage.days=9");
-            let load = typed(&words, &options(None)).unwrap();
+                format!("{url} --customers 300 --form {form} --durability off --set brokerage.days=9");
+            let load = typed(&Brokerage, &words, &options(None)).unwrap();
             assert_eq!(load.title, format!("Brokerage, 300 customers, on {}", url.replace("secret", "***")));
-            let plan = plan(&load);
+            let plan = plan(&Brokerage, &load).unwrap();
             let own = BrokeragePlan::of(&plan);
             assert_eq!((own.size.customers, own.size.days, own.database.is_durable), (300, 9, false));
             assert_eq!(own.form, if form == "stored" { Form::Stored } else { Form::Statements });
@@ -105,7 +85,7 @@ mod tests {
             // The limit and failures of each operation, and no shares.
             assert_eq!(workload.profile(NAME).unwrap().rules.len(), 20);
         }
-        let why = typed("sql sqlite:///b.db", &options(Some(Nanos::from_secs(1)))).err().unwrap();
+        let why = typed(&Brokerage, "sqlite:///b.db", &options(Some(Nanos::from_secs(1)))).err().unwrap();
         assert!(why.contains("think between transactions"), "{why}");
     }
 }

@@ -141,7 +141,7 @@ impl LoadCommand for Commands {
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::Share;
+    use barograph_workload::testing::plan;
 
     use super::*;
     use crate::plan::CommandPlan;
@@ -152,14 +152,9 @@ mod tests {
     }
 
     fn load(words: &[&str]) -> Result<(TypedLoad, CommandPlan), String> {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        let options = LoadOptions { users, rate, search: false, rules, errors, think, timeout };
-        let load = Commands.load(&typed(words), &options).map_err(|why| why.why.to_string())?;
-        let load_keys = "[load]\nstrategy = \"fixed\"\nusers = 1\n";
-        let text = format!("workload = \"command\"\n{}\n{load_keys}", load.keys.join("\n"));
-        let plan =
-            barograph_spec::read(barograph_spec::Catalogue::of(&[&Commands]), "typed", &text, &[]).unwrap();
+        let load = Commands.load(&typed(words), &LoadOptions::default());
+        let load = load.map_err(|why| why.why.to_string())?;
+        let plan = plan(&Commands, &load).unwrap();
         let own = CommandPlan::of(&plan);
         Ok((load, own))
     }

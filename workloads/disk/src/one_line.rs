@@ -240,40 +240,22 @@ fn mix(text: &str) -> Result<Mix, String> {
 #[cfg(test)]
 mod tests {
     use barograph_model::{Nanos, Share};
-    use barograph_spec::Plan;
+    use barograph_workload::testing::{plan, typed};
     use barograph_workload::typed::Limit;
 
     use super::*;
     use crate::places::Pattern;
     use crate::plan::{DiskPlan, Engine, Sync};
 
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["disk"].into_iter().chain(words.split_whitespace());
-        let matches = Disk.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        Disk.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
-    fn plan(load: &TypedLoad) -> Plan {
-        let text = format!("workload = \"disk\"\ntarget.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        barograph_spec::read(barograph_spec::Catalogue::of(&[&Disk]), "typed", &text, &[])
-            .unwrap_or_else(|why| panic!("{why}"))
-    }
-
     #[test]
     fn a_file_alone_is_a_depth_of_32() {
-        let load = typed("/var/tmp/x", &options()).unwrap();
+        let load = typed(&Disk, "/var/tmp/x", &LoadOptions::default()).unwrap();
         assert_eq!((load.title.as_str(), load.users), ("Read 70, Write 30 of 4k on /var/tmp/x", 32));
-        let own = DiskPlan::of(&plan(&load)).clone();
+        let own = DiskPlan::of(&plan(&Disk, &load).unwrap()).clone();
         assert_eq!((own.size, own.largest(), own.direct, own.rules.limit), (1 << 30, 4_096, true, None));
-        let batches = typed("x --batch 8", &options()).unwrap();
-        assert_eq!((own.batch, DiskPlan::of(&plan(&batches)).batch), (1, 8));
-        let here = typed("x", &options()).unwrap();
+        let batches = typed(&Disk, "x --batch 8", &LoadOptions::default()).unwrap();
+        assert_eq!((own.batch, DiskPlan::of(&plan(&Disk, &batches).unwrap()).batch), (1, 8));
+        let here = typed(&Disk, "x", &LoadOptions::default()).unwrap();
         assert_eq!(here.url, address(&std::env::current_dir().unwrap().join("x")));
     }
 
@@ -284,13 +266,13 @@ mod tests {
             users: Some(10),
             rules: vec![TypedRule::Response(limit)],
             think: Some(Nanos::from_millis(2)),
-            ..options()
+            ..LoadOptions::default()
         };
         let words = "/dev/x --size 64m --block 8k --mix read,write=2 --pattern hot --buffered --engine threads --sync 16 \
                      --entropy 0.5 --verify --device-again /dev/x --set disk.hot_blocks=0.2";
-        let load = typed(words, &options).unwrap();
+        let load = typed(&Disk, words, &options).unwrap();
         assert_eq!((load.users, load.title.as_str()), (10, "Read 1, Write 2 of 8k on /dev/x"));
-        let own = DiskPlan::of(&plan(&load)).clone();
+        let own = DiskPlan::of(&plan(&Disk, &load).unwrap()).clone();
         assert_eq!(own.mix, [(OpKind::Read, 1), (OpKind::Write, 2)]);
         assert_eq!((own.size, own.largest(), own.entropy), (64 << 20, 8_192, 0.5));
         let hot = barograph_data::Popularity::Hot { numbers: 0.2, draws: 0.9 };
@@ -305,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_typed_says_why() {
-        let why = |words: &str| typed(words, &options()).err().unwrap();
+        let why = |words: &str| typed(&Disk, words, &LoadOptions::default()).err().unwrap();
         assert!(why("/x --size 1x").contains("a size is written"));
         assert!(why("/x --block 1000").contains("multiples of 512"));
         assert!(why("/x --mix Trim").contains("is not one of Read, Write, Sync"));

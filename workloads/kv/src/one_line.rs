@@ -191,35 +191,17 @@ fn bytes(text: &str) -> Result<(u64, u64), String> {
 mod tests {
     use barograph_data::Popularity;
     use barograph_model::{Nanos, Share};
-    use barograph_spec::Plan;
+    use barograph_workload::testing::{plan, typed};
     use barograph_workload::typed::Limit;
 
     use super::*;
     use crate::plan::KvPlan;
 
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["kv"].into_iter().chain(words.split_whitespace());
-        let matches = KeyValue.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        KeyValue.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
-    fn plan(load: &TypedLoad) -> Plan {
-        let text = format!("workload = \"kv\"\ntarget.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        barograph_spec::read(barograph_spec::Catalogue::of(&[&KeyValue]), "typed", &text, &[])
-            .unwrap_or_else(|why| panic!("{why}"))
-    }
-
     #[test]
     fn an_address_alone_is_fifty_connections() {
-        let load = typed("127.0.0.1", &options()).unwrap();
+        let load = typed(&KeyValue, "127.0.0.1", &LoadOptions::default()).unwrap();
         assert_eq!((load.title.as_str(), load.users), ("GET 3, SET 1 on redis://127.0.0.1:6379", 50));
-        let own = KvPlan::of(&plan(&load)).clone();
+        let own = KvPlan::of(&plan(&KeyValue, &load).unwrap()).clone();
         assert_eq!((own.mix.len(), own.rules.limit, own.rules.failures), (2, None, Share::percent(1.0)));
     }
 
@@ -230,14 +212,14 @@ mod tests {
             users: Some(10),
             rules: vec![TypedRule::Response(limit)],
             think: Some(Nanos::from_millis(2)),
-            ..options()
+            ..LoadOptions::default()
         };
         let words = "redis://:secret@h:7000 -P 30 --mix get,mget=2 --keys 5 --value 10-20 --popularity hot --no-fill --verify -3 \
                      --set kv.mget_keys=4";
-        let load = typed(words, &options).unwrap();
+        let load = typed(&KeyValue, words, &options).unwrap();
         assert_eq!(load.users, 300);
         assert_eq!(load.title, "GET 1, MGET 2 on redis://h:7000, 30 at once on a connection");
-        let own = KvPlan::of(&plan(&load)).clone();
+        let own = KvPlan::of(&plan(&KeyValue, &load).unwrap()).clone();
         assert_eq!(own.mix, [(Verb::Get, 1), (Verb::MGet, 2)]);
         assert_eq!((own.keys, own.pipeline, own.mget_keys), (5, 30, 4));
         assert_eq!((own.value.least, own.value.most), (10, 20));
@@ -251,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_typed_says_why() {
-        let why = |words: &str| typed(words, &options()).err().unwrap();
+        let why = |words: &str| typed(&KeyValue, words, &LoadOptions::default()).err().unwrap();
         assert!(why("http://h").contains("unknown scheme `http`"));
         assert!(why("h --mix FLUSHALL").contains("is not one of GET, SET"));
         assert!(why("h --mix GET=0").contains("from 1 to 1000000"));

@@ -61,30 +61,16 @@ impl LoadCommand for Linpack {
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::{Nanos, Share};
+    use barograph_workload::testing::{plan, typed};
 
     use super::*;
     use crate::plan::LinpackPlan;
 
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["linpack"].into_iter().chain(words.split_whitespace());
-        let matches = Linpack.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        Linpack.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
     #[test]
     fn options_reach_the_plan() {
-        let load = typed("--order 8000 --threads 1 --small-pages", &options()).unwrap();
-        let load_keys = "[load]\nstrategy = \"fixed\"\nusers = 1\n";
-        let text = format!("workload = \"linpack\"\n{}\n{load_keys}", load.keys.join("\n"));
-        let plan =
-            barograph_spec::read(barograph_spec::Catalogue::of(&[&Linpack]), "typed", &text, &[]).unwrap();
+        let load =
+            typed(&Linpack, "--order 8000 --threads 1 --small-pages", &LoadOptions::default()).unwrap();
+        let plan = plan(&Linpack, &load).unwrap();
         let own = LinpackPlan::of(&plan);
         assert_eq!((own.order, own.threads, own.pages()), (8_000, 1, "small pages"));
         assert_eq!((load.users, load.title.as_str()), (1, "systems of 8000 equations"));
@@ -93,11 +79,11 @@ mod tests {
     #[test]
     fn several_users_and_rates_are_refused() {
         for options in [
-            LoadOptions { users: Some(2), ..options() },
-            LoadOptions { rate: Some(5_u32.into()), ..options() },
-            LoadOptions { search: true, ..options() },
+            LoadOptions { users: Some(2), ..LoadOptions::default() },
+            LoadOptions { rate: Some(5_u32.into()), ..LoadOptions::default() },
+            LoadOptions { search: true, ..LoadOptions::default() },
         ] {
-            assert!(typed("", &options).err().unwrap().contains("--threads"));
+            assert!(typed(&Linpack, "", &options).err().unwrap().contains("--threads"));
         }
     }
 }

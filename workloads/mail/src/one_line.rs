@@ -99,52 +99,30 @@ fn keys(args: &MailArgs, users: u32, options: &LoadOptions) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use barograph_model::{Nanos, Share};
-    use barograph_spec::Plan;
+    use barograph_workload::testing::{plan, typed};
     use barograph_workload::typed::Limit;
 
     use super::*;
     use crate::plan::MailPlan;
 
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["mail"].into_iter().chain(words.split_whitespace());
-        let matches = Mail.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        Mail.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
-    fn plan(load: &TypedLoad) -> Plan {
-        let text = format!(
-            "workload = \"mail\"\ntarget.url = {:?}\nload.strategy = \"fixed\"\nload.users = {}\n{}\n",
-            load.url,
-            load.users,
-            load.keys.join("\n")
-        );
-        barograph_spec::read(barograph_spec::Catalogue::of(&[&Mail]), "typed", &text, &[])
-            .unwrap_or_else(|why| panic!("{why}"))
-    }
-
     #[test]
     fn two_addresses_are_twenty_users_with_a_mailbox_each() {
-        let load = typed("smtp://h:25 --imap imap://h", &options()).unwrap();
+        let load = typed(&Mail, "smtp://h:25 --imap imap://h", &LoadOptions::default()).unwrap();
         assert_eq!((load.title.as_str(), load.users), ("mail on smtp://h:25,imap://h:143", 20));
-        let own = MailPlan::of(&plan(&load)).clone();
+        let own = MailPlan::of(&plan(&Mail, &load).unwrap()).clone();
         assert_eq!((own.mailboxes, own.messages, own.recipients, own.limit), (20, 50, 4, None));
     }
 
     #[test]
     fn options_reach_the_plan() {
         let limit = Limit { quantile: Share::percent(90.0), percent: 90.0, limit: Nanos(1_500_000) };
-        let options = LoadOptions { users: Some(2), rules: vec![TypedRule::Response(limit)], ..options() };
+        let options =
+            LoadOptions { users: Some(2), rules: vec![TypedRule::Response(limit)], ..LoadOptions::default() };
         let words = "lmtps://u:p@h --imap imaps://h?verify=no --user a{n}@x.test --password q --mailboxes 3 --messages 7 \
                      --size 0.5 --compression 5 --set mail.idle=0.5";
-        let load = typed(words, &options).unwrap();
+        let load = typed(&Mail, words, &options).unwrap();
         assert_eq!(load.title, "mail on lmtps://h:24,imaps://h:993", "a password is not shown");
-        let own = MailPlan::of(&plan(&load)).clone();
+        let own = MailPlan::of(&plan(&Mail, &load).unwrap()).clone();
         assert_eq!((own.mailboxes, own.messages, own.recipients), (3, 7, 3));
         assert_eq!((own.size, own.compression, own.idle), (0.5, 5.0, 0.5));
         assert_eq!((own.user.as_str(), own.password.as_str(), own.domain()), ("a{n}@x.test", "q", "x.test"));
@@ -153,10 +131,10 @@ mod tests {
 
     #[test]
     fn impossible_arguments_have_reasons() {
-        let why = |words: &str, options: &LoadOptions| typed(words, options).err().unwrap();
-        assert!(why("smtp://h", &options()).contains("--imap"));
-        assert!(why("http://h --imap imap://h", &options()).contains("unknown scheme `http`"));
-        let thinking = LoadOptions { think: Some(Nanos(1)), ..options() };
+        let why = |words: &str, options: &LoadOptions| typed(&Mail, words, options).err().unwrap();
+        assert!(why("smtp://h", &LoadOptions::default()).contains("--imap"));
+        assert!(why("http://h --imap imap://h", &LoadOptions::default()).contains("unknown scheme `http`"));
+        let thinking = LoadOptions { think: Some(Nanos(1)), ..LoadOptions::default() };
         assert!(why("smtp://h --imap imap://h", &thinking).contains("--compression"));
     }
 }

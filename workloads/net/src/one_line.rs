@@ -191,32 +191,19 @@ fn two_sizes(text: &str) -> Result<(u64, u64), String> {
 #[cfg(test)]
 mod tests {
     use barograph_model::{Nanos, Share};
+    use barograph_workload::testing::{plan, typed};
     use barograph_workload::typed::Limit;
 
     use super::*;
     use crate::plan::NetPlan;
-    use crate::tests::plan;
-
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["net"].into_iter().chain(words.split_whitespace());
-        let matches = Net.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        Net.load(&matches, options).map_err(|why| why.why.to_string())
-    }
 
     fn own(load: &TypedLoad) -> NetPlan {
-        let text = format!("target.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        NetPlan::of(&plan(&text)).clone()
+        NetPlan::of(&plan(&Net, load).unwrap()).clone()
     }
 
     #[test]
     fn an_address_alone_is_a_stream() {
-        let load = typed("h", &options()).unwrap();
+        let load = typed(&Net, "h", &LoadOptions::default()).unwrap();
         assert_eq!((load.title.as_str(), load.users), ("streams to net://h:5380", 1));
         let own = own(&load);
         assert_eq!((own.run.pattern, own.run.message, own.run.delays), (Pattern::To, 131_072, true));
@@ -230,26 +217,26 @@ mod tests {
             users: Some(4),
             rules: vec![TypedRule::Response(limit)],
             think: Some(Nanos::from_millis(2)),
-            ..options()
+            ..LoadOptions::default()
         };
-        let load = typed("net://[::1]:7 --pattern both --message 16k --buffer 64k --verify", &options);
+        let load = typed(&Net, "net://[::1]:7 --pattern both --message 16k --buffer 64k --verify", &options);
         let load = load.unwrap();
         assert_eq!((load.users, load.title.as_str()), (8, "streams to and from net://[::1]:7"));
         let of = own(&load);
         assert_eq!((of.run.message, of.run.send_buffer, of.run.receive_buffer), (16_384, 65_536, 65_536));
         assert!(of.run.verifies && of.run.delays && !of.run.discards);
         assert_eq!((of.rules.limit, of.think), (Some(Nanos(1_500_000)), Nanos::from_millis(2)));
-        let of = own(&typed("h --pattern connect --request 128,64k --discard --no-delay", &options).unwrap());
+        let of = own(&typed(&Net, "h --pattern connect --request 128,64k --discard --no-delay", &options).unwrap());
         assert_eq!((of.run.pattern, of.run.request, of.run.answer), (Pattern::Connect, 128, 65_536));
         assert!(of.run.discards && !of.run.delays);
-        let of = own(&typed("h --pattern request --udp --request 64,1k", &options).unwrap());
+        let of = own(&typed(&Net, "h --pattern request --udp --request 64,1k", &options).unwrap());
         assert_eq!((of.run.datagrams, of.run.request, of.run.answer), (true, 64, 1_024));
-        assert!(!own(&typed("h --no-delay", &options).unwrap()).run.delays);
+        assert!(!own(&typed(&Net, "h --no-delay", &options).unwrap()).run.delays);
     }
 
     #[test]
     fn what_cannot_be_typed_says_why() {
-        let why = |words: &str| typed(words, &options()).err().unwrap();
+        let why = |words: &str| typed(&Net, words, &LoadOptions::default()).err().unwrap();
         assert!(why("http://h").contains("scheme is not net"));
         assert!(why("h:0").contains("from 1 to 65535"));
         assert!(why("::1:5380").contains("without brackets"));

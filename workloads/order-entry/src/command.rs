@@ -51,31 +51,12 @@ impl LoadCommand for OrderEntry {
 mod tests {
     use barograph_database_engines::{Form, Rules};
     use barograph_model::{Nanos, Share};
-    use barograph_spec::{Catalogue, Plan};
     use barograph_workload::WorkloadFactory as _;
+    use barograph_workload::testing::{plan, typed};
     use barograph_workload::typed::{Limit, TypedRule};
 
     use super::*;
     use crate::plan::OrderEntryPlan;
-    use crate::seam::NAME;
-
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["sql"].into_iter().chain(words.split_whitespace());
-        let matches = OrderEntry.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        OrderEntry.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
-    fn plan(load: &TypedLoad) -> Plan {
-        let text = format!("workload = {NAME:?}\ntarget.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        barograph_spec::read(Catalogue::of(&[&OrderEntry]), "typed", &text, &[])
-            .unwrap_or_else(|why| panic!("{why}"))
-    }
 
     #[test]
     fn an_address_decides_the_engine() {
@@ -84,13 +65,13 @@ mod tests {
             ("mysql://me:secret@h/orders", "mysql://me:***@h/orders", false),
             ("sqlite:///nowhere/orders.db", "sqlite:///nowhere/orders.db", true),
         ] {
-            let load = typed(url, &options()).unwrap();
+            let load = typed(&OrderEntry, url, &LoadOptions::default()).unwrap();
             assert_eq!(
-                (load.title, load.users),
+                (load.title.clone(), load.users),
                 (format!("Order-Entry, 1 warehouse, on {shown}"), 8),
                 "{url}"
             );
-            let plan = plan(&typed(url, &options()).unwrap());
+            let plan = plan(&OrderEntry, &load).unwrap();
             assert_eq!(OrderEntry.of_plan(&plan).unwrap().operations_block(), blocks, "{url}");
         }
     }
@@ -99,12 +80,12 @@ mod tests {
     fn options_reach_the_plan() {
         let limit = Limit { quantile: Share::percent(95.0), percent: 95.0, limit: Nanos(50_500_000) };
         let rules = vec![TypedRule::Response(limit)];
-        let options = LoadOptions { search: true, rules, ..options() };
+        let options = LoadOptions { search: true, rules, ..LoadOptions::default() };
         let words = "postgres://me@h/orders --warehouses 3 --form stored --durability off \
                      --isolation serializable --set order_entry.waits=0.5";
-        let load = typed(words, &options).unwrap();
+        let load = typed(&OrderEntry, words, &options).unwrap();
         assert_eq!((load.users, load.title.contains(", 3 warehouses, ")), (90, true));
-        let own = OrderEntryPlan::of(&plan(&load)).clone();
+        let own = OrderEntryPlan::of(&plan(&OrderEntry, &load).unwrap()).clone();
         assert_eq!(
             (own.size.warehouses, own.form, own.database.isolation),
             (3, Form::Stored, "serializable")
@@ -116,11 +97,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_typed_says_why() {
-        let why = |words: &str, options: &LoadOptions| typed(words, options).err().unwrap();
-        assert!(why("sqlite:///f --form call", &options()).contains("statements, stored, pipelined"));
-        let thinking = LoadOptions { think: Some(Nanos::from_secs(1)), ..options() };
+        let why = |words: &str, options: &LoadOptions| typed(&OrderEntry, words, options).err().unwrap();
+        assert!(why("sqlite:///f --form call", &LoadOptions::default()).contains("statements, stored, pipelined"));
+        let thinking = LoadOptions { think: Some(Nanos::from_secs(1)), ..LoadOptions::default() };
         assert!(why("sqlite:///f", &thinking).contains("order_entry.waits=1"));
-        let two = LoadOptions { rules: vec![TypedRule::Rate(1.0)], ..options() };
+        let two = LoadOptions { rules: vec![TypedRule::Rate(1.0)], ..LoadOptions::default() };
         assert!(why("sqlite:///f", &two).contains("more than one limit"));
     }
 }

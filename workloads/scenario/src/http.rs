@@ -237,16 +237,6 @@ mod tests {
 
     use super::*;
 
-    const OPTIONS: LoadOptions = LoadOptions {
-        users: None,
-        rate: None,
-        search: false,
-        rules: Vec::new(),
-        errors: Share::ZERO,
-        think: None,
-        timeout: Nanos::from_secs(10),
-    };
-
     fn of(words: &[&str], options: &LoadOptions) -> Result<UrlScenario, CommandError> {
         let command = ScenarioFiles { time_of_day: || Nanos::ZERO }.arguments();
         let typed = command.try_get_matches_from(["http"].iter().chain(words)).unwrap();
@@ -255,13 +245,13 @@ mod tests {
 
     #[test]
     fn a_url_alone_is_a_get_whose_failures_are_judged() {
-        let asked = of(&["127.0.0.1:8080/x?y=1"], &OPTIONS).unwrap();
+        let asked = of(&["127.0.0.1:8080/x?y=1"], &LoadOptions::default()).unwrap();
         assert_eq!(
             (asked.title.as_str(), asked.base.as_str()),
             ("GET http://127.0.0.1:8080/x?y=1", "http://127.0.0.1:8080")
         );
         let rule = asked.scenario.rules[0];
-        assert_eq!((rule.judged, rule.limit, rule.failures), (true, None, Share::ZERO));
+        assert_eq!((rule.judged, rule.limit, rule.failures), (true, None, Share::percent(1.0)));
         assert_eq!(asked.scenario.target.protocol, Protocol::Http1);
         assert_eq!(asked.scenario.behaviours.get(BehaviourId(0)).pace, Pace::AtOnce);
     }
@@ -286,7 +276,7 @@ mod tests {
             think: Some(Nanos::from_secs(2)),
             timeout: Nanos::from_millis(500),
             errors: Share::percent(1.0),
-            ..OPTIONS
+            ..LoadOptions::default()
         };
         let asked = of(&words, &options).unwrap();
         let Scenario { target, rules, behaviours, operations, .. } = &asked.scenario;
@@ -308,7 +298,7 @@ mod tests {
 
     #[test]
     fn few_urls_are_an_operation_each_and_many_are_one() {
-        let options = LoadOptions { rules: vec!["rate>=5".parse().unwrap()], ..OPTIONS };
+        let options = LoadOptions { rules: vec!["rate>=5".parse().unwrap()], ..LoadOptions::default() };
         let asked = of(&["h/a", "https://i/b", "http://h/c", "-m", "PUT"], &options).unwrap();
         let Scenario { operations, behaviours, rules, further, .. } = &asked.scenario;
         assert_eq!(asked.title, "Put1: PUT http://h/a, Put2: PUT https://i/b, Put3: PUT http://h/c");
@@ -338,7 +328,7 @@ mod tests {
         let path = file.path().display().to_string();
         let why = |text: &str| {
             std::fs::write(file.path(), text).unwrap();
-            of(&["--urls", &path], &OPTIONS).err().map(|why| why.why.to_string())
+            of(&["--urls", &path], &LoadOptions::default()).err().map(|why| why.why.to_string())
         };
         assert_eq!(why("# two\n\nGET http://h/\nh/x\n"), None);
         let told = why("http://h/\nGET ftp://h/\n").unwrap();
@@ -352,7 +342,7 @@ mod tests {
         let file = folder.path().join("body");
         let at = format!("@{}", file.display());
         let sent = |option: &str| {
-            let scenario = of(&["http://h/", option, &at], &OPTIONS).ok()?.scenario;
+            let scenario = of(&["http://h/", option, &at], &LoadOptions::default()).ok()?.scenario;
             let Action::Request(request) = &scenario.operations[0].groups[0][0].action else { return None };
             let kind = request.headers.iter().find(|h| *h.name == *"content-type")?.value.fixed()?.to_vec();
             let Some(Body::File(bytes)) = &request.body else { return None };
@@ -371,7 +361,7 @@ mod tests {
         set(MOST_BODY);
         assert_eq!(sent("--data").unwrap().2, MOST_BODY);
         set(MOST_BODY + 1);
-        let why = of(&["http://h/", "--data", &at], &OPTIONS).err().unwrap().why.to_string();
+        let why = of(&["http://h/", "--data", &at], &LoadOptions::default()).err().unwrap().why.to_string();
         assert!(why.ends_with("67108865 bytes, at most 67108864 are allowed"), "{why}");
     }
 
@@ -379,7 +369,8 @@ mod tests {
     fn expected_statuses_are_those_that_are_named() {
         let allowed = |words: &[&str]| {
             let all: Vec<&str> = ["http://h/"].iter().chain(words).copied().collect();
-            let check = of(&all, &OPTIONS).unwrap().scenario.operations[0].groups[0][0].check.clone();
+            let check =
+                of(&all, &LoadOptions::default()).unwrap().scenario.operations[0].groups[0][0].check.clone();
             [200, 204, 302, 304, 404, 500].into_iter().filter(|s| check.allows(*s)).collect::<Vec<u16>>()
         };
         assert_eq!(allowed(&[]), [200, 204]);
@@ -430,7 +421,7 @@ mod tests {
         let made = |path: &str, words: &[&str]| {
             let url = format!("http://h{path}");
             let words: Vec<&str> = [url.as_str()].iter().chain(words).copied().collect();
-            let asked = of(&words, &OPTIONS).unwrap();
+            let asked = of(&words, &LoadOptions::default()).unwrap();
             format!("{:?} {:?}", asked.scenario, asked.ways)
         };
         let usual = made("/", &[]);
@@ -442,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_asked_for_says_why() {
-        let why = |words: &[&str]| in_one_line(&*of(words, &OPTIONS).err().unwrap().why);
+        let why = |words: &[&str]| in_one_line(&*of(words, &LoadOptions::default()).err().unwrap().why);
         assert_eq!(
             why(&["ftp://h/"]),
             "read the URL `ftp://h/`: unknown scheme `ftp`; it is written as in http://127.0.0.1:8080/path"

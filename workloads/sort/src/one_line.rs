@@ -101,30 +101,16 @@ impl LoadCommand for SortRecords {
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::Share;
+    use barograph_workload::testing::{plan, typed};
 
     use super::*;
     use crate::plan::SortPlan;
 
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn matches(words: &str) -> ArgMatches {
-        let words = ["sort"].into_iter().chain(words.split_whitespace());
-        SortRecords.arguments().try_get_matches_from(words).unwrap_or_else(|why| panic!("{why}"))
-    }
-
     #[test]
     fn options_reach_the_plan() {
         let words = "/x/y --records 5 --memory-mib 7 --threads 3 --flush";
-        let load = SortRecords.load(&matches(words), &options()).map_err(|why| why.why).unwrap();
-        let load_keys = "[load]\nstrategy = \"fixed\"\nusers = 1\n";
-        let text = format!("workload = \"sort\"\n{}\n{load_keys}", load.keys.join("\n"));
-        let plan = barograph_spec::read(barograph_spec::Catalogue::of(&[&SortRecords]), "typed", &text, &[])
-            .unwrap();
+        let load = typed(&SortRecords, words, &LoadOptions::default()).unwrap();
+        let plan = plan(&SortRecords, &load).unwrap();
         let folder = Some(PathBuf::from("/x/y"));
         let (engine, workers) = (Engine::Embedded, 1);
         let expected =
@@ -135,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_cluster_is_deployed_with_its_own_usual_memory() {
-        let load = SortRecords.load(&matches("--engine spark --engine-workers 2"), &options());
-        let load = load.map_err(|why| why.why).unwrap();
+        let words = "--engine spark --engine-workers 2";
+        let load = typed(&SortRecords, words, &LoadOptions::default()).unwrap();
         assert_eq!(
             (load.url.as_str(), load.title.as_str()),
             ("", "1000000 records of 100 bytes in 2048 MiB on spark")
@@ -147,10 +133,11 @@ mod tests {
 
     #[test]
     fn a_number_of_operations_is_one_of_sorts() {
+        let typed = SortRecords.arguments().get_matches_from(["sort"]);
         let amounts = |operations, duration: Option<u64>| {
             let duration = duration.map(Nanos::from_secs);
             let given = Amounts { operations, duration, ..Amounts::default() };
-            SortRecords.amounts(&matches(""), given).operations
+            SortRecords.amounts(&typed, given).operations
         };
         assert_eq!(
             (amounts(None, None), amounts(Some(2), None), amounts(None, Some(9))),
@@ -161,11 +148,11 @@ mod tests {
     #[test]
     fn several_users_and_rates_are_refused() {
         for options in [
-            LoadOptions { users: Some(2), ..options() },
-            LoadOptions { rate: Some(5_u32.into()), ..options() },
-            LoadOptions { search: true, ..options() },
+            LoadOptions { users: Some(2), ..LoadOptions::default() },
+            LoadOptions { rate: Some(5_u32.into()), ..LoadOptions::default() },
+            LoadOptions { search: true, ..LoadOptions::default() },
         ] {
-            let why = SortRecords.load(&matches(""), &options).err().unwrap().why.to_string();
+            let why = typed(&SortRecords, "", &options).err().unwrap();
             assert!(why.contains("--threads"), "{why}");
         }
     }

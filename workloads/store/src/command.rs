@@ -42,8 +42,9 @@ impl LoadCommand for Store {
 #[cfg(test)]
 mod tests {
     use barograph_model::{Nanos, Share};
-    use barograph_spec::{Catalogue, Plan};
+    use barograph_spec::Plan;
     use barograph_workload::WorkloadFactory as _;
+    use barograph_workload::testing::{self, typed};
     use barograph_workload::typed::{Limit, TypedRule};
 
     use super::*;
@@ -51,31 +52,25 @@ mod tests {
     use crate::seam::NAME;
 
     fn plan(words: &str, options: &LoadOptions) -> (String, Plan) {
-        let matches = Store.arguments().try_get_matches_from(words.split(' ')).unwrap();
-        let load = Store.load(&matches, options).map_err(|why| why.why.to_string()).unwrap();
-        let text = format!("workload = {NAME:?}\ntarget.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        let plan = barograph_spec::read(Catalogue::of(&[&Store]), "typed", &text, &[]);
-        (load.title, plan.unwrap_or_else(|why| panic!("{why}")))
+        let load = typed(&Store, words, options).unwrap();
+        let plan = testing::plan(&Store, &load).unwrap();
+        (load.title, plan)
     }
 
     #[test]
     fn options_reach_the_plan() {
         let limit = Limit { quantile: Share::percent(95.0), percent: 95.0, limit: Nanos::from_millis(50) };
         let options = LoadOptions {
-            users: None,
-            rate: None,
-            search: false,
             rules: vec![TypedRule::Response(limit)],
-            errors: Share::percent(1.0),
             think: Some(Nanos::from_secs(2)),
-            timeout: Nanos::from_secs(1),
+            ..LoadOptions::default()
         };
         for (url, shown, blocks) in [
             ("postgres://me:secret@h/store", "postgres://me:***@h/store", false),
             ("mysql://me:secret@h/store", "mysql://me:***@h/store", false),
             ("sqlite:///nowhere/store.db", "sqlite:///nowhere/store.db", true),
         ] {
-            let words = format!("sql {url} --megabytes 3 --durability off --set store.skew=0.5");
+            let words = format!("{url} --megabytes 3 --durability off --set store.skew=0.5");
             let (title, plan) = plan(&words, &options);
             assert_eq!(title, format!("Store, 3 MB, on {shown}"));
             let own = StorePlan::of(&plan);

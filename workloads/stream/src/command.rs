@@ -64,30 +64,17 @@ impl LoadCommand for StreamMemory {
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::{Nanos, Share};
+    use barograph_workload::testing::{plan, typed};
 
     use super::*;
     use crate::plan::StreamPlan;
 
-    fn options() -> LoadOptions {
-        let errors = Share::percent(1.0);
-        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
-    }
-
-    fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
-        let words = ["stream"].into_iter().chain(words.split_whitespace());
-        let matches = StreamMemory.arguments().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        StreamMemory.load(&matches, options).map_err(|why| why.why.to_string())
-    }
-
     #[test]
     fn options_reach_the_plan() {
-        let load = typed("--elements 50000000 --threads 1 --small-pages", &options()).unwrap();
-        let load_keys = "[load]\nstrategy = \"fixed\"\nusers = 1\n";
-        let text = format!("workload = \"stream\"\n{}\n{load_keys}", load.keys.join("\n"));
-        let plan = barograph_spec::read(barograph_spec::Catalogue::of(&[&StreamMemory]), "typed", &text, &[])
-            .unwrap();
+        let load =
+            typed(&StreamMemory, "--elements 50000000 --threads 1 --small-pages", &LoadOptions::default())
+                .unwrap();
+        let plan = plan(&StreamMemory, &load).unwrap();
         let own = StreamPlan::of(&plan);
         assert_eq!((own.elements, own.threads, own.pages()), (50_000_000, 1, "small pages"));
         assert_eq!((load.users, load.title.as_str()), (1, "arrays of 50000000 numbers"));
@@ -96,11 +83,11 @@ mod tests {
     #[test]
     fn several_users_and_rates_are_refused() {
         for options in [
-            LoadOptions { users: Some(2), ..options() },
-            LoadOptions { rate: Some(5_u32.into()), ..options() },
-            LoadOptions { search: true, ..options() },
+            LoadOptions { users: Some(2), ..LoadOptions::default() },
+            LoadOptions { rate: Some(5_u32.into()), ..LoadOptions::default() },
+            LoadOptions { search: true, ..LoadOptions::default() },
         ] {
-            assert!(typed("", &options).err().unwrap().contains("--threads"));
+            assert!(typed(&StreamMemory, "", &options).err().unwrap().contains("--threads"));
         }
     }
 }

@@ -17,6 +17,10 @@ const BY_HAND: &str = "by hand";
 /// A script that starts a cluster and runs a job.
 const SCRIPT: &str = include_str!("sort.sh");
 
+/// Runs the script as the first process of a namespace: with this program or the script ends all of the cluster,
+/// containers too, which have sessions of their own.
+const TOGETHER: &str = "--pdeathsig KILL unshare --pid --fork --kill-child --mount-proc sh";
+
 /// Longest time of a run, s.
 const LONGEST_S: u64 = 1_800;
 
@@ -126,7 +130,11 @@ impl Job<'_> {
         ];
         Contender {
             name: BY_HAND,
-            pinned: on_cores(self.cores, Path::new("sh"), &arguments),
+            pinned: on_cores(
+                self.cores,
+                Path::new("setpriv"),
+                &[words(TOGETHER).as_slice(), &arguments].concat(),
+            ),
             seconds: LONGEST_S,
             read: Box::new(read_by_hand),
         }
@@ -159,5 +167,48 @@ mod tests {
         assert!(read_ours(&result(r#"{"errors": 1, "failures": []}"#)).is_err());
         assert_eq!(read_by_hand(&result("{\"sort_s\": 3.25}\n")).unwrap(), [Some(3.25), None, None]);
         assert!(read_by_hand(&result("12 bytes came out\n")).is_err());
+    }
+
+    mod service {
+        use std::path::Path;
+        use std::process::{Command, Stdio};
+        use std::time::{Duration, Instant};
+
+        use super::super::TOGETHER;
+
+        /// Number of processes with this path in their command line.
+        fn processes_with(path: &Path) -> usize {
+            let all = std::fs::read_dir("/proc").unwrap().flatten();
+            let lines = all.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+            lines.filter(|line| String::from_utf8_lossy(line).contains(path.to_str().unwrap())).count()
+        }
+
+        fn until(what: &str, condition: impl Fn() -> bool) {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while !condition() {
+                assert!(Instant::now() < deadline, "{what} did not happen");
+                std::thread::yield_now();
+            }
+        }
+
+        #[expect(clippy::print_stdout, reason = "a skipped test says why")]
+        #[test]
+        fn a_killed_contest_leaves_no_process_of_its_cluster() {
+            if !rustix::process::geteuid().is_root() {
+                return println!("skipped: only root makes namespaces of processes");
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let (script, log) = (folder.path().join("cluster.sh"), folder.path().join("log"));
+            let daemon = format!("setsid tail -f {} &", log.display());
+            std::fs::write(&log, "").unwrap();
+            std::fs::write(&script, format!("{daemon} {daemon} wait\n")).unwrap();
+            // The contest: a process that starts the script as its child.
+            let line = format!("setpriv {TOGETHER} {}; exit", script.display());
+            let mut contest = Command::new("sh").args(["-c", &line]).stdout(Stdio::null()).spawn().unwrap();
+            until("the start of both daemons", || processes_with(&log) >= 2);
+            contest.kill().unwrap();
+            contest.wait().unwrap();
+            until("the end of all processes", || processes_with(folder.path()) == 0);
+        }
     }
 }

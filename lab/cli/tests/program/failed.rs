@@ -152,7 +152,7 @@ pub(crate) fn told(run: &Run, ended: &ProgramOutput) -> String {
     write!(text, "{}{}", ended.out, ended.err).unwrap();
     for (name, lines) in logs(run) {
         let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
-        write!(text, "--- {name}\n{last}\n").unwrap();
+        writeln!(text, "--- {name}\n{last}").unwrap();
     }
     text
 }
