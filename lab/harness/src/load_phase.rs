@@ -136,18 +136,14 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         // The clock of the load, and with it every interval, starts here.
         let at_s = (run.clock.now() - engines[0].now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
-        for note in engines.iter_mut().flat_map(Load::take_notes) {
-            run.note(note)?;
-        }
+        run.notes(engines.iter_mut().flat_map(Load::take_notes))?;
         let ends_at_most = barograph_spec::estimate(&run.plan);
         let each = run.loads.iter().zip(engines);
         let loads = each.map(|(load, engine)| RunningLoad::new(load, engine)).collect();
         let actions = Actions::new(&run.plan, app);
         let mut dense = Dense::of(&run.plan, app, probes.processors());
         if let Some(dense) = &mut dense {
-            for note in dense.begin(&run.ledger)? {
-                run.note(note)?;
-            }
+            run.notes(dense.begin(&run.ledger)?)?;
         }
         let guests = Guests::new(app.map(Deployment::site));
         Ok(LoadPhase {
@@ -273,24 +269,18 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
                 &joint
             }
         };
-        for note in self.loads.iter_mut().flat_map(|load| load.engine.take_notes()) {
-            self.run.note(note)?;
-        }
+        self.run.notes(self.loads.iter_mut().flat_map(|load| load.engine.take_notes()))?;
         let rows =
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
         let ledger = self.run.ledger.clone();
-        for note in self.dense.as_mut().map_or(Ok(Vec::new()), |dense| dense.after(&rows, &ledger))? {
-            self.run.note(note)?;
-        }
+        self.run.notes(self.dense.as_mut().map_or(Ok(Vec::new()), |dense| dense.after(&rows, &ledger))?)?;
         self.run.keep_power()?;
         self.guests.ask(self.run.clock.now());
         let (mut told, silent) = self.statistics.next();
         told.extend(statistics::of_loads(&self.run.loads, self.run.clock.now()));
         self.run.record.statistics(&told)?;
-        for note in silent {
-            self.run.note(note)?;
-        }
+        self.run.notes(silent)?;
         let done = self.done(interval);
         let cores = |subject: &str| rows.iter().find(|r| r.subject == subject)?.cores();
         let live = IntervalContext {
@@ -460,10 +450,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
     /// Lets operations in flight end, without new starts.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
-        let ledger = self.run.ledger.clone();
-        for note in self.dense.take().map_or(Ok(Vec::new()), |mut dense| dense.end(&ledger))? {
-            self.run.note(note)?;
-        }
+        self.run.notes(self.dense.take().map_or(Ok(Vec::new()), |mut dense| dense.end(&self.run.ledger))?)?;
         for (action, began) in self.actions.missed(self.now()) {
             self.acted(&action, began, Err(ActionFailure::TooLate))?;
         }
@@ -475,9 +462,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         while let Some(all) = stop.or(last_of(&mut self.loads)).await?? {
             self.keep(&all)?;
         }
-        for note in self.loads.iter_mut().flat_map(|load| load.engine.take_notes()) {
-            self.run.note(note)?;
-        }
+        self.run.notes(self.loads.iter_mut().flat_map(|load| load.engine.take_notes()))?;
         for (load, of) in self.loads.iter_mut().zip(&self.run.loads) {
             load.engine.take_counts().iter().for_each(|counts| of.workload.add_counts(counts));
         }

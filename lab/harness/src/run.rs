@@ -507,6 +507,10 @@ impl Run<'_> {
         Ok(self.record.append(&Entry::Note(Note { at_s: self.clock.at_s(), text }))?)
     }
 
+    pub(crate) fn notes(&mut self, all: impl IntoIterator<Item = String>) -> Result<(), HarnessError> {
+        all.into_iter().try_for_each(|text| self.note(text))
+    }
+
     pub(crate) fn say(&mut self, line: &str) {
         self.screen.say(line);
     }
