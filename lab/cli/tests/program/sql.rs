@@ -147,7 +147,8 @@ fn commits_that_a_kill_has_lost_are_counted() {
         // A driver that stands still for a second before the kill has nothing to lose.
         one_of(3, || {
             let (code, printed) = killed(&place, &[product, "--durability", "off"]);
-            let is_found = code == Some(9) && printed.contains("orders since the load, by the driver's count:");
+            let is_found =
+                code == Some(9) && printed.contains("orders since the load, by the driver's count:");
             if is_found && printed.contains(" lost ") { Ok(()) } else { Err(format!("{code:?} {printed}")) }
         });
     }
