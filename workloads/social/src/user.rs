@@ -1,4 +1,4 @@
-//! A user.
+//! A user: its session at the site, and how it does each operation.
 
 use std::cell::Cell;
 use std::rc::Rc;

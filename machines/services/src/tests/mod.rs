@@ -35,6 +35,7 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
         "postfix" => vec![("store", "10.1.0.40:24")],
         "pgbouncer" => vec![("server", "10.1.0.20:5432")],
         "store" => vec![("database", "postgres://postgres@10.1.0.20:5432/store")],
+        "social" => vec![("geocoder", "10.1.0.21:8090")],
         "spark_worker" => vec![("master", "10.1.0.40:7077"), ("cores", "2"), ("heap_mib", "1024")],
         "yarn_node" => vec![("manager", "10.1.0.41:8031"), ("cores", "3"), ("heap_mib", "2048")],
         "twemproxy" => vec![("servers", "10.1.0.30:6379 10.1.0.31:6379")],
