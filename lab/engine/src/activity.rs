@@ -189,26 +189,16 @@ pub(crate) async fn run<W: UserFactory>(
         let wishes = std::mem::take(&mut context.wishes);
         // A follower that reset the user belongs to the session that ended.
         let ending = (wishes.end || wishes.reset) && !is_main;
-        let reset = wishes.reset;
         grant(worker, seat, &wishes, Requester { key: slot.key, now: ended });
         if ending || slot.cancelled() || (is_main && seat.stopping.get()) {
             break;
         }
         let then = follow(behaviour, op, &mut &seat.user, &mut context);
-        called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
-        if let Some((every, _)) = beside {
-            // A beat older than this would time out if its wait counted.
-            let (next, skipped) = seat.take_beat(every, now - worker.settings.timeout);
-            worker.recorder.borrow_mut().skipped(skipped);
-            intended = next;
-        } else if gate.is_none() || called {
+        called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !wishes.reset);
+        if gate.is_none() || called {
             let after_failure = worker.settings.pause_after_failure;
             let pace = Pacing { pace: &behaviour.pace, after_failure, ended: op, next: then.op };
-            let (next, skipped) = due(pace, (intended, ended), outcome, &mut context);
-            if skipped > 0 {
-                worker.recorder.borrow_mut().skipped(skipped);
-            }
-            intended = next;
+            intended = next_start(worker, seat, (beside, pace), (intended, ended, outcome), &mut context);
         }
         op = then.op;
         // An activity that never waits would block all others, and the loop itself.
@@ -218,6 +208,25 @@ pub(crate) async fn run<W: UserFactory>(
             yield_now().await;
         }
     }
+}
+
+/// The intended start of the operation after one that ended. Beats that are left out are counted as skipped.
+fn next_start<W: UserFactory>(
+    worker: &Worker<W>,
+    seat: &ActiveUser<W::User>,
+    (beside, pace): (Option<(Nanos, u32)>, Pacing<'_>),
+    (intended, ended, outcome): (Nanos, Nanos, Outcome),
+    context: &mut OpContext,
+) -> Nanos {
+    let (next, skipped) = match beside {
+        // A beat older than this would time out if its wait counted.
+        Some((every, _)) => seat.take_beat(every, ended - worker.settings.timeout),
+        None => due(pace, (intended, ended), outcome, context),
+    };
+    if skipped > 0 {
+        worker.recorder.borrow_mut().skipped(skipped);
+    }
+    next
 }
 
 /// Distance of the beats of a behaviour, and most operations in flight, where they start beside each other.
@@ -234,7 +243,7 @@ fn beside(behaviour: &Behaviour) -> Option<(Nanos, u32)> {
 fn phase(every: Nanos, user: UserId) -> Nanos {
     const GOLDEN: u32 = 2_654_435_769;
     let part = user.0.wrapping_mul(GOLDEN);
-    Nanos((u128::from(every.0) * u128::from(part) >> 32) as u64)
+    Nanos(((u128::from(every.0) * u128::from(part)) >> 32) as u64)
 }
 
 /// Progress of an activity since its last wait.

@@ -142,9 +142,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let loads = each.map(|(load, engine)| RunningLoad::new(load, engine)).collect();
         let actions = Actions::new(&run.plan, app);
         let mut dense = Dense::of(&run.plan, app, probes.processors());
-        if let Some(dense) = &mut dense {
-            run.notes(dense.begin(&run.ledger)?)?;
-        }
+        run.notes(dense.as_mut().map_or(Ok(Vec::new()), |dense| dense.begin(&run.ledger))?)?;
         let guests = Guests::new(app.map(Deployment::site));
         Ok(LoadPhase {
             actions,
@@ -273,8 +271,9 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let rows =
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
-        let ledger = self.run.ledger.clone();
-        self.run.notes(self.dense.as_mut().map_or(Ok(Vec::new()), |dense| dense.after(&rows, &ledger))?)?;
+        if let Some(dense) = &mut self.dense {
+            self.run.notes(dense.after(&rows, &self.run.ledger)?)?;
+        }
         self.run.keep_power()?;
         self.guests.ask(self.run.clock.now());
         let (mut told, silent) = self.statistics.next();

@@ -36,6 +36,15 @@ struct Words<'a> {
     about: &'a str,
 }
 
+const MEMORY: Words<'_> =
+    Words { id: "memory", title: "Memory", about: "Resident memory; for the host, memory in use." };
+
+const POWER: Words<'_> = Words {
+    id: "power",
+    title: "Power",
+    about: "Watts by source, each named after its scope. A wider scope contains the others.",
+};
+
 /// All figures over time of `run`; those without any value are left out.
 pub(crate) fn figures(run: &Run, measured: &RunSeries) -> Vec<Figure> {
     let Some(stage) = stage(run, measured) else { return Vec::new() };
@@ -110,20 +119,8 @@ pub(crate) fn figures(run: &Run, measured: &RunSeries) -> Vec<Figure> {
     ));
     figures.extend(cpu::figures(run, stage.course()).into_iter().map(Some));
     figures.extend(states::figures(run, stage.course(), services::window(run)).into_iter().map(Some));
-    figures.push(stage.figure(
-        &Words {
-            id: "power",
-            title: "Power",
-            about: "Watts by source, each named after its scope. A wider scope contains the others.",
-        },
-        YAxis::Figures,
-        &stage.power(),
-    ));
-    figures.push(stage.figure(
-        &Words { id: "memory", title: "Memory", about: "Resident memory; for the host, memory in use." },
-        YAxis::Bytes,
-        &stage.subjects(|p| p.rss_bytes.map(|b| b as f64)),
-    ));
+    figures.push(stage.figure(&POWER, YAxis::Figures, &stage.power()));
+    figures.push(stage.figure(&MEMORY, YAxis::Bytes, &stage.subjects(|p| p.rss_bytes.map(|b| b as f64))));
     figures.into_iter().flatten().collect()
 }
 

@@ -166,7 +166,7 @@ impl PowerProbe {
             let range = word(&class.join(&zone).join("max_energy_range_uj")).and_then(|n| n.parse().ok());
             let counter = EnergyCounter { range, last: None, joules: 0.0 };
             let name = format!("{own}{}", number.unwrap_or_default());
-            self.add(name, class.join(&zone).join("energy_uj"), Quantity::Energy(counter));
+            self.add(&name, class.join(&zone).join("energy_uj"), Quantity::Energy(counter));
         }
     }
 
@@ -192,15 +192,15 @@ impl PowerProbe {
                     ACPI_METER => "chassis".to_owned(),
                     driver => format!("part-{driver}-{label}"),
                 };
-                self.add(name, folder.join(&file), quantity);
+                self.add(&name, folder.join(&file), quantity);
             }
         }
     }
 
     /// Adds a source under a name of its own.
-    fn add(&mut self, name: String, path: PathBuf, quantity: Quantity) {
+    fn add(&mut self, name: &str, path: PathBuf, quantity: Quantity) {
         let is_taken = |name: &str| self.files.iter().any(|file| file.name == name);
-        let numbered = |n: usize| if n == 1 { name.clone() } else { format!("{name}-{n}") };
+        let numbered = |n: usize| if n == 1 { name.to_owned() } else { format!("{name}-{n}") };
         let Some(name) = (1..=MOST).map(numbered).find(|name| !is_taken(name)) else { return };
         match HotFile::open(&path) {
             Ok(file) if self.files.len() < MOST => self.files.push(PowerFile { name, file, quantity }),

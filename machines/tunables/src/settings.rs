@@ -301,6 +301,7 @@ mod tests {
 
     /// The kernel's own setting, which only root may change.
     #[test]
+    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     fn a_setting_of_this_kernel_is_changed_and_set_back() {
         let path = Path::new("/proc/sys/net/core/busy_read");
         let folder = tempfile::tempdir().unwrap();

@@ -226,7 +226,9 @@ mod tests {
         assert_eq!((of.run.message, of.run.send_buffer, of.run.receive_buffer), (16_384, 65_536, 65_536));
         assert!(of.run.verifies && of.run.delays && !of.run.discards);
         assert_eq!((of.rules.limit, of.think), (Some(Nanos(1_500_000)), Nanos::from_millis(2)));
-        let of = own(&typed(&Net, "h --pattern connect --request 128,64k --discard --no-delay", &options).unwrap());
+        let of = own(
+            &typed(&Net, "h --pattern connect --request 128,64k --discard --no-delay", &options).unwrap()
+        );
         assert_eq!((of.run.pattern, of.run.request, of.run.answer), (Pattern::Connect, 128, 65_536));
         assert!(of.run.discards && !of.run.delays);
         let of = own(&typed(&Net, "h --pattern request --udp --request 64,1k", &options).unwrap());

@@ -98,7 +98,9 @@ mod tests {
     #[test]
     fn what_cannot_be_typed_says_why() {
         let why = |words: &str, options: &LoadOptions| typed(&OrderEntry, words, options).err().unwrap();
-        assert!(why("sqlite:///f --form call", &LoadOptions::default()).contains("statements, stored, pipelined"));
+        assert!(
+            why("sqlite:///f --form call", &LoadOptions::default()).contains("statements, stored, pipelined")
+        );
         let thinking = LoadOptions { think: Some(Nanos::from_secs(1)), ..LoadOptions::default() };
         assert!(why("sqlite:///f", &thinking).contains("order_entry.waits=1"));
         let two = LoadOptions { rules: vec![TypedRule::Rate(1.0)], ..LoadOptions::default() };

@@ -56,7 +56,7 @@ pub(crate) async fn all(opened: &TestSite) {
     let moved = machines.migrate("a").await.unwrap();
     show("live migration, once more", moved, asking.end());
     // A machine that stands still may come between a stop and its event.
-    let agrees = [first, moved].iter().any(|moved| is_seen_inside(moved));
+    let agrees = [first, moved].iter().any(is_seen_inside);
     assert!(agrees, "what the guest's clock lost is what QEMU says: {first:?}, {moved:?}");
     still_there(opened, "a", echo.as_ref()).await;
     // In another emulator than that of the snapshot.
