@@ -213,14 +213,16 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let app = self.app;
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         let mut all: Vec<Option<Interval>> = vec![None; self.loads.len()];
-        // A delayed worker joins two of its intervals; the other loads are read until they have reached the
-        // same time.
+        // A delayed worker joins two of its intervals; the other loads are read until the same time. Actions come
+        // before intervals, of which a slow machine may have some waiting at any time.
         while let Some(at) = behind(&all, half) {
             let now = (self.now(), self.run.clock.clone());
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
                 gone = gone(app) => return Err(gone),
+                asked = asked(&mut self.control) => self.answer(asked).await?,
+                (action, began, done) = self.actions.next(now) => self.acted(&action, began, done)?,
                 next = self.loads[at].engine.next() => {
                     let Some(next) = next? else {
                         // Before the drain, an engine ends only with the last operation of a limited load.
@@ -233,8 +235,6 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
                         empty => *empty = Some(next),
                     }
                 }
-                asked = asked(&mut self.control) => self.answer(asked).await?,
-                (action, began, done) = self.actions.next(now) => self.acted(&action, began, done)?,
                 told = self.guests.answer() => {
                     let (rows, silent) = self.guests.rows(told, self.run.clock.now());
                     self.keep_rows(&rows)?;

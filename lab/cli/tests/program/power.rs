@@ -38,7 +38,7 @@ fn the_lines_of_a_command_are_the_power_of_a_run() {
 #[test]
 fn without_a_source_it_is_not_available() {
     let place = TestFolders::without_data();
-    let ended = metered(&place, &["power.meter_command=exit 3"]).end();
+    let ended = metered(&place, &["power.meter_command=sleep 1; exit 3"]).end();
     let run = place.record();
     in_order(&run, &ended);
     let notes: Vec<&str> = run.notes().map(|(_, text)| text).collect();
@@ -53,7 +53,7 @@ fn without_a_source_it_is_not_available() {
 #[test]
 fn a_policy_that_the_machine_does_not_have_is_refused() {
     let place = TestFolders::without_data();
-    let ended = metered(&place, &["power.meter_command=true", "power.governor=sideways"]).end();
+    let ended = metered(&place, &["power.meter_command=exit 0", "power.governor=sideways"]).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.err.contains("`power.governor` = \"sideways\""), "{}", ended.err);
     assert!(place.records().is_empty());
