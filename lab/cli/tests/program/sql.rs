@@ -111,9 +111,9 @@ fn sessions_of_mariadb_go_through_haproxy() {
     assert!((most - 3.0).abs() < f64::EPSILON, "{most}: {out}");
 }
 
-/// Kills a server of its own once under a small load. Returns the exit code, and what was printed in one line.
-fn killed(place: &TestFolders, words: &[&str]) -> (Option<i32>, String) {
-    let small = ["--kills", "1", "-c", "4", "-q", "--set", "order_entry.scale=0.01"];
+/// Kills a server of its own under a small load as often as `kills`. Returns the exit code, and what was printed in one line.
+fn killed(place: &TestFolders, kills: &str, words: &[&str]) -> (Option<i32>, String) {
+    let small = ["--kills", kills, "-c", "4", "-q", "--set", "order_entry.scale=0.01"];
     let ended = RunningProgram::start(place.program(&[&["sql"], words, &small].concat())).end();
     let printed = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     (ended.code, format!("{printed} {}", ended.err))
@@ -126,12 +126,12 @@ fn every_acknowledged_commit_is_there_after_a_kill() {
     }
     let place = TestFolders::without_data();
     for product in ["postgres", "mariadb"] {
-        let (code, printed) = killed(&place, &[product]);
+        let (code, printed) = killed(&place, "1", &[product]);
         // A busy machine makes the run invalid for other reasons.
         assert!(matches!(code, Some(0 | 9)) && !printed.contains("after the run"), "{code:?} {printed}");
         assert!(printed.contains("killed once") && printed.contains("broken connection"), "{printed}");
     }
-    let (code, printed) = killed(&place, &["postgres://me@h/orders"]);
+    let (code, printed) = killed(&place, "1", &["postgres://me@h/orders"]);
     assert_eq!(code, Some(2), "{printed}");
     assert!(printed.contains("with --kills the address is postgres or mariadb"), "{printed}");
     place.assert_nothing_left();
@@ -144,9 +144,9 @@ fn commits_that_a_kill_has_lost_are_counted() {
     }
     let place = TestFolders::without_data();
     for product in ["postgres", "mariadb"] {
-        // A driver that stands still for a second before the kill has nothing to lose.
+        // A log that was written just before a kill has nothing to lose.
         one_of(3, || {
-            let (code, printed) = killed(&place, &[product, "--durability", "off"]);
+            let (code, printed) = killed(&place, "3", &[product, "--durability", "off"]);
             let is_found =
                 code == Some(9) && printed.contains("orders since the load, by the driver's count:");
             if is_found && printed.contains(" lost ") { Ok(()) } else { Err(format!("{code:?} {printed}")) }
