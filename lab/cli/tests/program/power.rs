@@ -9,7 +9,7 @@ use crate::plans::in_order;
 /// A load of nothing with the command of a meter beside it.
 fn metered(place: &TestFolders, more: &[&str]) -> RunningProgram {
     let mut command = place.program(&["run"]);
-    let keys = ["workload=null", "power.idle_s=1", "power.meter_scope=chassis"];
+    let keys = ["workload=null", "power.idle_s=4", "power.meter_scope=chassis"];
     let more = keys.iter().chain(more).map(|set| (*set).to_owned());
     for set in fixed(10, 4).into_iter().chain(more) {
         command.args(["--set", &set]);
