@@ -148,16 +148,16 @@ async fn files_are_sent_once() {
 async fn people_join_and_their_forms_are_checked() {
     let rig = Rig::filled().await;
     let mut rng = barograph_data::Streams::new(1).stream("test", 0);
-    let text = PersonText::made("someone".to_owned(), &mut rng);
+    let text = PersonText::made("newcomer".to_owned(), &mut rng);
     let (kind, body) = form(&text.fields(), &FileKind::OF_PERSON);
-    assert_eq!(rig.get("/people/free?name=someone", "").await.body, "free");
+    assert_eq!(rig.get("/people/free?name=newcomer", "").await.body, "free");
     let added = rig.post("/people", (&kind, &body), "").await;
     assert_eq!((added.status, added.field("location")), (201, Some("/people/101")), "{}", added.body);
-    assert_eq!(rig.get("/people/free?name=someone", "").await.body, "taken");
+    assert_eq!(rig.get("/people/free?name=newcomer", "").await.body, "taken");
     assert_eq!(rig.post("/people", (&kind, &body), "").await.status, 409);
     assert_eq!(rig.get("/people/101", "").await.status, 200);
     let listed = rig.get("/data/people?after=100", "").await.body;
-    assert_eq!(listed, "[{\"id\":101,\"name\":\"someone\",\"files\":[13430,5758]}]");
+    assert_eq!(listed, "[{\"id\":101,\"name\":\"newcomer\",\"files\":[13430,5758]}]");
     let (_, without_picture) = form(&text.fields(), &FileKind::OF_PERSON[1..]);
     let (_, without_name) = form(&text.fields()[1..], &FileKind::OF_PERSON);
     for (body, reason) in [
