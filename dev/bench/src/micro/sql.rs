@@ -24,6 +24,9 @@ const SETTINGS: &str = "shared_buffers=512MB max_wal_size=4GB checkpoint_timeout
 /// Transactions per second of the case with a rate.
 const RATE: u32 = 1_000;
 
+/// Warm-up of the case at a rate, in seconds: the start of sessions is no part of it.
+const RATE_WARM_UP_S: u64 = 2;
+
 /// Connections of the cases of pgbench and sysbench.
 const CONNECTIONS: u32 = 8;
 
@@ -50,6 +53,9 @@ const FIGURES: [Figure; 6] = [
     Figure { id: "lag_p99_us", title: "start lag p99 us", digits: 0 },
     Figure { id: "lock_error", title: "lock: share of the tolerance", digits: 2 },
 ];
+
+/// Index of the CPU of the driver for a transaction.
+const DRIVER_US: usize = 1;
 
 const RATIOS: [Ratio; 6] = [
     Ratio { figure: 0, base: GO_TPC, wanted: "1.0 or more, 1.5 or more with functions" },
@@ -138,6 +144,7 @@ fn about() -> String {
          Cases of pgbench and sysbench run on the tables that pgbench (scale 10) and sysbench (100,000 rows, uniform ids) have made, with {CONNECTIONS} connections and prepared statements; the files are in scenarios/sql.\n\
          pgbench sends BEGIN in a call of its own, and sysbench, too; Barograph sends it with the first statement.\n\
          Quantiles of pgbench and go-tpc for all transactions are not printed by them; those of sysbench are of histogram buckets.\n\
+         The case at a rate has a warm-up of {RATE_WARM_UP_S} s, so the CPU of Barograph is left out there.\n\
          The case of a lock has transactions at {} per second against a table lock held for {} s every {} s; exact quantiles follow from these numbers, up to the distance of two starts, and its figure is the largest difference at p90, p95 and p99 in units of 1 % + 1 ms.\n",
         lock::RATE,
         lock::LASTS_S,
@@ -221,7 +228,8 @@ impl Stand<'_> {
             let ours = tools::file(port, (tools::PGBENCH_DATABASE, file), (CONNECTIONS, seconds));
             case(name, self.ours(ours, None), pgbench(tools::pgbench(port, script, (CONNECTIONS, seconds))));
         }
-        let mut ours = tools::file(port, (tools::PGBENCH_DATABASE, "pgbench-select"), (CONNECTIONS, seconds));
+        let select = (tools::PGBENCH_DATABASE, "pgbench-select");
+        let mut ours = tools::file_after(port, select, (CONNECTIONS, seconds), RATE_WARM_UP_S);
         ours.extend(["--rate".to_owned(), RATE.to_string()]);
         let mut theirs = tools::pgbench(port, "select-only", (CONNECTIONS, seconds));
         theirs.splice(0..0, ["-R".to_owned(), RATE.to_string()]);
@@ -250,7 +258,12 @@ impl Stand<'_> {
     fn ours(&self, arguments: Vec<String>, rate: Option<u32>) -> Contender {
         let pinned = PinnedProgram { program: self.ours.into(), arguments, cpu: DRIVER_CPU, fine: FINE };
         let read = Box::new(move |used: &process::ProgramResult| {
-            Ok(tools::read_ours(used, rate)?.figures(used.cpu_s))
+            let mut figures = tools::read_ours(used, rate)?.figures(used.cpu_s);
+            // The warm-up is in the CPU of the process and not among its transactions.
+            if rate.is_some() {
+                figures[DRIVER_US] = None;
+            }
+            Ok(figures)
         });
         Contender { name: OURS, pinned, seconds: self.seconds, read }
     }
@@ -269,12 +282,13 @@ impl Stand<'_> {
 
     /// This product against a lock, which another program holds and lets go.
     fn locked(&self, psql: &Path) -> Contender {
-        let mut ours = tools::file(
+        let mut ours = tools::file_after(
             self.port,
             (tools::PGBENCH_DATABASE, "pgbench-select"),
             (lock::SESSIONS, lock::WINDOW_S),
+            lock::WARM_UP_S,
         );
-        ours.extend(programs::words(&format!("--rate {} --warm-up {}s", lock::RATE, lock::WARM_UP_S)));
+        ours.extend(["--rate".to_owned(), lock::RATE.to_string()]);
         let arguments = lock::beside((psql, self.port, &self.folder.join(LOCK)), (self.ours, &ours));
         let pinned = PinnedProgram { program: "sh".into(), arguments, cpu: DRIVER_CPU, fine: FINE };
         let read = Box::new(|used: &process::ProgramResult| {

@@ -59,26 +59,36 @@ fn url(port: u16, database: &str) -> String {
     format!("postgres://postgres@127.0.0.1:{port}/{database}")
 }
 
-/// How every run of this product ends its words. Processor time is of the whole run, so there is no warm-up.
-fn usual(seconds: u64) -> String {
-    format!("-d {seconds}s --warm-up 0s --workers 1 -q --json")
+/// The last words of every run of this product.
+fn usual(seconds: u64, warm_up_s: u64) -> String {
+    format!("-d {seconds}s --warm-up {warm_up_s}s --workers 1 -q --json")
 }
 
 /// Order-Entry in a form.
 pub(super) fn order_entry(port: u16, form: &str, seconds: u64) -> Vec<String> {
     let url = url(port, "order_entry");
-    words(&format!("sql {url} --workload order-entry --form {form} -c 2 {}", usual(seconds)))
+    words(&format!("sql {url} --workload order-entry --form {form} -c 2 {}", usual(seconds, 0)))
 }
 
-/// A file of this product on the tables of a tool.
-pub(super) fn file(port: u16, (database, file): (&str, &str), (connections, seconds): Size) -> Vec<String> {
+/// A file of this product on the tables of a tool. Processor time is of the whole run, so there is no warm-up.
+pub(super) fn file(port: u16, file: (&str, &str), size: Size) -> Vec<String> {
+    file_after(port, file, size, 0)
+}
+
+/// A file of this product after a warm-up of some seconds.
+pub(super) fn file_after(
+    port: u16,
+    (database, file): (&str, &str),
+    (connections, seconds): Size,
+    warm_up_s: u64,
+) -> Vec<String> {
     let script = crate::root().join(format!("scenarios/sql/{file}.toml"));
     let scale = if database == SYSBENCH_DATABASE { ROWS / 10_000 } else { SCALE };
     words(&format!(
         "sql {} --workload statements --script {} --scale {scale} --no-fill -c {connections} {}",
         url(port, database),
         script.display(),
-        usual(seconds)
+        usual(seconds, warm_up_s)
     ))
 }
 
