@@ -11,21 +11,37 @@ use crate::say::say;
 /// Time limit of a build in seconds: it takes minutes, and longer only without a network.
 const LIMIT_S: &str = "600";
 
-/// Runs Go in a module, and returns its output.
-pub(crate) fn go(module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new("timeout")
-        .args([LIMIT_S, "go"])
-        .args(arguments)
-        .current_dir(module)
-        // Neither settings of a user's workspace nor another Go than the installed one.
-        .envs([("GOFLAGS", "-mod=mod -buildvcs=false"), ("GOWORK", "off"), ("GOTOOLCHAIN", "local")])
-        .output()
-        .context("start go")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("go {}: {}", arguments.join(" "), said.lines().last().unwrap_or("it ended without a word"));
+/// Conditions of a Go command.
+pub(crate) struct Build {
+    /// Time limit in seconds.
+    pub(crate) limit_s: &'static str,
+    /// Variables that are set for it.
+    pub(crate) environment: &'static [(&'static str, &'static str)],
+}
+
+impl Build {
+    /// Runs Go in a module, and returns its output.
+    pub(crate) fn go(&self, module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+        let output = Command::new("timeout")
+            .args([self.limit_s, "go"])
+            .args(arguments)
+            .current_dir(module)
+            // Neither settings of a user's workspace nor another Go than the installed one.
+            .envs([("GOFLAGS", "-mod=mod -buildvcs=false"), ("GOWORK", "off"), ("GOTOOLCHAIN", "local")])
+            .envs(self.environment.iter().copied())
+            .output()
+            .context("start go")?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("go {}: {}", arguments.join(" "), said.lines().last().unwrap_or("it ended without a word"));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs Go in a module with the usual time limit, and returns its output.
+pub(crate) fn go(module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    Build { limit_s: LIMIT_S, environment: &[] }.go(module, arguments)
 }
 
 /// A program for tests that is built from its Go module.

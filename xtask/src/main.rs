@@ -10,6 +10,7 @@ mod fuzz_api;
 mod go;
 mod go_tpc;
 mod kill_matrix;
+mod kubernetes;
 mod maven;
 mod options;
 mod packages;
@@ -25,10 +26,13 @@ use std::process::ExitCode;
 
 use options::Options;
 use say::say;
+use steps::Cluster;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   test           tools, format, tidy, clippy, tests and documentation; ends with one line `N passed, N failed, N skipped`
+  test --kubernetes
+                 the same, after building Kubernetes where it is missing; else the tests that need it are skipped
   test OPTIONS   the tests alone: --group quick|service|program|emulated (may be repeated), --list, --times N in a row,
                  FILTER (a part of `package target name`), and --stolen (as root): all processors are taken away now
                  and then, as on a host that gives their turn to other machines; a test that fails only there depends
@@ -37,6 +41,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                  --base REVISION for the changes since then, --times N, FILTER
   tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed,
                  engines that come by Maven
+                 with --kubernetes also Kubernetes, built in about ten minutes and kept in ~/.cache/barograph
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   features       pins the features of crates by others in dev/features, after a change of dependencies
   dist           what is installed, in target/dist: the static program, completions, manual pages, check sums, and a container
@@ -60,10 +65,12 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = root();
     let done = match arguments.as_slice() {
-        ["test"] => steps::everything(&root),
+        ["test"] => steps::everything(&root, Cluster::AsItIs),
+        ["test", "--kubernetes"] => steps::everything(&root, Cluster::Built),
         ["test", words @ ..] => Options::of_test(words).and_then(|options| steps::tests(&root, &options)),
         ["t", words @ ..] => Options::of_changed(words).and_then(|options| steps::changed(&root, &options)),
         ["tools"] => Ok(steps::install_tools(&root) == 0),
+        ["tools", "--kubernetes"] => Ok(steps::install_tools(&root) + kubernetes::build_missing() == 0),
         ["tidy"] => tidy_alone(&root),
         ["features"] => features::write(&root),
         ["dist", words @ ..] => dist::run(&root, words),

@@ -28,6 +28,12 @@ const PACKAGES: &[Package] = &[
     Package { name: "chromium", program: "chromium", needed_by: "the test that opens a report in a browser" },
     Package { name: "chromium-driver", program: "chromedriver", needed_by: "the tests of the web pages" },
     Package { name: "docker.io", program: "dockerd", needed_by: "the tests of the container platform" },
+    Package {
+        name: "containernetworking-plugins",
+        program: "/usr/lib/cni/ptp",
+        needed_by: "the tests of the Kubernetes platform",
+    },
+    Package { name: "etcd-server", program: "etcd", needed_by: "the tests of the Kubernetes platform" },
     Package { name: "haproxy", program: "haproxy", needed_by: "the tests that go through a load balancer" },
     Package {
         name: "dovecot-imapd",

@@ -10,6 +10,7 @@ use crate::building;
 use crate::dist;
 use crate::ferretdb;
 use crate::go;
+use crate::kubernetes;
 use crate::maven;
 use crate::options::Options;
 use crate::packages;
@@ -128,13 +129,26 @@ pub(crate) fn install_tools(root: &Path) -> u32 {
         + maven::build_missing(root)
 }
 
+/// Whether Kubernetes is built before the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cluster {
+    /// It is built if it is missing.
+    Built,
+    /// Without it, the tests that need it are skipped.
+    AsItIs,
+}
+
 /// Runs everything; true if all of it succeeded.
-pub(crate) fn everything(root: &Path) -> anyhow::Result<bool> {
+pub(crate) fn everything(root: &Path, cluster: Cluster) -> anyhow::Result<bool> {
     let mut report = Report::new(root);
     building::look_at_disk(root)?;
     report.step("tools", |_| {
         // Tools still missing were reported; the tests that need them count themselves as skipped.
         install_tools(root);
+        match cluster {
+            Cluster::Built => drop(kubernetes::build_missing()),
+            Cluster::AsItIs => kubernetes::say_if_missing(),
+        }
         Ok(true)
     })?;
     report.cargo(root, &FORMAT)?;

@@ -59,9 +59,14 @@ impl Authority {
         self.sign(&NAMES, |_| {})
     }
 
-    /// The same, but expired.
+    /// The same as [`Self::server`], but expired.
     pub fn expired(&self) -> io::Result<Identity> {
         self.sign(&NAMES, |params| params.not_after = rcgen::date_time_ymd(2001, 1, 1))
+    }
+
+    /// A valid certificate for these names and addresses.
+    pub fn named(&self, names: &[&str]) -> io::Result<Identity> {
+        self.sign(names, |_| {})
     }
 
     /// A server certificate like [`Self::server`], for a target that accepts only clients with certificates

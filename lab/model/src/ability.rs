@@ -9,6 +9,8 @@ pub enum Ability {
     Processes,
     /// Parts are containers of an engine of this machine.
     Containers,
+    /// Parts are pods of a cluster.
+    Pods,
     /// Hosts are virtual machines of a given size: limits of a host are that size.
     Machines,
     /// A driver on a host of its own is as fast as one in this process.
@@ -33,6 +35,7 @@ impl Ability {
             Ability::Hosts => "hosts",
             Ability::Processes => "processes",
             Ability::Containers => "containers",
+            Ability::Pods => "pods",
             Ability::Machines => "machines",
             Ability::Drivers => "drivers",
             Ability::Links => "links",
@@ -50,6 +53,7 @@ impl Ability {
             Ability::Hosts => "whose hosts have networks of their own",
             Ability::Processes => "whose parts are processes of this machine",
             Ability::Containers => "whose parts are containers of an engine of this machine",
+            Ability::Pods => "whose parts are pods of a cluster",
             Ability::Machines => "whose hosts are virtual machines",
             Ability::Drivers => "with room for drivers on hosts of their own",
             Ability::Links => "whose links can be limited, slow, lossy and cut",

@@ -13,6 +13,7 @@ mod hierarchy;
 mod limits;
 mod meter;
 mod mounts;
+mod trees;
 mod usage;
 
 pub use error::{Error, UnavailableReason};
@@ -22,4 +23,5 @@ pub use hierarchy::{Controller, Hierarchies, Hierarchy, Version};
 pub use limits::Limits;
 pub use meter::Meter;
 pub use mounts::unescape;
+pub use trees::{Tree, groups_of, trees};
 pub use usage::{Cpu, Io, Memory, Pressure, Pressures, Throttling, Usage};

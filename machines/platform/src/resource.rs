@@ -111,6 +111,19 @@ pub enum Resource {
         /// Name of the network.
         name: String,
     },
+    /// Everything of a site in a cluster.
+    Cluster {
+        /// File by which clients reach the cluster; `None` for the usual one.
+        access: Option<PathBuf>,
+        /// Context in that file; `None` for the current one.
+        context: Option<String>,
+        /// Namespace of its objects.
+        namespace: String,
+        /// The site, which labels its objects.
+        site: String,
+        /// Whether the namespace is the site's own, and goes with it.
+        own: bool,
+    },
     /// An image of a container engine.
     Image {
         /// Address of the engine.
@@ -140,6 +153,10 @@ impl fmt::Display for Resource {
             Resource::Engine { folder, .. } => write!(f, "container engine in {}", folder.display()),
             Resource::Container { engine, name } => write!(f, "container {name} of {engine}"),
             Resource::ContainerNetwork { engine, name } => write!(f, "container network {name} of {engine}"),
+            Resource::Cluster { namespace, own: true, .. } => write!(f, "namespace {namespace} of a cluster"),
+            Resource::Cluster { namespace, site, .. } => {
+                write!(f, "objects of site {site} in namespace {namespace} of a cluster")
+            }
             Resource::Image { engine, name } => write!(f, "image {name} of {engine}"),
         }
     }

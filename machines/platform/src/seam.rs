@@ -118,6 +118,12 @@ pub trait Site: Send + Sync {
     /// unknown host.
     fn address(&self, host: &str) -> Option<IpAddr>;
 
+    /// Returns the address at which this host's units listen: their own, unless others reach them by another
+    /// one. `None` for an unknown host.
+    fn listen_address(&self, host: &str) -> Option<IpAddr> {
+        self.address(host)
+    }
+
     /// Returns an unused port of this host: `wanted` if the host has its own ports, any free one if it shares
     /// them with the machine. `wanted` 0 accepts any. Never returns the same port twice.
     fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault>;

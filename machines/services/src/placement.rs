@@ -33,7 +33,7 @@ pub struct Placement<'a> {
     pub name: &'a str,
     /// Host within the site.
     pub host: &'a str,
-    /// Address of the host for others.
+    /// Address at which it listens; usually that of the host for others, too.
     pub address: IpAddr,
     /// Ports by name, chosen by the caller.
     pub ports: &'a BTreeMap<String, u16>,

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use barograph_cgroup::{Group, Hierarchies};
+use barograph_cgroup::{Group, Hierarchies, trees};
 use barograph_platform::{Entry, Fault, HostSpec, Ledger, Limits, Resource};
 
 use crate::ending::end_group;
-use crate::proc_fs::trees;
 
 /// Name of a site's group. Its prefix shows a sweep that it belongs to Barograph.
 pub(crate) fn name(site: &str) -> String {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use barograph_cgroup::groups_of;
 use barograph_platform::{
     Accounts, BoxFuture, Fault, Limit, Limits, LogTail, Logs, Pause, StopSignal, UnitExit, UnitHandle,
 };
@@ -13,7 +14,6 @@ use tokio::time::timeout;
 use crate::at_once::at_once;
 use crate::container_process::ContainerProcess;
 use crate::limits::{Machine, of_running};
-use crate::proc_fs::groups_of;
 
 /// A unit in its container.
 pub(crate) struct InContainer {

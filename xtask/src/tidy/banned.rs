@@ -54,6 +54,7 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("platforms/process/src/sweep.rs", "the deadline of a process that was told to stop"),
     ("lab/cli/src/terminal.rs", "remaining time and refresh of the screen"),
     ("dev/bench/src/", "times what it measures"),
+    ("dev/test-kubernetes/src/cluster.rs", "the deadline of a cluster that does not start"),
     ("xtask/src/steps.rs", "times the steps of a maintainer's command"),
     ("xtask/src/testing/process.rs", "times a test"),
     ("xtask/src/testing/progress.rs", "shows how long tests have been running"),

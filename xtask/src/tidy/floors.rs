@@ -17,7 +17,8 @@ struct Crate {
 }
 
 /// Crates that the tests of any crate may use, on any floor, and others only as listed in the table.
-const FOR_TESTS: &[&str] = &["testkit", "test-services", "test-browser", "features", "simulated-auction"];
+const FOR_TESTS: &[&str] =
+    &["testkit", "test-services", "test-browser", "test-kubernetes", "features", "simulated-auction"];
 
 /// The crates that workloads on databases may use.
 const ON_DATABASES: &[&str] = &[
@@ -78,6 +79,11 @@ const CRATES: &[Crate] = &[
     Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup"] },
     Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-metrics"] },
     Crate { name: "test-browser", floor: 5, may_use: &["test-services"] },
+    Crate {
+        name: "test-kubernetes",
+        floor: 4,
+        may_use: &["platform", "cgroup", "platform-namespace", "testkit"],
+    },
     Crate { name: "test-services", floor: 4, may_use: &["platform", "services", "platform-process"] },
     Crate { name: "virtual-network", floor: 2, may_use: &["model", "platform"] },
     Crate {
@@ -89,6 +95,11 @@ const CRATES: &[Crate] = &[
         name: "platform-container",
         floor: 4,
         may_use: &["model", "platform", "cgroup", "virtual-network", "platform-process"],
+    },
+    Crate {
+        name: "platform-kubernetes",
+        floor: 4,
+        may_use: &["model", "platform", "cgroup", "platform-process"],
     },
     Crate {
         name: "platform-vm",
@@ -230,6 +241,7 @@ const CRATES: &[Crate] = &[
             "platform-process",
             "platform-namespace",
             "platform-container",
+            "platform-kubernetes",
             "platform-vm",
             "platform-nested",
         ],

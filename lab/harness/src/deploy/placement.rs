@@ -124,7 +124,7 @@ impl PartPlacement<'_, '_> {
                     let place = Placement {
                         name: &part.name,
                         host: &part.host,
-                        address: endpoint.address,
+                        address: self.site.listen_address(&part.host).unwrap_or(endpoint.address),
                         ports: &endpoint.ports,
                         folder: &own,
                         log: &log,

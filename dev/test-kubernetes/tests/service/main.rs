@@ -1,0 +1,84 @@
+//! A cluster of this machine takes pods, connects them and leaves nothing.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use barograph_test_kubernetes::{Cluster, IMAGE};
+
+/// Longer than anything that does not hang.
+const LONG: Duration = Duration::from_secs(180);
+
+/// Port of the server.
+const PORT: u16 = 2379;
+
+/// A pod with the machine's programs that is a server, and a service in front of it.
+fn server(node: &str) -> String {
+    let address = format!("http://0.0.0.0:{PORT}");
+    format!(
+        r#"
+apiVersion: v1
+kind: Pod
+metadata: {{ name: server, labels: {{ app: server }} }}
+spec:
+  nodeName: {node}
+  automountServiceAccountToken: false
+  containers:
+  - name: server
+    image: {IMAGE}
+    imagePullPolicy: Never
+    command: [/usr/bin/etcd, --listen-client-urls={address}, --advertise-client-urls={address}]
+    volumeMounts:
+    - {{ name: usr, mountPath: /usr, readOnly: true }}
+    - {{ name: lib64, mountPath: /lib64, readOnly: true }}
+    - {{ name: lib, mountPath: /lib, readOnly: true }}
+  volumes:
+  - {{ name: usr, hostPath: {{ path: /usr }} }}
+  - {{ name: lib64, hostPath: {{ path: /lib64 }} }}
+  - {{ name: lib, hostPath: {{ path: /lib }} }}
+---
+apiVersion: v1
+kind: Service
+metadata: {{ name: server }}
+spec: {{ selector: {{ app: server }}, ports: [{{ port: {PORT} }}] }}
+"#
+    )
+}
+
+#[test]
+fn a_pod_answers_behind_its_service_and_nothing_is_left() {
+    let begun = Instant::now();
+    let Some(mut cluster) = Cluster::start(2) else { return };
+    say(&format!("two nodes are ready after {:?}", begun.elapsed()));
+    let nodes = cluster.node_names();
+    assert_eq!(nodes, ["node-0", "node-1"]);
+    // The default account of a new namespace appears a moment after it.
+    until("the account", || cluster.kubectl(&["get", "serviceaccount", "default"]).is_ok());
+    cluster.kubectl_with(&["apply", "-f", "-"], &server(&nodes[1])).unwrap();
+    let timeout = format!("--timeout={}s", LONG.as_secs());
+    cluster.kubectl(&["wait", "pod/server", "--for=condition=Ready", &timeout]).unwrap();
+    let address = cluster.kubectl(&["get", "service", "server", "-o", "jsonpath={.spec.clusterIP}"]).unwrap();
+    let address = SocketAddr::new(address.parse().unwrap(), PORT);
+    until("an answer through the service", || TcpStream::connect_timeout(&address, LONG).is_ok());
+    cluster.restart_api_server();
+    until("the server is back", || cluster.kubectl(&["get", "pods"]).is_ok());
+    let visitor = cluster.kubectl(&["--context=visitor", "get", "pods"]);
+    assert!(visitor.unwrap_err().contains("Forbidden"));
+    // Dropping it checks that its ledger is empty.
+    let access = cluster.access();
+    drop(cluster);
+    assert!(!access.exists());
+}
+
+/// Polls until `condition` holds; fails after a while.
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < LONG, "waited too long for: {what}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "a measured figure is shown")]
+fn say(text: &str) {
+    println!("{text}");
+}

@@ -1,0 +1,277 @@
+//! A unit as a pod in the form of the cluster's API.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use barograph_platform::{Limits, StopSignal, Unit, User};
+use k8s_openapi::api::core::v1::{
+    Container, EnvVar, ExecAction, Lifecycle, LifecycleHandler, Pod, PodSecurityContext, PodSpec,
+    ResourceRequirements, SeccompProfile, SecurityContext, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use rustix::process::{getgid, getuid};
+
+use crate::mounts::View;
+use crate::names;
+use crate::objects::of_host;
+use crate::quantity;
+
+/// Search path of programs: containers do not inherit this process's environment.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Words that make a program's user other than root: a user namespace, in which its files still belong to
+/// root outside.
+const NOT_ROOT: [&str; 5] = ["/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", "--"];
+
+/// User id in a given image instead, as the image may lack `unshare`.
+const OTHER_USER: i64 = 1000;
+
+/// State shared by all pods of a site.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub(crate) site: String,
+    pub(crate) image: String,
+    /// Whether the image was given by the user, with the programs in it.
+    pub(crate) given_image: bool,
+    pub(crate) view: View,
+    /// Share of the limits that pods ask for.
+    pub(crate) requests: f64,
+    /// Labels of nodes that may run pods.
+    pub(crate) nodes: BTreeMap<String, String>,
+}
+
+impl Common {
+    /// Returns the pod of a unit.
+    pub(crate) fn pod(&self, unit: &Unit, name: &str) -> Pod {
+        let (volumes, mounts) = self.view.with_folder(&unit.workdir).volumes();
+        let steps = unit.prepare.iter().enumerate().map(|(at, step)| {
+            self.container(unit, &names::step(at + 1), (&step.program, &step.args), &mounts)
+        });
+        let steps: Vec<Container> = steps.collect();
+        let main = Container {
+            // A program that watches its input sees no end of it while the pod lives.
+            stdin: Some(true),
+            lifecycle: stop_hook(unit.stop),
+            resources: Some(self.resources(&unit.limits)),
+            ..self.container(unit, names::CONTAINER, (&unit.program, &unit.args), &mounts)
+        };
+        let mut labels = names::labels(&self.site);
+        labels.extend(of_host(&self.site, &unit.host));
+        labels.insert(names::UNIT.to_owned(), names::value(&unit.name));
+        Pod {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                labels: Some(labels),
+                ..ObjectMeta::default()
+            },
+            spec: Some(PodSpec {
+                containers: vec![main],
+                init_containers: Some(steps).filter(|steps| !steps.is_empty()),
+                volumes: Some(volumes),
+                restart_policy: Some("Never".to_owned()),
+                node_selector: Some(self.nodes.clone()).filter(|nodes| !nodes.is_empty()),
+                automount_service_account_token: Some(false),
+                enable_service_links: Some(false),
+                // Units know each other by addresses.
+                dns_policy: Some("Default".to_owned()),
+                security_context: Some(self.user(unit.user)),
+                ..PodSpec::default()
+            }),
+            ..Pod::default()
+        }
+    }
+
+    fn container(
+        &self,
+        unit: &Unit,
+        name: &str,
+        (program, args): (&Path, &[String]),
+        mounts: &[VolumeMount],
+    ) -> Container {
+        let mut words: Vec<String> = self.user_words(unit.user).iter().map(|&word| word.to_owned()).collect();
+        words.push(program.to_string_lossy().into_owned());
+        let free = self.frees_namespaces(unit.user).then(|| SecurityContext {
+            seccomp_profile: Some(SeccompProfile {
+                type_: "Unconfined".to_owned(),
+                ..SeccompProfile::default()
+            }),
+            ..SecurityContext::default()
+        });
+        Container {
+            name: name.to_owned(),
+            image: Some(self.image.clone()),
+            // An image of a node is there, or the pod says that it is not.
+            image_pull_policy: Some(if self.given_image { "IfNotPresent" } else { "Never" }.to_owned()),
+            command: Some(words),
+            args: Some(args.iter().map(|word| escaped(word)).collect()),
+            env: Some(environment(&unit.env)),
+            working_dir: Some(unit.workdir.to_string_lossy().into_owned()),
+            volume_mounts: Some(mounts.to_vec()),
+            security_context: free,
+            ..Container::default()
+        }
+    }
+
+    /// Limits, and the share of them that is set aside on the node.
+    fn resources(&self, limits: &Limits) -> ResourceRequirements {
+        ResourceRequirements {
+            limits: Some(quantities(limits, 1.0)).filter(|all| !all.is_empty()),
+            // Without requests the limits would be requested.
+            requests: Some(quantities(limits, self.requests)).filter(|all| !all.is_empty()),
+            ..ResourceRequirements::default()
+        }
+    }
+
+    fn user(&self, user: User) -> PodSecurityContext {
+        let (own_user, own_group) = (i64::from(getuid().as_raw()), i64::from(getgid().as_raw()));
+        let other = user == User::NotRoot && self.given_image && own_user == 0;
+        PodSecurityContext {
+            run_as_user: Some(if other { OTHER_USER } else { own_user }),
+            run_as_group: Some(if other { OTHER_USER } else { own_group }),
+            ..PodSecurityContext::default()
+        }
+    }
+
+    /// Returns the user of a unit's files, if it is not the user that runs Barograph.
+    pub(crate) fn other_user(&self, user: User) -> Option<u32> {
+        let other = user == User::NotRoot && self.given_image && getuid().is_root();
+        other.then(|| u32::try_from(OTHER_USER).unwrap_or_default())
+    }
+
+    fn user_words(&self, user: User) -> &'static [&'static str] {
+        if self.frees_namespaces(user) { &NOT_ROOT } else { &[] }
+    }
+
+    /// Whether new namespaces must be allowed, which runtimes may forbid by default.
+    fn frees_namespaces(&self, user: User) -> bool {
+        user == User::NotRoot && !self.given_image && getuid().is_root()
+    }
+}
+
+/// What a pod asks for: a share of its limits.
+pub(crate) fn quantities(limits: &Limits, share: f64) -> BTreeMap<String, Quantity> {
+    let cpus = limits.cpus.map(|cpus| ("cpu".to_owned(), quantity::cores(cpus * share)));
+    let memory = limits.memory_bytes.map(|bytes| (bytes as f64 * share) as u64);
+    let memory = memory.map(|bytes| ("memory".to_owned(), quantity::bytes(bytes)));
+    cpus.into_iter().chain(memory).collect()
+}
+
+/// A pod is asked to end by SIGTERM; another signal is sent before it, by a command that lasts until the
+/// program has ended, or the time for it has.
+fn stop_hook(stop: StopSignal) -> Option<Lifecycle> {
+    let signal = match stop {
+        StopSignal::Term => return None,
+        StopSignal::Int => "INT",
+        StopSignal::Quit => "QUIT",
+    };
+    let words = ["/bin/sh".to_owned(), "-c".to_owned(), format!("kill -{signal} 1; exec sleep 86400")];
+    Some(Lifecycle {
+        pre_stop: Some(LifecycleHandler {
+            exec: Some(ExecAction { command: Some(words.to_vec()) }),
+            ..LifecycleHandler::default()
+        }),
+        ..Lifecycle::default()
+    })
+}
+
+fn environment(own: &[(String, String)]) -> Vec<EnvVar> {
+    let path = ("PATH".to_owned(), PATH.to_owned());
+    let variable = |(name, value): &(String, String)| EnvVar {
+        name: name.clone(),
+        value: Some(escaped(value)),
+        ..EnvVar::default()
+    };
+    [path].iter().chain(own).map(variable).collect()
+}
+
+/// A cluster replaces `$(NAME)` in words; `$$` is a dollar.
+fn escaped(word: &str) -> String {
+    word.replace("$(", "$$(")
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_platform::{Readiness, Step};
+
+    use super::*;
+
+    fn common(given_image: bool) -> Common {
+        Common {
+            site: "x1".to_owned(),
+            image: "barograph.test/pause:1".to_owned(),
+            given_image,
+            view: View::new(false, &["/opt/shared".into()], &[]),
+            requests: 0.5,
+            nodes: [("disk".to_owned(), "ssd".to_owned())].into(),
+        }
+    }
+
+    fn unit(user: User) -> Unit {
+        Unit {
+            host: "db-1".to_owned(),
+            args: vec!["-D".to_owned(), "$(data)".to_owned()],
+            env: vec![("LANG".to_owned(), "C".to_owned())],
+            prepare: vec![Step { program: "/bin/true".into(), args: vec![] }],
+            workdir: "/w/pg".into(),
+            user,
+            stop: StopSignal::Int,
+            limits: Limits { cpus: Some(0.5), memory_bytes: Some(64 << 20), ..Limits::default() },
+            ..Unit::new("pg", "/usr/bin/postgres".into(), Readiness::Runs)
+        }
+    }
+
+    #[test]
+    fn a_unit_is_a_pod_of_its_host() {
+        let pod = common(false).pod(&unit(User::Own), "bg-x1-pg-0");
+        let labels = pod.metadata.labels.unwrap();
+        assert_eq!([&labels[names::HOST], &labels[names::UNIT], &labels[names::SITE]], ["db-1", "pg", "x1"]);
+        let spec = pod.spec.unwrap();
+        assert_eq!(spec.restart_policy.as_deref(), Some("Never"));
+        assert_eq!(spec.node_selector.unwrap()["disk"], "ssd");
+        let main = &spec.containers[0];
+        assert_eq!(main.command, Some(vec!["/usr/bin/postgres".to_owned()]));
+        assert_eq!(main.args, Some(vec!["-D".to_owned(), "$$(data)".to_owned()]));
+        assert_eq!(main.image_pull_policy.as_deref(), Some("Never"));
+        let hook = main.lifecycle.clone().unwrap().pre_stop.unwrap().exec.unwrap().command.unwrap();
+        assert_eq!(hook[2], "kill -INT 1; exec sleep 86400");
+        let resources = main.resources.clone().unwrap();
+        assert_eq!(resources.limits.unwrap()["cpu"].0, "500m");
+        let requests = resources.requests.unwrap();
+        assert_eq!([&requests["cpu"].0, &requests["memory"].0], ["250m", "33554432"]);
+        let steps = spec.init_containers.unwrap();
+        assert_eq!((steps.len(), steps[0].name.as_str()), (1, "step-1"));
+        let seen: Vec<(String, bool)> = main
+            .volume_mounts
+            .clone()
+            .unwrap()
+            .into_iter()
+            .map(|mount| (mount.mount_path, mount.read_only.unwrap()))
+            .collect();
+        assert_eq!(seen, [("/opt/shared".to_owned(), true), ("/w/pg".to_owned(), false)]);
+    }
+
+    #[test]
+    fn not_root_is_a_user_namespace_or_another_user() {
+        if !getuid().is_root() {
+            return;
+        }
+        let spec = |given| common(given).pod(&unit(User::NotRoot), "p").spec.unwrap();
+        let own = spec(false);
+        let words = own.containers[0].command.clone().unwrap().join(" ");
+        assert_eq!(words, format!("{} /usr/bin/postgres", NOT_ROOT.join(" ")));
+        assert_eq!(own.security_context.unwrap().run_as_user, Some(0));
+        let given = spec(true);
+        assert_eq!(given.containers[0].command.as_ref().unwrap().len(), 1);
+        assert_eq!(given.security_context.unwrap().run_as_user, Some(1000));
+    }
+
+    #[test]
+    fn a_unit_without_limits_asks_for_nothing() {
+        let unit = Unit { limits: Limits::default(), stop: StopSignal::Term, ..unit(User::Own) };
+        let pod = common(false).pod(&unit, "p").spec.unwrap();
+        let resources = pod.containers[0].resources.clone().unwrap();
+        assert_eq!((resources.limits, resources.requests), (None, None));
+        assert!(pod.containers[0].lifecycle.is_none());
+    }
+}

@@ -1,0 +1,5 @@
+//! Units on a real cluster of this machine.
+
+mod refusals;
+mod stand;
+mod units;
