@@ -1,6 +1,7 @@
 //! Arguments of the command line.
 
 mod compare;
+mod demand;
 mod drive;
 mod format;
 mod install;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use compare::CompareArgs;
+pub(crate) use demand::DemandArgs;
 pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
 pub(crate) use install::{CompletionsArgs, ManualArgs};
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Report(RecordArgs),
     /// Hold runs of a candidate against runs of a baseline
     Compare(CompareArgs),
+    /// Write the demand curve of a study: the fewest nodes that hold each load
+    Demand(DemandArgs),
     /// Write the record of a run or a study as tables, one file each: CSV or Parquet
     Export(ExportArgs),
     /// Pack a record or a study into one file, to be sent or published

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod control;
+pub(crate) mod demand;
 pub(crate) mod drive;
 pub(crate) mod export;
 pub(crate) mod inner;

@@ -16,7 +16,7 @@ use barograph_spec::{ActionKind, ActionPlan, Plan, Resize};
 use crate::clock::RunClock;
 use crate::deploy::{self, Deployment, PauseAction, StartedPart};
 
-pub(crate) use scale::scalable;
+pub(crate) use scale::{scalable, stop_surplus, tier_of};
 
 /// The actions of a plan that are still to come.
 pub(crate) struct Actions<'d> {
@@ -26,6 +26,8 @@ pub(crate) struct Actions<'d> {
     link: LinkSpec,
     limits: ChangedLimits,
     acting: Option<RunningAction<'d>>,
+    /// Actions of a rule that have not begun.
+    asked: usize,
 }
 
 /// Limits of parts that actions have changed.
@@ -79,6 +81,11 @@ pub(crate) struct ActionResult {
 }
 
 impl ActionResult {
+    /// Names of the parts that started again.
+    pub(crate) fn started(&self) -> &[String] {
+        &self.started
+    }
+
     fn in_words(words: String) -> Self {
         ActionResult { words, ..ActionResult::default() }
     }
@@ -127,7 +134,7 @@ pub(crate) enum ActionFailure {
 impl<'d> Actions<'d> {
     pub(crate) fn new(plan: &Plan, deployed: Option<&'d Deployment>) -> Self {
         let (waiting, link) = (plan.actions.iter().cloned().collect(), deploy::link(&plan.deploy.link));
-        Actions { deployed, waiting, link, limits: ChangedLimits::default(), acting: None }
+        Actions { deployed, waiting, link, limits: ChangedLimits::default(), acting: None, asked: 0 }
     }
 
     /// Waits for the next action and carries it out; never returns if there is none. `now` is the time of the
@@ -145,6 +152,7 @@ impl<'d> Actions<'d> {
             }
             // The action is removed only now, so that a dropped wait does not lose it.
             if let Some(action) = self.waiting.pop_front() {
+                self.asked = self.asked.saturating_sub(1);
                 let began = action.at.max(now + (clock.now() - asked));
                 let part = self.deployed.and_then(|deployed| part_of(deployed, &action));
                 let limits = part.and_then(|part| self.limits.with(&action, &part.unit.limits));
@@ -162,6 +170,17 @@ impl<'d> Actions<'d> {
             self.limits.keep(&action, limits, &done.started);
         }
         (action, began, done)
+    }
+
+    /// Whether an action is in progress, or a tier is about to be scaled by its rule.
+    pub(crate) fn is_acting(&self) -> bool {
+        self.acting.is_some() || self.asked > 0
+    }
+
+    /// Adds an action that a rule asks for, before those that are still to come.
+    pub(crate) fn add(&mut self, action: ActionPlan) {
+        self.asked += 1;
+        self.waiting.push_front(action);
     }
 
     /// Actions that the end of the load prevented, each with its start; `now` for those that did not begin.

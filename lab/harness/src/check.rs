@@ -2,6 +2,7 @@
 
 mod cores;
 mod effect;
+mod elastic;
 mod files;
 mod load;
 mod loads;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
 pub use barograph_record::LoadLimit;
-use barograph_spec::{Ability, ActionKind, ActionPlan, Plan, Reference, Refusal, Refusals};
+use barograph_spec::{Ability, ActionKind, ActionPlan, DemandFile, Plan, Reference, Refusal, Refusals};
 pub use barograph_workload::Machine;
 use barograph_workload::topology::{Part, PartWork, Topology};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
@@ -52,6 +53,8 @@ pub struct CheckedPlan {
     pub most_users: u32,
     /// Reference rates of the tiles, if the run is scored.
     pub reference: Option<Arc<Reference>>,
+    /// Demand curve against which nodes are held, if the plan names one.
+    pub demand: Option<Arc<DemandFile>>,
 }
 
 /// Target of a load.
@@ -381,8 +384,8 @@ impl<'a> PlanCheck<'a> {
         }
         let (decisions, most_users) = (self.decisions(), self.most_users());
         let PlanCheck { plan, target, data, open, notes, most, .. } = self;
-        let reference = None;
-        Ok(CheckedPlan { plan, decisions, target, data, open, notes, most, most_users, reference })
+        let (reference, demand) = (None, None);
+        Ok(CheckedPlan { plan, decisions, target, data, open, notes, most, most_users, reference, demand })
     }
 
     /// Values that the plan left open and the check decided.

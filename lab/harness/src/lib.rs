@@ -12,6 +12,7 @@ pub mod control;
 mod dense;
 mod deploy;
 mod disk;
+mod elastic;
 mod error;
 mod fill;
 pub mod fleet;

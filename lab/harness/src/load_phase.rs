@@ -3,21 +3,22 @@
 use barograph_engine::LoadStart;
 use barograph_model::{Arrivals, Level, Nanos, Phase, Strategy};
 use barograph_record::{Entry, LoadStarted, ProbeRow, Resources, Trial};
-use barograph_spec::{ActionKind, ActionPlan};
 use barograph_stats::{Interval, IntervalSummary, OpStats, search};
 use barograph_workload::LoadJob;
 
-use crate::actions::{self, ActionFailure, ActionResult, Actions};
+use crate::actions::{ActionFailure, Actions};
 use crate::check::CheckedPlan;
 use crate::control::{self, ControlListener};
 use crate::dense::Dense;
-use crate::deploy::{COMMON, Deployment, StartedPart};
+use crate::deploy::{COMMON, Deployment};
+use crate::elastic::{self, Elastic};
 use crate::fleet::{self, DriverAddress, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
 use crate::run::{CheckedLoad, Run};
 use crate::statistics::{self, Statistics};
-use crate::{HarnessError, IntervalContext, Progress, outside, strategy};
+use crate::{HarnessError, IntervalContext, Progress, deploy, outside, strategy};
 
+mod acted;
 mod commands;
 mod operations;
 mod running;
@@ -85,6 +86,7 @@ pub(crate) struct LoadPhase<'r, 'w> {
     statistics: Statistics,
     app: Option<&'r Deployment>,
     actions: Actions<'r>,
+    elastic: Option<Elastic<'r>>,
     dense: Option<Dense>,
     guests: Guests<'r>,
     /// End of the latest interval, in the load's own time: intervals may wait in a queue while the disk is
@@ -125,6 +127,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let control = ControlListener::start(&folder)
             .map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
         let stop = run.world.stop.clone();
+        let elastic = stop.or(Elastic::begin(&run.plan.elasticity, app)).await??;
         let mut engines = stop.or(begin(run, urls, drivers)).await??;
         let mut probes = Probes::new(app, &run.clock, engines[0].samples())?;
         let letter = |load: &CheckedLoad| load.checked.plan.letter.map(|_| load.checked.plan.load.clone());
@@ -136,6 +139,11 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         // The clock of the load, and with it every interval, starts here.
         let at_s = (run.clock.now() - engines[0].now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
+        let demand = elastic::demand(&deploy::plan_of_all(&run.loads).checked).map(Entry::Demand);
+        for entry in demand.into_iter().chain(elastic.as_ref().map(|elastic| Entry::Supply(elastic.first())))
+        {
+            run.record.append(&entry)?;
+        }
         run.notes(engines.iter_mut().flat_map(Load::take_notes))?;
         let ends_at_most = barograph_spec::estimate(&run.plan);
         let each = run.loads.iter().zip(engines);
@@ -146,6 +154,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let guests = Guests::new(app.map(Deployment::site));
         Ok(LoadPhase {
             actions,
+            elastic,
             dense,
             guests,
             run,
@@ -271,6 +280,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let rows =
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
+        self.scale_after(interval, &rows);
         if let Some(dense) = &mut self.dense {
             self.run.notes(dense.after(&rows, &self.run.ledger)?)?;
         }
@@ -304,36 +314,6 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
             self.run.record.probe(row)?;
         }
         Ok(())
-    }
-
-    /// Records an action of the plan. An action that failed does not end the run.
-    fn acted(
-        &mut self,
-        action: &ActionPlan,
-        began: Nanos,
-        done: Result<ActionResult, ActionFailure>,
-    ) -> Result<(), HarnessError> {
-        if done.is_ok() {
-            self.watch_again(action);
-        }
-        let kept = actions::kept(action, (began, self.now() - began), done);
-        let outcome = kept.failed.as_ref().map_or_else(String::new, |why| format!(": not done, {why}"));
-        self.run.say(&format!("action: {} {}{outcome}", kept.act, kept.unit));
-        Ok(self.run.record.append(&Entry::Action(kept))?)
-    }
-
-    /// Finds the new processes of parts after an action.
-    fn watch_again(&mut self, action: &ActionPlan) {
-        let Some(app) = self.app else { return };
-        let host = app.services().find(|part| part.name == action.unit).map(|part| &part.unit.host);
-        let is_new = |part: &&StartedPart| match action.act {
-            ActionKind::Start | ActionKind::Restart => part.name == action.unit,
-            ActionKind::Move => Some(&part.unit.host) == host,
-            _ => false,
-        };
-        for part in app.services().filter(is_new) {
-            self.probes.started_again(&part.name, &part.running().accounts());
-        }
     }
 
     /// Ends the run if the target of a load has stopped answering.
@@ -376,6 +356,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         for load in &mut self.loads {
             complete = complete.max(load.engine.ramp(load.level_at(level), over).await?);
         }
+        self.level_changes(level, complete - over, over)?;
         Ok(complete)
     }
 

@@ -84,6 +84,22 @@ pub enum Metric {
     LeastRatio,
     /// Jain's fairness index of the ratios to the reference.
     Fairness,
+    /// Nodes missing against the demand, as a part of it, over time.
+    UnderAccuracy,
+    /// Nodes beyond the demand, as a part of it, over time.
+    OverAccuracy,
+    /// Share of the time with fewer nodes than the demand.
+    UnderTime,
+    /// Share of the time with more nodes than the demand.
+    OverTime,
+    /// Share of the time in which demand and supply did not change in the same direction.
+    Instability,
+    /// Distance of the four metrics of provisioning from those of a supply that equals the demand.
+    ElasticDeviation,
+    /// Share of the time in intervals that broke a rule.
+    ViolationTime,
+    /// Nodes that ran, times the seconds for which they did.
+    NodeSeconds,
     /// A measure declared by the workload.
     Measure(&'static MeasureSpec),
 }
@@ -96,16 +112,17 @@ pub fn is_rate(unit: &str) -> bool {
 
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerOperation,
-    DriverCpuPerRequest, Elapsed, EnergyPerOperation, FailedOperations, Fairness, Goodput, HostCpu,
-    HostCpuPerDriverCpu, HostCpuPerOperation, IdlePower, LeastRatio, Measure, OperationsPerEnergy, Power,
-    ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99,
-    ResponseP999, Score, ScorePerPower, ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99,
-    ServiceP999, Throughput, UsersPerApplicationCore,
+    DriverCpuPerRequest, Elapsed, ElasticDeviation, EnergyPerOperation, FailedOperations, Fairness, Goodput,
+    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, IdlePower, Instability, LeastRatio, Measure,
+    NodeSeconds, OperationsPerEnergy, OverAccuracy, OverTime, Power, ReadyTime, Requests, ResponseJudged,
+    ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, Score, ScorePerPower,
+    ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99, ServiceP999, Throughput, UnderAccuracy,
+    UnderTime, UsersPerApplicationCore, ViolationTime,
 };
 
 impl Metric {
     /// All metrics that any run may have.
-    pub const ALL: [Metric; 38] = [
+    pub const ALL: [Metric; 46] = [
         Throughput,
         Goodput,
         Requests,
@@ -144,6 +161,14 @@ impl Metric {
         Score,
         LeastRatio,
         Fairness,
+        UnderAccuracy,
+        OverAccuracy,
+        UnderTime,
+        OverTime,
+        Instability,
+        ElasticDeviation,
+        ViolationTime,
+        NodeSeconds,
     ];
 
     /// Metrics that may be divisors: amounts of the whole run. Capacity is excluded, as a lower bound would
@@ -171,6 +196,14 @@ impl Metric {
                 | Score
                 | LeastRatio
                 | Fairness
+                | UnderAccuracy
+                | OverAccuracy
+                | UnderTime
+                | OverTime
+                | Instability
+                | ElasticDeviation
+                | ViolationTime
+                | NodeSeconds
         )
     }
 
@@ -226,6 +259,14 @@ impl Metric {
             Score => "score",
             LeastRatio => "least_ratio",
             Fairness => "fairness",
+            UnderAccuracy => "under_accuracy",
+            OverAccuracy => "over_accuracy",
+            UnderTime => "under_time",
+            OverTime => "over_time",
+            Instability => "instability",
+            ElasticDeviation => "elastic_deviation",
+            ViolationTime => "violation_time",
+            NodeSeconds => "node_seconds",
             Measure(measure) => measure.id,
         }
     }
@@ -272,6 +313,14 @@ impl Metric {
             Score => "score",
             LeastRatio => "least ratio",
             Fairness => "fairness",
+            UnderAccuracy => "accuracy of under-provisioning",
+            OverAccuracy => "accuracy of over-provisioning",
+            UnderTime => "time under-provisioned",
+            OverTime => "time over-provisioned",
+            Instability => "instability",
+            ElasticDeviation => "elastic deviation",
+            ViolationTime => "time in violation of QoS",
+            NodeSeconds => "node-seconds",
             Measure(measure) => measure.title,
         }
     }
@@ -294,7 +343,9 @@ impl Metric {
             | ServiceP999 => "ms",
             ApplicationCores | HostCpu | DriverCpu => "cores",
             CpuPerOperation | DriverCpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
-            FailedOperations => "%",
+            FailedOperations | UnderAccuracy | OverAccuracy | UnderTime | OverTime | Instability
+            | ElasticDeviation | ViolationTime => "%",
+            NodeSeconds => "node-seconds",
             HostCpuPerDriverCpu => "s/s",
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",

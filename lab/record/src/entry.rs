@@ -5,8 +5,8 @@ use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    ActionRecord, AnswerRecord, Decisions, EstimateRecord, ReasonRecord, Resources, ScoreRecord, SearchBound,
-    TilesRecord, TopologyRecord, Trial, UnitRecord,
+    ActionRecord, AnswerRecord, Decisions, DemandRecord, EstimateRecord, LevelRecord, ReasonRecord,
+    Resources, ScoreRecord, SearchBound, SupplyRecord, TilesRecord, TopologyRecord, Trial, UnitRecord,
 };
 
 /// Version of the record written by this program. It is raised when an old reader would misread a new record.
@@ -49,6 +49,12 @@ pub enum Entry {
     /// An action of the plan. Older records name it `fault`.
     #[serde(alias = "fault")]
     Action(ActionRecord),
+    /// The demand curve against which nodes are held.
+    Demand(DemandRecord),
+    /// Nodes of a tier from an instant on.
+    Supply(SupplyRecord),
+    /// A change of the level of the load, where elasticity is measured.
+    Level(LevelRecord),
     /// Tiers of the application.
     Tiers(Tiers),
     /// Activity of the users in one slice of time.
@@ -502,7 +508,7 @@ pub struct UnknownEntry {
 }
 
 /// Every kind known to this program, as written.
-pub(crate) const KINDS: [&str; 20] = [
+pub(crate) const KINDS: [&str; 23] = [
     "header",
     "phase_started",
     "phase_ended",
@@ -512,6 +518,9 @@ pub(crate) const KINDS: [&str; 20] = [
     "topology",
     "action",
     "fault",
+    "demand",
+    "supply",
+    "level",
     "tiers",
     "interval",
     "control",
@@ -537,6 +546,9 @@ mod tests {
             Entry::Tiers(Tiers::default()),
             Entry::Topology(Box::default()),
             Entry::Action(action),
+            Entry::Demand(DemandRecord::default()),
+            Entry::Supply(SupplyRecord::default()),
+            Entry::Level(LevelRecord { at_s: 1.0, level: 5.into(), over_s: 0.0 }),
             Entry::Decisions(Decisions::default()),
             Entry::Tiles(TilesRecord::default()),
         ];

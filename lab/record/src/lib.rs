@@ -15,6 +15,7 @@ mod append;
 mod bound;
 mod copies;
 mod decisions;
+mod elasticity;
 mod entry;
 mod error;
 mod estimate;
@@ -46,6 +47,9 @@ pub use append::Appender;
 pub use bound::{LoadLimit, SearchBound};
 pub use copies::CopiesRate;
 pub use decisions::Decisions;
+pub use elasticity::{
+    DemandRecord, ElasticCourse, ElasticFigure, LevelRecord, NodesHoldRecord, SupplyRecord,
+};
 pub use entry::{
     Control, Count, DerivedRecord, Entry, ExpectedFigures, Figure, Fill, Header, IntervalRow, LoadStarted,
     Loads, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, RunFinished, RunInterrupted,

@@ -76,6 +76,14 @@ impl<'r> WindowFigures<'r> {
             Metric::Score => self.score().map(|score| score.score),
             Metric::LeastRatio => self.score().map(|score| score.least_ratio),
             Metric::Fairness => self.score().map(|score| score.fairness),
+            Metric::UnderAccuracy
+            | Metric::OverAccuracy
+            | Metric::UnderTime
+            | Metric::OverTime
+            | Metric::Instability
+            | Metric::ElasticDeviation
+            | Metric::ViolationTime
+            | Metric::NodeSeconds => self.run.elastic_metric(metric),
             Metric::Power
             | Metric::IdlePower
             | Metric::EnergyPerOperation

@@ -8,9 +8,9 @@ use crate::entry::KINDS;
 use crate::probe::{APPLICATION, application_of};
 use crate::writer::LOADS;
 use crate::{
-    ActionRecord, Decisions, Entry, ExpectedFigures, Fill, Header, IntervalRow, LogReader, PhaseOutcome,
-    ProbeRow, RecordError, RunId, RunInterrupted, StatisticRow, Tier, TilesRecord, TopologyRecord, Trial,
-    UnknownEntry, VERSION, Verdict, probe, statistic,
+    ActionRecord, Decisions, DemandRecord, Entry, ExpectedFigures, Fill, Header, IntervalRow, LevelRecord,
+    LogReader, PhaseOutcome, ProbeRow, RecordError, RunId, RunInterrupted, StatisticRow, SupplyRecord, Tier,
+    TilesRecord, TopologyRecord, Trial, UnknownEntry, VERSION, Verdict, probe, statistic,
 };
 
 /// A record that was read.
@@ -206,6 +206,22 @@ impl Run {
     /// Returns the actions of the plan, in the order of time.
     pub fn actions(&self) -> impl Iterator<Item = &ActionRecord> {
         self.entries.iter().filter_map(|e| if let Entry::Action(action) = e { Some(action) } else { None })
+    }
+
+    /// Returns the demand curve, if the plan named one.
+    #[must_use]
+    pub fn demand(&self) -> Option<&DemandRecord> {
+        self.last(|e| if let Entry::Demand(demand) = e { Some(demand) } else { None })
+    }
+
+    /// Returns the changes of the nodes of the tier whose elasticity is measured, in the order of time.
+    pub fn supplies(&self) -> impl Iterator<Item = &SupplyRecord> {
+        self.entries.iter().filter_map(|e| if let Entry::Supply(supply) = e { Some(supply) } else { None })
+    }
+
+    /// Returns the changes of the level of the load, in the order of time, where elasticity is measured.
+    pub fn levels(&self) -> impl Iterator<Item = &LevelRecord> {
+        self.entries.iter().filter_map(|e| if let Entry::Level(level) = e { Some(level) } else { None })
     }
 
     /// Returns the application's data, if this program filled them.

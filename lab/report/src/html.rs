@@ -8,8 +8,8 @@ use crate::answer::{Answer, answer};
 use crate::chart::Dash;
 use crate::operations::OpLine;
 use crate::{
-    ReportError, counters, curve, facts, guests, heat, loads, operations, pass_probability, percentile_chart,
-    power, search, series, services, tiles, timelines, topology, words,
+    ReportError, counters, curve, elasticity, facts, guests, heat, loads, operations, pass_probability,
+    percentile_chart, power, search, series, services, tiles, timelines, topology, words,
 };
 
 /// A plain table of text cells. Its first column names the rows; the others hold figures, right-aligned so
@@ -113,6 +113,7 @@ struct Page<'a> {
     tiers: Option<Grid>,
     deployed: Option<topology::DeploymentSection>,
     actions: Option<Actions>,
+    elasticity: Option<elasticity::ElasticSection>,
     power: Option<power::PowerSection>,
     counters: Vec<counters::CounterLine>,
     services: Vec<services::PartSection>,
@@ -158,6 +159,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         tiers: facts::tiers(run),
         deployed: topology::deployed(run),
         actions: actions(run),
+        elasticity: elasticity::section(run, &measured),
         power: power::section(run),
         counters: counters::lines(run),
         services: services::parts(run),

@@ -12,6 +12,7 @@ mod counters;
 mod cpu;
 mod curve;
 mod deciding;
+mod elasticity;
 mod escape;
 mod facts;
 mod guests;

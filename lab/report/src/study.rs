@@ -11,6 +11,7 @@ mod markdown;
 mod page;
 mod percentiles;
 mod tables;
+mod together;
 
 use barograph_record::Conclusions;
 
@@ -37,6 +38,9 @@ pub fn text(study: &Conclusions) -> String {
     parts.extend(crossings(study).map(|table| titled(WHERE_REACHED, &table)));
     for (title, table) in growths(study) {
         parts.push(titled(&title, &table));
+    }
+    for group in together::groups(study) {
+        parts.push(titled(&group.title(), &group.table()));
     }
     parts.push(titled(&runs_title(study), &runs(study)));
     parts.extend(excluded(study).map(|table| titled("Runs that were dropped", &table)));

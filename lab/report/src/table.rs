@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
-use crate::{actions, loads, power, services, tiles, words};
+use crate::{actions, elasticity, loads, power, services, tiles, words};
 
 /// Lines around the rows and below the names, none between.
 pub(crate) const LINES: TableStyle = TableStyle::new()
@@ -164,6 +164,10 @@ pub fn terminal_summary(run: &Run) -> String {
     let actions = actions::terminal(run);
     if !actions.is_empty() {
         parts.push(listed("Actions", &actions));
+    }
+    let elastic = elasticity::terminal(run);
+    if !elastic.is_empty() {
+        parts.push(listed("Elasticity, with the range of the demand curve's intervals", &elastic));
     }
     let services = services::terminal(run);
     if !services.is_empty() {

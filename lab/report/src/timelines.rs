@@ -22,9 +22,9 @@ const SOURCES: [(&str, Dash); 4] =
     [("c1", Dash::Solid), ("c2", Dash::Dashed), ("c3", Dash::Dotted), ("c4", Dash::Dotted)];
 
 /// Common parts of all figures over time.
-struct Stage<'a> {
+pub(crate) struct Stage<'a> {
     run: &'a Run,
-    span: (f64, f64),
+    pub(crate) span: (f64, f64),
     windows: Vec<Band>,
     phases: Vec<Band>,
 }
@@ -129,7 +129,8 @@ fn line(name: &str, class: &'static str, dash: Dash, slices: &[Slice], of: fn(&S
     Series { name: name.to_owned(), class, dash, points }
 }
 
-fn stage<'a>(run: &'a Run, measured: &RunSeries) -> Option<Stage<'a>> {
+/// The common parts of the figures of a run; `None` without intervals.
+pub(crate) fn stage<'a>(run: &'a Run, measured: &RunSeries) -> Option<Stage<'a>> {
     let first = measured.slices.first()?.from_s;
     let last = measured.slices.last()?.to_s;
     let windows = run.trials().filter(|t| t.purpose != barograph_record::Purpose::Ramp).map(|t| Band {
@@ -181,7 +182,7 @@ impl Stage<'_> {
         points.filter(|(s, _)| *s >= self.span.0 && *s <= self.span.1).collect()
     }
 
-    fn course(&self) -> TimeAxis<'_> {
+    pub(crate) fn course(&self) -> TimeAxis<'_> {
         TimeAxis { span: self.span, windows: &self.windows, phases: &self.phases }
     }
 

@@ -119,6 +119,7 @@ pub fn explain(plan: &Plan) -> String {
         let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
         lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
     }
+    lines.extend(plan.elasticity.explain());
     lines.extend(plan.power.explain());
     let paths = if plan.has_absolute_paths { ", with absolute paths" } else { "" };
     lines.push(format!("record    a new folder in {}{paths}", plan.runs.display()));

@@ -8,9 +8,11 @@
 mod actions;
 mod catalogue;
 mod cores;
+mod demand;
 mod deploy;
 mod durations;
 mod effect;
+mod elasticity;
 mod explain;
 mod load;
 mod loads;
@@ -28,7 +30,9 @@ pub use actions::{ActionKind, ActionPlan, Resize};
 pub use barograph_model::{Ability, PlatformKind, Refusal, Refusals};
 pub use catalogue::Catalogue;
 pub use cores::Cores;
+pub use demand::{DemandFile, demand};
 pub use deploy::{DenseMode, DeployPlan, Link, MOST_INSTANCES, TierLimits};
+pub use elasticity::{ElasticityPlan, ScaledBy, ScalerPlan};
 pub use explain::{SpreadWait, emptying, estimate, explain, placed, spreading, there};
 pub use loads::key_of_load;
 pub use plan::{

@@ -40,13 +40,14 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 16] = [
+const SHARED: [&str; 17] = [
     "runs",
     "record_paths",
     "seed",
     "platform",
     "actions",
     "faults",
+    "elasticity.",
     "driver.",
     "power.",
     "deploy.hosts",

@@ -13,6 +13,7 @@ use crate::actions::{ActionPlan, actions};
 use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
+use crate::elasticity::{ElasticityPlan, elasticity};
 use crate::load::{LoadPlan, load};
 use crate::power::{PowerPlan, power};
 use crate::settings_reader::SettingsReader;
@@ -69,6 +70,8 @@ pub struct Plan {
     pub deploy: DeployPlan,
     /// Actions under load, with their times.
     pub actions: Vec<ActionPlan>,
+    /// The tier whose nodes follow the load, and how they are judged.
+    pub elasticity: ElasticityPlan,
     /// The application.
     pub target: TargetPlan,
     /// The driver.
@@ -328,6 +331,7 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
     let data = data(g);
     let deploy = deploy(g, tiers, catalogue);
     let actions = actions(g, deploy.as_ref(), catalogue);
+    let elasticity = elasticity(g);
     let target = target(g);
     let driver = driver(g);
     let power = power(g);
@@ -367,6 +371,7 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
         data: data?,
         deploy: deploy?,
         actions: actions?,
+        elasticity: elasticity?,
         target: target?,
         driver,
         power: power?,

@@ -1,10 +1,11 @@
-//! Statistics of samples: histograms, window judgement, validity checks and the capacity search.
+//! Statistics of samples: histograms, window judgement, validity checks, the capacity search and elasticity.
 //!
 //! Pure code. It is independent of the source of samples, reads no clock and writes nothing.
 
 pub mod binomial;
 pub mod bounds;
 pub mod compare;
+pub mod elasticity;
 pub mod episode;
 pub mod headroom;
 pub mod homogeneity;

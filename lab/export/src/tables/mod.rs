@@ -5,6 +5,7 @@
 
 mod answer;
 mod course;
+mod elasticity;
 mod estimate;
 mod load;
 mod power;
@@ -67,6 +68,7 @@ pub fn export(
     power::write(&mut book, run)?;
     statistics::write(&mut book, run)?;
     course::write(&mut book, run)?;
+    elasticity::write(&mut book, run)?;
     world::write(&mut book, run)?;
     settings::write(&mut book, run)?;
     if histograms == Histograms::Written {

@@ -335,7 +335,7 @@ fn decisions() -> Decisions {
 }
 
 /// Deployed parts, and events during the run.
-fn world() -> [Entry; 8] {
+fn world() -> [Entry; 11] {
     let part = PartRecord {
         name: "application-1".to_owned(),
         load: String::new(),
@@ -395,6 +395,14 @@ fn world() -> [Entry; 8] {
     [
         Entry::Topology(Box::new(topology)),
         Entry::Action(action),
+        Entry::Demand(DemandRecord {
+            tier: "application".to_owned(),
+            about: "a study".to_owned(),
+            unit: UnitRecord::StartsPerSecond,
+            nodes: vec![NodesHoldRecord { count: 6, load: 640.5, low: Some(600.25), high: Some(700.75) }],
+        }),
+        Entry::Supply(SupplyRecord { at_s: 1.25, tier: "application".to_owned(), ready: 3, running: 4 }),
+        Entry::Level(LevelRecord { at_s: 0.75, level: 901.into(), over_s: 0.625 }),
         Entry::Tiers(Tiers { tiers: vec![tier] }),
         Entry::Decisions(decisions()),
         tiles(),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use barograph_platform::Fault;
 use barograph_workload::topology::Part;
 use futures::future::join_all;
 
@@ -20,7 +21,7 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 const FOUND_WITHIN: Duration = Duration::from_secs(10);
 
 /// Name of the tier that a part belongs to: that of the part without its number.
-fn tier_of(part: &str) -> &str {
+pub(crate) fn tier_of(part: &str) -> &str {
     part.rsplit_once('-').map_or(part, |(tier, _)| tier)
 }
 
@@ -45,10 +46,8 @@ pub(super) async fn scale(
     count: u32,
 ) -> Result<ActionResult, ActionFailure> {
     let count = count as usize;
-    let nodes = deployed.services().filter(|part| part.node && tier_of(&part.name) == tier);
-    let (down, running): (Vec<&StartedPart>, Vec<&StartedPart>) = nodes.partition(|part| part.has_ended());
-    let surplus = running.get(count..).unwrap_or_default();
-    join_all(surplus.iter().map(|part| part.stop())).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (down, running) = nodes(deployed, tier);
+    let surplus = stop_surplus(deployed, tier, count).await?;
     let missing = &down[..count.saturating_sub(running.len()).min(down.len())];
     let site = deployed.site();
     let started = join_all(missing.iter().map(|part| part.start_again(site))).await;
@@ -56,7 +55,7 @@ pub(super) async fn scale(
     let found = tokio::time::timeout(FOUND_WITHIN, until_found(deployed, tier));
     let is_found = missing.is_empty() || found.await.is_ok();
     let names = |parts: &[&StartedPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
-    let words = match (surplus, missing) {
+    let words = match (&surplus[..], missing) {
         ([], []) => "no node stopped or started".to_owned(),
         ([], started) if is_found => format!("{} started", names(started).join(", ")),
         ([], started) => format!(
@@ -67,6 +66,25 @@ pub(super) async fn scale(
         (stopped, _) => format!("{} stopped", names(stopped).join(", ")),
     };
     Ok(ActionResult { started: names(missing), ..ActionResult::in_words(words) })
+}
+
+/// Nodes of a tier: those that do not run, and those that do.
+fn nodes<'d>(deployed: &'d Deployment, tier: &str) -> (Vec<&'d StartedPart>, Vec<&'d StartedPart>) {
+    let nodes = deployed.services().filter(|part| part.node && tier_of(&part.name) == tier);
+    nodes.partition(|part| part.has_ended())
+}
+
+/// Stops nodes of a tier side by side, those with the highest numbers, until at most `count` run. Returns
+/// those that it stopped.
+pub(crate) async fn stop_surplus<'d>(
+    deployed: &'d Deployment,
+    tier: &str,
+    count: usize,
+) -> Result<Vec<&'d StartedPart>, Fault> {
+    let (_, running) = nodes(deployed, tier);
+    let surplus = running.get(count..).unwrap_or_default().to_vec();
+    join_all(surplus.iter().map(|part| part.stop())).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(surplus)
 }
 
 /// Waits until balancers in front of a tier, those that tell, leave out only parts that do not run.

@@ -8,7 +8,7 @@ use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refusals, WHOLE_TILE}
 use barograph_workload::Workload;
 
 use super::effect::shares_ports;
-use super::{CheckedPlan, Machine, Target, WrongValue, check, search_of, tiles, unknown_units};
+use super::{CheckedPlan, Machine, Target, WrongValue, check, elastic, search_of, tiles, unknown_units};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -46,6 +46,7 @@ pub fn check_all(
     if several {
         together(&mut loads)?;
     }
+    elastic::elastic(&mut loads)?;
     Ok(loads)
 }
 

@@ -42,7 +42,8 @@ pub(super) fn reference(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     Ok(())
 }
 
-fn read(path: &Path) -> std::io::Result<String> {
+/// Reads a file of text up to a bound.
+pub(super) fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(LONGEST).read_to_string(&mut text)?;
     Ok(text)

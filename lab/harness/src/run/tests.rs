@@ -10,6 +10,7 @@ use barograph_record::{PhaseOutcome, Run as Kept};
 use super::*;
 
 mod actions;
+mod elastic;
 mod filling;
 mod loads;
 mod operations;
@@ -66,7 +67,7 @@ fn run_until(
 ) -> Result<RunResult, HarnessError> {
     let mut sets: Vec<String> = SHORT.iter().chain(more).map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.display()));
-    if more.contains(&"load.unit=rate") || more.contains(&"load.strategy=search") {
+    if ["load.unit=rate", "load.strategy=search", "load.strategy=path"].iter().any(|key| more.contains(key)) {
         sets.retain(|set| set != "load.users=1");
     }
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();

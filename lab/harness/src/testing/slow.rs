@@ -26,8 +26,8 @@ pub(crate) const STANDSTILL: Duration = Duration::from_millis(30);
 
 impl ActionDurations {
     pub(crate) async fn stop(&self) {
-        // Time stands still after the load.
-        if self.time.now() < LOAD_ENDS {
+        // Time stands still before and after the load.
+        if (Nanos(1)..LOAD_ENDS).contains(&self.time.now()) {
             self.time.until(self.time.now() + self.stop).await;
         }
     }

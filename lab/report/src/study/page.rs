@@ -4,7 +4,7 @@ use askama::Template;
 use barograph_record::Conclusions;
 
 use super::tables::{self, EveryRun, bounds, crossings, every_run, excluded, growths, runs, runs_title};
-use super::{bars, growth, percentiles};
+use super::{bars, growth, percentiles, together};
 use crate::ReportError;
 use crate::html::Grid;
 
@@ -54,20 +54,26 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
         let svg = bars::draw(&id, metric);
         let is_at_the_top = |sentence: &&String| at == 0 || study.found.contains(sentence);
         let sentences = unbroken(metric.sentences.iter().filter(|sentence| !is_at_the_top(sentence)));
-        let (title, lede) = (tables::title(metric), together(&bounds(metric)));
+        let (title, lede) = (tables::title(metric), without_breaks(&bounds(metric)));
         StudyFigure { class: "bars", svg, id, title, table: tables::metric(metric), lede, sentences }
     });
     let drawn = study.scaling.iter().zip(growths(study)).enumerate();
     let drawn = drawn.map(|(at, (scaling, (title, table)))| {
         let id = format!("g{at}");
-        let (svg, lede) = (growth::draw(&id, scaling), together(GROWTH));
+        let (svg, lede) = (growth::draw(&id, scaling), without_breaks(GROWTH));
+        StudyFigure { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
+    });
+    let beside = together::groups(study).into_iter().enumerate().map(|(at, group)| {
+        let id = format!("t{at}");
+        let (svg, title, table) = (group.draw(&id), group.title(), group.table());
+        let lede = without_breaks(together::LEDE);
         StudyFigure { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
     });
     let by_percentile = study.percentiles.iter().enumerate().map(|(at, of)| {
         let id = format!("p{at}");
         let (svg, title, table) =
             (percentiles::draw(&id, of), percentiles::title(of), percentiles::table(of));
-        let lede = together(&percentiles::lede(of));
+        let lede = without_breaks(&percentiles::lede(of));
         StudyFigure { class: "by-percentile", svg, id, title, table, lede, sentences: Vec::new() }
     });
     let others = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences);
@@ -75,7 +81,7 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
     let page = Page {
         headline: unbroken(study.sentences.iter().filter(|sentence| !others.contains(sentence))),
         warnings: unbroken(&study.warnings),
-        figures: drawn.chain(metrics).chain(by_percentile).collect(),
+        figures: drawn.chain(beside).chain(metrics).chain(by_percentile).collect(),
         crossings: crossings(study),
         runs_title: runs_title(study),
         runs: runs(study),
@@ -89,9 +95,9 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
 
 /// Joins sentences, without a line break between a number and its percent sign.
 fn unbroken<'a>(sentences: impl IntoIterator<Item = &'a String>) -> Vec<String> {
-    sentences.into_iter().map(|sentence| together(sentence)).collect()
+    sentences.into_iter().map(|sentence| without_breaks(sentence)).collect()
 }
 
-fn together(text: &str) -> String {
+fn without_breaks(text: &str) -> String {
     text.replace(" %", "\u{a0}%")
 }

@@ -464,3 +464,27 @@ fn names_from_outside_break_no_form() {
     assert!(junit(&study).contains("<testsuites name=\" &lt;&amp;&quot;\">"), "{}", junit(&study));
     assert!(markdown(&study).starts_with("##  \\<\\&\"\n"), "{}", markdown(&study));
 }
+
+#[test]
+fn speeds_by_the_same_sizes_stand_side_by_side_with_linear_growth() {
+    let mut study = conclusions();
+    assert!(!page(&study, true).unwrap().contains("side by side"));
+    let mut requests =
+        ScalingRecord { metric: "requests".to_owned(), unit: "requests/s".to_owned(), ..growth() };
+    requests.points[2].x = 5_858.0;
+    requests.points[2].speedup = 2.929;
+    study.scaling = vec![growth(), requests];
+    let told = page(&study, true).unwrap();
+    assert!(told.contains("<h2 id=\"t0-h\">capacity and requests by nodes side by side</h2>"), "{told}");
+    let row = "<td>4</td><td>2,900</td><td>2.90</td><td>5,858</td><td>2.93</td><td>1.00 %</td>";
+    assert!(told.contains(row), "{told}");
+    let figure = told.split("<h2 id=\"t0-h\">").nth(1).unwrap().split("</svg>").next().unwrap();
+    for class in ["series c1\"", "series c2 dashed\"", "series c4 dotted\""] {
+        assert_eq!(figure.matches(class).count(), 2, "a line and its legend: {class} in {figure}");
+    }
+    study.scaling[1].bounded = vec![4.0];
+    let told = page(&study, true).unwrap();
+    assert!(told.contains("<td>≥ 5,858</td><td>≥ 2.93</td><td>–</td>"), "{told}");
+    study.scaling[1].factor = "disks".to_owned();
+    assert!(!page(&study, true).unwrap().contains("side by side"), "sizes of another factor");
+}
