@@ -31,6 +31,9 @@ pub enum Flaw {
         /// The command.
         command: &'static str,
     },
+    /// A reply before the next command, which answers nothing.
+    #[error("a reply answers no command")]
+    Surplus,
     /// Bytes in the clear between the grant of TLS and its handshake.
     #[error("bytes arrived in the clear after TLS was granted")]
     Unprotected,

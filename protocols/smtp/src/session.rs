@@ -156,7 +156,7 @@ impl Session {
             return Err(Fault::Argument);
         }
         let sizes = self.extensions.sizes;
-        let out = self.link.begin()?;
+        let out = self.begin()?;
         out.extend_from_slice(b"MAIL FROM:<");
         out.extend_from_slice(envelope.from.as_bytes());
         out.push(b'>');
@@ -288,9 +288,15 @@ impl Session {
         Ok(())
     }
 
+    /// Begins a call. A reply that is there already would be taken for that to the call.
+    fn begin(&mut self) -> Result<&mut Vec<u8>, Fault> {
+        self.link.begin()?;
+        if self.link.has_input() { Err(Fault::Flawed(Flaw::Surplus)) } else { Ok(self.link.out()) }
+    }
+
     /// Begins a call with one line.
     fn line(&mut self, parts: &[&str]) -> Result<(), Fault> {
-        let out = self.link.begin()?;
+        let out = self.begin()?;
         parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
         out.extend_from_slice(b"\r\n");
         Ok(())

@@ -137,6 +137,10 @@ fn broken_replies_are_flaws() {
         ("99 ok\r\n", Flaw::Code),
         ("2x0 ok\r\n", Flaw::Code),
         ("650 ok\r\n", Flaw::Code),
+        ("-250 ok\r\n", Flaw::Code),
+        ("2 50 ok\r\n", Flaw::Code),
+        ("250\tok\r\n", Flaw::Code),
+        ("25\r\n", Flaw::Code),
         ("250=ok\r\n", Flaw::Code),
         ("HTTP/1.1 200 OK\r\n", Flaw::Code),
         ("* OK IMAP4rev1\r\n", Flaw::Code),
@@ -146,6 +150,8 @@ fn broken_replies_are_flaws() {
         (&"250-x\r\n".repeat(200), Flaw::ManyLines),
         ("354 go\r\n", Flaw::Order { code: 354, command: "MAIL" }),
         ("250 ok\r\n354 go\r\n", Flaw::Order { code: 354, command: "RCPT" }),
+        // One reply more than commands: the fourth is that to DATA, and the last that to the reset after it.
+        ("250 ok\r\n250 ok\r\n250 ok\r\n250 ok\r\n354 go\r\n", Flaw::Surplus),
     ] {
         assert_eq!(flaw(answer), expected, "{answer:.40}");
     }
@@ -183,6 +189,31 @@ fn an_address_with_a_line_break_is_not_sent() {
     });
     drop(client);
     peer.join();
+}
+
+#[test]
+fn a_reply_too_many_is_not_that_to_the_next_command() {
+    let envelope = "250 ok\r\n250 ok\r\n354 go\r\n";
+    for (dialect, hello, replies) in [
+        (Dialect::Smtp, "EHLO", "250 stored\r\n250 again\r\n"),
+        (Dialect::Smtp, "EHLO", "250 stored\r\n421 going\r\n"),
+        (Dialect::Lmtp, "LHLO", "250 b\r\n250 of another\r\n"),
+    ] {
+        let script = [(hello, PIPELINING), ("DATA\r\n", envelope), ("\r\n.\r\n", replies)];
+        let steps = [("", GREETING)].into_iter().chain(script);
+        let peer = Peer::start(steps.map(|(wanted, answer)| step(wanted, answer)).collect());
+        let client = client(&format!("smtp://{}", peer.host), dialect);
+        on_worker(async {
+            let mut session = client.connect(0).await.unwrap();
+            let receipt = session.submit(&Envelope { from: "a@x", to: &["b@x"] }, b"x\r\n").await.unwrap();
+            assert_eq!(receipt.taken, [true], "the mail was taken");
+            assert!(!session.is_usable(), "{replies}");
+            let fault = session.noop().await.unwrap_err();
+            assert!(matches!(fault, Fault::Flawed(Flaw::Surplus)), "{fault:?}");
+        });
+        drop(client);
+        peer.join();
+    }
 }
 
 /// The fault of a connection with this address and script.
