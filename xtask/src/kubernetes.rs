@@ -127,7 +127,8 @@ fn module_file(original: &str) -> anyhow::Result<String> {
         .filter_map(|line| line.trim().split_once(" => ./staging/").map(|(name, _)| name))
         .collect();
     ensure!(!staged.is_empty(), "the description of the module names no other modules");
-    let mut text = format!("module build\n\ngo 1.24.0\n\ngodebug default=go1.24\n\nrequire {MODULE} {VERSION}\n");
+    let mut text =
+        format!("module build\n\ngo 1.24.0\n\ngodebug default=go1.24\n\nrequire {MODULE} {VERSION}\n");
     for name in staged {
         text.push_str(&format!("\nreplace {name} => {name} {STAGING_VERSION}\n"));
     }
@@ -138,8 +139,7 @@ fn module_file(original: &str) -> anyhow::Result<String> {
 fn link_flags() -> String {
     let version = |package: &str| format!("-X {package}.gitVersion={VERSION}");
     let number = "-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=33";
-    let [server, client] =
-        ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].map(version);
+    let [server, client] = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].map(version);
     format!("-s -w {server} {client} {number}")
 }
 

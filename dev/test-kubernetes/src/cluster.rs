@@ -269,7 +269,8 @@ fn write_files(
     control: IpAddr,
 ) -> std::io::Result<Common> {
     let users = [User::new(ADMIN, "system:masters")?, User::new(VISITOR, "visitors")?];
-    let names = [control.to_string(), network.first_service().to_string(), "kubernetes.default.svc".to_owned()];
+    let names =
+        [control.to_string(), network.first_service().to_string(), "kubernetes.default.svc".to_owned()];
     let files = ControlFiles::write(&outside.folder, &names, &users)?;
     let common = Common {
         programs,

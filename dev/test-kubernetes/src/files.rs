@@ -66,10 +66,11 @@ impl ControlFiles {
 
     /// Writes how clients reach the cluster, with a context for each user; the first one is current.
     pub(crate) fn write_access(&self, to: &Path, server: &str, users: &[User]) -> io::Result<()> {
-        let all_users = users.iter().map(|user| json!({ "name": user.name, "user": { "token": user.token } }));
-        let contexts = users.iter().map(
-            |user| json!({ "name": user.name, "context": { "cluster": "test", "user": user.name } }),
-        );
+        let all_users =
+            users.iter().map(|user| json!({ "name": user.name, "user": { "token": user.token } }));
+        let contexts = users
+            .iter()
+            .map(|user| json!({ "name": user.name, "context": { "cluster": "test", "user": user.name } }));
         let access = json!({
             "apiVersion": "v1",
             "kind": "Config",

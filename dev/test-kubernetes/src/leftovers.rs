@@ -73,7 +73,8 @@ impl Outside {
 
     /// Folders of its control groups, in all hierarchies.
     fn group_folders(&self) -> Vec<PathBuf> {
-        let folders = |name: &String| trees().into_iter().map(|tree| tree.mount.join(name)).collect::<Vec<_>>();
+        let folders =
+            |name: &String| trees().into_iter().map(|tree| tree.mount.join(name)).collect::<Vec<_>>();
         self.groups.iter().flat_map(folders).collect()
     }
 

@@ -182,9 +182,8 @@ impl Common {
     /// A job that makes a node's host a router to the pods of the others.
     pub(crate) fn routes(&self, node: &Node, all: &[Node]) -> Unit {
         let others = all.iter().filter(|other| other.number != node.number);
-        let routes = others.map(|other| {
-            format!("ip route add {} via {}\n", self.network.pods(other.number), other.address)
-        });
+        let routes = others
+            .map(|other| format!("ip route add {} via {}\n", self.network.pods(other.number), other.address));
         let script: String = ["set -e\necho 1 > /proc/sys/net/ipv4/ip_forward\n".to_owned()]
             .into_iter()
             .chain(routes)

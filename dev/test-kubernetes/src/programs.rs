@@ -47,7 +47,9 @@ impl Programs {
         let folder = home.join(".cache/barograph").join(format!("kubernetes-{VERSION}"));
         let programs = Programs { folder };
         if let Some(name) = BUILT.iter().find(|name| !programs.built(name).is_file()) {
-            return Err(format!("there is no {name} of Kubernetes {VERSION}: cargo xtask tools --kubernetes"));
+            return Err(format!(
+                "there is no {name} of Kubernetes {VERSION}: cargo xtask tools --kubernetes"
+            ));
         }
         match INSTALLED.iter().find(|(path, _)| !Path::new(path).is_file()) {
             Some((path, package)) => Err(format!("there is no {path}: apt-get install -y {package}")),

@@ -180,7 +180,8 @@ impl<'a> Begun<'a> {
 
     fn step_fault(&self, number: usize, ended: UnitExit) -> Fault {
         let step = self.unit.prepare.get(number - 1);
-        let words = step.map(|step| [step.program.display().to_string()].into_iter().chain(step.args.clone()));
+        let words =
+            step.map(|step| [step.program.display().to_string()].into_iter().chain(step.args.clone()));
         Fault::Prepare {
             unit: self.unit.name.clone(),
             step: words.into_iter().flatten().collect::<Vec<_>>().join(" "),

@@ -11,11 +11,13 @@ const FAILURE: &str = "Failed";
 pub(crate) async fn warning(events: &Api<Event>, pod: &str) -> Option<String> {
     let about = format!("involvedObject.kind=Pod,involvedObject.name={pod},type=Warning");
     let found = events.list(&ListParams::default().fields(&about)).await.ok()?;
-    let failures = found.items.into_iter().filter(|event| {
-        event.reason.as_ref().is_some_and(|reason| reason.starts_with(FAILURE))
-    });
+    let failures = found
+        .items
+        .into_iter()
+        .filter(|event| event.reason.as_ref().is_some_and(|reason| reason.starts_with(FAILURE)));
     let newest = failures.max_by_key(|event| {
-        let at = |time: Option<_>| time.map(|time: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time| time.0);
+        let at =
+            |time: Option<_>| time.map(|time: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time| time.0);
         at(event.last_timestamp.clone()).or_else(|| event.event_time.clone().map(|time| time.0))
     })?;
     let reason = newest.reason.unwrap_or_default();

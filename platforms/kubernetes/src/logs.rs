@@ -55,7 +55,8 @@ impl Output {
     /// Copies everything until the container has ended and its log was read to the end. After a broken
     /// connection the log is read from its beginning, without the lines that were read before.
     pub(crate) async fn follow(mut self, pods: Api<Pod>, pod: String, view: PodView) {
-        let params = LogParams { follow: true, container: Some(CONTAINER.to_owned()), ..LogParams::default() };
+        let params =
+            LogParams { follow: true, container: Some(CONTAINER.to_owned()), ..LogParams::default() };
         let mut read: usize = 0;
         loop {
             // Asked before the reading: what is written after that is read the next time.
@@ -93,8 +94,7 @@ impl Output {
 
 /// Appends the output of a step to the log. What cannot be read is left out.
 pub(crate) async fn of_step(pods: &Api<Pod>, pod: &str, step: String, log: &Path) {
-    let params =
-        LogParams { container: Some(step), limit_bytes: Some(OF_STEP), ..LogParams::default() };
+    let params = LogParams { container: Some(step), limit_bytes: Some(OF_STEP), ..LogParams::default() };
     if let Ok(text) = pods.logs(pod, &params).await {
         append(log, &text);
     }

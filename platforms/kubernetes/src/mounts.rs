@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use k8s_openapi::api::core::v1::{EmptyDirVolumeSource, HostPathVolumeSource, Volume, VolumeMount};
 
 /// Folders that a program of this machine may need, besides its data. Links are followed by the node.
-const PROGRAMS: [&str; 9] =
-    ["/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const PROGRAMS: [&str; 9] = ["/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// Folders that programs may write to, empty at the start of a pod.
 const WRITABLE: [&str; 8] =

@@ -68,7 +68,8 @@ pub(crate) async fn list(
     let nodes = Api::<Node>::all(client.clone()).list(&ListParams::default().labels(&wanted)).await?;
     // Without the right to see other pods their part is unknown, and the scheduler has the last word.
     let living = ListParams::default().fields("status.phase!=Succeeded,status.phase!=Failed");
-    let pods = Api::<Pod>::all(client.clone()).list(&living).await.map_or_else(|_| Vec::new(), |list| list.items);
+    let pods =
+        Api::<Pod>::all(client.clone()).list(&living).await.map_or_else(|_| Vec::new(), |list| list.items);
     let here = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
     let usable = nodes.items.iter().filter(|node| takes_pods(node));
     Ok(usable.map(|node| free_node(node, &pods, here.trim())).collect())
@@ -78,7 +79,9 @@ fn free_node(node: &Node, pods: &[Pod], here: &str) -> FreeNode {
     let name = node.name_any();
     let status = node.status.clone().unwrap_or_default();
     let all = status.allocatable.as_ref().map(Room::of).unwrap_or_default();
-    let own = pods.iter().filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_ref() == Some(&name)));
+    let own = pods
+        .iter()
+        .filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_ref() == Some(&name)));
     let images = status.images.unwrap_or_default().into_iter().flat_map(|image| {
         let size = image.size_bytes.unwrap_or(i64::MAX);
         // A name by digest only is of no use where nothing is pulled.
@@ -108,7 +111,8 @@ fn asked(pod: &Pod) -> Room {
     let of = |resources: Option<&k8s_openapi::api::core::v1::ResourceRequirements>| {
         resources.and_then(|resources| resources.requests.as_ref()).map(Room::of).unwrap_or_default()
     };
-    let together = spec.containers.iter().map(|one| of(one.resources.as_ref())).fold(Room::default(), Room::plus);
+    let together =
+        spec.containers.iter().map(|one| of(one.resources.as_ref())).fold(Room::default(), Room::plus);
     spec.init_containers.iter().flatten().map(|one| of(one.resources.as_ref())).fold(together, Room::most)
 }
 
@@ -171,7 +175,10 @@ mod tests {
 
     #[test]
     fn the_smallest_image_of_all_nodes_is_taken() {
-        let nodes = [node(1.0, &[("big:1", 9), ("pause:3", 1)]), node(1.0, &[("pause:3", 1), ("big:1", 9), ("x", 0)])];
+        let nodes = [
+            node(1.0, &[("big:1", 9), ("pause:3", 1)]),
+            node(1.0, &[("pause:3", 1), ("big:1", 9), ("x", 0)]),
+        ];
         assert_eq!(common_image(&nodes).as_deref(), Some("pause:3"));
         assert_eq!(common_image(&[node(1.0, &[("a", 1)]), node(1.0, &[("b", 1)])]), None);
         assert_eq!(common_image(&[]), None);
@@ -188,11 +195,15 @@ mod tests {
         assert_eq!(pods(&[1.0, 0.5]), Vec::<String>::new());
         assert_eq!(
             pods(&[2.0]),
-            ["host `a` asks for 2.00 cores and 0 MiB, and the nodes have at most 1.00 cores and 512 MiB free"]
+            [
+                "host `a` asks for 2.00 cores and 0 MiB, and the nodes have at most 1.00 cores and 512 MiB free"
+            ]
         );
         assert_eq!(
             pods(&[1.0, 1.0]),
-            ["all hosts together ask for 2.00 cores and 0 MiB, and all nodes together have 1.50 cores and 1024 MiB free"]
+            [
+                "all hosts together ask for 2.00 cores and 0 MiB, and all nodes together have 1.50 cores and 1024 MiB free"
+            ]
         );
     }
 

@@ -154,9 +154,13 @@ mod tests {
                  `kubernetes-nodes`, `kubernetes-pending-s`",
             ]
         );
-        for (name, value) in
-            [("namespace", "Team"), ("namespace", "-a"), ("nodes", "ssd"), ("pending-s", "soon"), ("access", "")]
-        {
+        for (name, value) in [
+            ("namespace", "Team"),
+            ("namespace", "-a"),
+            ("nodes", "ssd"),
+            ("pending-s", "soon"),
+            ("access", ""),
+        ] {
             assert!(of(&[(&format!("kubernetes-{name}"), value)]).is_err(), "{name} {value}");
         }
     }

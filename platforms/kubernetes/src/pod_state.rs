@@ -105,7 +105,9 @@ fn ended_as(ended: &ContainerStateTerminated) -> PodState {
 fn exit_of(ended: &ContainerStateTerminated) -> UnitExit {
     match (ended.signal, ended.exit_code) {
         (Some(signal), _) if signal > 0 => UnitExit::Signal(signal),
-        (_, code) if (SIGNALS + 1..=SIGNALS + LAST_SIGNAL).contains(&code) => UnitExit::Signal(code - SIGNALS),
+        (_, code) if (SIGNALS + 1..=SIGNALS + LAST_SIGNAL).contains(&code) => {
+            UnitExit::Signal(code - SIGNALS)
+        }
         (_, code) => UnitExit::Code(code),
     }
 }
@@ -167,14 +169,19 @@ mod tests {
         let runs = container(&serde_json::json!({ "running": {} }));
         let runs = state_of(serde_json::json!({ "phase": "Running", "containerStatuses": runs }));
         assert_eq!(runs, PodState::Runs { container: Some("0a1b".to_owned()) });
-        for (code, how) in
-            [(0, UnitExit::Code(0)), (7, UnitExit::Code(7)), (143, UnitExit::Signal(15)), (255, UnitExit::Code(255))]
-        {
-            let ended = container(&serde_json::json!({ "terminated": { "exitCode": code, "reason": "Error" } }));
+        for (code, how) in [
+            (0, UnitExit::Code(0)),
+            (7, UnitExit::Code(7)),
+            (143, UnitExit::Signal(15)),
+            (255, UnitExit::Code(255)),
+        ] {
+            let ended =
+                container(&serde_json::json!({ "terminated": { "exitCode": code, "reason": "Error" } }));
             let ended = state_of(serde_json::json!({ "phase": "Failed", "containerStatuses": ended }));
             assert_eq!(ended, PodState::Ended { how, out_of_memory: false });
         }
-        let short = container(&serde_json::json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } }));
+        let short =
+            container(&serde_json::json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } }));
         let short = state_of(serde_json::json!({ "containerStatuses": short }));
         assert_eq!(short, PodState::Ended { how: UnitExit::Signal(9), out_of_memory: true });
         assert_eq!(short.clone().gone(), short);

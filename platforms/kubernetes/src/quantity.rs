@@ -48,7 +48,9 @@ mod tests {
         assert_eq!(cores(0.25), Quantity("250m".to_owned()));
         assert_eq!(cores(0.0001), Quantity("1m".to_owned()), "nothing is no limit");
         assert_eq!(bytes(64 << 20), Quantity("67108864".to_owned()));
-        for (text, number) in [("2", 2.0), ("1500m", 1.5), ("4Gi", 4_294_967_296.0), ("1e3", 1e3), ("2k", 2e3)] {
+        for (text, number) in
+            [("2", 2.0), ("1500m", 1.5), ("4Gi", 4_294_967_296.0), ("1e3", 1e3), ("2k", 2e3)]
+        {
             assert_eq!(read(&Quantity(text.to_owned())), Some(number), "{text}");
         }
         for text in ["", "many", "Gi"] {

@@ -82,7 +82,9 @@ pub(crate) fn apply() -> PatchParams {
 }
 
 /// Converts a cause to a fault of the site.
-pub(crate) fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(act: &str) -> impl Fn(E) -> Fault + use<E> {
+pub(crate) fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    act: &str,
+) -> impl Fn(E) -> Fault + use<E> {
     let act = act.to_owned();
     move |source| Fault::Site { act: act.clone(), source: source.into() }
 }
@@ -101,7 +103,8 @@ pub(crate) async fn remove(client: &Client, thing: &Resource) -> Result<bool, St
             Ok(_) => {}
         }
     }
-    let there = remove_pods(client, namespace, site).await? | remove_services(client, namespace, site).await?;
+    let there =
+        remove_pods(client, namespace, site).await? | remove_services(client, namespace, site).await?;
     if !own {
         return Ok(there);
     }

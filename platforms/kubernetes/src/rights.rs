@@ -45,7 +45,11 @@ const RIGHTS: [Right; 7] = [
 
 impl Right {
     fn name(&self) -> String {
-        if self.part.is_empty() { self.resource.to_owned() } else { format!("{}/{}", self.resource, self.part) }
+        if self.part.is_empty() {
+            self.resource.to_owned()
+        } else {
+            format!("{}/{}", self.resource, self.part)
+        }
     }
 }
 

@@ -21,9 +21,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
         let access = Access { file: access.clone(), context: context.clone() };
         let removed = match connect(&mut clients, access).await {
             Ok(client) => removal::remove(&client, &thing).await,
-            Err(why) => Err(format!(
-                "{why}, so it may be there still: start the cluster and clean again"
-            )),
+            Err(why) => Err(format!("{why}, so it may be there still: start the cluster and clean again")),
         };
         match removed {
             Err(why) => {

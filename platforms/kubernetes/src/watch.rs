@@ -66,7 +66,11 @@ async fn follow(pods: Api<Pod>, site: &str, tell: watch::Sender<States>) {
     }
 }
 
-async fn list_and_watch(pods: &Api<Pod>, site: &str, tell: &watch::Sender<States>) -> Result<(), kube::Error> {
+async fn list_and_watch(
+    pods: &Api<Pod>,
+    site: &str,
+    tell: &watch::Sender<States>,
+) -> Result<(), kube::Error> {
     let selector = names::selector(site);
     let list = pods.list(&ListParams::default().labels(&selector)).await?;
     list.items.iter().for_each(|pod| keep(tell, pod));

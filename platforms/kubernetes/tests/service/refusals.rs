@@ -37,8 +37,11 @@ async fn nothing_is_said_of_a_cluster_that_is_not_there() {
     std::fs::write(&file, text).unwrap();
     let look = |pairs: Vec<(&str, String)>| {
         let options = pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let spec =
-            barograph_platform::SiteSpec { id: "r".to_owned(), options, ..barograph_platform::SiteSpec::default() };
+        let spec = barograph_platform::SiteSpec {
+            id: "r".to_owned(),
+            options,
+            ..barograph_platform::SiteSpec::default()
+        };
         async move {
             let missing = KubernetesPlatform.preflight(&spec).await.unwrap_err();
             missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

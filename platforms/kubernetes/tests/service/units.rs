@@ -3,9 +3,7 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use barograph_platform::{
-    Limits, Platform, Readiness, ReadinessCheck, Step, UnitExit, UnitFile, UnitHandle,
-};
+use barograph_platform::{Limits, Platform, Readiness, ReadinessCheck, Step, UnitExit, UnitFile, UnitHandle};
 use barograph_platform_kubernetes::KubernetesPlatform;
 use barograph_test_kubernetes::Cluster;
 
@@ -106,9 +104,8 @@ async fn a_server_announces_itself(stand: &Stand) {
     let port = stand.site().port("a", 0).unwrap();
     let url = format!("http://0.0.0.0:{port}");
     let line = format!(r#"{{"ready":true,"address":"0.0.0.0:{port}"}}"#);
-    let script = format!(
-        "echo '{line}'; exec /usr/bin/etcd --listen-client-urls={url} --advertise-client-urls={url}"
-    );
+    let script =
+        format!("echo '{line}'; exec /usr/bin/etcd --listen-client-urls={url} --advertise-client-urls={url}");
     let server = stand.create(&stand.unit("announced", &script, SERVICE)).await;
     let server = server.map_err(|fault| words(&fault)).unwrap();
     let address = stand.site().address("a").unwrap();
@@ -117,7 +114,8 @@ async fn a_server_announces_itself(stand: &Stand) {
 }
 
 async fn ends_are_told(stand: &Stand) {
-    let trap = |signal: &str| format!("trap 'echo got {signal}; exit 5' {signal}; while :; do sleep 0.1; done");
+    let trap =
+        |signal: &str| format!("trap 'echo got {signal}; exit 5' {signal}; while :; do sleep 0.1; done");
     for (name, signal, stop) in [
         ("term", "TERM", barograph_platform::StopSignal::Term),
         ("int", "INT", barograph_platform::StopSignal::Int),
