@@ -29,7 +29,7 @@ pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportErro
         .float("at_s", |r| r.at_s.into())
         .float("level", |r| f64::from(r.level).into())
         .float("over_s", |r| r.over_s.into());
-    book.table("levels", &columns, run.levels())?;
+    book.table("load_levels", &columns, run.levels())?;
     curve(book, run)
 }
 

@@ -9,10 +9,10 @@ use barograph_model::{
 };
 use barograph_record::{
     ActionRecord, BoundRecord, CauseRecord, ConfirmationRecord, Control, Count, CrossCheckRecord, Decisions,
-    DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill, Follower,
-    Header, LoadStarted, Note, PartRecord, PassPointRecord, ProbeRow, Purpose, RatioRecord, ReasonRecord,
+    DemandRecord, DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill, Follower,
+    Header, LevelRecord, LoadStarted, NodesHoldRecord, Note, PartRecord, PassPointRecord, ProbeRow, Purpose, RatioRecord, ReasonRecord,
     RepeatsRecord, Resources, Rule, RuleRecord, RunId, RunInterrupted, RunWriter, ScoreRecord, SearchBound,
-    SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord, Tier, Tiers, TileLoadRecord, TilesRecord,
+    SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord, SupplyRecord, Tier, Tiers, TileLoadRecord, TilesRecord,
     TopologyRecord, Trial, UnitRecord, UnknownEntry, VERSION, Verdict, WindowScoreRecord,
 };
 use barograph_stats::Interval;

@@ -203,7 +203,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Action(_) => &["actions", "action_operations"],
         Entry::Demand(_) => &["demand_curve"],
         Entry::Supply(_) => &["supply"],
-        Entry::Level(_) => &["levels"],
+        Entry::Level(_) => &["load_levels"],
         Entry::Tiers(_) => &["tiers"],
         Entry::Decisions(_) => &["decisions"],
         Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
