@@ -1,4 +1,4 @@
-//! The two addresses of a mail server: for submission and for mailboxes.
+//! The addresses of a mail server: for submission, and for mailboxes.
 
 use barograph_lines::{Address, AddressError};
 use barograph_smtp::Dialect;
@@ -8,7 +8,8 @@ use barograph_smtp::Dialect;
 pub(crate) struct MailAddress {
     pub(crate) submission: Address,
     pub(crate) dialect: Dialect,
-    pub(crate) mailboxes: Address,
+    /// `None` for a load that submits mail and reads none.
+    pub(crate) mailboxes: Option<Address>,
 }
 
 /// The names of LMTP in addresses.
@@ -17,12 +18,14 @@ const LMTP: barograph_smtp::Scheme =
 
 impl MailAddress {
     /// Parses `smtp://HOST:PORT,imap://HOST:PORT` in the forms of both protocols, `lmtp://` in the place of
-    /// `smtp://`, or what a deployment makes: `mail://HOST:PORT,HOST:PORT` and `lmtp://HOST:PORT,HOST:PORT`.
+    /// `smtp://`, or what a deployment makes: `mail://HOST:PORT,HOST:PORT` and `lmtp://HOST:PORT,HOST:PORT`. The
+    /// second address may be left out.
     ///
     /// # Errors
     /// The fault in words.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (first, second) = text.split_once(',').ok_or("the address for IMAP is missing after a comma")?;
+        let (first, second) =
+            text.split_once(',').map_or((text, None), |(first, second)| (first, Some(second)));
         let first = first.strip_prefix("mail://").unwrap_or(first);
         let is_lmtp = first.starts_with("lmtp");
         let scheme = if is_lmtp { LMTP } else { barograph_smtp::SCHEME };
@@ -30,13 +33,16 @@ impl MailAddress {
         Ok(MailAddress {
             submission: of(Address::parse(first, scheme))?,
             dialect: if is_lmtp { Dialect::Lmtp } else { Dialect::Smtp },
-            mailboxes: of(Address::parse(second, barograph_imap::SCHEME))?,
+            mailboxes: second.map(|second| of(Address::parse(second, barograph_imap::SCHEME))).transpose()?,
         })
     }
 
     /// The addresses without logins.
     pub(crate) fn shown(&self) -> String {
-        format!("{},{}", self.submission, self.mailboxes)
+        match &self.mailboxes {
+            Some(mailboxes) => format!("{},{mailboxes}", self.submission),
+            None => self.submission.to_string(),
+        }
     }
 }
 
@@ -51,7 +57,8 @@ mod tests {
         assert_eq!(shown("mail://127.0.0.1:1,127.0.0.1:2").unwrap(), "smtp://127.0.0.1:1,imap://127.0.0.1:2");
         assert_eq!(shown("lmtp://a:1,b:2").unwrap(), "lmtp://a:1,imap://b:2");
         assert_eq!(MailAddress::parse("lmtp://a:1,b:2").unwrap().dialect, Dialect::Lmtp);
-        assert_eq!(shown("smtp://a").unwrap_err(), "the address for IMAP is missing after a comma");
+        assert_eq!(shown("smtp://a:25").unwrap(), "smtp://a:25");
+        assert!(shown("smtp://a,").is_err(), "an address after a comma is not empty");
         assert!(shown("http://a,b").unwrap_err().contains("unknown scheme `http`"));
     }
 }

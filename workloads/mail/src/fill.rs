@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_imap::{Client, Fault, Session};
+use barograph_imap::{Fault, Session};
 use barograph_model::words::in_one_line;
 use barograph_record::{Count, Fill};
 use barograph_workload::{FillProgress, OnProgress};
@@ -46,7 +46,7 @@ pub(crate) async fn fill(load: Arc<PreparedLoad>, progress: OnProgress) -> Resul
 }
 
 async fn fill_all(load: Arc<PreparedLoad>, progress: Arc<Progress>) -> Result<(), String> {
-    let client = Rc::new(Client::new(&load.mailboxes));
+    let client = Rc::new(load.reader()?);
     let accounts: Vec<u32> = (0..load.plan.mailboxes).collect();
     inventory::each(&accounts, |account| {
         let (load, client, progress) = (Arc::clone(&load), Rc::clone(&client), Arc::clone(&progress));
@@ -65,7 +65,10 @@ async fn fill_all(load: Arc<PreparedLoad>, progress: Arc<Progress>) -> Result<()
 /// The name of the empty folder that is made when a mailbox is filled. It has no dots: in a Maildir they separate
 /// folders.
 fn mark(load: &PreparedLoad) -> String {
-    format!("Filled {} {:.0}", load.plan.messages, load.plan.size * 1e3)
+    match load.plan.bytes {
+        Some(bytes) => format!("Filled {} of {bytes}", load.plan.messages),
+        None => format!("Filled {} {:.0}", load.plan.messages, load.plan.size * 1e3),
+    }
 }
 
 async fn mailbox(

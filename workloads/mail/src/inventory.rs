@@ -75,7 +75,7 @@ pub(crate) async fn read(
     accounts: Vec<u32>,
     (extent, progress): (Extent, Arc<Progress>),
 ) -> Result<Vec<Mailbox>, String> {
-    let client = Rc::new(Client::new(&load.mailboxes));
+    let client = Rc::new(load.reader()?);
     each(&accounts, |account| {
         let (load, client, progress) = (Arc::clone(&load), Rc::clone(&client), Arc::clone(&progress));
         async move {

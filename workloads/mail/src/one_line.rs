@@ -5,13 +5,17 @@ use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::address::MailAddress;
-use crate::seam::Mail;
+use crate::seam::{Mail, SUBMIT};
 
 /// Users without `-c`.
 const USERS: UsualUsers = UsualUsers { fixed: 20, searched: 1_000, in_flight: 1_000 };
 
+/// Factor on the sizes of mail without `--size`.
+const USUAL_SIZE: f64 = 0.1;
+
 /// Loads a mail server: fills mailboxes, lets users send, read and file mail, and reads all mail after it. Without options:
-/// 20 users, each doing a working day in 8 min, for 10 s.
+/// 20 users, each doing a working day in 8 min, for 10 s. Without --imap, users submit one mail after another to one
+/// recipient, and no mail is read or checked.
 #[derive(Args)]
 struct MailArgs {
     /// Where mail is submitted: smtp://HOST:PORT, smtps:// for TLS, lmtp:// for deliveries; with USER:PASSWORD@ to log in, and
@@ -19,7 +23,7 @@ struct MailArgs {
     address: String,
     /// Where mailboxes are: imap://HOST:PORT, or imaps:// for TLS, with the same options
     #[arg(long, value_name = "URL")]
-    imap: String,
+    imap: Option<String>,
     /// Accounts, with {n} for their numbers from 0
     #[arg(long, default_value = "u{n}@barograph.test", value_name = "ADDRESS")]
     user: String,
@@ -30,13 +34,19 @@ struct MailArgs {
     #[arg(long, value_name = "N")]
     mailboxes: Option<u32>,
     /// Mails of each mailbox before the load
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    #[arg(long, default_value_t = 50, value_name = "N", requires = "imap")]
     messages: u32,
-    /// Factor on the sizes of mail, 84 KB in the mean
-    #[arg(long, default_value_t = 0.1, value_name = "FACTOR")]
-    size: f64,
+    /// Factor on the sizes of mail, 84 KB in the mean [default: 0.1]
+    #[arg(long, value_name = "FACTOR", conflicts_with = "bytes")]
+    size: Option<f64>,
+    /// One size of all mail, in bytes
+    #[arg(long, value_name = "N")]
+    bytes: Option<u32>,
+    /// Submit the mail of a user over one connection, and not each over a new one
+    #[arg(long)]
+    keep_session: bool,
     /// Factor on the rates of a user, 0.013 operations/s
-    #[arg(long, default_value_t = 60.0, value_name = "FACTOR")]
+    #[arg(long, default_value_t = 60.0, value_name = "FACTOR", requires = "imap")]
     compression: f64,
     /// A further key of the plan, as in mail.recipients=2 (may be given often)
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -61,7 +71,7 @@ impl LoadCommand for Mail {
             let why = "set another think time; the pace of users is --compression";
             return Err(CommandError::refused(why));
         }
-        let url = format!("{},{}", args.address, args.imap);
+        let url = args.imap.iter().fold(args.address.clone(), |url, imap| format!("{url},{imap}"));
         let address = MailAddress::parse(&url)
             .map_err(|why| CommandError::refused(format!("read the addresses `{url}`: {why}")))?;
         let users = options.users_or(USERS);
@@ -80,14 +90,23 @@ fn keys(args: &MailArgs, users: u32, options: &LoadOptions) -> Vec<String> {
     let mailboxes = args.mailboxes.unwrap_or(users);
     let mut keys = vec![
         format!("mail.mailboxes = {mailboxes}"),
-        format!("mail.messages = {}", args.messages),
-        format!("mail.size = {:?}", args.size),
-        format!("mail.compression = {:?}", args.compression),
+        format!("mail.keep_session = {}", args.keep_session),
         format!("mail.user = {:?}", args.user),
         format!("mail.password = {:?}", args.password),
         format!("mail.failures = {:?}", options.errors.get()),
-        format!("mail.recipients = {}", mailboxes.min(4)),
     ];
+    keys.push(match (args.bytes, args.size) {
+        (Some(bytes), _) => format!("mail.bytes = {bytes}"),
+        (None, size) => format!("mail.size = {:?}", size.unwrap_or(USUAL_SIZE)),
+    });
+    match args.imap {
+        Some(_) => keys.extend([
+            format!("mail.messages = {}", args.messages),
+            format!("mail.compression = {:?}", args.compression),
+            format!("mail.recipients = {}", mailboxes.min(4)),
+        ]),
+        None => keys.extend([format!("profile = {SUBMIT:?}"), "mail.recipients = 1".to_owned()]),
+    }
     if let Some(limit) = options.limit() {
         keys.push(format!("mail.limit_ms = {:?}", limit.limit.as_secs_f64() * 1e3));
         keys.push(format!("mail.quantile = {:?}", limit.quantile.get()));
@@ -130,9 +149,21 @@ mod tests {
     }
 
     #[test]
+    fn one_address_is_a_load_of_submissions() {
+        let options = LoadOptions { users: Some(16), ..LoadOptions::default() };
+        let load = typed(&Mail, "smtp://h:25 --bytes 4096 --keep-session", &options).unwrap();
+        assert_eq!(load.title, "mail on smtp://h:25");
+        let plan = plan(&Mail, &load).unwrap();
+        let own = MailPlan::of(&plan);
+        assert_eq!((plan.profile.as_str(), own.recipients, own.mailboxes), ("submit", 1, 16));
+        assert_eq!((own.bytes, own.keeps_session), (Some(4_096), true));
+    }
+
+    #[test]
     fn impossible_arguments_have_reasons() {
         let why = |words: &str, options: &LoadOptions| typed(&Mail, words, options).err().unwrap();
-        assert!(why("smtp://h", &LoadOptions::default()).contains("--imap"));
+        assert!(why("smtp://h --messages 5", &LoadOptions::default()).contains("--imap"));
+        assert!(why("smtp://h --size 1 --bytes 5", &LoadOptions::default()).contains("--bytes"));
         assert!(why("http://h --imap imap://h", &LoadOptions::default()).contains("unknown scheme `http`"));
         let thinking = LoadOptions { think: Some(Nanos(1)), ..LoadOptions::default() };
         assert!(why("smtp://h --imap imap://h", &thinking).contains("--compression"));

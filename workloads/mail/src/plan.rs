@@ -9,7 +9,7 @@ use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 use crate::address::MailAddress;
 use crate::measures::MEASURES;
 use crate::operation::{DAY_S, TASKS};
-use crate::seam::{Mail, NAME};
+use crate::seam::{Mail, NAME, SUBMIT};
 use crate::topology::{AGENT, SERVERS, TIER};
 
 /// Most mailboxes: their numbers have 20 bits in the ids of mail.
@@ -17,6 +17,9 @@ const MOST_MAILBOXES: u64 = 1 << 20;
 
 /// Most mails of a mailbox before the load.
 const MOST_MESSAGES: u64 = 100_000;
+
+/// Most bytes of a mail.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The longest pause of a user, in multiples of the mean.
 const LONGEST_PAUSE: f64 = 10.0;
@@ -36,12 +39,16 @@ pub(crate) struct MailPlan {
     pub(crate) messages: u32,
     /// Factor on the sizes of mail.
     pub(crate) size: f64,
+    /// One size of all mail, in bytes; `None` takes the sizes of an office.
+    pub(crate) bytes: Option<usize>,
     /// Factor on the rates of a heavy user.
     pub(crate) compression: f64,
     /// The part of the users that hold IDLE.
     pub(crate) idle: f64,
     /// Recipients of a submitted mail.
     pub(crate) recipients: u32,
+    /// Whether a user submits its mail over one connection, and not each over a new one.
+    pub(crate) keeps_session: bool,
     /// Address of an account, with `{n}` for its number.
     pub(crate) user: String,
     /// Password of every account.
@@ -54,6 +61,8 @@ pub(crate) struct MailPlan {
     pub(crate) failures: Share,
     /// Seconds after the load in which a mail may still be delivered; then it is lost.
     pub(crate) delivery_s: u32,
+    /// Whether mail that is there more often than delivered is counted, and no fault.
+    pub(crate) may_double: bool,
     /// The server that is deployed.
     pub(crate) server: &'static str,
     /// What its mail survives.
@@ -71,12 +80,52 @@ impl MailPlan {
         self.user.rsplit_once('@').map_or("", |(_, domain)| domain)
     }
 
+    /// What the mailboxes have before the load.
+    fn explain_data(&self) -> String {
+        let sizes = match self.bytes {
+            Some(bytes) => format!("{} bytes each", count(bytes as u64)),
+            None => format!("sizes {} of the published", self.size),
+        };
+        let (mailboxes, messages) = (count(self.mailboxes.into()), count(self.messages.into()));
+        format!("data      {mailboxes} mailboxes of {messages} mails in 12 folders, {sizes}")
+    }
+
+    fn explain_target(&self, plan: &Plan) -> String {
+        match (&plan.target.url, self.server) {
+            (Some(url), _) => MailAddress::parse(url).map_or_else(|why| why, |address| address.shown()),
+            (None, "embedded") => format!("the embedded server, durability {}", self.durability),
+            (None, "dovecot") => format!("Dovecot, which takes mail by LMTP, durability {}", self.durability),
+            (None, _) => format!("Postfix before Dovecot, durability of Dovecot {}", self.durability),
+        }
+    }
+
+    fn explain_submissions(&self, plan: &Plan, target: &str) -> Vec<String> {
+        let sizes = match self.bytes {
+            Some(bytes) => format!("of {} bytes", count(bytes as u64)),
+            None => format!("of {} of the published sizes", self.size),
+        };
+        let over = if self.keeps_session { "one connection" } else { "a new connection each" };
+        let recipients = if self.recipients == 1 { "recipient" } else { "recipients" };
+        let users = format!("users     submit mail {sizes} to {} {recipients}, over {over}", self.recipients);
+        if reads_no_mail(plan) {
+            return vec![users, format!("target    {target}; no mail is read, so none is checked")];
+        }
+        let target = format!("target    {target}; all mail is read and compared after the load");
+        vec![self.explain_data(), users, target]
+    }
+
     /// The pace of a heavy user, compressed.
     pub(crate) fn pace(&self) -> Pace {
         let mean = DAY_S / f64::from(TASKS) / self.compression;
         let max = Nanos::from_secs_f64(mean * LONGEST_PAUSE);
         Pace::Cycle(Distribution::Exponential { mean: Nanos::from_secs_f64(mean), max })
     }
+}
+
+/// Whether a plan names no address at which mail can be read.
+fn reads_no_mail(plan: &Plan) -> bool {
+    let url = plan.target.url.as_deref();
+    url.and_then(|url| MailAddress::parse(url).ok()).is_some_and(|address| address.mailboxes.is_none())
 }
 
 impl WorkloadKeys for Mail {
@@ -96,30 +145,36 @@ impl WorkloadKeys for Mail {
         let mailboxes = g.number("mail.mailboxes", 1..=MOST_MAILBOXES, 100);
         let messages = g.number("mail.messages", 0..=MOST_MESSAGES, 100);
         let size = g.fraction("mail.size", 0.001..=10.0, 1.0);
+        let bytes = g.number("mail.bytes", 0..=MOST_BYTES, 0);
         let compression = g.fraction("mail.compression", 0.1..=100_000.0, 1.0);
         let idle = g.fraction("mail.idle", 0.0..=1.0, 0.8);
         let recipients = g.number("mail.recipients", 1..=100, 4);
+        let keeps_session = g.flag("mail.keep_session", false);
         let user = g.word("mail.user", &[], "u{n}@barograph.test");
         let password = g.word("mail.password", &[], "barograph");
         let quantile = g.fraction("mail.quantile", 0.5..=0.999_99, 0.95);
         let limit_ms = g.fraction("mail.limit_ms", 0.0..=3_600_000.0, 0.0);
         let failures = g.fraction("mail.failures", 0.0..=1.0, 0.001);
         let delivery_s = g.number("mail.delivery_s", 0..=3_600, 30);
+        let doubled = g.choice("mail.doubled", &["refused", "counted"], "refused");
         let server = g.choice("deploy.server", &SERVERS, "embedded");
         let durability = g.choice("mail.durability", &DURABILITIES, "full");
         Some(Arc::new(MailPlan {
             mailboxes: mailboxes? as u32,
             messages: messages? as u32,
             size: size?,
+            bytes: Some(bytes? as usize).filter(|bytes| *bytes > 0),
             compression: compression?,
             idle: idle?,
             recipients: recipients? as u32,
+            keeps_session: keeps_session?,
             user: user?,
             password: password?,
             quantile: Share::new(quantile?).ok()?,
             limit: Some(Nanos::from_secs_f64(limit_ms? / 1e3)).filter(|limit| *limit > Nanos::ZERO),
             failures: Share::new(failures?).ok()?,
             delivery_s: delivery_s? as u32,
+            may_double: doubled? == "counted",
             server: server?,
             durability: durability?,
         }))
@@ -132,6 +187,16 @@ impl WorkloadSettings for MailPlan {
         if !is_address || self.domain().contains(NUMBER) {
             let allowed = "an address with {n} for the number of the mailbox, as in u{n}@example.test";
             g.refuse("mail.user", format!("{:?}", self.user), allowed, "correct it");
+        }
+        if plan.profile == SUBMIT {
+            for key in ["mail.compression", "mail.idle"] {
+                let allowed = format!("left out with profile = {SUBMIT:?}, whose users do nothing else");
+                g.refuse_asked(key, &allowed, "leave it out, or choose the profile mail");
+            }
+        }
+        if self.bytes.is_some() {
+            let allowed = "left out with mail.bytes, which gives all mail one size";
+            g.refuse_asked("mail.size", allowed, "leave one of them out");
         }
         if self.recipients > self.mailboxes {
             let allowed = format!("at most the {} of mail.mailboxes", self.mailboxes);
@@ -148,7 +213,11 @@ impl WorkloadSettings for MailPlan {
         }
         let url = plan.target.url.as_deref().filter(|url| !url.starts_with("load:"));
         if let Some(url) = url {
-            if let Err(why) = MailAddress::parse(url) {
+            let address = MailAddress::parse(url);
+            let is_half = address.as_ref().is_ok_and(|address| address.mailboxes.is_none());
+            let missing = (is_half && plan.profile != SUBMIT)
+                .then(|| "the address for IMAP is missing after a comma".to_owned());
+            if let Some(why) = address.err().or(missing) {
                 let allowed = format!("addresses as in smtp://mail.test:587,imaps://mail.test ({why})");
                 g.refuse("target.url", format!("{url:?}"), &allowed, "correct it");
             }
@@ -173,20 +242,13 @@ impl WorkloadSettings for MailPlan {
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
+        let target = self.explain_target(plan);
+        if plan.profile == SUBMIT {
+            return self.explain_submissions(plan, &target);
+        }
         let per_second = f64::from(TASKS) / DAY_S * self.compression;
-        let target = match (&plan.target.url, self.server) {
-            (Some(url), _) => MailAddress::parse(url).map_or_else(|why| why, |address| address.shown()),
-            (None, "embedded") => format!("the embedded server, durability {}", self.durability),
-            (None, "dovecot") => format!("Dovecot, which takes mail by LMTP, durability {}", self.durability),
-            (None, _) => format!("Postfix before Dovecot, durability of Dovecot {}", self.durability),
-        };
         vec![
-            format!(
-                "data      {} mailboxes of {} mails in 12 folders, sizes {} of the published",
-                count(self.mailboxes.into()),
-                count(self.messages.into()),
-                self.size
-            ),
+            self.explain_data(),
             format!(
                 "users     heavy users, {per_second:.3} operations/s each ({} times a working day's), {} % hold IDLE",
                 self.compression,
@@ -221,6 +283,25 @@ mod tests {
                 "target    the embedded server, durability full; all mail is read and compared after the load",
             ]
         );
+        let submissions =
+            plan(&["profile=submit", "target.url=smtp://h:25", "mail.bytes=4096", "mail.recipients=1"])
+                .unwrap();
+        assert_eq!(
+            MailPlan::of(&submissions).explain(&submissions),
+            [
+                "users     submit mail of 4,096 bytes to 1 recipient, over a new connection each",
+                "target    smtp://h:25; no mail is read, so none is checked",
+            ]
+        );
+        let checked = plan(&["profile=submit", "mail.keep_session=true"]).unwrap();
+        assert_eq!(
+            MailPlan::of(&checked).explain(&checked),
+            [
+                "data      100 mailboxes of 100 mails in 12 folders, sizes 1 of the published",
+                "users     submit mail of 1 of the published sizes to 4 recipients, over one connection",
+                "target    the embedded server, durability full; all mail is read and compared after the load",
+            ]
+        );
         let there = plan(&["target.url=smtp://u:p@h,imaps://i"]).unwrap();
         let lines = MailPlan::of(&there).explain(&there);
         assert!(lines[2].starts_with("target    smtp://h:587,imaps://i:993;"), "{lines:?}");
@@ -235,6 +316,8 @@ mod tests {
             (&["mail.user=u{n}"], "an address with {n}"),
             (&["target.url=http://h,imap://h"], "unknown scheme"),
             (&["target.url=smtp://h"], "the address for IMAP is missing"),
+            (&["profile=submit", "mail.idle=0.5"], "whose users do nothing else"),
+            (&["mail.bytes=4096", "mail.size=0.5"], "gives all mail one size"),
             (&["target.url=smtp://h,imap://h", "deploy.server=dovecot"], "the server is there already"),
             (&["deploy.server=dovecot", "mail.durability=memory"], "with deploy.server = \"dovecot\""),
             (&["deploy.server=postfix", "mail.durability=memory"], "with deploy.server = \"postfix\""),

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use barograph_data::{Numbers, Popularity, Stream, Streams};
+use barograph_imap::Client;
 use barograph_lines::Target;
 use barograph_workload::Reasons;
 
@@ -25,7 +26,8 @@ pub(crate) struct PreparedLoad {
     pub(crate) plan: MailPlan,
     pub(crate) address: MailAddress,
     pub(crate) submission: Target,
-    pub(crate) mailboxes: Target,
+    /// `None` for a load that submits mail and reads none.
+    pub(crate) mailboxes: Option<Target>,
     /// Made when it is first needed: a check needs none.
     vocabulary: Arc<OnceLock<Vocabulary>>,
     seed: u64,
@@ -50,7 +52,7 @@ impl PreparedLoad {
     pub(crate) fn new(
         (plan, seed, run): (MailPlan, u64, u32),
         address: MailAddress,
-        (submission, mailboxes): (Target, Target),
+        (submission, mailboxes): (Target, Option<Target>),
         state: LoadState,
     ) -> Self {
         PreparedLoad {
@@ -73,12 +75,21 @@ impl PreparedLoad {
         self.vocabulary.get_or_init(|| Vocabulary::new(self.seed))
     }
 
+    /// A client for the mailboxes, of the calling thread.
+    ///
+    /// # Errors
+    /// If the load has no address for them.
+    pub(crate) fn reader(&self) -> Result<Client, String> {
+        let target = self.mailboxes.as_ref();
+        target.map(Client::new).ok_or_else(|| "there is no address for IMAP".to_owned())
+    }
+
     /// The address of an account.
     pub(crate) fn account(&self, number: u32) -> String {
         self.plan.user.replace("{n}", &number.to_string())
     }
 
-    /// Writes a mail of the usual sizes.
+    /// Writes a mail, of the usual sizes where the plan has none.
     pub(crate) fn compose(
         &self,
         id: MailId,
@@ -86,7 +97,7 @@ impl PreparedLoad {
         rng: &mut Stream,
         out: &mut Vec<u8>,
     ) {
-        let bytes = message::size(rng, self.plan.size);
+        let bytes = self.plan.bytes.unwrap_or_else(|| message::size(rng, self.plan.size));
         message::write(id, correspondents, (self.vocabulary(), rng, bytes), out);
     }
 }

@@ -6,7 +6,6 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use barograph_engine::Runnable;
-use barograph_imap::Client;
 use barograph_lines::{Address, Target};
 use barograph_model::words::in_one_line;
 use barograph_model::{
@@ -30,8 +29,11 @@ use crate::prepared::{LoadState, PreparedLoad};
 use crate::user::MailUsers;
 use crate::{background, fill, topology, verify};
 
-/// Its name in plans, and that of its only profile.
+/// Its name in plans, and that of its first profile.
 pub(crate) const NAME: &str = "mail";
+
+/// The profile of users who submit one mail after another.
+pub(crate) const SUBMIT: &str = "submit";
 
 /// Version of the workload. It rises with every change that can move results.
 const VERSION: u32 = 1;
@@ -75,14 +77,20 @@ impl MailWorkload {
         let run = RandomState::new().build_hasher().finish() as u32;
         let state =
             LoadState { vocabulary: Arc::default(), ledger: Arc::default(), reasons: Reasons::shared() };
-        MailWorkload { plan: MailPlan::of(plan).clone(), seed: plan.seed, run, state }
+        let mut own = MailPlan::of(plan).clone();
+        if plan.profile == SUBMIT {
+            // Nothing waits for the delivery of submitted mail.
+            own.idle = 0.0;
+        }
+        MailWorkload { plan: own, seed: plan.seed, run, state }
     }
 
     /// The load prepared for a server, which answers at both addresses.
     fn prepared(&self, url: &str) -> Result<Arc<PreparedLoad>, Box<dyn Error + Send + Sync>> {
         let address = MailAddress::parse(url)?;
         let target = |address: &Address| Target::resolve(address.clone())?.answering(FIRST_ANSWER);
-        let targets = (target(&address.submission)?, target(&address.mailboxes)?);
+        let mailboxes = address.mailboxes.as_ref().map(target).transpose()?;
+        let targets = (target(&address.submission)?, mailboxes);
         Ok(Arc::new(PreparedLoad::new(
             (self.plan.clone(), self.seed, self.run),
             address,
@@ -94,6 +102,11 @@ impl MailWorkload {
     fn reached(&self, job: &LoadJob<'_>) -> Result<Arc<PreparedLoad>, LoadError> {
         self.prepared(job.url).map_err(|why| LoadError::Unreachable { url: shown(job.url), why })
     }
+}
+
+/// Whether mailboxes can be read at an address.
+fn reads(url: &str) -> bool {
+    MailAddress::parse(url).is_ok_and(|address| address.mailboxes.is_some())
 }
 
 /// An address without its logins.
@@ -123,7 +136,7 @@ impl Workload for MailWorkload {
     }
 
     fn profiles(&self) -> Vec<&str> {
-        vec![NAME]
+        vec![NAME, SUBMIT]
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
@@ -131,12 +144,13 @@ impl Workload for MailWorkload {
             op: operation.op(),
             quantile: self.plan.quantile,
             limit: self.plan.limit.or(Some(operation.limit())),
-            judged: true,
+            judged: name == NAME || operation == Operation::Submit,
             mix: Share::ZERO,
             mix_tolerance: Share::ZERO,
             failures: self.plan.failures,
         };
-        (name == NAME).then(|| Profile::usual(NAME, &Operation::ALL.map(rule), None))
+        let name = [NAME, SUBMIT].into_iter().find(|known| *known == name)?;
+        Some(Profile::usual(name, &Operation::ALL.map(rule), None))
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
@@ -149,14 +163,17 @@ impl Workload for MailWorkload {
         let mix = NextOp::Vector(Vector::new(mix).ok()?);
         let next = Operation::ALL.map(|operation| (operation.tasks() > 0).then(|| mix.clone())).to_vec();
         let first = Operation::Open.op();
-        let main = Behaviour { name: "main", first, next, pace: self.plan.pace() };
+        let mut main = Behaviour { name: "main", first, next, pace: self.plan.pace() };
         // An activity of one operation, which ends it.
         let once = |name, operation: Operation| {
             let next = Operation::ALL.map(|of| (of == operation).then(|| NextOp::Op(of.op()))).to_vec();
             Behaviour { name, first: operation.op(), next, pace: Pace::AtOnce }
         };
+        if profile == SUBMIT {
+            main = once("main", Operation::Submit);
+        }
         let list = vec![main, once("delivery", Operation::Delivery), once("watch", Operation::Watch)];
-        Behaviours::new(list).ok().filter(|_| profile == NAME)
+        Behaviours::new(list).ok().filter(|_| self.profiles().contains(&profile))
     }
 
     fn application(&self) -> Option<&dyn Application> {
@@ -170,10 +187,13 @@ impl Workload for MailWorkload {
 
     fn disclose(&self) -> Map<String, Value> {
         let MailPlan { mailboxes, messages, size, compression, idle, recipients, .. } = &self.plan;
+        let MailPlan { bytes, keeps_session, .. } = &self.plan;
         let section = json!({
             "mailboxes": mailboxes,
             "messages_each": messages,
             "size_factor": size,
+            "bytes_of_a_mail": bytes,
+            "sessions_kept": keeps_session,
             "compression": compression,
             "users_in_idle": idle,
             "recipients": recipients,
@@ -187,6 +207,7 @@ impl Workload for MailWorkload {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
+        reads(job.url).then_some(())?;
         Some(Box::pin(async move {
             let filled = fill::fill(self.reached(job)?, progress).await;
             filled.map_err(|why| LoadError::Fill { url: shown(job.url), why: why.into() })
@@ -225,9 +246,15 @@ impl Application for MailWorkload {
             background::run(
                 |_| {},
                 move |_| async move {
+                    let words = |why: &dyn Error| in_one_line(why);
+                    if load.mailboxes.is_none() {
+                        let client = barograph_smtp::Client::new(&load.submission, load.address.dialect);
+                        let session = client.connect(0).await.map_err(|why| words(&why))?;
+                        return session.quit().await.map_err(|why| words(&why));
+                    }
                     let (account, password) = (load.account(0), load.plan.password.clone());
-                    let session = Client::new(&load.mailboxes).connect_as(0, &account, &password).await;
-                    session.map_err(|why| in_one_line(&why))?.log_out().await.map_err(|why| in_one_line(&why))
+                    let session = load.reader()?.connect_as(0, &account, &password).await;
+                    session.map_err(|why| words(&why))?.log_out().await.map_err(|why| words(&why))
                 },
             )
             .await
@@ -235,6 +262,7 @@ impl Application for MailWorkload {
     }
 
     fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {
+        reads(url).then_some(())?;
         Some(Box::pin(async move {
             let load = self.prepared(url).map_err(|why| in_one_line(&*why))?;
             verify::verify(load).await

@@ -62,14 +62,14 @@ struct State {
 /// Makes the users of one worker.
 pub(crate) struct MailUsers {
     load: Arc<PreparedLoad>,
-    imap: Rc<barograph_imap::Client>,
+    imap: Option<Rc<barograph_imap::Client>>,
     smtp: Rc<barograph_smtp::Client>,
 }
 
 impl MailUsers {
     pub(crate) fn new(load: &Arc<PreparedLoad>) -> Self {
         MailUsers {
-            imap: Rc::new(barograph_imap::Client::new(&load.mailboxes)),
+            imap: load.mailboxes.as_ref().map(|target| Rc::new(barograph_imap::Client::new(target))),
             smtp: Rc::new(barograph_smtp::Client::new(&load.submission, load.address.dialect)),
             load: Arc::clone(load),
         }
@@ -82,10 +82,11 @@ impl UserFactory for MailUsers {
     fn user(&self, id: UserId) -> MailUser {
         MailUser {
             load: Arc::clone(&self.load),
-            imap: Rc::clone(&self.imap),
+            imap: self.imap.clone(),
             smtp: Rc::clone(&self.smtp),
             number: id.0,
             sent: Cell::new(0),
+            submission: Cell::new(None),
             state: Mutex::default(),
             watch: Mutex::default(),
             is_watching: Cell::new(false),
@@ -96,12 +97,15 @@ impl UserFactory for MailUsers {
 /// A user.
 pub(crate) struct MailUser {
     load: Arc<PreparedLoad>,
-    imap: Rc<barograph_imap::Client>,
+    /// `None` for a load that submits mail and reads none.
+    imap: Option<Rc<barograph_imap::Client>>,
     smtp: Rc<barograph_smtp::Client>,
     /// Its number, which is that of its mailbox, too.
     number: u32,
     /// Mail that it has sent or appended.
     sent: Cell<u32>,
+    /// The session of its last submission, if sessions are kept.
+    submission: Cell<Option<barograph_smtp::Session>>,
     state: Mutex<State>,
     watch: Mutex<Option<Watch>>,
     is_watching: Cell<bool>,
@@ -163,7 +167,8 @@ impl MailUser {
     /// Opens a session, selects INBOX and reads the newest headers.
     async fn open(&self, state: &mut State) -> Result<Session, Fault> {
         let account = self.load.account(self.number);
-        let mut session = self.imap.connect_as(self.number, &account, &self.load.plan.password).await?;
+        let client = self.reader()?;
+        let mut session = client.connect_as(self.number, &account, &self.load.plan.password).await?;
         session.select("INBOX").await?;
         let (exists, next_uid) = (session.mailbox().exists, session.mailbox().next_uid);
         state.inbox.clear();
@@ -307,7 +312,30 @@ impl MailUser {
         done
     }
 
-    /// Sends a mail over a connection of its own, as mail clients do. A user who watches is among the
+    /// The client for its mailbox.
+    fn reader(&self) -> Result<&barograph_imap::Client, Fault> {
+        self.imap.as_deref().ok_or(Fault::Lacks("an address for IMAP"))
+    }
+
+    /// The session of the last submission, if it was kept and can be used, or a new one.
+    async fn submission(&self) -> Result<barograph_smtp::Session, Failed> {
+        if let Some(mut kept) = self.submission.take()
+            && kept.is_usable()
+        {
+            return Ok(kept);
+        }
+        let connected = self.smtp.connect(self.number).await;
+        connected.map_err(|fault| (fault.outcome(), in_one_line(&fault)))
+    }
+
+    /// Notes a change of a mail for each of these accounts, where mail is compared after the load.
+    fn note(&self, accounts: &[u32], id: MailId, change: Change) {
+        if self.imap.is_some() {
+            accounts.iter().for_each(|account| self.load.ledger.note((*account, id), change));
+        }
+    }
+
+    /// Sends a mail over a connection of its own, as mail clients do, or the one that is kept. A user who watches is among the
     /// recipients.
     async fn submit(&self, context: &mut OpContext) -> Result<(), Failed> {
         let (id, own) = (self.next_id(), self.load.account(self.number));
@@ -324,23 +352,20 @@ impl MailUser {
         let to: Vec<String> = accounts.iter().map(|account| self.load.account(*account)).collect();
         let mut mail = Vec::new();
         self.load.compose(id, &Correspondents { from: &own, to: &to }, &mut context.rng, &mut mail);
-        let mut session =
-            self.smtp.connect(self.number).await.map_err(|fault| (fault.outcome(), in_one_line(&fault)))?;
-        let ledger = &self.load.ledger;
-        let note = |account: u32, change| ledger.note((account, id), change);
-        accounts.iter().for_each(|account| note(*account, Change::Sent));
+        let mut session = self.submission().await?;
+        self.note(&accounts, id, Change::Sent);
         let done = session.submit(&Envelope { from: &own, to: &to }, &mail).await;
         let receipt = match done {
             Ok(receipt) => receipt,
             Err(fault) => {
                 if !fault.is_in_doubt() {
-                    accounts.iter().for_each(|account| note(*account, Change::Refused));
+                    self.note(&accounts, id, Change::Refused);
                 }
                 return Err((fault.outcome(), in_one_line(&fault)));
             }
         };
         for (account, is_taken) in accounts.iter().zip(&receipt.taken) {
-            note(*account, if *is_taken { Change::Taken } else { Change::Refused });
+            self.note(&[*account], id, if *is_taken { Change::Taken } else { Change::Refused });
         }
         let taken = receipt.taken.iter().filter(|is_taken| **is_taken).count();
         context.add(TAKEN, taken as u64);
@@ -348,8 +373,11 @@ impl MailUser {
         if self.watches() && receipt.taken.first() == Some(&true) {
             context.start(DELIVERY, id.0 as u32 & 0xf_ffff);
         }
-        // The mail is taken: a server that leaves without a farewell changes nothing.
-        let _ = session.quit().await;
+        match self.load.plan.keeps_session {
+            true => self.submission.set(Some(session)),
+            // The mail is taken: a server that leaves without a farewell changes nothing.
+            false => drop(session.quit().await),
+        }
         match receipt.refusal {
             None => Ok(()),
             Some(why) => Err((Outcome::Refused, format!("a recipient is refused: {why}"))),
@@ -363,8 +391,7 @@ impl MailUser {
         let mut kept = self.watch.lock().await;
         let Some(mut watch) = kept.take() else {
             // Without a watch from before, the mail may have arrived unseen.
-            *kept =
-                Some(Watch::open(&self.load, &self.imap, self.number).await.map_err(|fault| failed(&fault))?);
+            *kept = Some(self.watch().await?);
             return Err((Outcome::Broken, "the connection that holds IDLE was lost".to_owned()));
         };
         watch.wait_for(id).await.map_err(|fault| failed(&fault))?;
@@ -376,8 +403,14 @@ impl MailUser {
     async fn open_watch(&self, context: &mut OpContext) -> Result<(), Failed> {
         context.end();
         let mut kept = self.watch.lock().await;
-        *kept = Some(Watch::open(&self.load, &self.imap, self.number).await.map_err(|fault| failed(&fault))?);
+        *kept = Some(self.watch().await?);
         Ok(())
+    }
+
+    /// Opens the second connection.
+    async fn watch(&self) -> Result<Watch, Failed> {
+        let client = self.reader().map_err(|fault| failed(&fault))?;
+        Watch::open(&self.load, client, self.number).await.map_err(|fault| failed(&fault))
     }
 
     /// Whether this user holds IDLE.

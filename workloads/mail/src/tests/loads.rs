@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use barograph_test_services::{or_skip, product};
 
 use super::rig::{Load, RunResult, embedded};
-use crate::measures::{TAKEN, VISIBLE};
+use crate::measures::{SENT, TAKEN, VISIBLE};
 use crate::operation::Operation;
 
 /// Whether every operation was done at least twice.
@@ -53,6 +53,33 @@ fn postfix_before_dovecot_carries_every_operation_and_loses_nothing() {
     let address = format!("127.0.0.1:{}", store.port());
     let Some(agent) = or_skip(product("postfix", &[("store", &address)])) else { return };
     carried(&format!("smtp://127.0.0.1:{},127.0.0.1:{}", agent.port(), store.named_port("imap")), 60);
+}
+
+#[test]
+fn users_submit_one_mail_after_another_over_new_and_over_kept_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = embedded(folder.path());
+    for keeps_session in [false, true] {
+        let load = Load::submitting(&both, keeps_session);
+        load.answers().unwrap();
+        let before = load.fill();
+        let ended = load.until(|ended| ended.good(Operation::Submit) >= 200);
+        assert_eq!(ended.done(), [Operation::Submit]);
+        assert_eq!(ended.counter(TAKEN), 4 * ended.good(Operation::Submit));
+        assert!(
+            ended.counter(SENT).abs_diff(2_000 * ended.good(Operation::Submit))
+                < 200 * ended.good(Operation::Submit)
+        );
+        let verified = load.verify();
+        assert!(verified.ok, "{:?}", verified.findings);
+        assert_eq!(load.fill(), before + ended.counter(TAKEN), "every mail is in its mailboxes");
+    }
+    let (smtp, _) = both.split_once(',').unwrap();
+    let load = Load::submitting(&smtp.replace("mail://", "smtp://"), true);
+    load.answers().unwrap();
+    assert_eq!(load.reads_mail(), (false, false), "there is no address for it");
+    let ended = load.until(|ended| ended.good(Operation::Submit) >= 50);
+    assert_eq!(ended.done(), [Operation::Submit]);
 }
 
 /// Sends lines of IMAP, and reads to the end of the last one.

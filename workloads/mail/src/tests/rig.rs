@@ -58,14 +58,29 @@ pub(super) struct RunResult {
 impl Load {
     /// Twenty mailboxes of small mail, with users who hurry; mail may be on its way for `delivery_s` after the load.
     pub(super) fn at(url: &str, delivery_s: u32) -> Self {
+        Load::of(url, "mail", &format!("size = 0.01\ncompression = 2000\ndelivery_s = {delivery_s}\n"))
+    }
+
+    /// Ten users who submit one mail after another, of 2,000 bytes.
+    pub(super) fn submitting(url: &str, keeps_session: bool) -> Self {
+        Load::of(url, "submit", &format!("bytes = 2000\nkeep_session = {keeps_session}\ndelivery_s = 0\n"))
+    }
+
+    fn of(url: &str, profile: &str, keys: &str) -> Self {
         let text = format!(
-            "workload = \"mail\"\n[load]\nstrategy = \"fixed\"\nusers = 10\n[mail]\nmailboxes = 20\nmessages = 30\n\
-             size = 0.01\ncompression = 2000\ndelivery_s = {delivery_s}\n"
+            "workload = \"mail\"\nprofile = \"{profile}\"\n[load]\nstrategy = \"fixed\"\nusers = 10\n[target]\nurl = {url:?}\n\
+             [mail]\nmailboxes = 20\nmessages = 30\n{keys}"
         );
         let plan = barograph_spec::read(barograph_spec::Catalogue::of(&[&Mail]), "a plan", &text, &[])
             .unwrap_or_else(|why| panic!("{why}"));
         let workload = Mail.of_plan(&plan).unwrap();
         Load { plan, workload, url: url.to_owned() }
+    }
+
+    /// Whether mail is filled in before the load, and checked after it.
+    pub(super) fn reads_mail(&self) -> (bool, bool) {
+        let filled = self.workload.prepare(&self.job(), Arc::new(|_| {})).is_some();
+        (filled, self.workload.application().unwrap().verify(&self.url).is_some())
     }
 
     fn job(&self) -> LoadJob<'_> {
@@ -96,7 +111,7 @@ impl Load {
         let settings = Settings {
             workers: 2,
             seed: 11,
-            behaviours: Arc::new(self.workload.behaviours("mail").unwrap()),
+            behaviours: Arc::new(self.workload.behaviours(&self.plan.profile).unwrap()),
             limits: vec![TimeLimits::default(); Operation::ALL.len()],
             interval: Nanos::from_millis(100),
             timeout: Nanos::from_secs(30),
@@ -139,6 +154,13 @@ impl RunResult {
     /// The value of a counter.
     pub(super) fn counter(&self, counter: CounterId) -> u64 {
         self.sum.counters.get(counter)
+    }
+
+    /// The operations that were done, none of which may have failed.
+    pub(super) fn done(&self) -> Vec<Operation> {
+        let failed: u64 = self.sum.ops.iter().map(|op| op.failed()).sum();
+        assert_eq!(failed, 0, "{}", self.reasons);
+        Operation::ALL.into_iter().filter(|operation| self.good(*operation) > 0).collect()
     }
 
     /// Asserts that every operation was done, and none failed.
