@@ -153,6 +153,7 @@ impl<'d> Actions<'d> {
             // The action is removed only now, so that a dropped wait does not lose it.
             if let Some(action) = self.waiting.pop_front() {
                 self.asked = self.asked.saturating_sub(1);
+                self.repeat(&action);
                 let began = action.at.max(now + (clock.now() - asked));
                 let part = self.deployed.and_then(|deployed| part_of(deployed, &action));
                 let limits = part.and_then(|part| self.limits.with(&action, &part.unit.limits));
@@ -183,10 +184,21 @@ impl<'d> Actions<'d> {
         self.waiting.push_front(action);
     }
 
+    /// Lets a repeated action wait for its next moment, behind those of the same moment.
+    fn repeat(&mut self, action: &ActionPlan) {
+        if let Some(every) = action.every {
+            let again = ActionPlan { at: action.at + every, ..action.clone() };
+            let place = self.waiting.partition_point(|waiting| waiting.at <= again.at);
+            self.waiting.insert(place, again);
+        }
+    }
+
     /// Actions that the end of the load prevented, each with its start; `now` for those that did not begin.
+    /// One that is repeated as long as the load goes on is not missed at its end.
     pub(crate) fn missed(&mut self, now: Nanos) -> Vec<(ActionPlan, Nanos)> {
         let acting = self.acting.take().map(|acting| (acting.action, acting.began));
-        acting.into_iter().chain(self.waiting.drain(..).map(|action| (action, now))).collect()
+        let waiting = self.waiting.drain(..).filter(|action| action.every.is_none() || action.at <= now);
+        acting.into_iter().chain(waiting.map(|action| (action, now))).collect()
     }
 }
 
@@ -383,7 +395,7 @@ mod tests {
     }
 
     fn action(unit: &str, act: ActionKind) -> ActionPlan {
-        ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act }
+        ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act, every: None }
     }
 
     #[test]

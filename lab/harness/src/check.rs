@@ -28,6 +28,7 @@ pub(crate) use effect::disk_mib;
 pub(crate) use loads::OF_LOAD;
 pub use loads::check_all;
 pub(crate) use loads::decisions_of_run;
+pub use policies::missing_policies;
 
 /// Added to the wait of a held-back answer: the answer still has to be made and sent.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
@@ -225,7 +226,7 @@ impl<'a> PlanCheck<'a> {
         if let Some(there) = cores::of_machine() {
             self.refusals.extend(cores::missing(&self.plan, &there));
         }
-        self.refusals.extend(policies::missing(&self.plan, Path::new(clock::SYS)));
+        self.refusals.extend(policies::wrong(&self.plan, Path::new(clock::SYS)));
         self.without_effect();
         self.without_data_sets();
         self.actions();

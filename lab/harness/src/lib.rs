@@ -32,7 +32,7 @@ mod strategy;
 mod testing;
 mod verdict;
 
-pub use check::{CheckedPlan, LoadLimit, Machine, Target, check, check_all};
+pub use check::{CheckedPlan, LoadLimit, Machine, Target, check, check_all, missing_policies};
 pub use deploy::{PlannedApplication, missing, outline, outlook, plan_of_all, planned};
 pub use error::HarnessError;
 pub use run::{CheckedLoad, RunContext, RunResult, run, sweep};

@@ -1,6 +1,6 @@
 //! Impact of actions on users: failures and response times until they are as before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use barograph_stats::Histogram;
 use barograph_stats::binomial::{quantile_ranks, share_interval};
@@ -60,6 +60,8 @@ pub struct WindowSpanOp {
     pub quantile_interval_ms: Option<(f64, f64)>,
     /// Largest response time, milliseconds.
     pub max_ms: f64,
+    /// Whether the operation is judged. The time of one that is not, such as a long poll, is not that of the target.
+    pub judged: bool,
 }
 
 impl WindowSpan {
@@ -95,16 +97,17 @@ struct WorstInterval {
 }
 
 impl WorstInterval {
-    fn of(rows: &[&IntervalRow]) -> Self {
-        let most = |of: fn(&IntervalRow) -> f64| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
+    fn of(rows: &[&IntervalRow], unjudged: &BTreeSet<&str>) -> Self {
+        let most = |of: &dyn Fn(&IntervalRow) -> f64| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
         let ended_s = rows.iter().map(|row| ended_s(row)).fold(f64::INFINITY, f64::min);
-        WorstInterval { failed_s: most(failed_s), ended_s, slowest_ms: most(slowest_ms) }
+        let slowest_ms = most(&|row| slowest_ms(row, unjudged));
+        WorstInterval { failed_s: most(&failed_s), ended_s, slowest_ms }
     }
 
-    fn holds(&self, row: &IntervalRow) -> bool {
+    fn holds(&self, row: &IntervalRow, unjudged: &BTreeSet<&str>) -> bool {
         failed_s(row) <= self.failed_s
             && ended_s(row) >= ENOUGH * self.ended_s
-            && slowest_ms(row) <= self.slowest_ms
+            && slowest_ms(row, unjudged) <= self.slowest_ms
     }
 }
 
@@ -116,8 +119,9 @@ fn ended_s(row: &IntervalRow) -> f64 {
     row.ops.iter().map(|op| op.count).sum::<u64>() as f64 / row.seconds()
 }
 
-fn slowest_ms(row: &IntervalRow) -> f64 {
-    row.ops.iter().map(|op| op.max_ms).fold(0.0, f64::max)
+fn slowest_ms(row: &IntervalRow, unjudged: &BTreeSet<&str>) -> f64 {
+    let judged = row.ops.iter().filter(|op| !unjudged.contains(op.op.as_str()));
+    judged.map(|op| op.max_ms).fold(0.0, f64::max)
 }
 
 impl Run {
@@ -125,10 +129,12 @@ impl Run {
     #[must_use]
     pub fn impacts(&self) -> Vec<Impact<'_>> {
         let rows: Vec<&IntervalRow> = self.intervals().collect();
+        let unjudged = self.unjudged();
         let windows = || self.trials().map(|trial| &trial.window);
         let window = |action: &ActionRecord| windows().find(|w| (w.from_s..w.to_s).contains(&action.at_s));
-        let all =
-            self.actions().filter_map(|action| Some((action, self.spans(action, window(action)?, &rows))));
+        let all = self
+            .actions()
+            .filter_map(|action| Some((action, self.spans(action, window(action)?, (&rows, &unjudged)))));
         let all: Vec<(&ActionRecord, Spans)> = all.collect();
         let mut stretches: Vec<Span> =
             all.iter().flat_map(|(_, spans)| spans.stretches.iter().flatten().copied()).collect();
@@ -167,7 +173,18 @@ impl Run {
         Some(back.at_s + back.took_s - action.at_s)
     }
 
-    fn spans(&self, action: &ActionRecord, window: &WindowRecord, rows: &[&IntervalRow]) -> Spans {
+    /// Operations whose response time is not judged.
+    fn unjudged(&self) -> BTreeSet<&str> {
+        let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
+        rules.iter().filter(|rule| !rule.is_judged()).map(|rule| rule.op.as_str()).collect()
+    }
+
+    fn spans(
+        &self,
+        action: &ActionRecord,
+        window: &WindowRecord,
+        (rows, unjudged): (&[&IntervalRow], &BTreeSet<&str>),
+    ) -> Spans {
         let inside = rows.iter().filter(|row| window.holds(row.from_s, row.to_s)).copied();
         let ends_s = action.at_s + action.took_s;
         let of_window = self.actions().map(|other| other.at_s).filter(|at_s| *at_s >= window.from_s);
@@ -176,9 +193,9 @@ impl Run {
         let goes_on = |row: &IntervalRow| row.from_s <= action.at_s || row.from_s < ends_s;
         let (during, later): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
             inside.filter(|row| row.to_s > action.at_s).partition(|row| goes_on(row));
-        let worst = Some(WorstInterval::of(&before)).filter(|_| !before.is_empty());
+        let worst = Some(WorstInterval::of(&before, unjudged)).filter(|_| !before.is_empty());
         let recovered = worst.and_then(|worst| {
-            let as_before: Vec<bool> = later.iter().map(|row| worst.holds(row)).collect();
+            let as_before: Vec<bool> = later.iter().map(|row| worst.holds(row, unjudged)).collect();
             as_before.windows(AS_BEFORE).position(|some| some.iter().all(|held| *held))
         });
         let after = &later[..recovered.unwrap_or(later.len())];
@@ -216,8 +233,8 @@ impl Run {
             match ops.iter_mut().find(|op| op.op == row.op) {
                 Some(op) => op.add(row),
                 None => {
-                    let quantile =
-                        rules.iter().find(|rule| rule.op == row.op).map_or(QUANTILE, |rule| rule.quantile);
+                    let rule = rules.iter().find(|rule| rule.op == row.op);
+                    let quantile = rule.map_or(QUANTILE, |rule| rule.quantile);
                     let mut op = WindowSpanOp {
                         op: row.op.clone(),
                         count: 0,
@@ -226,6 +243,7 @@ impl Run {
                         quantile_ms: None,
                         quantile_interval_ms: None,
                         max_ms: 0.0,
+                        judged: rule.is_none_or(|rule| rule.is_judged()),
                     };
                     op.add(row);
                     ops.push(op);

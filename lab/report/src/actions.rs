@@ -5,6 +5,13 @@ use barograph_record::{ActionRecord, Impact, Run, WindowSpan, WindowSpanOp};
 use crate::html::Grid;
 use crate::words;
 
+/// Most rows about what users saw.
+const MOST_ROWS: usize = 100;
+
+/// How many times as long as before the slowest operation of a load among several must take. Among many loads and
+/// actions a little longer is mere chance.
+const CLEARLY: f64 = 2.0;
+
 /// The section of the report.
 pub(crate) struct Actions {
     pub(crate) table: Grid,
@@ -18,9 +25,15 @@ pub(crate) fn actions(run: &Run) -> Option<Actions> {
     let head = ["Action", "Part", "At (load)", "Took", "Pause", "Pause inside", "Back after", "Outcome"];
     let table = (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["Part", "Outcome"]))?;
     let impacts = impacts(run);
-    let rows: Vec<Vec<String>> = run.actions().flat_map(|action| seen(&of(&impacts, action))).collect();
-    let head = ["Action", "Operation", "Before", "During it", "Until as before", "As before after"];
-    let words = &["Operation", "Before", "During it", "Until as before"];
+    let mut rows: Vec<Vec<String>> = run.actions().flat_map(|action| seen(&of(&impacts, action))).collect();
+    if rows.len() > MOST_ROWS {
+        let more = format!("and {} more rows", rows.len() - MOST_ROWS);
+        rows.truncate(MOST_ROWS);
+        rows.push(std::iter::once(more).chain((1..6).map(|_| String::new())).collect());
+    }
+    let of = if run.loads.is_empty() { "Operation" } else { "Load" };
+    let head = ["Action", of, "Before", "During it", "Until as before", "As before after"];
+    let words = &["Operation", "Load", "Before", "During it", "Until as before"];
     let seen = (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(words));
     Some(Actions { table, seen })
 }
@@ -72,27 +85,86 @@ fn part(action: &ActionRecord) -> &str {
     if action.unit.is_empty() { "all" } else { &action.unit }
 }
 
-/// A row for each operation that failed or was slower than before, or one row that states that there is none.
+/// A row for each operation that failed or was slower than before, of several loads for each load, or one row that
+/// states that there is none.
 fn seen(impacts: &[&LoadImpact<'_>]) -> Vec<Vec<String>> {
-    let row = |(_, impact): &LoadImpact<'_>, op: &str, cells: [String; 3]| {
+    let row = |(_, impact): &LoadImpact<'_>, what: &str, cells: [String; 3]| {
         let title = format!("{} {}", impact.action.name, part(impact.action));
         let [before, during, after] = cells;
-        vec![title, op.to_owned(), before, during, after, recovered(impact)]
+        vec![title, what.to_owned(), before, during, after, recovered(impact)]
     };
     let of_load = |of: &&LoadImpact<'_>| -> Vec<Vec<String>> {
         let (load, impact) = of;
         let stretches = [&impact.before, &impact.during, &impact.after];
-        let cells = |op: &str| stretches.map(|stretch| cell(stretch.as_ref(), op));
-        let named = |op: &str| if load.is_empty() { op.to_owned() } else { format!("{load}/{op}") };
-        hurt(impact).into_iter().map(|op| row(of, &named(op), cells(op))).collect()
+        if load.is_empty() {
+            let cells = |op: &str| stretches.map(|stretch| cell(stretch.as_ref(), op));
+            hurt(impact).into_iter().map(|op| row(of, op, cells(op))).collect()
+        } else {
+            let cells = stretches.map(|stretch| Total::of(stretch.as_slice()).words());
+            is_hurt(impact).then(|| row(of, load, cells)).into_iter().collect()
+        }
     };
     let rows: Vec<Vec<String>> = impacts.iter().flat_map(of_load).collect();
     match impacts.first() {
         Some(first) if rows.is_empty() => {
-            vec![row(first, "none failed or was slower", [(); 3].map(|()| words::NONE.to_owned()))]
+            let none = if first.0.is_empty() {
+                "none failed or was slower"
+            } else {
+                "none failed or was clearly slower"
+            };
+            vec![row(first, none, [(); 3].map(|()| words::NONE.to_owned()))]
         }
         _ => rows,
     }
+}
+
+/// All operations of a load in some stretches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total<'i> {
+    count: u64,
+    failed: u64,
+    /// The slowest operation that is judged.
+    slowest: Option<&'i WindowSpanOp>,
+}
+
+impl<'i> Total<'i> {
+    fn of(stretches: &'i [WindowSpan]) -> Self {
+        let ops = || stretches.iter().flat_map(|stretch| &stretch.ops);
+        let judged = ops().filter(|op| op.judged);
+        Total {
+            count: ops().map(|op| op.count).sum(),
+            failed: ops().map(|op| op.failed).sum(),
+            slowest: judged.max_by(|a, b| a.max_ms.total_cmp(&b.max_ms)),
+        }
+    }
+
+    fn failed_share(&self) -> f64 {
+        self.failed as f64 / self.count.max(1) as f64
+    }
+
+    fn slowest_ms(&self) -> f64 {
+        self.slowest.map_or(0.0, |op| op.max_ms)
+    }
+
+    /// `2 of 340 failed, slowest GET 40.0 ms`.
+    fn words(&self) -> String {
+        if self.count == 0 {
+            return words::NONE.to_owned();
+        }
+        let slowest = self.slowest.map(|op| format!(", slowest {} {}", op.op, words::time(op.max_ms)));
+        let (failed, count) = (words::count(self.failed), words::count(self.count));
+        format!("{failed} of {count} failed{}", slowest.unwrap_or_default())
+    }
+}
+
+/// Whether a load among several failed more often than before, or had an operation that was clearly slower.
+fn is_hurt(impact: &Impact<'_>) -> bool {
+    let before = Total::of(impact.before.as_slice());
+    let later = [impact.during.as_slice(), impact.after.as_slice()].map(Total::of);
+    later.iter().any(|total| {
+        let slower = before.slowest.is_some() && total.slowest_ms() > CLEARLY * before.slowest_ms();
+        total.failed_share() > before.failed_share() || slower
+    })
 }
 
 /// The operations that failed more often or had a longer response time than before.
@@ -101,7 +173,7 @@ fn hurt<'i>(impact: &'i Impact<'_>) -> Vec<&'i str> {
         (|op: &WindowSpanOp| op.failed as f64 / op.count as f64, |op: &WindowSpanOp| op.max_ms);
     let before = impact.before.as_ref();
     let worse = |op: &&WindowSpanOp| match before.and_then(|before| before.op(&op.op)) {
-        Some(before) => failed(op) > failed(before) || slowest(op) > slowest(before),
+        Some(before) => failed(op) > failed(before) || (op.judged && slowest(op) > slowest(before)),
         None => op.failed > 0,
     };
     let stretches = impact.during.iter().chain(&impact.after);
@@ -166,18 +238,18 @@ pub(crate) fn terminal(run: &Run) -> Vec<String> {
     run.actions().map(line).collect()
 }
 
-/// The loads of which an operation failed or was slower, each with what it saw.
+/// The loads of which operations failed or were clearly slower, each with what it saw.
 fn summaries(impacts: &[&LoadImpact<'_>]) -> String {
-    let hurt = impacts.iter().filter(|(_, impact)| !hurt(impact).is_empty());
+    let hurt = impacts.iter().filter(|(_, impact)| is_hurt(impact));
     let each: Vec<String> = hurt.map(|(load, impact)| format!("{load}: {}", summary(impact))).collect();
-    if each.is_empty() { "no load failed or was slower".to_owned() } else { each.join("; ") }
+    if each.is_empty() { "no load failed or was clearly slower".to_owned() } else { each.join("; ") }
 }
 
 /// Failures, the slowest operation and the time to recovery, in words.
 fn summary(impact: &Impact<'_>) -> String {
     let ops = || impact.during.iter().chain(&impact.after).flat_map(|stretch| &stretch.ops);
     let (failed, count) = ops().fold((0, 0), |(failed, count), op| (failed + op.failed, count + op.count));
-    let slowest = ops().max_by(|a, b| a.max_ms.total_cmp(&b.max_ms));
+    let slowest = ops().filter(|op| op.judged).max_by(|a, b| a.max_ms.total_cmp(&b.max_ms));
     let slowest = slowest.map_or_else(String::new, |op| {
         let before = impact.before.as_ref().and_then(|before| before.op(&op.op));
         let before = before.map_or_else(String::new, |op| format!(" (before {})", words::time(op.max_ms)));
@@ -202,6 +274,7 @@ mod tests {
             quantile_ms,
             quantile_interval_ms: (count >= 900).then_some((quantile_ms? - 0.5, quantile_ms? + 1.5)),
             max_ms,
+            judged: op != "Poll",
         };
         Some(WindowSpan { from_s, to_s: from_s + 1.0, ops: vec![op] })
     }
@@ -227,11 +300,27 @@ mod tests {
         ];
         assert_eq!(seen(&[&("", impact.clone())]), [row]);
         let of_victim = ("victim", impact.clone());
-        assert_eq!(seen(&[&of_victim])[0][1], "victim/GET");
+        let of_load = [
+            "restart store-1",
+            "victim",
+            "0 of 1,000 failed, slowest GET 5.00 ms",
+            "2 of 40 failed, slowest GET 300 ms",
+            "1 of 90 failed, slowest GET 40.0 ms",
+            "1.50 s",
+        ];
+        assert_eq!(seen(&[&of_victim]), [of_load]);
         assert!(summaries(&[&of_victim]).starts_with("victim: 3 of 130 operations failed"));
         assert_eq!(
             summary(&impact),
             "3 of 130 operations failed, slowest GET 300 ms (before 5.00 ms), as before after: 1.50 s"
+        );
+        let polls = |max_ms: f64| stretch(0.0, ("Poll", 900, 0, max_ms, max_ms));
+        let patient = Impact { before: polls(7.0), during: polls(30_000.0), after: None, ..impact.clone() };
+        assert_eq!(seen(&[&("", patient.clone())])[0][1], "none failed or was slower", "it waits for others");
+        assert!(
+            summary(&patient).starts_with("0 of 900 operations failed, as before"),
+            "{}",
+            summary(&patient)
         );
         impact.recovered_s = None;
         assert!(summary(&impact).ends_with("as before after: not in this window"));
@@ -239,6 +328,15 @@ mod tests {
         let unhurt = ("", impact);
         assert_eq!(seen(&[&unhurt])[0][1], "none failed or was slower");
         assert_eq!(seen(&[&unhurt, &of_victim]).len(), 1, "only what was hurt");
-        assert_eq!(summaries(&[&unhurt]), "no load failed or was slower");
+        assert_eq!(summaries(&[&unhurt]), "no load failed or was clearly slower");
+        let [slightly, clearly] = [9.9, 10.1].map(|max_ms| {
+            let during = stretch(1.0, ("GET", 900, 0, 2.0, max_ms));
+            ("victim", Impact { during, ..unhurt.1.clone() })
+        });
+        let named = |impact: &LoadImpact<'_>| seen(&[impact])[0][1].clone();
+        assert_eq!(
+            (named(&slightly).as_str(), named(&clearly).as_str()),
+            ("none failed or was clearly slower", "victim")
+        );
     }
 }

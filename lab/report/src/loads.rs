@@ -1,6 +1,6 @@
 //! The loads of a run of several, side by side.
 
-use barograph_record::{CopiesRate, Run};
+use barograph_record::{CopiesRate, Run, Trial};
 
 use crate::curve::worst;
 use crate::html::Grid;
@@ -21,6 +21,7 @@ pub(crate) fn table(run: &Run) -> Option<Grid> {
         "closest to its limit",
         "application cores",
         "application memory",
+        "driver cores",
         "kept its rules",
         "valid",
     ];
@@ -63,7 +64,21 @@ fn row(name: &str, load: &Run) -> Vec<String> {
         trial.and_then(worst).map_or_else(none, |(op, share)| format!("{}, {:.0} %", op.op, share * 100.0)),
         used.and_then(|used| used.app_cores).map_or_else(none, |cores| words::fixed(cores, 2)),
         used.and_then(|used| used.app_rss_bytes).map_or_else(none, |bytes| words::bytes(bytes as f64)),
+        trial.and_then(|trial| worker_cores(load, trial)).map_or_else(none, |cores| words::fixed(cores, 3)),
         load.verdict().map_or_else(none, |verdict| yes(verdict.passed)),
         load.verdict().map_or_else(none, |verdict| yes(verdict.valid)),
     ]
+}
+
+/// Cores that the workers of a load used in the window of a trial.
+fn worker_cores(load: &Run, trial: &Trial) -> Option<f64> {
+    let window = &trial.window;
+    let middle = |from_s: f64, to_s: f64| (from_s + to_s) / 2.0;
+    let within =
+        load.intervals().filter(|row| (window.from_s..window.to_s).contains(&middle(row.from_s, row.to_s)));
+    let (cpu_s, seconds) = within.fold((0.0, 0.0), |(cpu_s, seconds), row| {
+        let length = row.to_s - row.from_s;
+        (cpu_s + row.worker_cpu * length, seconds + length)
+    });
+    (seconds > 0.0).then(|| cpu_s / seconds)
 }

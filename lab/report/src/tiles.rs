@@ -51,7 +51,7 @@ pub(crate) fn section(run: &Run) -> Option<TilesSection> {
     Some(TilesSection {
         title: format!("The {}s", noun(tiles)),
         score: score.map(ScoreRecord::sentence).or_else(|| no_score(run, tiles)),
-        facts: facts(tiles, score),
+        facts: facts(tiles, score).into_iter().chain(alignment(&windows)).collect(),
         broke: broke(run, tiles, &windows),
         figure: figure(tiles, &windows),
         ratios: ratios(tiles, score, &windows),
@@ -111,6 +111,20 @@ fn facts(tiles: &TilesRecord, score: Option<&ScoreRecord>) -> Vec<(&'static str,
         ));
     }
     facts
+}
+
+/// The largest difference between the begins, and between the ends, of the windows of two loads.
+fn alignment(windows: &[Vec<&Trial>]) -> Option<(&'static str, String)> {
+    let spread = |of: fn(&Trial) -> f64| {
+        let each = windows.iter().map(|window| {
+            let at = window.iter().map(|trial| of(trial));
+            at.clone().fold(f64::MIN, f64::max) - at.fold(f64::MAX, f64::min)
+        });
+        each.fold(0.0, f64::max)
+    };
+    let widest = spread(|trial| trial.window.from_s).max(spread(|trial| trial.window.to_s));
+    let text = format!("those of all loads begin and end within {}", words::time(widest * 1e3));
+    (windows.first()?.len() > 1).then_some(("alignment of windows", text))
 }
 
 /// The loads that broke a rule at the lowest load, each with what gave way.

@@ -2,7 +2,7 @@
 
 use barograph_record::{ProbeRow, ResultRecord, Run, UnitRecord};
 
-use crate::chart::{Band, Dash, OverTime, Series, TimeAxis, YAxis};
+use crate::chart::{Band, Dash, Moment, OverTime, Series, TimeAxis, YAxis};
 use crate::html::{Figure, Grid, Key};
 use crate::series::{RunSeries, Slice};
 use crate::{cpu, services, states, words};
@@ -27,6 +27,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) span: (f64, f64),
     windows: Vec<Band>,
     phases: Vec<Band>,
+    actions: Vec<Moment>,
 }
 
 /// Title and description of a figure.
@@ -149,7 +150,15 @@ pub(crate) fn stage<'a>(run: &'a Run, measured: &RunSeries) -> Option<Stage<'a>>
         let to_s = p.to_s.map_or(last, |to| to - start).min(last);
         (from_s < to_s).then_some(Band { from_s, to_s, label: p.phase, class: "" })
     });
-    Some(Stage { run, span: (first, last), windows: windows.collect(), phases: phases.collect() })
+    let actions = run.actions().filter(|action| (first..last).contains(&action.at_s)).map(|action| {
+        let label = match action.unit.as_str() {
+            "" => action.act.clone(),
+            unit => format!("{unit}: {}", action.act),
+        };
+        Moment { at_s: action.at_s, label }
+    });
+    let (windows, phases, actions) = (windows.collect(), phases.collect(), actions.collect());
+    Some(Stage { run, span: (first, last), windows, phases, actions })
 }
 
 impl Stage<'_> {
@@ -183,7 +192,8 @@ impl Stage<'_> {
     }
 
     pub(crate) fn course(&self) -> TimeAxis<'_> {
-        TimeAxis { span: self.span, windows: &self.windows, phases: &self.phases }
+        let Stage { span, windows, phases, actions, .. } = self;
+        TimeAxis { span: *span, windows, phases, actions }
     }
 
     fn figure(&self, say: &Words<'_>, y: YAxis, series: &[Series]) -> Option<Figure> {

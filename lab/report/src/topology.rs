@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use barograph_record::{PartRecord, Run, TopologyRecord};
 
-use crate::chart::{Anchor, Svg};
 use crate::html::Grid;
 use crate::words;
+
+mod drawing;
 
 /// The picture in at most 110 columns.
 #[must_use]
@@ -91,7 +92,7 @@ pub(crate) fn deployed(run: &Run) -> Option<DeploymentSection> {
     );
     Some(DeploymentSection {
         lede,
-        svg: draw(topology),
+        svg: drawing::draw(topology),
         facts: topology.facts.clone(),
         table: table(topology),
     })
@@ -131,110 +132,11 @@ fn table(topology: &TopologyRecord) -> Grid {
     .with_words(&["Service", "Version", "Host", "Answers at"])
 }
 
-/// Least width, and the height of a box.
-const BOX: (f64, f64) = (132.0, 44.0);
-/// Width of a letter of a part's name, and the margins beside the name.
-const LETTER: f64 = 7.6;
-const MARGINS: f64 = 16.0;
-/// Horizontal and vertical room between two boxes.
-const GAP: (f64, f64) = (18.0, 46.0);
-/// Room on the left for the names of the tiers.
-const NAMES: f64 = 110.0;
-
-/// A box in the drawing.
-struct PartBox<'p> {
-    part: &'p PartRecord,
-    x: f64,
-    y: f64,
-    width: f64,
-}
-
-impl PartBox<'_> {
-    fn middle(&self) -> f64 {
-        self.x + self.width / 2.0
-    }
-}
-
-/// Width of all boxes, in which the longest name of a part fits.
-fn box_width(topology: &TopologyRecord) -> f64 {
-    let longest = services(topology).map(|part| part.name.chars().count()).max().unwrap_or(0);
-    BOX.0.max(longest as f64 * LETTER + MARGINS)
-}
-
-fn draw(topology: &TopologyRecord) -> String {
-    let levels = levels(topology);
-    let rows: Vec<Vec<&PartRecord>> =
-        levels.iter().map(|tiers| tiers.iter().flatten().copied().collect()).collect();
-    let widest = rows.iter().map(Vec::len).max().unwrap_or(1).max(3) as f64;
-    let box_width = box_width(topology);
-    let inner = widest * box_width + (widest - 1.0) * GAP.0;
-    let top = 34.0;
-    let size = (NAMES + inner + 10.0, top + rows.len() as f64 * (BOX.1 + GAP.1) - GAP.1 / 2.0 + 12.0);
-    let mut svg =
-        Svg::new("topology", size, "What was deployed", "Services by tier, and which of them talk to which");
-    let middle = NAMES + inner / 2.0;
-    let placed: Vec<PartBox<'_>> = rows
-        .iter()
-        .enumerate()
-        .flat_map(|(at, row)| {
-            let width = row.len() as f64 * box_width + (row.len() as f64 - 1.0) * GAP.0;
-            let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
-            row.iter().enumerate().map(move |(column, part)| PartBox {
-                part,
-                x: middle - width / 2.0 + column as f64 * (box_width + GAP.0),
-                y,
-                width: box_width,
-            })
-        })
-        .collect();
-    svg.text("part-name", (middle, 18.0), Anchor::Middle, "users");
-    // Users may reach the highest parts through an address that moves between them.
-    let named = |box_: &PartBox<'_>| topology.fronts().any(|front| front == box_.part.name);
-    let floats = !placed.iter().any(named);
-    let is_front = |box_: &&PartBox<'_>| named(box_) || (floats && box_.y < top + BOX.1);
-    for first in placed.iter().filter(is_front) {
-        svg.line("wire", (middle, 24.0), (first.middle(), first.y));
-    }
-    wires(&mut svg, &placed);
-    for (at, level) in levels.iter().enumerate() {
-        let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
-        for (line, tier) in level.iter().enumerate() {
-            let room = 15.0 * line as f64 - 7.5 * (level.len() as f64 - 1.0);
-            svg.text("tick", (0.0, y + BOX.1 / 2.0 + 4.0 + room), Anchor::Start, &tier[0].tier);
-        }
-    }
-    for box_ in &placed {
-        let PartBox { part, x, y, width } = box_;
-        svg.begin_group(&format!("{} {} on {}", part.service, part.version, part.host));
-        svg.rect("part", (*x, *y), (*width, BOX.1));
-        svg.text("part-name", (box_.middle(), y + 19.0), Anchor::Middle, &part.name);
-        svg.text("tick", (box_.middle(), y + 35.0), Anchor::Middle, &part.service);
-        svg.end_group();
-    }
-    svg.finish()
-}
-
-/// Connections between parts. Within one level the line goes below the boxes.
-fn wires(svg: &mut Svg, placed: &[PartBox<'_>]) {
-    for from in placed {
-        for to in placed.iter().filter(|to| from.part.uses.contains(&to.part.name)) {
-            let (x1, x2) = (from.middle(), to.middle());
-            if from.y < to.y {
-                svg.line("wire", (x1, from.y + BOX.1), (x2, to.y));
-            } else {
-                let below = from.y + BOX.1 + 9.0;
-                let corners = [(x1, from.y + BOX.1), (x1, below), (x2, below), (x2, to.y + BOX.1)];
-                svg.path("wire", corners.map(Some));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn part(tier: &str, number: u32, service: &str, uses: &[&str]) -> PartRecord {
+    pub(super) fn part(tier: &str, number: u32, service: &str, uses: &[&str]) -> PartRecord {
         PartRecord {
             name: format!("{tier}-{number}"),
             tier: tier.to_owned(),
@@ -266,7 +168,7 @@ mod tests {
         assert_eq!(levels, expected);
     }
 
-    fn topology() -> TopologyRecord {
+    pub(super) fn topology() -> TopologyRecord {
         let mut store = part("relational", 1, "PostgreSQL", &[]);
         (store.cpus, store.cores) = (Some(0.5), "0-1".to_owned());
         TopologyRecord {
@@ -291,37 +193,7 @@ mod tests {
         assert!(lines[2].starts_with("web  [web-1]") && lines[2].ends_with("nginx"), "{text}");
         assert!(lines[4].starts_with("application  [application-1] [application-2]"), "{text}");
         assert!(lines[6].ends_with("PostgreSQL (0.5 cores, on 0-1)"), "{text}");
-        assert_eq!(lines.len(), 7);
+        assert_eq!((lines.len(), parts(&topology())), (7, "4 services".to_owned()));
         assert!(text.lines().all(|line| line.chars().count() <= 110));
-    }
-
-    #[test]
-    fn the_drawing_has_a_box_for_each_part_and_a_line_for_each_use() {
-        let svg = draw(&topology());
-        assert_eq!(parts(&topology()), "4 services");
-        assert_eq!(svg.matches("class=\"part\"").count(), 4);
-        // Users to the front, web to two nodes, two nodes to the store.
-        assert_eq!(svg.matches("class=\"wire\"").count(), 5);
-    }
-
-    #[test]
-    fn a_box_is_as_wide_as_the_longest_name_needs() {
-        let mut topology = topology();
-        assert_eq!(box_width(&topology), BOX.0);
-        topology.parts[0].name = "web-of-the-second-tile-1".to_owned();
-        assert_eq!(box_width(&topology), 24.0 * LETTER + MARGINS);
-        assert!(draw(&topology).contains("width=\"198.4\""));
-    }
-
-    #[test]
-    fn users_come_in_at_every_front() {
-        let stores = [1, 2, 3].map(|number| part("store", number, "Valkey", &[]));
-        let topology = TopologyRecord {
-            front: "store-1".to_owned(),
-            beside: vec!["store-2".to_owned()],
-            parts: stores.to_vec(),
-            ..TopologyRecord::default()
-        };
-        assert_eq!(draw(&topology).matches("class=\"wire\"").count(), 2);
     }
 }

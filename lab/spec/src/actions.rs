@@ -24,6 +24,12 @@ const LIST: &str = "actions";
 /// Its older name.
 const OLD_LIST: &str = "faults";
 
+/// Both names of the list.
+pub(crate) const LISTS: [&str; 2] = [LIST, OLD_LIST];
+
+/// Shortest time between two begins of an action that is repeated.
+const LEAST_EVERY: Nanos = Nanos::from_secs(1);
+
 /// One action of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionPlan {
@@ -34,6 +40,8 @@ pub struct ActionPlan {
     pub unit: String,
     /// The action.
     pub act: ActionKind,
+    /// Time from one begin to the next, as long as the load goes on; `None` for an action that is done once.
+    pub every: Option<Nanos>,
 }
 
 /// Kind of an action.
@@ -223,11 +231,13 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
     let heals = name.as_deref() == Some("heal");
     let unit = if heals { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
     let act = act(g, prefix, name.as_deref().unwrap_or_default());
-    let (at, unit, act) = (at?, unit?, act?);
+    let every = every(g, &key("every_s"));
+    let (at, unit, act, every) = (at?, unit?, act?, every?);
     let mut table = Table::new();
     let mut keep = |name: &str, value: Value| drop(table.insert(name.to_owned(), value));
     keep("at_s", at.as_secs_f64().into());
     keep("act", act.name().into());
+    every.iter().for_each(|every| keep("every_s", every.as_secs_f64().into()));
     if !heals {
         keep("unit", unit.clone().into());
     }
@@ -243,7 +253,21 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
         }
         _ => {}
     }
-    Some((ActionPlan { at, unit, act }, table))
+    Some((ActionPlan { at, unit, act, every }, table))
+}
+
+/// Reads the time from one begin of an action to the next; 0 for an action that is done once.
+fn every(g: &mut SettingsReader, key: &str) -> Option<Option<Nanos>> {
+    let every = g.seconds(key, LONGEST_S, Nanos::ZERO)?;
+    if every > Nanos::ZERO && every < LEAST_EVERY {
+        g.refuse(
+            key,
+            every.as_secs_f64(),
+            "at least 1 s, or 0 for once",
+            "leave more time between two begins",
+        );
+    }
+    Some((every > Nanos::ZERO).then_some(every))
 }
 
 /// The act of this name with its keys; keys of other acts are refused.

@@ -117,7 +117,8 @@ pub fn explain(plan: &Plan) -> String {
     let actions = plan.all().map(|each| &each.actions).find(|actions| !actions.is_empty());
     for action in actions.into_iter().flatten() {
         let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
-        lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
+        let again = action.every.map_or_else(String::new, |every| format!(", again every {}", span(every)));
+        lines.push(format!("action    {} {unit} at {} of the load{again}", action.act, span(action.at)));
     }
     lines.extend(plan.elasticity.explain());
     lines.extend(plan.power.explain());

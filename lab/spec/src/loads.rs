@@ -76,7 +76,7 @@ fn is_of_deployment(key: &str) -> bool {
 }
 
 /// Whether an element of the list deploys an application.
-fn deploys(given: &SettingsReader, at: usize, catalogue: Catalogue<'_>) -> bool {
+pub(crate) fn deploys(given: &SettingsReader, at: usize, catalogue: Catalogue<'_>) -> bool {
     let text = |key: &str| given.text(&format!("{LIST}[{at}].{key}")).or_else(|| given.text(key));
     let named = text("workload");
     let keys = match named {

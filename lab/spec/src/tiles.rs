@@ -7,6 +7,7 @@ use barograph_model::{Level, LoadUnit, Nanos};
 use crate::catalogue::Catalogue;
 use crate::plan::{LONGEST_S, Plan};
 use crate::settings_reader::SettingsReader;
+use crate::{actions, loads};
 
 /// Most tiles of one run.
 pub(crate) const MOST: u64 = 16;
@@ -110,8 +111,14 @@ pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalo
 fn copy(given: &mut SettingsReader, list: &str, tiles: usize, catalogue: Catalogue<'_>) {
     let members = given.count_of(list);
     let names: Vec<String> = (0..members).map(|at| name_of(given, list, at, catalogue)).collect();
+    let deployed = (0..members).filter(|at| loads::deploys(given, *at, catalogue));
+    let deployed: Vec<String> = deployed.map(|at| names[at].clone()).collect();
     let place = given.name().to_owned();
     given.copy_tables(list, tiles);
+    // Parts of an only application have no name of a load.
+    if deployed.len() * tiles > 1 {
+        copy_actions(given, &deployed, tiles);
+    }
     for at in 0..members * tiles {
         let (number, member) = (at / members + 1, &names[at % members]);
         let element = format!("{list}[{at}]");
@@ -123,6 +130,37 @@ fn copy(given: &mut SettingsReader, list: &str, tiles: usize, catalogue: Catalog
         given.set_at(&format!("{element}.name"), &format!("\"{member}-{number}\""), &place);
         given.set_at(&format!("{element}.tile"), &number.to_string(), &place);
     }
+}
+
+/// Copies actions on a part of a load for each tile: on `shop-web` of two tiles for `shop-1-web` and
+/// `shop-2-web`. Where one load deploys, its parts need no name of it.
+fn copy_actions(given: &mut SettingsReader, names: &[String], tiles: usize) {
+    for list in actions::LISTS {
+        for at in 0..given.count_of(list) {
+            let key = format!("{list}[{at}].unit");
+            let Some((member, part)) = given.text(&key).and_then(|unit| member_of(unit, names)) else {
+                continue;
+            };
+            let unit = |tile: usize| format!("\"{member}-{tile}-{part}\"");
+            let place = given.place_of(&key);
+            for tile in 2..=tiles {
+                let copy = given.copy_table(list, at);
+                given.set_at(&format!("{copy}.unit"), &unit(tile), &place);
+            }
+            given.set_at(&key, &unit(1), &place);
+        }
+    }
+}
+
+/// The load of a part in every tile, with the name of the part in it; `None` for a part of one tile, which
+/// has its number.
+fn member_of(unit: &str, names: &[String]) -> Option<(String, String)> {
+    let of =
+        |name: &String| Some((name.clone(), unit.strip_prefix(name.as_str())?.strip_prefix('-')?.to_owned()));
+    let found = names.iter().filter_map(of).max_by_key(|(name, _)| name.len());
+    let only = || (names.len() == 1).then(|| (names[0].clone(), unit.to_owned()));
+    let has_number = |(_, part): &(String, String)| part.starts_with(|c: char| c.is_ascii_digit());
+    found.or_else(only).filter(|found| !has_number(found))
 }
 
 /// Name of a load within its tile.

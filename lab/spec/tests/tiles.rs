@@ -146,3 +146,37 @@ fn instances_are_copies_of_the_only_load_of_a_plan() {
         assert_eq!(refused(text, sets)[0], (key.to_owned(), allowed.to_owned()), "{sets:?}");
     }
 }
+
+#[test]
+fn actions_on_parts_of_a_load_are_those_of_every_tile() {
+    let act = |unit: &str| format!("{{at_s=5,unit={unit:?},act=\"kill\",every_s=9}}");
+    let two_shops = TEXT
+        .replace("name = \"guests\"\nworkload = \"script\"", "name = \"shop-b\"")
+        .replace("target.url = \"load:shop\"\n", "");
+    let units = |text: &str, sets: &[&str], named: &[&str]| -> Vec<String> {
+        let list: Vec<String> = named.iter().map(|unit| act(unit)).collect();
+        let list = format!("actions=[{}]", list.join(","));
+        let sets: Vec<&str> = sets.iter().copied().chain([list.as_str()]).collect();
+        let all = plan(text, &sets).unwrap_or_else(|why| panic!("{why}"));
+        let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
+        assert_eq!(again.actions, all.actions, "a resolved plan has them once");
+        assert!(
+            all.actions.iter().all(|action| action.every.is_some_and(|every| every.as_secs_f64() == 9.0))
+        );
+        all.actions.iter().map(|action| action.unit.clone()).collect()
+    };
+    assert_eq!(units(&two_shops, &[], &["shop-web-1"]), ["shop-1-web-1", "shop-2-web-1"]);
+    assert_eq!(units(&two_shops, &["tiles=1"], &["shop-web-1"]), ["shop-1-web-1"]);
+    assert_eq!(
+        units(&two_shops, &[], &["shop-b-web", "shop-2-web"]),
+        ["shop-b-1-web", "shop-2-web", "shop-b-2-web"],
+        "a part of one tile stays"
+    );
+    // One load deploys: in one tile its parts have no name of a load.
+    assert_eq!(units(TEXT, &["tiles=1"], &["web-1"]), ["web-1"]);
+    assert_eq!(units(TEXT, &[], &["web-1"]), ["shop-1-web-1", "shop-2-web-1"]);
+    let alone = "instances = 2\n[load]\nstrategy = \"fixed\"\nusers = 4\n";
+    assert_eq!(units(alone, &[], &["web-1", "shop-2-web"]), ["shop-1-web-1", "shop-2-web", "shop-2-web-1"]);
+    let often = [&format!("actions=[{}]", act("shop-web-1").replace("=9", "=0.5"))[..]];
+    assert_eq!(refused(&two_shops, &often)[0].1, "at least 1 s, or 0 for once");
+}

@@ -122,8 +122,11 @@ impl StoreWorkload {
     fn new(plan: &Plan) -> Self {
         let database = database(plan);
         let generator = database.contents;
-        let engine = engine(plan, database).expect("other targets are refused when the plan is read");
         let own = StorePlan::of(plan);
+        // The target of a driver that is a unit is the web tier: its database is the one that the plan deploys.
+        let mut of_database = plan.clone();
+        of_database.target.url.take_if(|_| own.web.is_some());
+        let engine = engine(&of_database, database).expect("other targets are refused when the plan is read");
         // Clients do not see how long a node waits for a lock, nor its statements.
         let unseen = [LOCK_WAIT_MS.id, STATEMENT_RATE.id, STATEMENTS_EACH.id];
         let is_unseen = |id| own.web.is_some() && unseen.contains(&id);
@@ -358,4 +361,10 @@ impl Application for StoreWorkload {
             Ok(VerifyResult { ok: findings.is_empty(), findings })
         }))
     }
+}
+
+/// The address of the database behind the web tier of a plan.
+#[cfg(test)]
+pub(crate) fn database_behind(plan: &Plan, url: &str) -> String {
+    StoreWorkload::new(plan).database_of(url)
 }

@@ -102,12 +102,14 @@ pub(crate) fn check(args: &RunArgs) -> CommandResult {
     Ok(if missing.is_empty() { ExitCode::Fine } else { ExitCode::Refused })
 }
 
-/// Lists what this machine lacks for the deployment of a plan; empty if nothing is deployed.
+/// Lists what this machine lacks for the policies and the deployment of a plan.
 pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<MissingRequirement>, CommandFailure> {
+    let plan = &plan_of_all(loads).checked.plan;
+    let mut all = barograph_harness::missing_policies(plan);
     let planned = planned(loads);
-    if planned.iter().all(|planned| planned.application.is_none()) {
-        return Ok(Vec::new());
+    if planned.iter().any(|planned| planned.application.is_some()) {
+        let platform = catalog::platform(plan).map_err(HarnessError::Refused)?;
+        all.extend(run::runtime()?.block_on(barograph_harness::missing(&planned, platform)));
     }
-    let platform = catalog::platform(&plan_of_all(loads).checked.plan).map_err(HarnessError::Refused)?;
-    Ok(run::runtime()?.block_on(barograph_harness::missing(&planned, platform)))
+    Ok(all)
 }

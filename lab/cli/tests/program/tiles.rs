@@ -6,7 +6,7 @@ use crate::plans::runs_beside_the_data;
 use crate::smoke::Smoke;
 
 /// Nanoseconds would be needed.
-const IMPOSSIBLE: &str = "loads[2].kv.limit_ms=0.001";
+const IMPOSSIBLE: &str = "loads[4].kv.limit_ms=0.001";
 
 #[test]
 fn a_tile_with_an_impossible_load_fails_and_names_it() {
@@ -17,8 +17,8 @@ fn a_tile_with_an_impossible_load_fails_and_names_it() {
     let verdict = run.verdict().unwrap();
     assert!(!verdict.passed && verdict.score.is_none(), "{verdict:?}");
     let failed = verdict.sentence.split_once("Failed: ").unwrap().1;
-    assert!(failed.contains("kv-1"), "{verdict:?}");
-    assert!(verdict.reasons.iter().any(|why| why.starts_with("kv-1: ")), "{verdict:?}");
+    assert!(failed.contains("standby-1"), "{verdict:?}");
+    assert!(verdict.reasons.iter().any(|why| why.starts_with("standby-1: ")), "{verdict:?}");
     let tiles = run.tiles().unwrap();
-    assert_eq!((tiles.count(), tiles.loads.len()), (1, 7));
+    assert_eq!((tiles.count(), tiles.loads.len()), (1, 5));
 }

@@ -15,4 +15,4 @@ pub(crate) use scale::Scale;
 pub(crate) use spread::spread;
 pub(crate) use stacked::{Layer, StackedChart};
 pub(crate) use svg::{Anchor, Svg};
-pub(crate) use time_axis::{Band, TimeAxis};
+pub(crate) use time_axis::{Band, Moment, TimeAxis};

@@ -106,6 +106,7 @@ impl OverTime<'_> {
         }
         self.course.draw_axis(&mut svg, &x, RIGHT);
         self.course.draw_phases(&mut svg, &x);
+        self.course.draw_actions(&mut svg, &x);
         for series in self.series {
             let points = series.points.iter().map(|(s, v)| Some((x.at(*s)?, y.at(*v)?)));
             svg.path(&format!("series {}{}", series.class, series.dash.class()), points);
@@ -170,17 +171,18 @@ impl OverTime<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Band;
+    use super::super::{Band, Moment};
     use super::*;
 
     fn chart(points: Vec<(f64, f64)>, y: YAxis) -> String {
         let series = [Series { name: "users".to_owned(), class: "c1", dash: Dash::Solid, points }];
         let phases = [Band { from_s: 0.0, to_s: 60.0, label: "ramp".to_owned(), class: "" }];
+        let actions = [Moment { at_s: 90.0, label: "web-1: restart".to_owned() }];
         OverTime {
             id: "users",
             title: "Users over time",
             about: "How many users were active.",
-            course: TimeAxis { span: (0.0, 120.0), windows: &[], phases: &phases },
+            course: TimeAxis { span: (0.0, 120.0), windows: &[], phases: &phases, actions: &actions },
             y,
             series: &series,
         }
@@ -190,9 +192,13 @@ mod tests {
     #[test]
     fn a_chart_names_itself_and_its_phases() {
         let text = chart(vec![(0.0, 0.0), (60.0, 500.0), (120.0, 900.0)], YAxis::Figures);
-        for piece in
-            ["<title id=\"users-t\">Users over time</title>", ">ramp</text>", ">1:00</text>", ">400</text>"]
-        {
+        for piece in [
+            "<title id=\"users-t\">Users over time</title>",
+            ">ramp</text>",
+            ">1:00</text>",
+            ">400</text>",
+            "<g><title>web-1: restart</title><line class=\"action\"",
+        ] {
             assert!(text.contains(piece), "{piece} in {text}");
         }
     }

@@ -56,6 +56,7 @@ impl StackedChart<'_> {
             svg.polygon(&format!("area {}", layer.class), &around);
             svg.end_group();
         }
+        self.course.draw_actions(&mut svg, &x);
         self.course.draw_axis(&mut svg, &x, RIGHT);
         self.name_layers(&mut svg, &x, &y, &edges);
         svg.finish()
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     fn chart(times: &[f64], layers: &[Layer], top: f64) -> String {
-        let course = TimeAxis { span: (0.0, 120.0), windows: &[], phases: &[] };
+        let course = TimeAxis { span: (0.0, 120.0), windows: &[], phases: &[], actions: &[] };
         let (title, about) = ("CPU of the host", "What the cores did.");
         StackedChart { id: "use", title, about, course, times, layers, top }.draw()
     }

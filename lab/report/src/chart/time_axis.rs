@@ -24,6 +24,13 @@ pub(crate) struct Band {
     pub(crate) class: &'static str,
 }
 
+/// A moment with a name: the begin of an action.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    pub(crate) at_s: f64,
+    pub(crate) label: String,
+}
+
 /// The time range of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeAxis<'a> {
@@ -33,6 +40,8 @@ pub(crate) struct TimeAxis<'a> {
     pub(crate) windows: &'a [Band],
     /// Phases, named along the top.
     pub(crate) phases: &'a [Band],
+    /// Actions, each a line through the chart.
+    pub(crate) actions: &'a [Moment],
 }
 
 /// Style of measured windows.
@@ -72,6 +81,17 @@ impl TimeAxis<'_> {
                 }
                 WindowMarks::Strips => svg.rect(&edge, (from, TOP - 6.0), (to - from, 3.0)),
             }
+            svg.end_group();
+        }
+    }
+
+    /// Lines of the actions, with a head that the pointer finds.
+    pub(super) fn draw_actions(&self, svg: &mut Svg, x: &Scale) {
+        for Moment { at_s, label } in self.actions {
+            let Some(at) = x.at(*at_s) else { continue };
+            svg.begin_group(label);
+            svg.line("action", (at, TOP - 6.0), (at, BOTTOM));
+            svg.polygon("action-head", &[(at - 4.0, TOP - 9.0), (at + 4.0, TOP - 9.0), (at, TOP - 2.0)]);
             svg.end_group();
         }
     }

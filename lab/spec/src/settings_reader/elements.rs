@@ -13,6 +13,11 @@ impl SettingsReader {
         self.found.get(key)?.value.as_str()
     }
 
+    /// Position of a key that was given.
+    pub(crate) fn place_of(&self, key: &str) -> String {
+        self.found.get(key).map_or_else(|| self.name.clone(), |found| found.place.clone())
+    }
+
     /// Refusals of keys that begin like an element of a list and belong to none.
     pub(crate) fn strays(&self, list: &str) -> Vec<Refusal> {
         let count = self.count_of(list);
@@ -69,12 +74,7 @@ impl SettingsReader {
     pub(crate) fn copy_tables(&mut self, list: &str, times: usize) {
         let count = self.count_of(list);
         for at in 0..count {
-            let own = format!("{list}[{at}].");
-            let keys: Vec<(String, GivenValue)> = self
-                .found
-                .iter()
-                .filter_map(|(key, found)| Some((key.strip_prefix(&own)?.to_owned(), found.clone())))
-                .collect();
+            let keys = self.given_below(&format!("{list}[{at}]"));
             for (copy, (key, found)) in (1..times).flat_map(|copy| keys.iter().map(move |key| (copy, key))) {
                 let copied = format!("{list}[{}].{key}", at + copy * count);
                 self.found.entry(copied).or_insert_with(|| found.clone());
@@ -83,6 +83,26 @@ impl SettingsReader {
         if let Some(found) = self.found.get_mut(list) {
             found.tables = Some(count * times);
         }
+    }
+
+    /// Adds a copy of a table to its list, and returns the name of the copy.
+    pub(crate) fn copy_table(&mut self, list: &str, at: usize) -> String {
+        let count = self.count_of(list);
+        let copy = format!("{list}[{count}]");
+        for (key, found) in self.given_below(&format!("{list}[{at}]")) {
+            self.found.insert(format!("{copy}.{key}"), found);
+        }
+        if let Some(found) = self.found.get_mut(list) {
+            found.tables = Some(count + 1);
+        }
+        copy
+    }
+
+    /// The keys below a table, without its name, with their values.
+    fn given_below(&self, table: &str) -> Vec<(String, GivenValue)> {
+        let begin = format!("{table}.");
+        let below = self.found.iter();
+        below.filter_map(|(key, found)| Some((key.strip_prefix(&begin)?.to_owned(), found.clone()))).collect()
     }
 
     /// The keys below a table, without its name.

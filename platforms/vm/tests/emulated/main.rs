@@ -6,5 +6,6 @@ mod echo;
 mod ends;
 mod killed;
 mod moves;
+mod often;
 mod site;
 mod units;

@@ -7,6 +7,7 @@ use barograph_platform::{LogTail, MachineOperation, Readiness, Resource, Site, U
 
 use crate::back;
 use crate::echo::{self, EchoLoop};
+use crate::often::is_seen_inside;
 use crate::site::{LIMIT, TestSite, say};
 
 /// One after another on the same guest, so that each also works after the others.
@@ -71,12 +72,6 @@ pub(crate) async fn all(opened: &TestSite) {
     assert_eq!(echo::once(address, "hej", LIMIT).unwrap(), "hej");
     echo.stop(LIMIT).await.unwrap();
     assert_eq!(echo.logs().unwrap().tail(5), LogTail::default());
-}
-
-/// Whether the guest's clock lost what QEMU says, to 10 ms beside the error of its measurement.
-fn is_seen_inside(moved: &MachineOperation) -> bool {
-    let inside = moved.standstill.unwrap();
-    inside.length.abs_diff(moved.downtime) <= Duration::from_millis(10) + inside.error
 }
 
 fn show(what: &str, moved: MachineOperation, (count, longest): (u64, Duration)) {

@@ -176,3 +176,16 @@ fn what_is_declared_can_be_judged() {
         assert_eq!(workload.connections(10, barograph_spec::Connections::Keep), 30);
     }
 }
+
+/// A driver that is a unit reads the plan, and its target is the web tier.
+#[test]
+fn a_driver_behind_the_web_tier_knows_the_database_of_the_plan() {
+    let text = format!("workload = {NAME:?}\n");
+    for (database, scheme) in [("postgres", "postgres"), ("mariadb", "mysql")] {
+        let sets = ["store.access=web".to_owned(), format!("deploy.database={database}")];
+        let mut plan = barograph_spec::read(Catalogue::of(&[&Store]), "a plan", &text, &sets).unwrap();
+        let url = "http://127.0.0.1:80,127.0.0.1:5432";
+        plan.target.url = Some(url.to_owned());
+        assert_eq!(crate::seam::database_behind(&plan, url), format!("{scheme}://127.0.0.1:5432"));
+    }
+}

@@ -110,6 +110,23 @@ fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
     assert_eq!(told, [(1.0, "resize to 2 cores, 64 MiB", Some("platform cannot limit it"))]);
 }
 
+#[test]
+fn an_action_is_repeated_as_long_as_the_load_goes_on() {
+    let scale = |at_s: f64, count: u32, every_s: f64| {
+        format!("{{at_s={at_s},unit=\"application\",act=\"scale\",count={count},every_s={every_s}}}")
+    };
+    let actions = [scale(0.5, 1, 1.5), scale(1.0, 2, 1.5), scale(9.0, 1, 1.0)].join(",");
+    let (_root, kept) = acted(TestWorkload { behind: 2, ..TestWorkload::default() }, &actions);
+    let (stopped, started) = ("scale to 1: application-2 stopped", "scale to 2: application-2 started");
+    let told: Vec<(f64, &str, Option<&str>)> =
+        kept.actions().map(|action| (action.at_s, action.act.as_str(), action.failed.as_deref())).collect();
+    let expected =
+        [(0.5, stopped), (1.0, started), (2.0, stopped), (2.5, started), (3.5, stopped), (4.0, started)];
+    // The last start begins with the last moment of the load, and its end may come too late.
+    assert_eq!(told[..5], expected[..5].iter().map(|(at_s, act)| (*at_s, *act, None)).collect::<Vec<_>>());
+    assert!(told[5..].iter().all(|(at_s, ..)| *at_s == 4.0), "{told:?}");
+}
+
 /// Start, end, operations, failures, judged quantile and longest time of a stretch.
 fn stretch(stretch: Option<&WindowSpan>) -> Option<(f64, f64, u64, u64, Option<f64>, f64)> {
     let stretch = stretch?;
