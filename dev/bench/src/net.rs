@@ -19,7 +19,7 @@ use crate::contest::{
 use crate::say::say;
 use options::Options;
 use page::Run;
-use tools::{CASES, Case, OURS, TOOLS, Tool};
+use tools::{CASES, Case, Figures, Kind, OURS, TOOLS, Tool};
 
 /// A tool that takes part, with its programs.
 struct Contender {
@@ -106,11 +106,8 @@ fn contenders(root: &Path, options: &Options) -> (Vec<Contender>, Head) {
 /// Figures of a run, and processor time of both ends.
 #[derive(Clone, Debug, PartialEq)]
 struct Reading {
-    /// Gigabits per second of a stream, or thousands of requests per second.
-    rate: f64,
-    p50_us: Option<f64>,
-    p99_us: Option<f64>,
-    /// Milliseconds per 10⁹ bytes of a stream, or microseconds per request.
+    figures: Figures,
+    /// Milliseconds per 10⁹ bytes of a stream, or microseconds per request or sent datagram.
     driver_cpu: f64,
     /// None where the server has children that end without being counted.
     target_cpu: Option<f64>,
@@ -118,11 +115,15 @@ struct Reading {
 
 impl Reading {
     fn words(&self, case: &Case) -> String {
-        let Reading { rate, driver_cpu, .. } = self;
+        let Reading { figures: Figures { rate, lost_percent, .. }, driver_cpu, .. } = self;
         let target_cpu = self.target_cpu.unwrap_or(f64::NAN);
-        let (unit, cpu) =
-            if case.is_stream() { ("Gb/s", "ms CPU/GB") } else { ("K requests/s", "us CPU/request") };
-        format!("{rate:>8.2} {unit}, {driver_cpu:.1} + {target_cpu:.1} {cpu}")
+        let (unit, cpu) = match case.kind() {
+            Kind::Stream => ("Gb/s", "ms CPU/GB"),
+            Kind::Request => ("K requests/s", "us CPU/request"),
+            Kind::Datagram => ("K datagrams/s", "us CPU/datagram"),
+        };
+        let lost = lost_percent.map_or(String::new(), |lost| format!(", {lost:.2} % lost"));
+        format!("{rate:>8.2} {unit}, {driver_cpu:.1} + {target_cpu:.1} {cpu}{lost}")
     }
 }
 
@@ -146,7 +147,7 @@ fn one(
     let used = process::run(&pinned(client, arguments, DRIVER_CPU), seconds, folder)?;
     let target_s = server_cpu_s(&server)? - before;
     let figures = (tool.read)(&used.stdout, case).with_context(|| format!("read what {} said", tool.name))?;
-    // Bytes or requests of the whole run: processor time is of all of it.
+    // Bytes, requests or datagrams of the whole run: processor time is of all of it.
     let (work, factor) = match case.is_stream() {
         true => (figures.rate * seconds as f64 / 8.0, 1e3),
         false => (figures.rate * 1e3 * seconds as f64, 1e6),
@@ -156,8 +157,7 @@ fn one(
     }
     let per = |cpu_s: f64| cpu_s * factor / work;
     let (driver_cpu, target_cpu) = (per(used.cpu_s), Some(per(target_s)).filter(|cpu| *cpu > 0.0));
-    let tools::Figures { rate, p50_us, p99_us } = figures;
-    Ok(Some(Reading { rate, p50_us, p99_us, driver_cpu, target_cpu }))
+    Ok(Some(Reading { figures, driver_cpu, target_cpu }))
 }
 
 /// Looks at a server until its children stay.

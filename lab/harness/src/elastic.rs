@@ -134,6 +134,7 @@ impl<'d> Elastic<'d> {
             at: to,
             unit: self.tier.clone(),
             act: ActionKind::Scale(wanted),
+            every: None,
         })
     }
 }

@@ -21,17 +21,51 @@ pub fn count(n: u64) -> String {
 /// Text for a missing figure.
 pub const NONE: &str = "–";
 
-/// Formats a figure with three significant digits below a thousand, and with separated thousands above.
+/// Significant digits of a figure.
+const DIGITS: usize = 3;
+
+/// Most significant digits of a limit, and of a figure beside one.
+const MOST_DIGITS: usize = 6;
+
+/// Most decimals of a figure; smaller ones are zero.
+const MOST_DECIMALS: i32 = 12;
+
+/// Formats a figure with three significant digits, and from 1,000 on as a whole number: `0.0000614`, `0.312`,
+/// `21.9`, `12,346`. All figures for people have this form; data have all digits.
 #[must_use]
 pub fn figure(x: f64) -> String {
-    match x {
-        _ if !x.is_finite() || x < 0.0 => NONE.to_owned(),
-        _ if x == 0.0 => "0".to_owned(),
-        _ if x >= 99.95 => count(x.round() as u64),
-        _ if x >= 9.995 => format!("{x:.1}"),
-        _ if x >= 0.9995 => format!("{x:.2}"),
-        _ => format!("{x:.3}"),
+    fixed(x, decimals(x, DIGITS))
+}
+
+/// Rounds to significant digits.
+fn rounded(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
+}
+
+/// Decimals of a figure with this many significant digits; none is left out before the point.
+fn decimals(x: f64, digits: usize) -> usize {
+    let size = rounded(x, digits).abs();
+    if size == 0.0 || !size.is_finite() {
+        return 0;
     }
+    // The logarithm of a power of ten may be a hair below a whole number.
+    const HAIR: f64 = 1e-9;
+    let exponent = (size.log10() + HAIR).floor() as i32;
+    (digits as i32 - 1 - exponent).clamp(0, MOST_DECIMALS) as usize
+}
+
+/// Formats a figure with exactly this many decimals and separated thousands.
+#[must_use]
+pub fn fixed(x: f64, decimals: usize) -> String {
+    if !x.is_finite() {
+        return NONE.to_owned();
+    }
+    let text = format!("{:.decimals$}", x.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let is_zero = text.bytes().all(|b| matches!(b, b'0' | b'.'));
+    let sign = if x < 0.0 && !is_zero { "−" } else { "" };
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    format!("{sign}{whole}{rest}")
 }
 
 /// Formats a share as a percentage: `2.35 %`.
@@ -82,20 +116,40 @@ pub fn quantile(share: f64) -> String {
     format!("p{}", (share * 1e8).round() / 1e6)
 }
 
-/// Formats a value with its unit and six significant digits, so that one near a limit is not rounded to it:
-/// `94.99 %`, `1,204.5 MB/s`. A share has no unit and is formatted in percent.
+/// Formats a limit with its unit, without superfluous digits: `95 %`, `1,204.5 MB/s`. A share has no unit and is
+/// formatted in percent.
 #[must_use]
 pub fn amount(value: f64, unit: &str) -> String {
-    let (value, unit) = if unit.is_empty() { (value * 100.0, "%") } else { (value, unit) };
     if !value.is_finite() {
         return NONE.to_owned();
     }
-    let whole = value.abs().log10().floor().max(0.0) as usize;
-    let text = format!("{:.*}", 5_usize.saturating_sub(whole), value.abs());
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let sign = if value < 0.0 { "−" } else { "" };
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
-    format!("{sign}{whole}{} {unit}", rest.trim_end_matches('0').trim_end_matches('.'))
+    let (value, unit) = in_unit(value, unit);
+    let text = fixed(value, decimals(value, MOST_DIGITS));
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
+/// Formats a value with its unit beside a limit: a figure, with further digits where it would be rounded to the
+/// limit or beyond: `21.9 %`, but `94.99 %` beside 95 %.
+#[must_use]
+pub fn beside(value: f64, limit: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let ((value, unit), (limit, _)) = (in_unit(value, unit), in_unit(limit, unit));
+    let shown = |digits: usize| {
+        let decimals = decimals(value, digits);
+        format!("{value:.decimals$}").parse().unwrap_or(value)
+    };
+    let is_kept_apart = |digits: &usize| shown(*digits).partial_cmp(&limit) == value.partial_cmp(&limit);
+    let digits = (DIGITS..MOST_DIGITS).find(is_kept_apart).unwrap_or(MOST_DIGITS);
+    format!("{} {unit}", fixed(value, decimals(value, digits)))
+}
+
+/// A value in its unit; a share, which has none, in percent.
+fn in_unit(value: f64, unit: &str) -> (f64, &str) {
+    // Twelve digits hide binary rounding: 0.07 is 7 %.
+    if unit.is_empty() { (rounded(value * 100.0, 12), "%") } else { (value, unit) }
 }
 
 /// Formats a span of time: `250 ms`, `48 s`, `5 min 12 s`.
@@ -230,19 +284,60 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_near_a_limit_is_not_rounded_to_it() {
+    fn figures_have_three_significant_digits() {
+        for (x, text) in [
+            (0.0, "0"),
+            (0.000_061_44, "0.0000614"),
+            (0.000_999_6, "0.00100"),
+            (0.031_24, "0.0312"),
+            (0.1, "0.100"),
+            (0.999_6, "1.00"),
+            (9.994, "9.99"),
+            (9.996, "10.0"),
+            (21.896_3, "21.9"),
+            (99.96, "100"),
+            (999.6, "1,000"),
+            (12_345.6, "12,346"),
+            (-0.5, "−0.500"),
+            (-1e-20, "0.000000000000"),
+            (f64::INFINITY, NONE),
+        ] {
+            assert_eq!(figure(x), text, "{x}");
+        }
+        assert_eq!([fixed(-0.04, 1), fixed(-1_234.56, 1)], ["0.0", "−1,234.6"]);
+    }
+
+    #[test]
+    fn limits_have_the_digits_that_they_were_given() {
         for (value, unit, text) in [
-            (94.99, "%", "94.99 %"),
             (0.9499, "", "94.99 %"),
             (95.0, "%", "95 %"),
+            (0.07, "", "7 %"),
             (0.0, "MB/s", "0 MB/s"),
+            (1_200.0, "MB/s", "1,200 MB/s"),
             (1_204.5, "MB/s", "1,204.5 MB/s"),
             (1_234_567.8, "operations/s", "1,234,568 operations/s"),
-            (0.012_345_6, "ms", "0.01235 ms"),
+            (0.012_345_6, "ms", "0.0123456 ms"),
             (-2.5, "K", "−2.5 K"),
             (f64::NAN, "ms", "–"),
         ] {
             assert_eq!(amount(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn a_value_near_a_limit_is_not_rounded_to_it() {
+        for (value, limit, unit, text) in [
+            (21.896_3, 30.0, "%", "21.9 %"),
+            (94.99, 95.0, "%", "94.99 %"),
+            (0.9499, 0.95, "", "94.99 %"),
+            (0.07, 0.07, "", "7.00 %"),
+            (95.000_01, 95.0, "%", "95.0000 %"),
+            (250.4, 250.0, "ms", "250.4 ms"),
+            (1_204.6, 2_000.0, "MB/s", "1,205 MB/s"),
+            (f64::NAN, 1.0, "ms", "–"),
+        ] {
+            assert_eq!(beside(value, limit, unit), text);
         }
     }
 

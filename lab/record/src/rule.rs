@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use barograph_model::words::{amount, quantile};
+use barograph_model::words::{amount, beside, quantile};
 use serde::{Deserialize, Serialize};
 
 use crate::{OpRecord, WindowRecord};
@@ -186,7 +186,7 @@ impl RuleRecord {
     /// Returns the value with its unit; `None` if there is no value.
     #[must_use]
     pub fn found(&self) -> Option<String> {
-        self.value.map(|value| amount(value, &self.unit))
+        self.value.map(|value| beside(value, self.limit, &self.unit))
     }
 
     /// Returns the requirement: `at least 95 %`, `40 % within 10 %`.

@@ -349,9 +349,9 @@ fn rules_are_kept_with_what_they_found() {
         .map(|rule| format!("{}: {}, {}", window.called(rule), rule.found().unwrap(), rule.required()))
         .collect();
     let expected = [
-        "p90 response time of Login: 4.5 ms, at most 4 ms",
-        "rate: 4.5 operations/s, 4 operations/s within 10 %",
-        "hit share: 4.5 %, at least 95 %",
+        "p90 response time of Login: 4.50 ms, at most 4 ms",
+        "rate: 4.50 operations/s, 4 operations/s within 10 %",
+        "hit share: 4.50 %, at least 95 %",
     ];
     assert_eq!(told, expected);
     assert!(window.was_too_much(), "the second limit is not kept");

@@ -9,25 +9,8 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 /// Note for a window with so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
-pub(crate) use barograph_model::words::{count, counted, offered, quantile};
+pub(crate) use barograph_model::words::{count, counted, figure, fixed, offered, quantile};
 use barograph_record::FindingRecord;
-
-/// A figure with about three significant digits and thousands separators.
-pub(crate) fn figure(x: f64) -> String {
-    if !x.is_finite() {
-        return NONE.to_owned();
-    }
-    let size = x.abs();
-    let digits = match size {
-        _ if size == 0.0 => 0,
-        _ if size >= 99.95 => 0,
-        _ if size >= 9.995 => 1,
-        _ if size >= 0.9995 => 2,
-        _ if size >= 0.09995 => 3,
-        _ => 4,
-    };
-    fixed(x, digits)
-}
 
 /// A count: whole numbers without decimals.
 pub(crate) fn size(n: f64) -> String {
@@ -40,19 +23,6 @@ pub(crate) fn figure_short(x: f64) -> String {
     const HAIR: f64 = 1e-9;
     let size = x.abs();
     fixed(x, if size >= 1.0 || size == 0.0 { 0 } else { (-size.log10() - HAIR).ceil() as usize })
-}
-
-/// A figure with exactly `digits` decimals and thousands separators.
-pub(crate) fn fixed(x: f64, digits: usize) -> String {
-    if !x.is_finite() {
-        return NONE.to_owned();
-    }
-    let text = format!("{:.digits$}", x.abs());
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let nothing = text.bytes().all(|b| matches!(b, b'0' | b'.'));
-    let sign = if x < 0.0 && !nothing { "−" } else { "" };
-    let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), count);
-    format!("{sign}{whole}{rest}")
 }
 
 /// A figure that may be absent.

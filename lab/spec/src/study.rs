@@ -74,6 +74,8 @@ pub struct Level {
     pub value: Option<f64>,
     /// Its keys of the plan.
     pub settings: Vec<Setting>,
+    /// Whether it is left out unless it is asked for by name.
+    pub on_request: bool,
 }
 
 impl Factor {
@@ -124,9 +126,17 @@ pub struct MetricPlan {
     pub margin: f64,
     /// Whether numeric factors are taken as sizes of a system with this speed.
     pub scaling: bool,
+    /// Indices of factors with those of their levels that have the metric; all levels of the others have it.
+    pub only: Vec<(usize, Vec<usize>)>,
 }
 
 impl MetricPlan {
+    /// Whether a configuration has the metric.
+    #[must_use]
+    pub fn is_of(&self, configuration: &Configuration) -> bool {
+        self.only.iter().all(|(factor, levels)| levels.contains(&configuration.levels[*factor]))
+    }
+
     /// Its name in a sentence: `p99 response time of Search`.
     #[must_use]
     pub fn called(&self) -> String {
@@ -294,6 +304,33 @@ impl Study {
         if self.baseline[factor].is_some_and(|level| !levels.contains(&level)) {
             self.baseline[factor] = levels.first().copied();
         }
+        self
+    }
+
+    /// Leaves out levels on request, except those of factors that were asked for by name.
+    #[must_use]
+    pub fn without_levels_on_request(mut self, asked: &[usize]) -> Self {
+        for factor in (0..self.factors.len()).filter(|factor| !asked.contains(factor)) {
+            let levels = self.factors[factor].levels.iter().enumerate();
+            let usual: Vec<usize> = levels.filter(|(_, level)| !level.on_request).map(|(at, _)| at).collect();
+            if usual.len() < self.factors[factor].levels.len() {
+                self = self.only(factor, &usual);
+            }
+        }
+        self
+    }
+
+    /// Leaves out metrics that none of the configurations has, with their crossings.
+    #[must_use]
+    pub fn without_unused_metrics(mut self) -> Self {
+        let is_used = |metric: &MetricPlan| self.configurations.iter().any(|c| metric.is_of(c));
+        let used: Vec<bool> = self.metrics.iter().map(is_used).collect();
+        self.crossings.retain(|crossing| used[crossing.metric]);
+        for crossing in &mut self.crossings {
+            crossing.metric = used[..crossing.metric].iter().filter(|used| **used).count();
+        }
+        let mut used = used.into_iter();
+        self.metrics.retain(|_| used.next() == Some(true));
         self
     }
 

@@ -261,6 +261,46 @@ fn only_some_levels_can_be_left() {
     assert_eq!((s.baseline.as_slice(), s.controlled()), (&[Some(1), Some(0)][..], 0));
 }
 
+/// The study with a level on request, and with a metric of one level.
+fn with_request() -> String {
+    let level =
+        "{ name = \"all\", value = 1000, on_request = true, set = { load.users = 1000 } },\n]\n[[factor]]";
+    let text = GOOD.replacen("]\n[[factor]]", level, 1);
+    text.replace(
+        "of = \"throughput\"\n",
+        "of = \"throughput\"\nonly = { users = \"many, all\", platform = \"apart\" }\n",
+    )
+}
+
+#[test]
+fn levels_on_request_are_left_out_unless_they_are_asked_for() {
+    let s = study(&with_request());
+    assert_eq!(s.configurations.len(), 6);
+    assert!(s.factors[0].levels[2].on_request && !s.factors[0].levels[1].on_request);
+    let names = |s: &Study| s.configurations.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&s.clone().without_levels_on_request(&[])), names(&study(GOOD)));
+    assert_eq!(names(&s.clone().without_levels_on_request(&[1])), names(&study(GOOD)));
+    let asked = s.clone().only(0, &[2]).without_levels_on_request(&[0]);
+    assert_eq!(names(&asked), ["users all, platform here", "users all, platform apart"]);
+    assert_eq!(asked.baseline[0], Some(2));
+    let again = read("s.toml", &s.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!((again.factors[0].levels[2].on_request, again.resolved()), (true, s.resolved()));
+}
+
+#[test]
+fn a_metric_of_some_levels_is_left_out_without_them() {
+    let s = study(&with_request());
+    let has: Vec<bool> = s.configurations.iter().map(|c| s.metrics[0].is_of(c)).collect();
+    assert_eq!(has, [false, false, false, true, false, true]);
+    assert!(s.configurations.iter().all(|c| s.metrics[1].is_of(c)));
+    let again = read("s.toml", &s.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(again.metrics, s.metrics);
+    assert_eq!(s.clone().without_unused_metrics(), s);
+    let rest = s.only(1, &[0]).without_unused_metrics();
+    assert_eq!((rest.metrics.len(), rest.metrics[0].label.as_str()), (1, "response_p99 of Get"));
+    assert_eq!(rest.crossings.iter().map(|crossing| crossing.metric).collect::<Vec<_>>(), [0]);
+}
+
 /// Cases of a change in a valid study: the old and new text, the refused key, and the beginning of the
 /// allowed values.
 fn refuses(cases: &[(&str, &str, &str, &str)]) {
@@ -354,6 +394,24 @@ fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
             "at least repeats = 20",
         ),
         ("[settings]", "colour = 1\n[settings]", "colour", "only known keys"),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nonly = { users = \"10,11\" }",
+            "metric[0].only.users",
+            "one of 10, many, the levels of users",
+        ),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nonly = { user = \"10\" }",
+            "metric[0].only.user",
+            "only known keys",
+        ),
+        (
+            "[{ name = \"here\", set = {} }, { name = \"apart\", set = { platform = \"namespace\" } }]",
+            "[{ name = \"here\", on_request = true, set = {} }]",
+            "factor[1].levels",
+            "a level without on_request",
+        ),
     ]);
     let alone = "question = \"q\"\nplan = \"p\"\ncontrol = false\n[[metric]]\nof = \"throughput\"\n";
     assert_eq!(refused(alone)[0].key, "control");

@@ -69,11 +69,11 @@ impl Sides {
             let pairs = pairs(runs, self.baseline_of(place), &self.names[place], &metric.label);
             (place, compare(&pairs, metric.direction(), metric.margin))
         };
-        self.candidates().map(compared).collect()
+        self.candidates().filter(|place| metric.is_of(*place)).map(compared).collect()
     }
 
     fn floor(&self, runs: &[RunEnded], metric: &MetricStatistics) -> Option<f64> {
-        let control = (0..self.names.len()).find(|place| self.is_control(*place))?;
+        let control = (0..self.names.len()).find(|place| self.is_control(*place) && metric.is_of(*place))?;
         let floor = noise_floor(&pairs(runs, self.baseline_of(control), CONTROL, &metric.label));
         floor.is_finite().then_some(floor)
     }
@@ -91,11 +91,27 @@ pub(crate) struct MetricStatistics {
     pub(crate) margin: f64,
     /// Whether its figures may be lower bounds.
     pub(crate) is_capacity: bool,
+    /// Indices of configurations without it.
+    pub(crate) without: Vec<usize>,
 }
 
 impl MetricStatistics {
-    pub(crate) fn of(plan: &MetricPlan) -> Self {
+    /// All metrics of a study.
+    pub(crate) fn all(study: &Study) -> Vec<Self> {
+        let controlled = study.configurations.get(study.controlled());
+        let configurations = || study.configurations.iter().chain(controlled);
+        let without = |plan: &MetricPlan| {
+            let all = configurations().enumerate().filter(|(_, c)| !plan.is_of(c));
+            all.map(|(place, _)| place).collect()
+        };
+        let of =
+            |plan: &MetricPlan| MetricStatistics { without: without(plan), ..MetricStatistics::of(plan) };
+        study.metrics.iter().map(of).collect()
+    }
+
+    fn of(plan: &MetricPlan) -> Self {
         MetricStatistics {
+            without: Vec::new(),
             label: plan.label.clone(),
             name: plan.called(),
             unit: plan.unit(),
@@ -103,6 +119,11 @@ impl MetricStatistics {
             margin: plan.margin,
             is_capacity: plan.metric == Metric::Capacity,
         }
+    }
+
+    /// Whether the configuration at this index has the metric.
+    fn is_of(&self, place: usize) -> bool {
+        !self.without.contains(&place)
     }
 
     fn direction(&self) -> Direction {
@@ -133,7 +154,10 @@ pub(crate) fn metrics(sides: &Sides, metrics: &[MetricStatistics], runs: &[RunEn
         noise_floor: floors[at],
         margin: metric.margin,
         sentences: Vec::new(),
-        rows: sides.names.iter().enumerate().map(|side| row((at, metric), side)).collect(),
+        rows: {
+            let named = sides.names.iter().enumerate().filter(|(place, _)| metric.is_of(*place));
+            named.map(|side| row((at, metric), side)).collect()
+        },
     })
     .collect()
 }

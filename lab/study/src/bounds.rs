@@ -2,10 +2,9 @@
 //! one, so the system may hold more. Two such figures can be equal while the capacities are not.
 
 use barograph_model::Metric;
+use barograph_model::words::figure as number;
 use barograph_record::{RunEnded, SearchBound};
 use barograph_spec::study::{MetricPlan, Study};
-
-use crate::sentences::number;
 
 /// Most runs named one by one; the rest share one sentence.
 const MOST_NAMED: usize = 5;

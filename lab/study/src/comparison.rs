@@ -193,6 +193,7 @@ impl CompareRuns {
             more_is_better: like.direction == Direction::Higher,
             margin: self.margin,
             is_capacity: like.metric == Some(Metric::Capacity),
+            without: Vec::new(),
         }
     }
 }

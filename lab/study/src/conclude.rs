@@ -32,7 +32,7 @@ pub struct About<'a> {
 pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclusions {
     let runs = progress.ended();
     let sides = Sides::of(study);
-    let metrics: Vec<MetricStatistics> = study.metrics.iter().map(MetricStatistics::of).collect();
+    let metrics = MetricStatistics::all(study);
     let mut conclusions = Conclusions {
         v: CONCLUSIONS_VERSION,
         id: about.id.to_owned(),
@@ -73,7 +73,7 @@ pub fn believable(conclusions: &Conclusions) -> bool {
 /// unknown. Without other comparisons that of the control counts.
 pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
     let sides = Sides::of(study);
-    let compared = sides.compared(runs, &MetricStatistics::of(study.metrics.first()?));
+    let compared = sides.compared(runs, MetricStatistics::all(study).first()?);
     let is_control = |place: usize| sides.is_control(place);
     let is_alone = compared.iter().all(|(place, _)| is_control(*place));
     let widths = compared.iter().filter(|(place, _)| is_alone || !is_control(*place));
@@ -182,6 +182,37 @@ mod tests {
             ]
         );
         assert!(said.configurations[1].breaks_rules && !said.configurations[0].breaks_rules);
+    }
+
+    #[test]
+    fn a_metric_is_compared_among_the_levels_that_have_it() {
+        let text = "question = \"q\"\nplan = \"p.toml\"\nrepeats = 12\n[baseline]\nwork = \"same\"\n[[factor]]\nname = \
+                    \"work\"\nlevels = [{ name = \"disk\", set = { seed = 1 } }, { name = \"memory\", set = { seed = 2 } \
+                    }]\n[[factor]]\nname = \"place\"\nlevels = [{ name = \"here\", set = { seed = 3 } }, { name = \"vm\", \
+                    set = { seed = 4 } }]\n[[metric]]\nof = \"throughput\"\nonly = { work = \"disk\" }\n[[metric]]\nof = \
+                    \"goodput\"\nonly = { work = \"memory\" }\n";
+        let study = barograph_spec::study::read("s.toml", text).unwrap_or_else(|refused| panic!("{refused}"));
+        let mut progress = Progress::new(&study, &[]);
+        for block in 1..=12 {
+            for configuration in &study.configurations {
+                let metric = study.metrics.iter().find(|metric| metric.is_of(configuration)).unwrap();
+                progress.add(made(block, &configuration.name, (&metric.label, 100.0)));
+            }
+            progress.add(made(block, crate::CONTROL, ("throughput", 100.0)));
+        }
+        let said = conclude(&study, &progress, &About { complete: true, ..About::default() });
+        let of = |at: usize| -> Vec<(&str, u32)> {
+            let rows = said.metrics[at].rows.iter();
+            rows.map(|row| (row.configuration.as_str(), row.runs)).collect()
+        };
+        let here = [("work disk, place here", 12), ("work disk, place vm", 12), (crate::CONTROL, 12)];
+        assert_eq!(of(0), here);
+        assert_eq!(of(1), [("work memory, place here", 12), ("work memory, place vm", 12)]);
+        assert_eq!(said.metrics[1].rows[1].finding, FindingRecord::Equivalent);
+        assert_eq!((said.metrics[0].noise_floor.is_some(), said.metrics[1].noise_floor), (true, None));
+        assert_eq!(said.sentences.len(), 2, "{:?}", said.sentences);
+        let told = "The noise floor of goodput is not known, since the control is of other levels";
+        assert!(said.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", said.warnings);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Check for enough blocks to find anything, before the study and with its answers.
 
 use barograph_record::{Conclusions, FindingRecord};
-use barograph_spec::study::Study;
+use barograph_spec::study::{Configuration, Study};
 use barograph_stats::compare::fewest_to_decide;
 
 /// Reason why this study cannot find any configuration better or worse, however different they are: its
@@ -9,9 +9,9 @@ use barograph_stats::compare::fewest_to_decide;
 #[must_use]
 pub fn too_few_blocks(study: &Study) -> Option<String> {
     let candidates = study.configurations.iter().enumerate();
-    let candidates =
-        candidates.filter(|(at, c)| study.baseline_of(c).is_some_and(|base| base != *at)).count();
-    let comparisons = candidates * study.metrics.len();
+    let candidates = candidates.filter(|(at, c)| study.baseline_of(c).is_some_and(|base| base != *at));
+    let metrics_of = |c: &Configuration| study.metrics.iter().filter(|metric| metric.is_of(c)).count();
+    let comparisons: usize = candidates.map(|(_, c)| metrics_of(c)).sum();
     // Without other comparisons the control itself may be found to differ.
     let judged = if comparisons == 0 { study.metrics.len() } else { comparisons };
     let (least, blocks) = (fewest_to_decide(judged), study.repeats.blocks);

@@ -1,6 +1,6 @@
 //! The conclusions in words: what is shown, what is not, and what weakens it.
 
-use barograph_model::words::{changes, listed};
+use barograph_model::words::{changes, figure as number, listed};
 use barograph_record::{
     AmdahlRecord, Conclusions, ConfigurationRecord, CrossingRecord, FindingRecord, IntervalRecord, KnownAs,
     MetricRecord, RowRecord, ScalingRecord,
@@ -154,11 +154,6 @@ fn crossing(crossing: &CrossingRecord) -> String {
     )
 }
 
-/// A figure in a sentence.
-pub(crate) fn number(x: f64) -> String {
-    if x.abs() >= 100.0 { format!("{x:.0}") } else { format!("{x:.2}") }
-}
-
 fn scaling(scaling: &ScalingRecord) -> String {
     let ScalingRecord { factor, metric, .. } = scaling;
     let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
@@ -266,6 +261,19 @@ fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
     })
 }
 
+/// Metrics that the control does not have.
+fn of_other_levels(conclusions: &Conclusions) -> Option<String> {
+    let without = conclusions.metrics.iter().filter(|metric| metric.rows.iter().all(|row| !row.control));
+    let without: Vec<&str> = without.map(MetricRecord::called).collect();
+    (!without.is_empty()).then(|| {
+        format!(
+            "The noise floor of {} is not known, since the control is of other levels: nothing holds differences back that may \
+             be the machine's.",
+            listed(&without)
+        )
+    })
+}
+
 /// Comparisons with too few pairs, and the consequence: for all of them, or for some.
 fn few_pairs(conclusions: &Conclusions) -> Vec<String> {
     let rows = || conclusions.metrics.iter().flat_map(|metric| &metric.rows);
@@ -327,7 +335,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         None if !conclusions.configurations.iter().any(|c| c.control) => {
             all.push("There was no control, so the noise floor is not known.".to_owned());
         }
-        None => all.extend(control_not_the_same(conclusions)),
+        None => all.extend(control_not_the_same(conclusions).into_iter().chain(of_other_levels(conclusions))),
     }
     all.extend(few_pairs(conclusions));
     let dropped = conclusions.excluded.len();
@@ -495,7 +503,7 @@ mod tests {
             scaling(&ScalingRecord { amdahl: Some(law), ..without.clone() }),
             format!(
                 "{begin} There are two sizes. By Amdahl's law 5.2 % of the work is done one at a time (95 % interval 1.1 to \
-                 9.3 %), so that no number of nodes gives more than 19.23 times the capacity of 1."
+                 9.3 %), so that no number of nodes gives more than 19.2 times the capacity of 1."
             )
         );
         let linear = AmdahlRecord { serial: 0.0, within: IntervalRecord::default(), ..law };

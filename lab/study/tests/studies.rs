@@ -514,7 +514,7 @@ fn a_bound_stays_one_when_it_is_divided() {
     let folder = tempfile::tempdir().unwrap();
     let (_, progress) = carry(&study, folder.path(), &mut FakeRunner::new());
     let [_, bounded] = as_bounds(&study, &progress, &Figure::new(label, 62.5));
-    let told = "control (A/A) in block 1: the capacity per deploy.application_nodes is at least 62.50; the search was bounded \
+    let told = "control (A/A) in block 1: the capacity per deploy.application_nodes is at least 62.5; the search was bounded \
                 by the most users allowed.";
     assert!(bounded.warnings.iter().any(|warning| warning == told), "{:?}", bounded.warnings);
     assert!(bounded.scaling.is_empty(), "what is divided is no speed of the whole");

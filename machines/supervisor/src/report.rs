@@ -11,6 +11,8 @@ use crate::usage::Usage;
 pub struct Report {
     /// Its end.
     pub end: End,
+    /// Time from its start to its end, in microseconds.
+    pub elapsed_us: u64,
     /// Resources of the command and of all its descendants.
     pub usage: Usage,
     /// Last part of its output: standard output and standard error in one.

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionbio, retry_on_intr};
@@ -36,6 +37,7 @@ pub fn supervise(words: &[String]) -> io::Result<()> {
     let report = match RunningCommand::start(words) {
         Err(why) => Some(Report {
             end: End::NotStarted(why.to_string()),
+            elapsed_us: 0,
             usage: Usage::default(),
             output: String::new(),
             output_bytes: 0,
@@ -58,6 +60,7 @@ fn say(line: &str) -> io::Result<()> {
 /// A running command.
 struct RunningCommand {
     child: Child,
+    begun: Instant,
     /// Readable when the command has ended.
     ended: OwnedFd,
     output: io::PipeReader,
@@ -71,6 +74,7 @@ impl RunningCommand {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let (output, writer) = io::pipe()?;
         ioctl_fionbio(&output, true)?;
+        let begun = Instant::now();
         let child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::null())
@@ -82,7 +86,7 @@ impl RunningCommand {
             .gid(getgid().as_raw())
             .spawn()?;
         let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        Ok(RunningCommand { child, ended, output, kept: Vec::new(), output_bytes: 0 })
+        Ok(RunningCommand { child, begun, ended, output, kept: Vec::new(), output_bytes: 0 })
     }
 
     /// Follows the command to its end; `None` if `driver` has ended before.
@@ -108,6 +112,7 @@ impl RunningCommand {
             }
         }
         let status = self.child.wait()?;
+        let elapsed_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         let left_behind = self.end_rest()?;
         // Nothing that could write is left, unless it was given away.
         self.read_output()?;
@@ -117,7 +122,8 @@ impl RunningCommand {
         };
         let output = String::from_utf8_lossy(&self.kept).into_owned();
         let usage = Usage::of_children()?;
-        Ok(Some(Report { end, usage, output, output_bytes: self.output_bytes, left_behind }))
+        let output_bytes = self.output_bytes;
+        Ok(Some(Report { end, elapsed_us, usage, output, output_bytes, left_behind }))
     }
 
     /// Reads what is there; false at the end of the output.

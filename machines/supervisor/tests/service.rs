@@ -77,6 +77,20 @@ fn cpu_time_is_that_of_the_whole_tree() {
 }
 
 #[test]
+fn the_time_of_a_command_is_that_from_its_start_to_its_end() {
+    let mut child = supervised(&["sleep", "0.2"]);
+    let before = std::time::Instant::now();
+    go(&mut child);
+    let mut line = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut line).unwrap();
+    child.wait().unwrap();
+    let most = before.elapsed().as_micros();
+    let report: Value = serde_json::from_str(&line).unwrap();
+    let elapsed = u128::from(report["elapsed_us"].as_u64().unwrap());
+    assert!((200_000..=most).contains(&elapsed), "{report} in {most}");
+}
+
+#[test]
 fn peak_memory_is_that_of_the_largest_process_and_not_of_the_supervisor() {
     let small = report(&["true"]);
     assert!((1..8 * 1024).contains(&usage(&small, "peak_kib")), "{small}");

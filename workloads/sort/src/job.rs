@@ -165,7 +165,10 @@ mod tests {
 
     fn ended(end: End, output: &str) -> Result<(), Trouble> {
         let (usage, output) = (Usage::default(), output.to_owned());
-        judge(&Report { end, usage, output, output_bytes: 0, left_behind: 0 }, Path::new("/data"))
+        judge(
+            &Report { end, elapsed_us: 1, usage, output, output_bytes: 0, left_behind: 0 },
+            Path::new("/data"),
+        )
     }
 
     #[test]

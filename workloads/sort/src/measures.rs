@@ -31,8 +31,12 @@ pub(crate) const WRITTEN: CounterId = CounterId(7);
 /// CPU time of the programs that hand jobs in, in microseconds.
 pub(crate) const CLIENT_CPU: CounterId = CounterId(8);
 
+/// What this program adds to jobs, in nanoseconds: time before and after the program that hands a job in, and CPU time
+/// of this process meanwhile.
+pub(crate) const OVERHEAD: CounterId = CounterId(9);
+
 /// Names of the counters.
-pub(crate) const COUNTERS: [&str; 9] = [
+pub(crate) const COUNTERS: [&str; 10] = [
     "generated_bytes",
     "generating_ns",
     "sorted_bytes",
@@ -42,6 +46,7 @@ pub(crate) const COUNTERS: [&str; 9] = [
     "sort_read_bytes",
     "sort_written_bytes",
     "client_cpu_us",
+    "overhead_ns",
 ];
 
 /// Number of measures that every engine has.
@@ -74,7 +79,7 @@ const fn per_sort(counter: CounterId, factor: f64) -> Formula {
 }
 
 /// The measures.
-pub(crate) const MEASURES: [MeasureSpec; 7] = [
+pub(crate) const MEASURES: [MeasureSpec; 8] = [
     MeasureSpec {
         id: "sort_s",
         title: "elapsed time of a sort",
@@ -105,5 +110,12 @@ pub(crate) const MEASURES: [MeasureSpec; 7] = [
         unit: "s",
         better: BetterWhen::Lower,
         formula: per_sort(CLIENT_CPU, 1e-6),
+    },
+    MeasureSpec {
+        id: "overhead_percent",
+        title: "time of a sort that this program adds at the most",
+        unit: "%",
+        better: BetterWhen::Lower,
+        formula: quotient(OVERHEAD, Amount::Counter(SORTING), 100.0),
     },
 ];

@@ -11,16 +11,17 @@ use std::thread;
 
 use barograph_engine::{OpContext, User, UserFactory};
 use barograph_model::words::{count, in_one_line};
-use barograph_model::{OpId, OpSpec, Outcome, UserId};
+use barograph_model::{Nanos, OpId, OpSpec, Outcome, UserId};
 use barograph_sort::{Checksum, Files, RECORD, SortError, check, generate};
 use barograph_supervisor::SupervisedCommand;
 use barograph_workload::{Failure, Reasons};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::background::in_thread;
 use crate::disk::{DataFiles, JobFiles, SortFiles};
 use crate::job::{Jobs, flush};
 use crate::measures::{
-    CLIENT_CPU, GENERATED, GENERATING, READ, SORTED, SORTING, VALIDATED, VALIDATING, WRITTEN,
+    CLIENT_CPU, GENERATED, GENERATING, OVERHEAD, READ, SORTED, SORTING, VALIDATED, VALIDATING, WRITTEN,
 };
 use crate::plan::SortPlan;
 
@@ -179,14 +180,20 @@ impl Sorter {
     async fn sort_by_job(&self, files: &JobFiles, context: &mut OpContext) -> Result<(), Trouble> {
         let (jobs, job) = (self.of.jobs.as_ref(), self.state.borrow_mut().job.take());
         let (jobs, mut job) = jobs.zip(job).ok_or_else(no_data)?;
-        let usage = jobs.run(&mut job, &self.of.folder).await?.usage;
-        context.add(CLIENT_CPU, usage.user_us + usage.system_us);
+        let (now, cpu) = (context.watch(), process_cpu());
+        let begun = now();
+        let report = jobs.run(&mut job, &self.of.folder).await?;
+        let (took, cpu) = (now() - begun, process_cpu() - cpu);
+        let around = took.0.saturating_sub(report.elapsed_us * 1_000);
         // The supervisor ends after its report; waiting for it here would count.
         self.state.borrow_mut().job = Some(job);
         let results = files.results().map_err(|why| unreadable(&self.of, &why))?;
         let of = self.of.clone();
         let flushed = in_thread(move |_| flush_if(&of, || flush(&results)));
-        flushed.await.map_err(|why| broken(&why))?
+        flushed.await.map_err(|why| broken(&why))??;
+        context.add(CLIENT_CPU, report.usage.user_us + report.usage.system_us);
+        context.add(OVERHEAD, around + cpu.0);
+        Ok(())
     }
 
     async fn validate(&self) -> Result<(), Trouble> {
@@ -226,6 +233,12 @@ impl Sorter {
             None => Ok(()),
         }
     }
+}
+
+/// CPU time of this process.
+fn process_cpu() -> Nanos {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
 }
 
 /// Generates all records into the input by all threads; returns their checksum.

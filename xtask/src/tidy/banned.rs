@@ -50,6 +50,7 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("applications/auction/app/src/clock.rs", "the application's clock"),
     ("applications/auction/app/src/fill/mod.rs", "states how long a fill took"),
     ("machines/probe/src/flush.rs", "how long a flush of the disk takes"),
+    ("machines/supervisor/src/supervisor.rs", "how long a command takes, apart from the messages about it"),
     ("platforms/container/src/deadline.rs", "deadlines of what a container engine was asked to do"),
     ("platforms/process/src/sweep.rs", "the deadline of a process that was told to stop"),
     ("lab/cli/src/terminal.rs", "remaining time and refresh of the screen"),

@@ -1,13 +1,15 @@
 //! Starts a service several times, measures it, and ends it.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use barograph_platform::{HERE, HostSpec, Ledger, Limits, Site, SiteSpec, Unit, UnitHandle, ignore_lines};
 use barograph_platform_process::Local;
-use barograph_services::{Figures, Flavour, Placement, Service};
+use barograph_services::{Figures, Flavour, Placement, Service, find};
 
 use super::backdrop::{OwnHost, well_server};
 use super::figures::median;
@@ -21,6 +23,16 @@ const IDLE: Duration = Duration::from_secs(5);
 
 /// Memory for which a unit is tuned, and its limit.
 const MEMORY: u64 = 2 << 30;
+
+/// Memory of the workers of a cluster for jobs, in MiB.
+const WORKER_MIB: u64 = 1024;
+
+/// Services that must be there before another: the word of the latter, the service, and its port.
+const BEHIND: [(&str, &str, &str); 3] =
+    [("server", "postgres", "main"), ("master", "spark", "main"), ("manager", "yarn", "nodes")];
+
+/// A running service behind another, with the time that it gets to end.
+type Behind = Option<(Box<dyn UnitHandle>, Duration)>;
 
 pub(crate) struct Measure {
     pub(crate) repeats: u32,
@@ -65,15 +77,22 @@ impl Measure {
         if own && self.barograph.is_none() {
             return Ok(Err("it is this program: give --barograph".to_owned()));
         }
-        let Some(values) = self.values(service).await? else {
+        let Some(mut values) = self.values(service).await? else {
             return Ok(Err("it needs what is not given: see --help".to_owned()));
         };
         let ground = BenchSite::make(service)?;
+        let behind = match self.behind(service, &ground, &mut values).await? {
+            Ok(behind) => behind,
+            Err(missing) => return Ok(Err(missing)),
+        };
         let (mut all, mut idle) = (Vec::new(), None);
         for number in 0..self.repeats {
             let name = format!("{}-{number}", service.name());
-            let unit = self.unit(service, flavour, &ground, (&name, &values))?;
+            let unit = self.unit((service, flavour), &ground, (&name, &values), &ground.ports(service)?)?;
             all.push(once(service, &ground, &unit, &mut idle).await?);
+        }
+        if let Some((unit, grace)) = behind {
+            unit.stop(grace).await?;
         }
         ground.end().await?;
         let of = |figure: fn(&StartTimes) -> f64| median(all.iter().map(figure).collect());
@@ -103,6 +122,16 @@ impl Measure {
                 "peers" => "10.213.0.2".to_owned(),
                 "token_file" => self.token()?,
                 "bytes" => (1_u64 << 30).to_string(),
+                "store" | "geocoder" => well_server().await?.to_string(),
+                "database" => format!("sqlite://{}", self.scratch.path().join("store.db").display()),
+                "cores" => std::thread::available_parallelism()?.to_string(),
+                "heap_mib" => WORKER_MIB.to_string(),
+                "number" => "1".to_owned(),
+                "sets" => match self.sets()? {
+                    Some(folder) => folder,
+                    None => return Ok(None),
+                },
+                name if BEHIND.iter().any(|(word, ..)| *word == name) => continue,
                 _ => return Ok(None),
             };
             values.insert(word.name.clone(), value);
@@ -115,6 +144,46 @@ impl Measure {
         Ok(Some(values))
     }
 
+    /// Starts the service that must be there before this one and adds its address to the values; the inner error says why
+    /// it cannot run here.
+    async fn behind(
+        &self,
+        service: &Service,
+        ground: &BenchSite,
+        values: &mut BTreeMap<String, String>,
+    ) -> anyhow::Result<Result<Behind, String>> {
+        let needed = |word: &str| service.words().iter().any(|known| known.needed && known.name == word);
+        let Some((word, name, port)) = BEHIND.into_iter().find(|(word, ..)| needed(word)) else {
+            return Ok(Ok(None));
+        };
+        let other = find(name).with_context(|| format!("find {name}"))?;
+        if let Some(missing) = other.missing() {
+            return Ok(Err(missing.to_string()));
+        }
+        let ports = ground.ports(other)?;
+        let host = ground.site.address(ground.host).context("find the host of the unit")?;
+        let own = (format!("{name}-behind"), BTreeMap::new());
+        let unit = self.unit((other, Flavour::Vanilla), ground, (&own.0, &own.1), &ports)?;
+        let handle = ground.site.create(&unit, ignore_lines()).await?;
+        values.insert(word.to_owned(), SocketAddr::new(host, ports[port]).to_string());
+        Ok(Ok(Some((handle, other.grace()))))
+    }
+
+    /// A folder with the files of one static web server; `None` without this program, which writes them.
+    fn sets(&self) -> anyhow::Result<Option<String>> {
+        let Some(program) = &self.barograph else { return Ok(None) };
+        let folder = self.scratch.path().join("sets");
+        let fill = Command::new(program)
+            .args(["fill", "web-farm", "--servers", "1", "--folder"])
+            .arg(&folder)
+            .status();
+        ensure!(
+            fill.context("fill the files of a web server")?.success(),
+            "the files of a web server were not filled"
+        );
+        Ok(Some(folder.display().to_string()))
+    }
+
     fn token(&self) -> anyhow::Result<String> {
         let path = self.scratch.path().join("token");
         std::fs::write(&path, "not-a-secret-nobody-is-asked\n").context("write a token for the driver")?;
@@ -123,20 +192,18 @@ impl Measure {
 
     fn unit(
         &self,
-        service: &Service,
-        flavour: Flavour,
+        (service, flavour): (&Service, Flavour),
         ground: &BenchSite,
         (name, values): (&str, &BTreeMap<String, String>),
+        ports: &BTreeMap<String, u16>,
     ) -> anyhow::Result<Unit> {
-        let port = |usual: &(String, u16)| Ok((usual.0.clone(), ground.site.port(ground.host, usual.1)?));
-        let ports = service.ports().iter().map(port).collect::<anyhow::Result<BTreeMap<String, u16>>>()?;
         let (folder, log) = (ground.folder("site").join(name), ground.folder(&format!("{name}.log")));
         let limits = Limits { memory_bytes: Some(MEMORY), ..Limits::default() };
         let place = Placement {
             name,
             host: ground.host,
             address: ground.site.address(ground.host).context("find the host of the unit")?,
-            ports: &ports,
+            ports,
             folder: &folder,
             log: &log,
             flavour,
@@ -166,6 +233,12 @@ impl BenchSite {
             None => (site, HERE),
         };
         Ok(BenchSite { site: site.with_folder()?, host, folder, _own: own })
+    }
+
+    /// Ports for a unit of a service.
+    fn ports(&self, service: &Service) -> anyhow::Result<BTreeMap<String, u16>> {
+        let port = |usual: &(String, u16)| Ok((usual.0.clone(), self.site.port(self.host, usual.1)?));
+        service.ports().iter().map(port).collect()
     }
 
     fn folder(&self, name: &str) -> PathBuf {

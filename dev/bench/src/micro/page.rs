@@ -14,12 +14,14 @@ pub(super) fn earlier(contest: &Contest, out: &Path) -> anyhow::Result<Vec<Run>>
         let [case, program, round, figures @ ..] = cells.as_slice() else { return None };
         let case = contest.cases.iter().position(|known| known.name == *case)?;
         let place = contest.cases[case].contenders.iter().position(|known| known.name == program)?;
-        let figures = figures.iter().map(|figure| figure.parse().ok()).collect();
-        Some(Run { case, place, round: round.parse().ok()?, figures })
+        let mut figures: Vec<Option<f64>> = figures.iter().map(|figure| figure.parse().ok()).collect();
+        let is_known = figures.len() <= contest.figures.len();
+        // Figures that were added later stand last.
+        figures.resize(contest.figures.len(), None);
+        is_known.then_some(Run { case, place, round: round.parse().ok()?, figures })
     };
     let of = |cells: &Vec<String>| {
-        let strange = || format!("find a case and a program of here in `{}`", cells.join(","));
-        run(cells).filter(|run| run.figures.len() == contest.figures.len()).with_context(strange)
+        run(cells).with_context(|| format!("find a case and a program of here in `{}`", cells.join(",")))
     };
     readings(out)?.iter().map(of).collect()
 }

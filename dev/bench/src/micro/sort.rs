@@ -38,10 +38,11 @@ struct Options {
     memory_mib: u64,
 }
 
-const FIGURES: [Figure; 3] = [
+const FIGURES: [Figure; 4] = [
     Figure { id: "sort_s", title: "elapsed time of the sort (s)", digits: 2 },
     Figure { id: "sorted_mb_per_s", title: "MB/s", digits: 1 },
     Figure { id: "client_cpu_s", title: "CPU time of the program that hands the job in (s)", digits: 2 },
+    Figure { id: "overhead_percent", title: "added by Barograph at the most (%)", digits: 2 },
 ];
 
 const RATIOS: [Ratio; 1] = [Ratio { figure: 0, base: BY_HAND, wanted: "1.05 or less" }];
@@ -100,6 +101,7 @@ impl Job<'_> {
             "Records of 100 bytes are sorted with {} MiB of memory by {} tasks at once, on one worker.\n\
              The time is that of the job from the start of its program to its end, without generation, validation and the start of the cluster.\n\
              Jobs by hand are those of a shell script, with records of TeraGen and the same settings; the script counts the bytes of the result.\n\
+             What Barograph adds at the most is its time before and after the program that hands the job in, and all its CPU time meanwhile, as a share of the time of the job.\n\
              {OURS} checks order, number and checksum of every result.\n",
             self.options.memory_mib, self.cores
         )
@@ -149,7 +151,7 @@ fn read_ours(used: &ProgramResult) -> anyhow::Result<Vec<Option<f64>>> {
 
 fn read_by_hand(used: &ProgramResult) -> anyhow::Result<Vec<Option<f64>>> {
     let elapsed = number(&json(used)?, "/sort_s").context("find the time of the job")?;
-    Ok(vec![Some(elapsed), None, None])
+    Ok(vec![Some(elapsed), None, None, None])
 }
 
 #[cfg(test)]
@@ -162,10 +164,10 @@ mod tests {
 
     #[test]
     fn figures_are_read_from_both() {
-        let ours = r#"{"errors": 0, "measures": [{"measure": "sort_s", "value": 2.5}, {"measure": "sorted_mb_per_s", "value": 4.0}]}"#;
-        assert_eq!(read_ours(&result(ours)).unwrap(), [Some(2.5), Some(4.0), None]);
+        let ours = r#"{"errors": 0, "measures": [{"measure": "sort_s", "value": 2.5}, {"measure": "sorted_mb_per_s", "value": 4.0}, {"measure": "overhead_percent", "value": 0.5}]}"#;
+        assert_eq!(read_ours(&result(ours)).unwrap(), [Some(2.5), Some(4.0), None, Some(0.5)]);
         assert!(read_ours(&result(r#"{"errors": 1, "failures": []}"#)).is_err());
-        assert_eq!(read_by_hand(&result("{\"sort_s\": 3.25}\n")).unwrap(), [Some(3.25), None, None]);
+        assert_eq!(read_by_hand(&result("{\"sort_s\": 3.25}\n")).unwrap(), [Some(3.25), None, None, None]);
         assert!(read_by_hand(&result("12 bytes came out\n")).is_err());
     }
 

@@ -14,6 +14,16 @@ pub(super) enum Traffic {
     From { message: u32 },
     /// Requests and answers of one byte.
     Request,
+    /// Datagrams of a size to the target, at a rate per second or as fast as the system takes them.
+    Datagrams { bytes: u32, per_s: Option<u32> },
+}
+
+/// What is counted in a case, which decides its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Stream,
+    Request,
+    Datagram,
 }
 
 /// A case: what every tool does in its turn.
@@ -24,8 +34,24 @@ pub(super) struct Case {
 }
 
 impl Case {
+    pub(super) fn kind(&self) -> Kind {
+        match self.traffic {
+            Traffic::To { .. } | Traffic::From { .. } => Kind::Stream,
+            Traffic::Request => Kind::Request,
+            Traffic::Datagrams { .. } => Kind::Datagram,
+        }
+    }
+
     pub(super) fn is_stream(&self) -> bool {
-        self.traffic != Traffic::Request
+        self.kind() == Kind::Stream
+    }
+
+    /// The wanted rate in thousands per second.
+    pub(super) fn wanted(&self) -> Option<f64> {
+        match self.traffic {
+            Traffic::Datagrams { per_s, .. } => per_s.map(|rate| f64::from(rate) / 1e3),
+            _ => None,
+        }
     }
 }
 
@@ -33,23 +59,34 @@ const fn to(name: &'static str, message: u32, buffer: Option<u32>) -> Case {
     Case { name, traffic: Traffic::To { message, buffer } }
 }
 
-/// All cases: the message and buffer sizes of published LRO measurements, the blocks of iperf3, and a round trip.
-pub(super) const CASES: [Case; 6] = [
+const fn datagrams(name: &'static str, per_s: Option<u32>) -> Case {
+    Case { name, traffic: Traffic::Datagrams { bytes: 1_448, per_s } }
+}
+
+/// All cases: the message and buffer sizes of published LRO measurements, the blocks of iperf3, a round trip, and datagrams
+/// that fill a packet.
+pub(super) const CASES: [Case; 8] = [
     to("to, 256 bytes, 8 KiB", 256, Some(8_192)),
     to("to, 16 KiB, 64 KiB", 16_384, Some(65_536)),
     to("to, 64 KiB, 256 KiB", 65_536, Some(262_144)),
     to("to, 128 KiB, system", 131_072, None),
     Case { name: "from, 128 KiB, system", traffic: Traffic::From { message: 131_072 } },
     Case { name: "request, 1 byte", traffic: Traffic::Request },
+    datagrams("datagrams, 1448 bytes, 20 K/s", Some(20_000)),
+    datagrams("datagrams, 1448 bytes, unpaced", None),
 ];
 
 /// Figures that a tool prints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Figures {
-    /// Gigabits per second of a stream, or thousands of requests per second.
+    /// Gigabits per second of a stream, or thousands of requests or sent datagrams per second.
     pub(super) rate: f64,
     pub(super) p50_us: Option<f64>,
     pub(super) p99_us: Option<f64>,
+    /// Datagrams that did not arrive, of those that were sent.
+    pub(super) lost_percent: Option<f64>,
+    /// Jitter of RFC 3550.
+    pub(super) jitter_us: Option<f64>,
 }
 
 /// A tool.
@@ -117,6 +154,10 @@ fn barograph(case: &Case, port: u16, seconds: u64) -> Option<Vec<String>> {
         }
         Traffic::From { message } => format!("--pattern from --message {message}"),
         Traffic::Request => "--pattern request --request 1,1".to_owned(),
+        Traffic::Datagrams { bytes, per_s } => {
+            let rate = per_s.map_or(String::new(), |rate| format!(" --rate {rate}"));
+            format!("--udp --pattern to --message {bytes}{rate}")
+        }
     };
     Some(words(&format!("net 127.0.0.1:{port} {what} -c 1 -d {seconds}s --warm-up 0s --workers 1 -q --json")))
 }
@@ -129,11 +170,16 @@ fn iperf3(case: &Case, port: u16, seconds: u64) -> Option<Vec<String>> {
             format!("-l {message}{buffer}")
         }
         Traffic::From { message } => format!("-l {message} -R"),
+        // Its rate is in bits of what datagrams carry, and 0 for none.
+        Traffic::Datagrams { bytes, per_s } => {
+            format!("-u -l {bytes} -b {}", u64::from(per_s.unwrap_or(0)) * u64::from(bytes) * 8)
+        }
         Traffic::Request => return None,
     };
     Some(words(&format!("-c 127.0.0.1 -p {port} -t {seconds} {what} -J")))
 }
 
+/// netperf, which has no rate in builds by default and does not say what was lost.
 fn netperf(case: &Case, port: u16, seconds: u64) -> Option<Vec<String>> {
     let what = match case.traffic {
         Traffic::To { message, buffer } => {
@@ -142,6 +188,7 @@ fn netperf(case: &Case, port: u16, seconds: u64) -> Option<Vec<String>> {
         }
         Traffic::From { message } => format!("-d recv -M {message} -o THROUGHPUT"),
         Traffic::Request => "-d rr -r 1,1 -o THROUGHPUT,P50_LATENCY,P99_LATENCY".to_owned(),
+        Traffic::Datagrams { .. } => return None,
     };
     Some(words(&format!("-4 -H 127.0.0.1 -p {port} -t omni -l {seconds} -P 0 -- {what}")))
 }
@@ -149,20 +196,36 @@ fn netperf(case: &Case, port: u16, seconds: u64) -> Option<Vec<String>> {
 fn read_barograph(text: &str, case: &Case) -> anyhow::Result<Figures> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
     let of = |key: &str| json.get(key).and_then(Value::as_f64).with_context(|| format!("no number at {key}"));
-    if !case.is_stream() {
+    if case.kind() == Kind::Request {
         let (p50_us, p99_us) = (Some(of("p50_ms")? * 1e3), Some(of("p99_ms")? * 1e3));
-        return Ok(Figures { rate: of("requests_per_s")? / 1e3, p50_us, p99_us });
+        return Ok(Figures { rate: of("requests_per_s")? / 1e3, p50_us, p99_us, ..Figures::default() });
     }
     let measures = json.get("measures").and_then(Value::as_array).context("no measures")?;
-    let rate = measures.iter().find(|measure| measure["measure"] == "gbit_per_s");
-    let rate = rate.and_then(|measure| measure["value"].as_f64()).context("no gbit_per_s")?;
-    Ok(Figures { rate, ..Figures::default() })
+    let measure = |name: &str| {
+        let found = measures.iter().find(|measure| measure["measure"] == name);
+        found.and_then(|measure| measure["value"].as_f64())
+    };
+    let gbit_per_s = measure("gbit_per_s").context("no gbit_per_s")?;
+    let Traffic::Datagrams { bytes, .. } = case.traffic else {
+        return Ok(Figures { rate: gbit_per_s, ..Figures::default() });
+    };
+    let rate = gbit_per_s * 1e6 / 8.0 / f64::from(bytes);
+    let (lost_percent, jitter_us) = (measure("lost_percent"), measure("jitter_us"));
+    Ok(Figures { rate, lost_percent, jitter_us, ..Figures::default() })
 }
 
-/// Bytes that the receiver counted.
-fn read_iperf3(text: &str, _: &Case) -> anyhow::Result<Figures> {
+/// Bytes that the receiver counted; of datagrams those that were sent and what the receiver said of them.
+fn read_iperf3(text: &str, case: &Case) -> anyhow::Result<Figures> {
     let json: Value = serde_json::from_str(text).context("not JSON")?;
-    let bits = json.pointer("/end/sum_received/bits_per_second").and_then(Value::as_f64);
+    let number = |pointer: &str| json.pointer(pointer).and_then(Value::as_f64);
+    if case.kind() == Kind::Datagram {
+        let sent = number("/end/sum_sent/packets").zip(number("/end/sum_sent/seconds"));
+        let (packets, seconds) = sent.context("no sum of the sender")?;
+        let jitter_us = number("/end/sum_received/jitter_ms").map(|ms| ms * 1e3);
+        let lost_percent = number("/end/sum_received/lost_percent");
+        return Ok(Figures { rate: packets / seconds / 1e3, lost_percent, jitter_us, ..Figures::default() });
+    }
+    let bits = number("/end/sum_received/bits_per_second");
     Ok(Figures { rate: bits.context("no sum of the receiver")? / 1e9, ..Figures::default() })
 }
 
@@ -173,7 +236,7 @@ fn read_netperf(text: &str, case: &Case) -> anyhow::Result<Figures> {
     match (case.is_stream(), numbers.as_slice()) {
         (true, [mbit]) => Ok(Figures { rate: mbit / 1e3, ..Figures::default() }),
         (false, [per_s, p50, p99]) => {
-            Ok(Figures { rate: per_s / 1e3, p50_us: Some(*p50), p99_us: Some(*p99) })
+            Ok(Figures { rate: per_s / 1e3, p50_us: Some(*p50), p99_us: Some(*p99), ..Figures::default() })
         }
         _ => anyhow::bail!("other figures than asked for: `{line}`"),
     }
@@ -199,6 +262,19 @@ mod tests {
             ]
         );
         assert_eq!(line(&CASES[5], &TOOLS[0]), None);
+        let [paced, unpaced] = [&CASES[6], &CASES[7]];
+        assert_eq!(
+            line(paced, &OURS).as_deref(),
+            Some(
+                "net 127.0.0.1:7 --udp --pattern to --message 1448 --rate 20000 -c 1 -d 5s --warm-up 0s --workers 1 -q --json"
+            )
+        );
+        assert_eq!(
+            line(paced, &TOOLS[0]).as_deref(),
+            Some("-c 127.0.0.1 -p 7 -t 5 -u -l 1448 -b 231680000 -J")
+        );
+        assert!(line(unpaced, &TOOLS[0]).unwrap().contains(" -b 0 ") && line(paced, &TOOLS[1]).is_none());
+        assert!(!line(unpaced, &OURS).unwrap().contains("--rate") && paced.wanted() == Some(20.0));
         assert!(
             line(&CASES[5], &TOOLS[1])
                 .unwrap()
@@ -214,6 +290,21 @@ mod tests {
         assert_eq!((request.rate, request.p50_us), (20.0, Some(30.0)));
         let iperf3 = r#"{"end":{"sum_received":{"bits_per_second":2e9}}}"#;
         assert_eq!(read_iperf3(iperf3, &CASES[0]).unwrap().rate, 2.0);
+        assert!(read_iperf3(iperf3, &CASES[6]).is_err());
+        let figures = |rate, lost, jitter| Figures {
+            rate,
+            lost_percent: lost,
+            jitter_us: jitter,
+            ..Figures::default()
+        };
+        let iperf3 = r#"{"end":{"sum_sent":{"packets":40000,"seconds":2.0,"lost_percent":0},
+                         "sum_received":{"packets":40000,"jitter_ms":0.004,"lost_percent":0.5}}}"#;
+        assert_eq!(read_iperf3(iperf3, &CASES[6]).unwrap(), figures(20.0, Some(0.5), Some(4.0)));
+        let ours = r#"{"measures":[{"measure":"gbit_per_s","value":0.23168},{"measure":"lost_percent","value":0.5},
+                       {"measure":"jitter_us","value":null}]}"#;
+        let datagrams = read_barograph(ours, &CASES[6]).unwrap();
+        assert!((datagrams.rate - 20.0).abs() < 1e-9, "{datagrams:?}");
+        assert_eq!((datagrams.lost_percent, datagrams.jitter_us), (Some(0.5), None));
         assert_eq!(read_netperf("\n9550.5\n", &CASES[0]).unwrap().rate, 9.5505);
         let request = read_netperf("33696.1,29,58\n", &CASES[5]).unwrap();
         assert_eq!((request.p50_us, request.p99_us), (Some(29.0), Some(58.0)));

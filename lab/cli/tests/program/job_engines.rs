@@ -64,6 +64,8 @@ fn one_line_sorts_on_a_cluster() {
         found.map(|measure| measure["value"].as_f64().unwrap())
     };
     assert!(value("sort_s").unwrap() > 0.5 && value("client_cpu_s").unwrap() > 0.1, "{result}");
+    let overhead = value("overhead_percent").unwrap();
+    assert!(overhead > 0.0 && overhead < 100.0, "{result}");
     assert_eq!(value("sort_read_mb"), None, "passes are those of this program: {result}");
     let left = std::fs::read_dir(place.root()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.filter(|name| name.to_string_lossy().starts_with("barograph-")).count(), 0);

@@ -35,21 +35,24 @@ fn in_small(place: &TestFolders, file: &Path, small: Option<&Table>) -> PathBuf 
     study["plan"] = plan.to_str().unwrap().into();
     study.insert("again".to_owned(), 0.into());
     study.insert("control".to_owned(), (!study.contains_key("factor")).into());
-    let factors = study.get_mut("factor").into_iter().flat_map(|all| all.as_array_mut().unwrap());
-    for level in factors.flat_map(|factor| factor["levels"].as_array_mut().unwrap()) {
-        let set = level["set"].as_table_mut().unwrap();
-        for (key, value) in small.into_iter().flatten() {
-            assert!(set.contains_key(key), "no level sets {key}");
-            set.insert(key.clone(), value.clone());
+    for (key, value) in small.into_iter().flatten() {
+        let factors = study.get_mut("factor").into_iter().flat_map(|all| all.as_array_mut().unwrap());
+        let mut is_set = false;
+        for level in factors.flat_map(|factor| factor["levels"].as_array_mut().unwrap()) {
+            if let Some(old) = level["set"].as_table_mut().unwrap().get_mut(key) {
+                *old = value.clone();
+                is_set = true;
+            }
         }
+        assert!(is_set, "no level sets {key}");
     }
     let copy = place.root().join(file.file_name().unwrap());
     fs::write(&copy, study.to_string()).unwrap();
     copy
 }
 
-/// `barograph study` of a file, one block, with the keys of its smoke file.
-fn command(place: &TestFolders, file: &Path, smoke: &Smoke) -> Command {
+/// `barograph study` of a file, one block, with the keys of its smoke file and only some levels, as in `FACTOR=LEVEL,LEVEL`.
+fn command(place: &TestFolders, file: &Path, smoke: &Smoke, only: &[&str]) -> Command {
     let mut command = place.program(&["study"]);
     command.arg(file).args(["--repeats", "1"]);
     if !smoke.has_no_data_set() {
@@ -58,18 +61,24 @@ fn command(place: &TestFolders, file: &Path, smoke: &Smoke) -> Command {
     for set in &smoke.sets {
         command.args(["--set", set]);
     }
-    if let Some(only) = smoke.more.get("only") {
-        command.args(["--only", only.as_str().unwrap()]);
+    for only in only {
+        command.args(["--only", only]);
     }
     command
 }
 
 fn runs_in_small(file: &Path) {
     let smoke = Smoke::of(file);
+    let only: Vec<&str> = smoke.more.get("only").into_iter().map(|only| only.as_str().unwrap()).collect();
+    runs_in_small_with(file, &smoke, &only);
+}
+
+/// Runs some levels of a shipped study in small: all runs are made, and nothing of them is left.
+pub(crate) fn runs_in_small_with(file: &Path, smoke: &Smoke, only: &[&str]) {
     let place = TestFolders::new();
     let levels = smoke.more.get("levels").map(|levels| levels.as_table().unwrap());
     let file = in_small(&place, file, levels);
-    let mut command_dry = command(&place, &file, &smoke);
+    let mut command_dry = command(&place, &file, smoke, only);
     command_dry.arg("--dry-run");
     let dry = RunningProgram::start(command_dry).end();
     if dry.code == Some(2) && dry.out.contains("missing   ") {
@@ -78,12 +87,12 @@ fn runs_in_small(file: &Path) {
     assert_eq!(dry.code, Some(0), "{dry:?}");
     assert!(dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"), "{}", dry.out);
     assert!(!place.runs().exists(), "a dry run creates nothing");
-    let ended = RunningProgram::start(command(&place, &file, &smoke)).end();
+    let ended = RunningProgram::start(command(&place, &file, smoke, only)).end();
     let conclusions = whole(&place, &ended);
     assert_eq!(conclusions.blocks, 1, "{ended:?}");
     assert!(ended.out.contains(&conclusions.question), "{}", ended.out);
     let study: Table = fs::read_to_string(&file).unwrap().parse().unwrap();
-    let seen = runs_are_what_the_study_says(&folder(&place), &study, &smoke);
+    let seen = runs_are_what_the_study_says(&folder(&place), &study, smoke);
     assert_eq!(seen, conclusions.configurations.len());
     place.assert_nothing_left();
 }
@@ -112,13 +121,14 @@ fn runs_are_what_the_study_says(folder: &Path, study: &Table, smoke: &Smoke) -> 
     seen.len()
 }
 
-/// Keys and values of the level that gives a configuration its name.
+/// Keys and values of the levels that give a configuration its name.
 fn set_by_level(study: &Table, configuration: &str) -> Vec<(String, String)> {
     let mut sets = Vec::new();
     for factor in study.get("factor").into_iter().flat_map(|all| all.as_array().unwrap()) {
         let name = factor["name"].as_str().unwrap();
         for level in factor["levels"].as_array().unwrap() {
-            if configuration == format!("{name} {}", level["name"].as_str().unwrap()) {
+            let named = format!("{name} {}", level["name"].as_str().unwrap());
+            if configuration.split(", ").any(|part| part == named) {
                 add("", level["set"].as_table().unwrap(), &mut sets);
             }
         }
@@ -142,6 +152,10 @@ fn is_possible(file: &Path) {
     let mut command = place.program(&["study"]);
     command.arg(file).arg("--dry-run");
     let dry = RunningProgram::start(command).end();
+    // Arrays that do not exceed the caches of this machine are refused.
+    if dry.code == Some(2) && dry.err.contains(" here: ") {
+        return barograph_test_services::skip(&format!("{}: {}", file.display(), dry.err));
+    }
     let told = dry.code == Some(0) || (dry.code == Some(2) && dry.out.contains("missing   "));
     assert!(told && dry.out.contains("compared  "), "{}: {dry:?}", file.display());
 }

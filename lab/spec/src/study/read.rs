@@ -68,9 +68,11 @@ fn check(name: &str, g: &mut SettingsReader, known: &[Metric]) -> Option<Study> 
     let warm_up_blocks = g.number("warm_up_blocks", 0..=MOST_WARM_UP_BLOCKS, 0);
     let factors = factors(g);
     let metrics = metrics(g, known, margin.unwrap_or(0.01));
-    let (Some(factors), Some(metrics)) = (factors, metrics) else {
+    let of_levels = factors.as_ref().zip(metrics).and_then(|(factors, metrics)| only(g, factors, metrics));
+    let (Some(factors), Some(metrics)) = (factors, of_levels) else {
         // Keys are not refused because of others that were refused themselves.
         ["configurations", "baseline", "crossing"].iter().for_each(|key| g.leave(key));
+        (0..MOST_METRICS).for_each(|at| g.leave(&format!("metric[{at}].only")));
         return None;
     };
     let configurations = configurations(g, &factors);
@@ -146,17 +148,23 @@ fn factor(g: &mut SettingsReader, at: &str) -> Option<Factor> {
     let levels: Vec<Option<Level>> = (0..count).map(|n| level(g, &format!("{key}[{n}]"))).collect();
     let levels: Vec<Level> = levels.into_iter().collect::<Option<_>>()?;
     unique(g, &key, levels.iter().map(|level| level.name.as_str()));
+    if levels.iter().all(|level| level.on_request) {
+        let allowed = "a level without on_request, which is run unless another one is asked for";
+        g.refuse(&key, "none", allowed, "leave on_request of a level out");
+        return None;
+    }
     Some(Factor { name: name?, levels })
 }
 
 fn level(g: &mut SettingsReader, at: &str) -> Option<Level> {
     let name = g.listed_word(&format!("{at}.name"), &[]);
     let value = g.fraction(&format!("{at}.value"), -LARGEST..=LARGEST, f64::NAN);
+    let on_request = g.flag(&format!("{at}.on_request"), false);
     let settings = settings(g, &format!("{at}.set"));
-    let name = name?;
+    let (name, on_request) = (name?, on_request?);
     // A name that is a number is also the level's value.
     let value = value.filter(|value| !value.is_nan()).or_else(|| name.parse().ok());
-    Some(Level { value: value.filter(|value| value.is_finite()), name, settings })
+    Some(Level { value: value.filter(|value| value.is_finite()), name, settings, on_request })
 }
 
 /// Refuses duplicate names.
@@ -299,7 +307,25 @@ fn metric(g: &mut SettingsReader, at: &str, known: &[Metric], margin: f64) -> Op
     let (per, load) = (per?, load?);
     let label = of_load(load.as_deref(), &named(metric.name(), operation.as_deref(), per.as_ref()));
     let more_is_better = better == "higher";
-    Some(MetricPlan { label, load, metric, operation, per, more_is_better, margin, scaling })
+    let only = Vec::new();
+    Some(MetricPlan { label, load, metric, operation, per, more_is_better, margin, scaling, only })
+}
+
+/// The same metrics with the levels that have them.
+fn only(g: &mut SettingsReader, factors: &[Factor], mut metrics: Vec<MetricPlan>) -> Option<Vec<MetricPlan>> {
+    let mut is_right = true;
+    for (at, metric) in metrics.iter_mut().enumerate() {
+        for (place, factor) in factors.iter().enumerate() {
+            let key = format!("metric[{at}].only.{}", factor.name);
+            let allowed = format!("LEVEL,LEVEL with levels of {}", factor.name);
+            let Some(Some(names)) = g.optional_word(&key, &allowed) else { continue };
+            let levels = names.split(',').map(|name| level_of(g, &key, factor, name.trim()));
+            let levels: Option<Vec<usize>> = levels.collect();
+            is_right &= levels.is_some();
+            metric.only.extend(levels.map(|levels| (place, levels)));
+        }
+    }
+    is_right.then_some(metrics)
 }
 
 /// The divisor of the figures of `metric`, if any.
@@ -423,8 +449,9 @@ pub(super) fn resolved(study: &Study) -> String {
         line(format!("\n[[factor]]\nname = {}\nlevels = [", quoted(&factor.name)));
         for level in &factor.levels {
             let value = level.value.map_or_else(String::new, |value| format!(", value = {value:?}"));
+            let asked = if level.on_request { ", on_request = true" } else { "" };
             line(format!(
-                "    {{ name = {}{value}, set = {{ {} }} }},",
+                "    {{ name = {}{value}{asked}, set = {{ {} }} }},",
                 quoted(&level.name),
                 set(&level.settings)
             ));
@@ -438,6 +465,11 @@ pub(super) fn resolved(study: &Study) -> String {
         metric.per.iter().for_each(|per| line(format!("per = {}", quoted(per.name()))));
         let better = if metric.more_is_better { "higher" } else { "lower" };
         line(format!("better = \"{better}\"\nmargin = {:?}\nscaling = {}", metric.margin, metric.scaling));
+        for (factor, levels) in &metric.only {
+            let factor = &study.factors[*factor];
+            let names: Vec<&str> = levels.iter().map(|at| factor.levels[*at].name.as_str()).collect();
+            line(format!("only.{} = {}", quoted(&factor.name), quoted(&names.join(","))));
+        }
     }
     for crossing in &study.crossings {
         let (factor, metric) = (&study.factors[crossing.factor].name, &study.metrics[crossing.metric].label);

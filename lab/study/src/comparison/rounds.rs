@@ -61,6 +61,7 @@ impl RoundsToCompare<'_> {
             more_is_better: false,
             margin: self.margin,
             is_capacity: false,
+            without: Vec::new(),
         }
     }
 

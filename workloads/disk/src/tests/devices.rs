@@ -22,7 +22,7 @@ impl Loop {
         let path = folder.path().join("image");
         std::fs::write(&path, vec![0; BYTES]).unwrap();
         image(&path);
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+        let made = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&path).output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
             skip("no loop device can be made here (it needs root and losetup)");
             return None;
@@ -98,6 +98,32 @@ fn a_device_with_a_signature_is_left_alone() {
         };
         let Some(device) = Loop::new(write) else { return };
         device.assert_untouched(&device.load(true, ""), name);
+    }
+}
+
+/// One partition of 100 sectors, in a table that any system reads.
+fn partitioned(path: &Path) {
+    let mut bytes = vec![0; BYTES];
+    bytes[450] = 0x83;
+    bytes[454..458].copy_from_slice(&2_048_u32.to_le_bytes());
+    bytes[458..462].copy_from_slice(&100_u32.to_le_bytes());
+    bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_partitioned_device_is_left_alone() {
+    let Some(device) = Loop::new(partitioned) else { return };
+    let name = device.device.file_name().unwrap().to_str().unwrap();
+    // A kernel may not know the table; then its bytes are found.
+    let is_known = Path::new(&format!("/sys/block/{name}/{name}p1")).exists();
+    let part = if is_known { format!("has partitions ({name}p1)") } else { "MBR".to_owned() };
+    device.assert_untouched(&device.load(true, ""), &part);
+    // The table is gone, but the kernel still knows the partition.
+    if is_known {
+        let image = std::fs::File::options().write(true).open(&device.device).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&image, &[0; 512], 0).unwrap();
+        device.assert_untouched(&device.load(true, ""), &part);
     }
 }
 

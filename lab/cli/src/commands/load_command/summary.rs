@@ -425,7 +425,7 @@ service time        200 µs    390 µs   1.20 ms   12.0 ms    900 ms
 requests        4,999/s   9,990 in 10.0 s   good and in time 4,980/s
 failed          90 (0.180 %)   refused 90
 load            5,000 starts/s   started 5,000/s   late 3   dropped 0   start lag p99 60 µs
-driver          12.3 µs CPU per request   0.061 cores   12.0 MiB memory
+driver          12.3 µs CPU per request   0.0610 cores   12.0 MiB memory
 verdict         passed, valid
 
 5,000 starts/s were carried.";

@@ -6,7 +6,7 @@ use std::path::Path;
 use barograph_model::Nanos;
 use barograph_model::words::span;
 use barograph_platform::MissingRequirement;
-use barograph_spec::study::{Divisor, MetricPlan, Study};
+use barograph_spec::study::{Divisor, Level, MetricPlan, Study};
 use barograph_stats::compare::NARROW_LOOKS;
 use barograph_study::{Progress, Schedule, places};
 
@@ -64,7 +64,11 @@ pub(super) fn explain(
 
 fn factors(study: &Study, line: &mut impl FnMut(&str, &str)) {
     for factor in &study.factors {
-        let names: Vec<&str> = factor.levels.iter().map(|level| level.name.as_str()).collect();
+        let named = |level: &Level| match level.on_request {
+            true => format!("{} (on request, by --only)", level.name),
+            false => level.name.clone(),
+        };
+        let names: Vec<String> = factor.levels.iter().map(named).collect();
         line("factor", &format!("{}: {}", factor.name, names.join(", ")));
     }
 }
@@ -143,6 +147,11 @@ fn compared(prepared: &PreparedStudy, line: &mut impl FnMut(&str, &str)) {
             prepared.unit(metric)
         );
         line(if at == 0 { "compared" } else { "" }, &about);
+        for (factor, levels) in &metric.only {
+            let factor = &study.factors[*factor];
+            let names: Vec<&str> = levels.iter().map(|level| factor.levels[*level].name.as_str()).collect();
+            line("", &format!("of {} {} only", factor.name, names.join(", ")));
+        }
         divided(prepared, metric, line);
     }
     for crossing in &study.crossings {

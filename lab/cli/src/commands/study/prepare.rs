@@ -63,8 +63,15 @@ pub(super) fn prepare(asked: &StudyOptions) -> Result<PreparedStudy, CommandFail
             None => blocks,
         };
     }
+    let mut named = Vec::new();
     for only in &asked.only {
-        study = leave_only(study, only)?;
+        let (rest, factor) = leave_only(study, only)?;
+        named.push(factor);
+        study = rest;
+    }
+    study = study.without_levels_on_request(&named).without_unused_metrics();
+    if study.metrics.is_empty() {
+        return Err(only_refused(&asked.only.join(" "), "levels with a metric".to_owned()));
     }
     if let Some(refusal) = asked.sets.iter().find_map(|set| varied(&study, set)) {
         return Err(of_study(&Refusals(vec![refusal])));
@@ -76,7 +83,7 @@ pub(super) fn prepare(asked: &StudyOptions) -> Result<PreparedStudy, CommandFail
         if at == 0 {
             prepared.study = of_each_load(prepared.study, &loads)?;
         }
-        measurable(&prepared.study, &loads)?;
+        measurable(&prepared.study, at, &loads)?;
         prepared.checked.push(loads);
     }
     divisible(&prepared)?;
@@ -88,18 +95,21 @@ fn of_study(why: &Refusals) -> CommandFailure {
     refused(anyhow!("the study cannot be carried out\n{why}"))
 }
 
-/// Removes the levels that `--only` does not name.
-fn leave_only(study: Study, only: &str) -> Result<Study, CommandFailure> {
-    let refuse = |allowed: String| {
-        of_study(&Refusals(vec![Refusal {
-            place: "--only".to_owned(),
-            key: only.to_owned(),
-            value: String::new(),
-            allowed,
-            remedy: "name a factor of the study and levels of it, as in --only platform=process,container"
-                .to_owned(),
-        }]))
-    };
+/// The refusal of `--only`.
+fn only_refused(only: &str, allowed: String) -> CommandFailure {
+    of_study(&Refusals(vec![Refusal {
+        place: "--only".to_owned(),
+        key: only.to_owned(),
+        value: String::new(),
+        allowed,
+        remedy: "name a factor of the study and levels of it, as in --only platform=process,container"
+            .to_owned(),
+    }]))
+}
+
+/// Removes the levels that `--only` does not name; returns the index of its factor, too.
+fn leave_only(study: Study, only: &str) -> Result<(Study, usize), CommandFailure> {
+    let refuse = |allowed: String| only_refused(only, allowed);
     let factors: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
     let (name, levels) = only.split_once('=').unwrap_or((only, ""));
     let Some(factor) = factors.iter().position(|known| *known == name) else {
@@ -117,7 +127,7 @@ fn leave_only(study: Study, only: &str) -> Result<Study, CommandFailure> {
     if study.configurations.is_empty() || no_baseline {
         return Err(refuse("levels of which some are listed, with their baseline".to_owned()));
     }
-    Ok(study)
+    Ok((study, factor))
 }
 
 /// Refuses an override whose key a factor varies.
@@ -133,13 +143,15 @@ fn varied(study: &Study, set: &str) -> Option<Refusal> {
     })
 }
 
-/// The factor that varies a key, or a key below or above it.
+/// The factor that varies a key, or a key below or above it, by a level that is run.
 fn varying<'s>(study: &'s Study, key: &str) -> Option<&'s Factor> {
-    let varies = |factor: &&Factor| {
-        let mut settings = factor.levels.iter().flat_map(|level| &level.settings);
+    let is_run = |factor: usize, level: usize| study.configurations.iter().any(|c| c.levels[factor] == level);
+    let varies = |(at, factor): &(usize, &Factor)| {
+        let levels = factor.levels.iter().enumerate().filter(|(level, _)| is_run(*at, *level));
+        let mut settings = levels.flat_map(|(_, level)| &level.settings);
         settings.any(|setting| holds(&setting.key, key) || holds(key, &setting.key))
     };
-    study.factors.iter().find(varies)
+    study.factors.iter().enumerate().find(varies).map(|(_, factor)| factor)
 }
 
 /// Whether `key` equals `table` or is below it.
@@ -154,7 +166,8 @@ fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: Stri
         key: format!("metric[{at}].{key}"),
         value: format!("{value:?}"),
         allowed,
-        remedy: "compare something that such a run measures".to_owned(),
+        remedy: "compare something that such a run measures, or name the levels that have it (`only`)"
+            .to_owned(),
     }]))
 }
 
@@ -203,10 +216,11 @@ fn unmeasured(metric: &MetricPlan, load: &CheckedLoad) -> Option<(&'static str, 
     None
 }
 
-/// Refuses metrics that a run of this plan does not have.
-fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), CommandFailure> {
+/// Refuses metrics that a run of this plan, which is that of a configuration, does not have.
+fn measurable(study: &Study, configuration: usize, loads: &[CheckedLoad]) -> Result<(), CommandFailure> {
     let names: Vec<&str> = loads.iter().map(|load| load.checked.plan.load.as_str()).collect();
-    for (at, metric) in study.metrics.iter().enumerate() {
+    let configuration = &study.configurations[configuration];
+    for (at, metric) in study.metrics.iter().enumerate().filter(|(_, metric)| metric.is_of(configuration)) {
         let refuse =
             |(key, value, allowed): (&str, String, String)| Err(no_metric(study, at, (key, &value), allowed));
         let searches = matches!(loads[0].checked.plan.of_all(), Strategy::Search(_));

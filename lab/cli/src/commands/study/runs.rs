@@ -6,12 +6,12 @@ use std::sync::Arc;
 use barograph_export::Receiver;
 use barograph_harness::{RunResult, Stop, StopHandle};
 use barograph_live::{Page, StudyPosition};
-use barograph_model::words::{in_one_line, span};
+use barograph_model::words::{figure, in_one_line, span};
 use barograph_model::{Metric, Nanos};
 use barograph_record::{
     ExitCode, Figure, MissingFigure, RecordError, Run, RunEnded, RunStarted, TimesRecord,
 };
-use barograph_spec::study::{Study, of_load};
+use barograph_spec::study::{MetricPlan, Study, of_load};
 use barograph_study::{Progress, RunEnd, Runner, Slot};
 use tokio::runtime::Runtime;
 
@@ -229,7 +229,9 @@ impl Runs<'_> {
                 }
             }
         }
-        for metric in &self.prepared.study.metrics {
+        let study = &self.prepared.study;
+        let is_measured = |metric: &&MetricPlan| metric.is_of(&study.configurations[configuration]);
+        for metric in study.metrics.iter().filter(is_measured) {
             let of = run.of(metric.load.as_deref());
             let measured = |metric: Metric, operation: Option<&str>| of?.metric(metric, operation);
             let planned = |key: &str| self.prepared.number(configuration, metric.load.as_deref(), key);
@@ -238,7 +240,7 @@ impl Runs<'_> {
                 Err(why) => ended.missing.push(MissingFigure { metric: metric.label.clone(), why }),
             }
         }
-        for (load, operation) in self.prepared.study.operations() {
+        for (load, operation) in study.operations() {
             let times = run.of(load).map_or_else(Vec::new, |of| of.response_times(&[operation]));
             let named = |times: TimesRecord| TimesRecord { op: of_load(load, operation), ..times };
             ended.times.extend(times.into_iter().map(named));
@@ -262,7 +264,7 @@ fn told(ended: &RunEnded) -> String {
         (true, true) => "valid, passed",
         (true, false) => "valid, not passed",
     };
-    let figures = ended.figures.iter().map(|figure| format!("{} {:.4}", figure.name, figure.value));
+    let figures = ended.figures.iter().map(|of| format!("{} {}", of.name, figure(of.value)));
     let rest: Vec<String> = match ended.valid {
         true => figures.chain(ended.missing.iter().map(|missing| missing.why.clone())).collect(),
         false => ended.reasons.iter().take(2).cloned().collect(),

@@ -4,3 +4,4 @@ mod actions;
 mod deployments;
 mod interrupted_in;
 mod killed_in;
+mod studies;
