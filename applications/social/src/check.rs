@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::FileKind;
 use crate::fill::number;
 use crate::site::Site;
-use crate::store::{StoreError, Value, values};
+use crate::store::{Row, StoreError, Value, values};
 
 /// Rows of a list at the most.
 const MOST: i64 = 1_000;
@@ -76,7 +76,7 @@ const CONDITIONS: [(&str, &str); 6] = [
 
 /// Counts all rows and checks all conditions.
 pub(crate) async fn counts(site: &Site) -> Result<Counts, StoreError> {
-    let of = async |sql| site.store.read(sql, Vec::new()).await.map(|rows| number(&rows));
+    let of = async |sql| site.store.read(sql, &[]).await.map(|rows| number(&rows));
     let mut counts = Counts {
         people: of("SELECT count(*) FROM people").await?,
         friends: of("SELECT count(*) FROM friends").await?,
@@ -111,18 +111,19 @@ pub(crate) async fn events(site: &Site, after: i64) -> Result<Vec<Added>, StoreE
 async fn added(
     site: &Site,
     (sql, after): (&'static str, i64),
-    kinds: &[FileKind],
+    kinds: &'static [FileKind],
 ) -> Result<Vec<Added>, StoreError> {
-    let rows = site.store.read(sql, vec![Value::Int(after), Value::Int(MOST)]).await?;
-    let length = |owner: &str, kind| site.files.length(owner, kind).map_or(-1, |bytes| bytes as i64);
-    let of = |owner: &str| kinds.iter().map(|kind| length(owner, *kind)).collect();
-    Ok(rows
-        .iter()
-        .map(|row| Added { id: row.int(0), name: row.text(1).to_owned(), files: of(row.text(2)) })
-        .collect())
+    let rows = site.store.read(sql, &[Value::Int(after), Value::Int(MOST)]).await?;
+    let files = site.files.clone();
+    let of = move |row: &Row| {
+        let files = files.lengths(row.text(2), kinds);
+        Added { id: row.int(0), name: row.text(1).to_owned(), files }
+    };
+    let looked = tokio::task::spawn_blocking(move || rows.iter().map(of).collect());
+    looked.await.map_err(|why| StoreError::Refused(why.into()))
 }
 
 /// Whether a login name is free.
 pub(crate) async fn is_free(site: &Site, name: &str) -> Result<bool, StoreError> {
-    Ok(site.store.read("SELECT id FROM people WHERE name = ?", values![name]).await?.is_empty())
+    Ok(site.store.read("SELECT id FROM people WHERE name = ?", &values![name]).await?.is_empty())
 }

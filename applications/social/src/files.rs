@@ -1,10 +1,13 @@
 //! Pictures and documents: files in a folder, and their made-up contents.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use barograph_data::Streams;
 use barograph_data::pictures::{PictureSize, Pictures};
+use bytes::Bytes;
 use rand::Rng as _;
 
 /// Subfolders: a folder of tens of thousands of files is slow to list.
@@ -117,6 +120,11 @@ impl FileMaker {
     }
 }
 
+/// The owner of files that are filled: a letter and its number in the store.
+pub(crate) fn owner(letter: char, number: u64) -> String {
+    format!("{letter}{}", number + 1)
+}
+
 /// The folder of the files.
 #[derive(Clone, Debug)]
 pub(crate) struct Files(PathBuf);
@@ -142,16 +150,50 @@ impl Files {
         Some(self.0.join((sum % FOLDERS).to_string()).join(name))
     }
 
-    /// Writes a file of an owner, whose name begins its own.
-    pub(crate) fn write(&self, owner: &str, kind: FileKind, bytes: &[u8]) -> io::Result<()> {
-        let path = self.path(&format!("{owner}{}", kind.suffix())).ok_or(io::ErrorKind::InvalidFilename)?;
-        std::fs::write(path, bytes)
+    fn of(&self, owner: &str, kind: FileKind) -> io::Result<PathBuf> {
+        let path = self.path(&format!("{owner}{}", kind.suffix()));
+        path.ok_or_else(|| io::ErrorKind::InvalidFilename.into())
     }
 
-    /// Bytes of a file of an owner; `None` if it is missing.
-    pub(crate) fn length(&self, owner: &str, kind: FileKind) -> Option<u64> {
-        let path = self.path(&format!("{owner}{}", kind.suffix()))?;
-        std::fs::metadata(path).ok().map(|file| file.len())
+    /// Writes a file of an owner, whose name begins its own.
+    pub(crate) async fn write(&self, owner: &str, kind: FileKind, bytes: Bytes) -> io::Result<()> {
+        tokio::fs::write(self.of(owner, kind)?, bytes).await
+    }
+
+    /// Writes files of several owners, made by their numbers, on a thread that may block.
+    pub(crate) async fn fill(
+        &self,
+        maker: &Arc<FileMaker>,
+        (letter, kinds): (char, &'static [FileKind]),
+        numbers: Range<u64>,
+    ) -> io::Result<()> {
+        let (files, maker) = (self.clone(), Arc::clone(maker));
+        let work = move || -> io::Result<()> {
+            let mut bytes = Vec::new();
+            for number in numbers {
+                for kind in kinds {
+                    maker.make(*kind, number, &mut bytes);
+                    std::fs::write(files.of(&owner(letter, number), *kind)?, &bytes)?;
+                }
+            }
+            Ok(())
+        };
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    }
+
+    /// Removes a file of an owner, if there is one.
+    pub(crate) async fn remove(&self, owner: &str, kind: FileKind) -> io::Result<()> {
+        match tokio::fs::remove_file(self.of(owner, kind)?).await {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of the files of an owner; -1 for a missing one. Blocks.
+    pub(crate) fn lengths(&self, owner: &str, kinds: &[FileKind]) -> Vec<i64> {
+        let length =
+            |kind: &FileKind| std::fs::metadata(self.of(owner, *kind)?).map(|file| file.len() as i64);
+        kinds.iter().map(|kind| length(kind).unwrap_or(-1)).collect()
     }
 }
 
@@ -180,16 +222,19 @@ mod tests {
         assert_eq!((FileKind::EventPicture.bytes(1.0), FileKind::Document.bytes(1.0)), (669_128, 129_617));
     }
 
-    #[test]
-    fn a_name_never_leaves_the_folder() {
+    #[tokio::test]
+    async fn a_name_never_leaves_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let files = Files::open(folder.path()).unwrap();
         for name in ["../x.jpg", "/etc/passwd", "a/b.jpg", "..", ".x", "", "A.jpg", "a%2fb"] {
             assert_eq!(files.path(name), None, "{name}");
         }
-        files.write("e17", FileKind::Document, b"abc").unwrap();
-        assert_eq!(files.length("e17", FileKind::Document), Some(3));
-        assert_eq!(files.length("e17", FileKind::EventPicture), None);
+        files.write("e17", FileKind::Document, Bytes::from_static(b"abc")).await.unwrap();
+        assert_eq!(files.lengths("e17", &[FileKind::Document, FileKind::EventPicture]), [3, -1]);
         assert!(files.path("e17.pdf").unwrap().starts_with(folder.path()));
+        for _ in 0..2 {
+            files.remove("e17", FileKind::Document).await.unwrap();
+        }
+        assert_eq!(files.lengths("e17", &[FileKind::Document]), [-1]);
     }
 }

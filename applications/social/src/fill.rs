@@ -1,5 +1,6 @@
 //! The fill of a site, in steps. Everything follows from the seed.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -8,10 +9,11 @@ use parking_lot::Mutex;
 use rand::RngExt as _;
 
 use crate::cookie::hash;
-use crate::files::{FileKind, FileMaker};
+use crate::files::{FileKind, FileMaker, owner};
 use crate::geocoder::Place;
 use crate::made::{self, EventText, PersonText, spread, tag_name, user_name};
-use crate::schema::{ADD_EVENTS, ADD_PEOPLE, EVENT_COLUMNS, PEOPLE_COLUMNS};
+use crate::reset::{number_anew, reset};
+use crate::schema::{ADD_EVENTS, ADD_PEOPLE, COUNT_USES, EVENT_COLUMNS, PEOPLE_COLUMNS, TABLES};
 use crate::site::Site;
 use crate::size::{FillOrder, Size};
 use crate::store::{Row, Statement, StoreError, Value, values};
@@ -24,13 +26,28 @@ const ACCEPTED: u32 = 90;
 
 /// Failure of a fill.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FillError {
+pub enum FillError {
+    /// The store failed.
     #[error("fill the tables")]
     Store(#[from] StoreError),
+    /// A file could not be written.
     #[error("write a file")]
     File(#[from] io::Error),
+    /// The site was filled by another order.
     #[error("fill a site that holds other data")]
     Other,
+}
+
+/// Fills a site; one that is filled already returns to its loaded state.
+///
+/// # Errors
+/// The store or the folder failed, or the site holds other data.
+pub async fn fill(site: &Site, order: &FillOrder) -> Result<(), FillError> {
+    let filling = Filling::default();
+    for step in 0..order.size().steps() {
+        filling.step(site, order, step).await?;
+    }
+    Ok(())
 }
 
 /// The fill of a site.
@@ -41,10 +58,15 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    /// Carries out a step. Steps of a site that is filled already do nothing.
+    /// Carries out a step. On a site that is filled already the first one removes what was added since, and the others
+    /// do nothing.
     pub(crate) async fn step(&self, site: &Site, order: &FillOrder, step: u64) -> Result<(), FillError> {
         if let Some(filled) = site.filled().await {
-            return if filled.order == *order { Ok(()) } else { Err(FillError::Other) };
+            return match step {
+                _ if filled.order != *order => Err(FillError::Other),
+                0 => reset(site, order.size()).await,
+                _ => Ok(()),
+            };
         }
         let (size, streams) = (order.size(), Streams::new(order.seed));
         let step = Step { site, size, streams, maker: self.maker(order), step };
@@ -53,7 +75,7 @@ impl Filling {
             1 => step.tags().await,
             number if number < 2 + size.people_steps() => step.people(number - 2).await,
             number if number < size.steps() - 1 => step.events(number - 2 - size.people_steps()).await,
-            _ => Ok(site.mark(order).await?),
+            _ => step.finish(order).await,
         }
     }
 
@@ -80,21 +102,26 @@ struct Step<'s> {
 
 /// Rows to be added to a table.
 struct Rows {
-    begin: &'static str,
+    begin: Cow<'static, str>,
     columns: usize,
     values: Vec<Value>,
 }
 
 impl Rows {
     fn new(begin: &'static str, columns: usize) -> Self {
-        Rows { begin, columns, values: Vec::new() }
+        Rows { begin: begin.into(), columns, values: Vec::new() }
+    }
+
+    /// Rows of a table whose numbers are given.
+    fn numbered(begin: &'static str, columns: usize) -> Self {
+        Rows { begin: begin.replacen('(', "(id, ", 1).into(), columns: columns + 1, values: Vec::new() }
     }
 
     /// Statements of bounded length.
     fn statements(self) -> impl Iterator<Item = Statement> {
         let most = MOST_VALUES / self.columns * self.columns;
         let parts: Vec<Vec<Value>> = self.values.chunks(most).map(<[Value]>::to_vec).collect();
-        parts.into_iter().map(move |part| Statement::rows(self.begin, self.columns, part))
+        parts.into_iter().map(move |part| Statement::rows(&self.begin, self.columns, part))
     }
 }
 
@@ -105,30 +132,21 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn files(&self, owner: &str, kinds: &[FileKind], number: u64) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        for kind in kinds {
-            self.maker.make(*kind, number, &mut bytes);
-            self.site.files.write(owner, *kind, &bytes)?;
-        }
-        Ok(())
-    }
-
     async fn tags(&self) -> Result<(), FillError> {
-        let mut tags = Rows::new("INSERT INTO tags (name, uses)", 2);
-        (0..self.size.tags).for_each(|number| tags.values.extend(values![tag_name(number), 0_i64]));
+        let mut tags = Rows::numbered("INSERT INTO tags (name, uses)", 2);
+        (0..self.size.tags).for_each(|tag| tags.values.extend(values![tag + 1, tag_name(tag), 0_i64]));
         self.add(vec![tags]).await
     }
 
     async fn people(&self, step: u64) -> Result<(), FillError> {
-        let mut people = Rows::new(ADD_PEOPLE, PEOPLE_COLUMNS);
+        self.site.files.fill(&self.maker, ('p', &FileKind::OF_PERSON), self.size.people_of(step)).await?;
+        let mut people = Rows::numbered(ADD_PEOPLE, PEOPLE_COLUMNS);
         let mut friends = Rows::new("INSERT INTO friends (person, friend, accepted)", 3);
         for number in self.size.people_of(step) {
             let mut rng = self.streams.stream("person", number);
             let text = PersonText::made(user_name(number + 1), &mut rng);
-            let files = format!("p{}", number + 1);
-            self.files(&files, &FileKind::OF_PERSON, number)?;
-            people.values.extend(person_row(&text, Place::of(&text.address), files));
+            people.values.push(Value::from(number + 1));
+            people.values.extend(person_row(&text, Place::of(&text.address), owner('p', number)));
             friends.values.extend(self.friends(number, &mut rng));
         }
         self.add(vec![people, friends]).await
@@ -148,28 +166,28 @@ impl Step<'_> {
     }
 
     async fn events(&self, step: u64) -> Result<(), FillError> {
-        let mut events = Rows::new(ADD_EVENTS, EVENT_COLUMNS);
+        self.site.files.fill(&self.maker, ('e', &FileKind::OF_EVENT), self.size.events_of(step)).await?;
+        let mut events = Rows::numbered(ADD_EVENTS, EVENT_COLUMNS);
         let mut tags = Rows::new("INSERT INTO event_tags (tag, event)", 2);
-        let mut attendees = Rows::new("INSERT INTO attendees (event, person)", 2);
+        let mut attendees = Rows::new("INSERT INTO attendees (event, person, added)", 3);
         let mut comments = Rows::new("INSERT INTO comments (event, author, rating, body)", 4);
-        let mut uses: Vec<i64> = Vec::new();
         let people = self.size.people;
         for number in self.size.events_of(step) {
             let mut rng = self.streams.stream("event", number);
             let text = EventText::made(&[], &mut rng);
-            let (files, event) = (format!("e{}", number + 1), number + 1);
-            self.files(&files, &FileKind::OF_EVENT, number)?;
+            let event = number + 1;
             let creator = rng.random_range(1..=people);
             let place = Place::of(&text.address);
+            events.values.push(Value::from(event));
+            let files = owner('e', number);
             events.values.extend(event_row(Value::from(creator), &text, (place, self.size.zones), files));
             let count = rng.random_range(1..=made::MOST_TAGS);
             for tag in spread(self.size.tags, count, &mut rng) {
                 tags.values.extend(values![tag + 1, event]);
-                uses.push(tag as i64 + 1);
             }
             let count = rng.random_range(10..=100);
             let coming = spread(people, count, &mut rng);
-            coming.for_each(|person| attendees.values.extend(values![event, person + 1]));
+            coming.for_each(|person| attendees.values.extend(values![event, person + 1, 0_i64]));
             for _ in 0..rng.random_range(0..=20) {
                 let (author, rating) = (rng.random_range(1..=people), rng.random_range(2..=5_i64));
                 comments.values.extend(values![
@@ -181,10 +199,18 @@ impl Step<'_> {
             }
         }
         self.add(vec![events, tags, attendees, comments]).await?;
-        let used =
-            |tag| Statement::new("UPDATE tags SET uses = uses + 1 WHERE id = ?", vec![Value::Int(tag)]);
-        self.site.store.change(uses.into_iter().map(used).collect()).await?;
         Ok(())
+    }
+
+    /// Counts what the others have added, and marks the site as filled.
+    async fn finish(&self, order: &FillOrder) -> Result<(), FillError> {
+        let site = self.site;
+        site.store.change(vec![Statement::new(COUNT_USES, Vec::new())]).await?;
+        number_anew(site, self.size).await?;
+        for statement in TABLES.into_iter().filter_map(|table| site.store.dialect().analyze(table)) {
+            site.store.change(vec![statement]).await?;
+        }
+        Ok(site.mark(order).await?)
     }
 }
 

@@ -59,7 +59,8 @@ impl Frame<'_> {
         put!(
             page,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} - Social site</title>\n"
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} - Social site</title>\n\
+             <link rel=\"icon\" href=\"data:,\">\n"
         );
         let more: &[&str] = if self.has_map { &STATICS_OF_EVENT } else { &[] };
         for name in STATICS.iter().chain(more) {

@@ -130,8 +130,8 @@ fn failed(why: PageError) -> Response {
         PageError::Store(StoreError::Full) => {
             (StatusCode::SERVICE_UNAVAILABLE, "Too many changes wait. Try again.".to_owned())
         }
-        PageError::Store(StoreError::Refused(why)) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, format!("The store refused: {why}."))
+        PageError::Store(why) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("The store failed: {}.", in_full(&why)))
         }
     };
     let content = format!("<p role=\"alert\">{}</p>\n", escaped(&text));
@@ -160,11 +160,15 @@ async fn new_event(State(server): Shared, head: HeaderMap) -> Response {
 }
 
 async fn attend(State(server): Shared, Path(id): Path<i64>, head: HeaderMap) -> Response {
-    match pages::attend(&server.site, visitor(&server, &head).await, id).await {
-        Ok(true) => (StatusCode::CREATED, Html("<p>You attend this event now.</p>\n")).into_response(),
-        Ok(false) => Html("<p>You attend this event already.</p>\n").into_response(),
-        Err(why) => failed(why),
-    }
+    let visitor = visitor(&server, &head).await;
+    let (status, word) = match pages::attend(&server.site, visitor, id).await {
+        Ok(true) => (StatusCode::CREATED, "now"),
+        Ok(false) => (StatusCode::OK, "already"),
+        Err(why) => return failed(why),
+    };
+    let content =
+        format!("<p role=\"status\">You attend <a href=\"/events/{id}\">this event</a> {word}.</p>\n");
+    (status, Html(Frame { title: "Attendance", visitor, has_map: false }.around(&content))).into_response()
 }
 
 async fn add_event(State(server): Shared, head: HeaderMap, body: Multipart) -> Response {

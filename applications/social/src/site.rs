@@ -5,25 +5,39 @@ use std::path::PathBuf;
 
 use parking_lot::RwLock;
 
+use crate::cache::{Cache, CacheError, Subject};
 use crate::cookie::hash;
 use crate::files::Files;
 use crate::geocoder::Geocoder;
 use crate::size::FillOrder;
-use crate::sqlite::Sqlite;
-use crate::store::{Statement, Store, StoreError, values};
+use crate::store::{Row, Statement, Store, StoreError, Value, values};
 
 /// Name of the row that holds the order of a finished fill.
 const ORDER: &str = "order";
 
-/// Settings of a site.
-#[derive(Clone, Debug)]
+/// Settings of a site. Addresses may hold passwords, hence no `Debug`.
+#[derive(Clone)]
 pub struct SiteOptions {
-    /// Folder of the rows, pictures and documents; made if there is none.
+    /// Folder of the SQLite file, and of the files; made if there is none.
     pub folder: PathBuf,
+    /// Folder of pictures and documents, which nodes of a site share; `None` for one in `folder`.
+    pub files: Option<PathBuf>,
+    /// Address of the database, `postgres://...` or `mysql://...`; `None` for the SQLite file.
+    pub database: Option<String>,
+    /// Address of the cache, `memcached://...` or `redis://...`; `None` for none.
+    pub cache: Option<String>,
     /// Address of the geocoder, as HOST:PORT; `None` for one in this process.
     pub geocoder: Option<String>,
-    /// Connections that read.
-    pub readers: usize,
+    /// Connections that read the SQLite file, or sessions of the database.
+    pub sessions: usize,
+}
+
+impl SiteOptions {
+    /// A site on a folder alone.
+    #[must_use]
+    pub fn embedded(folder: PathBuf, sessions: usize) -> Self {
+        SiteOptions { folder, files: None, database: None, cache: None, geocoder: None, sessions }
+    }
 }
 
 /// Failure to open a site.
@@ -41,6 +55,9 @@ pub enum SiteError {
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
 }
 
 /// Facts about filled data.
@@ -56,6 +73,7 @@ pub struct Site {
     pub(crate) store: Store,
     pub(crate) files: Files,
     pub(crate) geocoder: Geocoder,
+    pub(crate) cache: Option<Cache>,
     filled: RwLock<Option<Filled>>,
 }
 
@@ -65,12 +83,35 @@ impl Site {
     /// # Errors
     /// If the folder or the store cannot be used.
     pub fn open(options: &SiteOptions) -> Result<Self, SiteError> {
-        let SiteOptions { folder, geocoder, readers } = options;
-        let files = Files::open(&folder.join("files"));
-        let files = files.map_err(|why| SiteError::Folder { folder: folder.clone(), why })?;
-        let store = Store::Sqlite(Sqlite::open(&folder.join("social.db"), *readers)?);
+        let SiteOptions { folder, files, database, cache, geocoder, sessions } = options;
+        let files = files.clone().unwrap_or_else(|| folder.join("files"));
+        let used = |folder: &PathBuf, why| SiteError::Folder { folder: folder.clone(), why };
+        std::fs::create_dir_all(folder).map_err(|why| used(folder, why))?;
+        let files = Files::open(&files).map_err(|why| used(&files, why))?;
+        let store = Store::open(database.as_deref(), &folder.join("social.db"), *sessions)?;
         let geocoder = geocoder.clone().map_or(Geocoder::Here, Geocoder::At);
-        Ok(Site { store, files, geocoder, filled: RwLock::default() })
+        let cache = cache.as_deref().map(Cache::new).transpose()?;
+        Ok(Site { store, files, geocoder, cache, filled: RwLock::default() })
+    }
+
+    /// Reads rows, from the cache if it has them.
+    pub(crate) async fn rows(
+        &self,
+        subject: Subject<'_>,
+        (sql, values): (&'static str, Vec<Value>),
+    ) -> Result<Vec<Row>, StoreError> {
+        let read = self.store.read(sql, &values);
+        match &self.cache {
+            Some(cache) => cache.rows(subject, (sql, &values), read).await,
+            None => read.await,
+        }
+    }
+
+    /// Tells the cache what has changed.
+    pub(crate) async fn changed(&self, subjects: &[Subject<'_>]) {
+        if let Some(cache) = &self.cache {
+            cache.changed(subjects).await;
+        }
     }
 
     /// The facts about the data; `None` until they are filled.
@@ -79,7 +120,7 @@ impl Site {
             return Some(filled.clone());
         }
         // Without tables there are no data.
-        let rows = self.store.read("SELECT value FROM site WHERE name = ?", values![ORDER]).await.ok()?;
+        let rows = self.store.read("SELECT value FROM site WHERE name = ?", &values![ORDER]).await.ok()?;
         let text = rows.first()?.text(0).to_owned();
         let order = serde_json::from_str(&text).ok()?;
         let filled = Filled { order, secret: hash(&["cookies of a social site", &text]) };

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::path::Path;
 
+use crate::schema::{self, Dialect};
+use crate::sessions::Server;
 use crate::sqlite::Sqlite;
 
 /// A value of a statement or a row.
@@ -12,6 +15,16 @@ pub(crate) enum Value {
     Text(String),
     /// Of a statement: the number of the row that the first statement of the change has added.
     New,
+}
+
+impl Value {
+    /// The value for a store, with the number of the new row.
+    pub(crate) fn with(&self, new: i64) -> Value {
+        match self {
+            Value::New => Value::Int(new),
+            other => other.clone(),
+        }
+    }
 }
 
 impl From<i64> for Value {
@@ -110,6 +123,11 @@ pub enum StoreError {
     /// Too many changes wait.
     #[error("wait behind too many changes")]
     Full,
+    /// The address is none of a store that is known.
+    #[error(
+        "use an address that is none of postgres://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT/DATABASE"
+    )]
+    Address,
     /// The store refused.
     #[error("use the store")]
     Refused(#[source] Box<dyn Error + Send + Sync>),
@@ -118,13 +136,32 @@ pub enum StoreError {
 /// The store of the rows.
 pub(crate) enum Store {
     Sqlite(Sqlite),
+    Server(Server),
 }
 
 impl Store {
-    /// Reads rows.
-    pub(crate) async fn read(&self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    /// Opens the store: the file, or the server at an address as `postgres://USER@HOST:PORT/DATABASE` or
+    /// `mysql://USER@HOST:PORT/DATABASE`, whose first session begins with the first statement.
+    pub(crate) fn open(server: Option<&str>, file: &Path, sessions: usize) -> Result<Self, StoreError> {
+        Ok(match server {
+            Some(url) => Store::Server(Server::new(url, sessions)?),
+            None => Store::Sqlite(Sqlite::open(file, sessions)?),
+        })
+    }
+
+    /// The words that differ by product.
+    pub(crate) fn dialect(&self) -> Dialect {
         match self {
-            Store::Sqlite(sqlite) => sqlite.read(sql, &values),
+            Store::Sqlite(_) => Dialect::Sqlite,
+            Store::Server(server) => server.dialect(),
+        }
+    }
+
+    /// Reads rows.
+    pub(crate) async fn read(&self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.read(sql, values),
+            Store::Server(server) => server.read(sql, values).await,
         }
     }
 
@@ -132,16 +169,21 @@ impl Store {
     pub(crate) async fn change(&self, statements: Vec<Statement>) -> Result<Changed, StoreError> {
         match self {
             Store::Sqlite(sqlite) => sqlite.change(statements).await,
+            Store::Server(server) => server.change(&statements).await,
         }
     }
 
-    /// Makes the tables.
+    /// Makes the tables, in the place of those that a fill has not finished.
     pub(crate) async fn define(&self) -> Result<(), StoreError> {
-        let id = match self {
-            Store::Sqlite(_) => "INTEGER PRIMARY KEY",
-        };
-        for sql in crate::schema::STATEMENTS {
-            self.change(vec![Statement::new(sql.replace("{id}", id), Vec::new())]).await?;
+        // Tables of others are not removed: those of a site are known by this one.
+        if self.read("SELECT name FROM site", &[]).await.is_ok() {
+            for table in schema::TABLES {
+                self.change(vec![Statement::new(format!("DROP TABLE IF EXISTS {table}"), Vec::new())])
+                    .await?;
+            }
+        }
+        for sql in schema::STATEMENTS {
+            self.change(vec![Statement::new(self.dialect().of(sql), Vec::new())]).await?;
         }
         Ok(())
     }

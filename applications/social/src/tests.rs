@@ -1,101 +1,12 @@
 //! The site over connections.
 
-use std::fmt::Write as _;
+mod rig;
+mod service;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use rig::{Rig, form};
 
-use crate::made::{EventText, PASSWORD, PersonText, tag_name, user_name};
-use crate::{FileKind, FileMaker, FillOrder, Site, SiteOptions, serve};
-
-/// A site with data for one user, and a client.
-struct Rig {
-    socket: String,
-    _folder: tempfile::TempDir,
-}
-
-/// An answer.
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Answer {
-    fn field(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
-    }
-}
-
-impl Rig {
-    async fn filled() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let options = SiteOptions { folder: folder.path().to_owned(), geocoder: None, readers: 2 };
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let socket = listener.local_addr().unwrap().to_string();
-        tokio::spawn(serve(listener, Site::open(&options).unwrap(), std::future::pending()));
-        let rig = Rig { socket, _folder: folder };
-        let order = FillOrder { users: 1, people_each: 100, seed: 1, file_scale: 0.02 };
-        let body = serde_json::to_string(&order).unwrap();
-        for step in 0..order.size().steps() {
-            let answer =
-                rig.post(&format!("/data/fill?step={step}"), ("application/json", body.as_bytes()), "").await;
-            assert_eq!(answer.status, 200, "{}", answer.body);
-        }
-        rig
-    }
-
-    async fn ask(&self, head: &str, body: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(&self.socket).await.unwrap();
-        let head = format!("{head}host: h\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
-        stream.write_all(head.as_bytes()).await.unwrap();
-        stream.write_all(body).await.unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_owned(), body: body.to_owned() }
-    }
-
-    async fn get(&self, path: &str, fields: &str) -> Answer {
-        self.ask(&format!("GET {path} HTTP/1.1\r\n{fields}"), b"").await
-    }
-
-    async fn post(&self, path: &str, (media_type, body): (&str, &[u8]), fields: &str) -> Answer {
-        self.ask(&format!("POST {path} HTTP/1.1\r\ncontent-type: {media_type}\r\n{fields}"), body).await
-    }
-
-    /// The field with the cookie of a person.
-    async fn login(&self, number: u64) -> String {
-        let body = format!("name={}&password={PASSWORD}", user_name(number));
-        let answer = self.post("/login", ("application/x-www-form-urlencoded", body.as_bytes()), "").await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        format!("cookie: {}\r\n", answer.field("set-cookie").unwrap().split(';').next().unwrap())
-    }
-}
-
-/// A multipart body of texts and files.
-fn form(fields: &[(&str, &str)], kinds: &[FileKind]) -> (String, Vec<u8>) {
-    let (maker, mut body, mut file) = (FileMaker::new(1, 0.02), Vec::new(), Vec::new());
-    for (name, value) in fields {
-        let mut part = String::new();
-        write!(part, "--x\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n").unwrap();
-        body.extend_from_slice(part.as_bytes());
-    }
-    for kind in kinds {
-        maker.make(*kind, 1, &mut file);
-        let head = format!(
-            "--x\r\ncontent-disposition: form-data; name=\"{0}\"; filename=\"{0}\"\r\n\r\n",
-            kind.field()
-        );
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(&file);
-        body.extend_from_slice(b"\r\n");
-    }
-    body.extend_from_slice(b"--x--\r\n");
-    ("multipart/form-data; boundary=x".to_owned(), body)
-}
+use crate::FileKind;
+use crate::made::{EventText, PersonText, tag_name, user_name};
 
 #[tokio::test]
 async fn pages_have_their_contents() {
@@ -220,4 +131,31 @@ async fn a_wrong_login_is_refused() {
         let answer = rig.post("/login", (kind, body.as_bytes()), "").await;
         assert_eq!((answer.status, answer.field("set-cookie")), (400, None), "{body}");
     }
+}
+
+#[tokio::test]
+async fn a_fill_of_the_same_data_brings_the_loaded_state_back() {
+    let rig = Rig::filled().await;
+    let cookie = rig.login(7).await;
+    let path = format!("/events/{}", rig.event_to_attend(&cookie).await);
+    let (home, event) = (rig.get("/", "").await.body, rig.get(&path, "").await.body);
+    let counts = rig.get("/data/counts", "").await.body;
+    let mut rng = barograph_data::Streams::new(1).stream("test", 2);
+    let mut text = EventText::made(&["fresh".to_owned(), tag_name(1)], &mut rng);
+    text.day = "0".to_owned();
+    let (kind, body) = form(&text.fields(), &FileKind::OF_EVENT);
+    let added = rig.post("/events", (&kind, &body), &cookie).await;
+    assert_eq!(added.status, 201, "{}", added.body);
+    assert_eq!(rig.post(&format!("{path}/attend"), (&kind, b""), &cookie).await.status, 201);
+    let page = rig.get("/events/76", "").await.body;
+    let picture = page.split("src=\"").find(|part| part.starts_with("/files/")).unwrap();
+    let picture = picture.split('"').next().unwrap();
+    assert_eq!(rig.get(picture, "").await.status, 200);
+    assert_ne!(rig.get("/data/counts", "").await.body, counts);
+    rig.fill().await;
+    assert_eq!(rig.get("/data/counts", "").await.body, counts);
+    assert_eq!((rig.get("/", "").await.body, rig.get(&path, "").await.body), (home, event));
+    assert_eq!((rig.get("/events/76", "").await.status, rig.get(picture, "").await.status), (404, 404));
+    // New rows have the numbers that they had after the fill.
+    assert_eq!(rig.post("/events", (&kind, &body), &cookie).await.field("location"), Some("/events/76"));
 }

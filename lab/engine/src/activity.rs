@@ -428,6 +428,9 @@ pub(crate) fn due(
         Pace::AtOnce if outcome.is_failure() => (ended + pacing.after_failure, 0),
         Pace::AtOnce => (ended, 0),
         Pace::Cycle(cycle) => ((intended + draw(cycle, &mut context.rng)).max(ended), 0),
+        Pace::CycleByOperation(cycles) => {
+            ((intended + draw(&cycles[pacing.ended.index()], &mut context.rng)).max(ended), 0)
+        }
         Pace::Think(think) => (ended + draw(think, &mut context.rng), 0),
         Pace::ByOperation(waits) => {
             let (after, before) = (&waits[pacing.ended.index()].after, waits[pacing.next.index()].before);

@@ -36,6 +36,10 @@ pub(crate) fn draw(distribution: &Distribution, rng: &mut Stream) -> Nanos {
             let value: f64 = Exp1.sample(rng);
             Nanos((value * mean.0 as f64) as u64).min(*max)
         }
+        Distribution::ShiftedExponential { min, mean, max } => {
+            let value: f64 = Exp1.sample(rng);
+            Nanos(min.0 + (value * mean.0.saturating_sub(min.0) as f64) as u64).min(*max)
+        }
         Distribution::TruncatedNormal { mean, sd, min, max } => truncated(*mean, *sd, (*min, *max), rng),
         Distribution::LogNormal { median, sigma, max } => {
             let value: f64 = StandardNormal.sample(rng);
@@ -116,6 +120,9 @@ mod tests {
         assert!((mean(&exponential) - 3.0).abs() < 0.05);
         let all = draws(&Distribution::Exponential { mean: s(3), max: s(4) });
         assert_eq!(all[39_999], 4.0);
+        let shifted = Distribution::ShiftedExponential { min: s(2), mean: s(5), max: s(25) };
+        let all = draws(&shifted);
+        assert!((mean(&shifted) - 5.0).abs() < 0.05 && all[0] >= 2.0 && all[0] < 2.01 && all[39_999] <= 25.0);
         let all = draws(&Distribution::LogNormal { median: s(2), sigma: 0.5, max: s(100) });
         assert!((all[20_000] - 2.0).abs() < 0.03, "median {}", all[20_000]);
         // The 84.13 % point of a standard normal is one sigma.

@@ -77,6 +77,8 @@ pub enum Pace {
     AtOnce,
     /// Distance from start to start ("cycle time"); if the answer comes later, the next start is at once.
     Cycle(Distribution),
+    /// As [`Pace::Cycle`], with a distance for each operation, by its index: that from its start to the next one.
+    CycleByOperation(Vec<Distribution>),
     /// Time from the previous answer to the next start ("think time").
     Think(Distribution),
     /// Time from the previous answer to the next start, by operation index: the wait after the one plus the

@@ -23,6 +23,15 @@ pub enum Distribution {
         /// Largest value; larger draws are cut to it.
         max: Nanos,
     },
+    /// Exponential from a smallest value on.
+    ShiftedExponential {
+        /// Smallest value drawn.
+        min: Nanos,
+        /// Mean before the cut, at least `min`.
+        mean: Nanos,
+        /// Largest value; larger draws are cut to it.
+        max: Nanos,
+    },
     /// Normal with this mean and standard deviation, redrawn until within `min..=max`.
     TruncatedNormal {
         /// Mean before truncation.

@@ -12,9 +12,10 @@ pub(crate) fn mean_s(times: &Distribution) -> f64 {
     match times {
         Distribution::Constant(time) => time.as_secs_f64(),
         Distribution::Uniform { min, max } => (min.as_secs_f64() + max.as_secs_f64()) / 2.0,
-        Distribution::Exponential { mean, max } => {
-            let (mean, max) = (mean.as_secs_f64(), max.as_secs_f64());
-            if mean > 0.0 { mean * (1.0 - (-max / mean).exp()) } else { 0.0 }
+        Distribution::Exponential { mean, max } => cut_exponential(mean.as_secs_f64(), max.as_secs_f64()),
+        Distribution::ShiftedExponential { min, mean, max } => {
+            let min = min.as_secs_f64();
+            min + cut_exponential(mean.as_secs_f64() - min, max.as_secs_f64() - min)
         }
         Distribution::TruncatedNormal { mean, sd, min, max } => {
             let (mean, sd) = (mean.as_secs_f64(), sd.as_secs_f64());
@@ -29,6 +30,11 @@ pub(crate) fn mean_s(times: &Distribution) -> f64 {
         }
         Distribution::Empirical(values) => between_neighbours(values.iter().map(|v| v.as_secs_f64())),
     }
+}
+
+/// The mean of an exponential whose larger values are cut to `max`.
+fn cut_exponential(mean: f64, max: f64) -> f64 {
+    if mean > 0.0 { mean * (1.0 - (-max / mean).exp()) } else { 0.0 }
 }
 
 /// The mean of `f` over a standard normal draw.
@@ -69,6 +75,10 @@ mod tests {
         close(&Distribution::Uniform { min: ms(100), max: ms(300) }, 0.2);
         close(&Distribution::Exponential { mean: ms(1_000), max: ms(10_000) }, 1.0 - (-10.0_f64).exp());
         close(&Distribution::Exponential { mean: ms(1_000), max: ms(1_000) }, 1.0 - (-1.0_f64).exp());
+        let shifted =
+            |min, max| Distribution::ShiftedExponential { min: ms(min), mean: ms(5_000), max: ms(max) };
+        close(&shifted(3_000, 25_000), 3.0 + 2.0 * (1.0 - (-11.0_f64).exp()));
+        close(&shifted(5_000, 25_000), 5.0);
         let even = |min, max| Distribution::TruncatedNormal {
             mean: ms(5_000),
             sd: ms(1_250),

@@ -29,7 +29,7 @@ fn every_example_reads_back_from_its_resolved_text() {
         assert_eq!(again.unwrap_or_else(|e| panic!("{name}: {e}\n{}", first.resolved)), first, "{name}");
         count += 1;
     }
-    assert_eq!(count, 6);
+    assert_eq!(count, 7);
 }
 
 #[test]
@@ -46,6 +46,17 @@ fn the_smallest_scenario_is_one_operation_repeated_at_once() {
     assert_eq!(s.mix.as_ref().unwrap()[0].get(), 1.0);
     assert_eq!(s.limits()[0].response.unwrap().as_secs_f64(), 0.25);
     assert_eq!(s.most_users(), None);
+}
+
+#[test]
+fn the_social_site_has_the_mix_of_the_built_in_workload() {
+    let s = example("social.toml");
+    let names: Vec<&str> = s.op_specs().iter().map(|o| o.name).collect();
+    assert_eq!(names, ["Home", "Login", "TagSearch", "Event", "Person", "AddPerson", "AddEvent"]);
+    let percent: Vec<String> =
+        s.mix.as_ref().unwrap().iter().map(|share| format!("{:.2}", share.get() * 100.0)).collect();
+    assert_eq!(percent, ["26.15", "10.22", "33.45", "24.68", "2.61", "0.84", "2.04"]);
+    assert_eq!(s.most_users(), Some(400));
 }
 
 #[test]

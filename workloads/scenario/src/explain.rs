@@ -137,6 +137,7 @@ fn pace(pace: &Pace) -> String {
         Pace::Think(time) => format!("thinks {}", distribution(time)),
         Pace::ByOperation(_) => "waits before and after each operation".to_owned(),
         Pace::Cycle(time) => format!("starts every {}", distribution(time)),
+        Pace::CycleByOperation(_) => "starts in cycles that depend on the operation".to_owned(),
         Pace::Beat { every, .. } => format!("starts on a beat of {}", span(*every)),
     }
 }
@@ -148,6 +149,12 @@ fn distribution(time: &Distribution) -> String {
         Distribution::Exponential { mean, max } => {
             format!("{} on the average (exponential, at most {})", span(*mean), span(*max))
         }
+        Distribution::ShiftedExponential { min, mean, max } => format!(
+            "{} on the average (exponential from {} on, at most {})",
+            span(*mean),
+            span(*min),
+            span(*max)
+        ),
         Distribution::TruncatedNormal { mean, sd, min, max } => format!(
             "{} on the average (normal with a deviation of {}, {} to {})",
             span(*mean),

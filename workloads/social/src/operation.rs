@@ -63,6 +63,15 @@ impl Operation {
         Vector::new(row.map(|(percent, next)| (next.op(), Share::percent(f64::from(percent)))).collect()).ok()
     }
 
+    /// The smallest part of the mean cycle after which the next operation starts.
+    pub(crate) fn least_cycle(self) -> f64 {
+        match self {
+            Operation::AddPerson => 0.4,
+            Operation::AddEvent => 0.6,
+            _ => 0.0,
+        }
+    }
+
     /// Limit of response time at p90.
     pub(crate) fn limit(self, limits: Limits) -> Nanos {
         Nanos::from_millis(match (limits, self) {

@@ -11,7 +11,7 @@ use crate::measures::MEASURES;
 use crate::operation::{Operation, stationary};
 use crate::rules;
 use crate::seam::{NAME, Social};
-use crate::topology::TIERS;
+use crate::topology::{CACHE, DATABASE, FRONT, Parts, TIERS};
 
 /// Settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,12 @@ pub(crate) struct SocialPlan {
     pub(crate) file_scale: f64,
     /// Mean time from start to start of a user, before the cut.
     pub(crate) cycle: Nanos,
+    /// The parts that a run deploys.
+    pub(crate) deploy: Parts,
 }
+
+/// Nodes of the site at the most.
+const MOST_NODES: u64 = 32;
 
 impl SocialPlan {
     /// The settings in a plan of this workload.
@@ -47,6 +52,48 @@ impl SocialPlan {
     }
 }
 
+/// Reads the keys of the parts; `None` if one is refused.
+fn parts(g: &mut SettingsReader) -> Option<Parts> {
+    let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
+    let cache = g.choice("deploy.cache", &["none", "memcached", "redis"], "none");
+    let front = g.choice("deploy.front", &["none", "nginx"], "none");
+    let is_server = database.is_some_and(|database| database != "sqlite");
+    for key in ["deploy.site_sessions", "social.durability"] {
+        g.only_with(key, is_server, "a server as deploy.database");
+    }
+    g.only_with("deploy.front_cache_mib", front == Some("nginx"), "deploy.front = \"nginx\"");
+    let nodes = g.number("deploy.site_nodes", 1..=MOST_NODES, 1);
+    let sessions = g.number("deploy.site_sessions", 1..=1_000, 16);
+    let front_cache_mib = g.number("deploy.front_cache_mib", 0..=1_000_000, 256);
+    let durability = g.choice("social.durability", &["full", "off"], "full");
+    Some(Parts {
+        database: database?,
+        cache: cache?,
+        front: front?,
+        nodes: nodes? as u32,
+        sessions: sessions? as u32,
+        front_cache_mib: front_cache_mib?,
+        is_durable: durability? == "full",
+    })
+}
+
+/// Refuses parts that do not go together.
+fn check_parts(deploy: &Parts, g: &mut SettingsReader) {
+    if deploy.nodes > 1 && (!deploy.has_server() || deploy.front == "none") {
+        let allowed = "1, unless nginx is in front of the nodes and a server has their rows";
+        let remedy = "set deploy.front = \"nginx\" and deploy.database, or leave it out";
+        g.refuse("deploy.site_nodes", deploy.nodes, allowed, remedy);
+    }
+    let absent = [
+        (FRONT, "deploy.front", deploy.front == "none"),
+        (CACHE, "deploy.cache", deploy.cache == "none"),
+        (DATABASE, "deploy.database", !deploy.has_server()),
+    ];
+    for (tier, key, _) in absent.into_iter().filter(|(_, _, is_absent)| *is_absent) {
+        g.refuse_limits(tier, "left out without such a part", &format!("leave it out, or set {key}"));
+    }
+}
+
 impl WorkloadKeys for Social {
     fn name(&self) -> &'static str {
         NAME
@@ -65,11 +112,13 @@ impl WorkloadKeys for Social {
         let people_each = g.number("social.people_each", 1..=1_000, 100);
         let file_scale = g.fraction("social.file_scale", 0.02..=1.0, 0.02);
         let cycle = g.time("social.cycle_s", 0.01..=3_600.0, 5.0);
+        let deploy = parts(g);
         Some(Arc::new(SocialPlan {
             users: users? as u32,
             people_each: people_each? as u32,
             file_scale: file_scale?,
             cycle: cycle?,
+            deploy: deploy?,
         }))
     }
 }
@@ -79,6 +128,10 @@ impl WorkloadSettings for SocialPlan {
         if plan.most_users() > self.users {
             let allowed = format!("at least the {} users of the load", plan.most_users());
             g.refuse("social.users", self.users, &allowed, "raise it: users log in as people of their own");
+        }
+        // Parts are refused anyway where nothing is deployed.
+        if plan.target.url.is_none() {
+            check_parts(&self.deploy, g);
         }
     }
 
@@ -94,7 +147,7 @@ impl WorkloadSettings for SocialPlan {
             .collect();
         let target = match &plan.target.url {
             Some(url) => url.clone(),
-            None => "the site of this program on a SQLite file, with its geocoder".to_owned(),
+            None => self.deploy.explain(),
         };
         vec![
             format!("data      for {} users: {}", count(self.users.into()), listed(&rows)),
@@ -144,6 +197,37 @@ mod tests {
         );
         let full = plan(&["social.file_scale=1.0"]).unwrap();
         assert_eq!(SocialPlan::of(&full).file_bytes() / 100_000_000, 123, "the published size is 12.4 GB");
+    }
+
+    #[test]
+    fn parts_that_do_not_go_together_are_refused() {
+        for (sets, expected) in [
+            (&["deploy.site_nodes=2"][..], "unless nginx is in front"),
+            (&["deploy.site_nodes=2", "deploy.database=postgres"], "unless nginx is in front"),
+            (&["deploy.site_sessions=2"], "a server as deploy.database"),
+            (&["social.durability=off"], "a server as deploy.database"),
+            (&["deploy.front_cache_mib=2"], "deploy.front"),
+            (&["deploy.cache_cpus=1"], "left out without such a part"),
+            (&["deploy.database_cpus=1"], "left out without such a part"),
+            (&["deploy.front_cpus=1"], "left out without such a part"),
+            (&["target.url=http://h:1", "deploy.cache=redis"], "left out with target.url"),
+        ] {
+            let text = in_one_line(&plan(sets).unwrap_err());
+            assert!(text.contains(expected), "{sets:?}: {text}");
+        }
+        let whole = plan(&[
+            "deploy.site_nodes=2",
+            "deploy.front=nginx",
+            "deploy.database=mariadb",
+            "deploy.cache=redis",
+            "deploy.cache_cpus=1",
+            "social.durability=off",
+        ])
+        .unwrap();
+        let target = SocialPlan::of(&whole).explain(&whole).pop().unwrap();
+        let expected = "target    nginx, 2 nodes of the site of this program, redis, mariadb whose commits wait for no disk, \
+                        and the geocoder; everything added is looked for after the load";
+        assert_eq!(target, expected);
     }
 
     #[test]

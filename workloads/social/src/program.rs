@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use barograph_record::ExitCode;
-use barograph_social::{Site, SiteOptions, serve, serve_geocoder};
+use barograph_social::{FillOrder, Site, SiteOptions, fill, serve, serve_geocoder};
 use barograph_workload::{CommandError, Outside, Program, Supervision};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use serde_json::json;
@@ -24,6 +24,22 @@ struct ServeArgs {
     /// Folder of the site, made if there is none
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// Folder or file:// URL of pictures and documents, where nodes share them; without it they are in the folder of
+    /// the site
+    #[arg(long, value_name = "FOLDER")]
+    files: Option<String>,
+    /// Database for the rows, postgres://... or mysql://...; without it a SQLite file in the folder of the site
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Sessions at the database
+    #[arg(long, default_value_t = 16, value_name = "NUMBER", requires = "database")]
+    sessions: usize,
+    /// Cache of rows, memcached://HOST:PORT or redis://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    cache: Option<String>,
+    /// Fill the site with data for so many users before it serves; one with these data returns to their state
+    #[arg(long, value_name = "USERS", value_parser = clap::value_parser!(u32).range(1..))]
+    fill: Option<u32>,
     /// Geocoder that the site asks; without it the site finds places itself
     #[arg(long, value_name = "HOST:PORT")]
     geocoder: Option<String>,
@@ -52,15 +68,9 @@ impl Program for Social {
         let args = ServeArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
         (outside.raise_open_files)();
         let threads = if args.threads == 0 { outside.cores } else { args.threads };
-        let site = match (args.part, args.folder) {
-            (PartArg::Geocoder, _) => None,
-            (PartArg::Site, None) => {
-                return Err(CommandError::refused("serve a site without --folder, where its files are"));
-            }
-            (PartArg::Site, Some(folder)) => {
-                let options = SiteOptions { folder, geocoder: args.geocoder, readers: threads };
-                Some(Site::open(&options).map_err(CommandError::refused)?)
-            }
+        let site = match args.part {
+            PartArg::Geocoder => None,
+            PartArg::Site => Some(Site::open(&options(&args, threads)?).map_err(CommandError::refused)?),
         };
         let fault = |why: std::io::Error| CommandError::new(ExitCode::PlatformFault, why);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -70,6 +80,10 @@ impl Program for Social {
             .map_err(|why| fault(why).while_doing("start a runtime"))?;
         let supervision = if args.supervised { Supervision::SignalsAndInput } else { Supervision::Signals };
         runtime.block_on(async {
+            if let (Some(site), Some(users)) = (&site, args.fill) {
+                let order = FillOrder { users, people_each: 100, seed: 1, file_scale: 0.02 };
+                fill(site, &order).await.map_err(CommandError::refused)?;
+            }
             let listener = TcpListener::bind(args.listen).await.map_err(|why| {
                 let what = format!("listen at {}: choose a free port with --listen, or port 0", args.listen);
                 CommandError::refused(why).while_doing(what)
@@ -84,4 +98,20 @@ impl Program for Social {
             .map_err(fault)
         })
     }
+}
+
+/// The settings of the site.
+fn options(args: &ServeArgs, threads: usize) -> Result<SiteOptions, CommandError> {
+    let Some(folder) = args.folder.clone() else {
+        return Err(CommandError::refused("serve a site without --folder, where its files are"));
+    };
+    let path = |text: &String| PathBuf::from(text.strip_prefix("file://").unwrap_or(text));
+    Ok(SiteOptions {
+        folder,
+        files: args.files.as_ref().map(path),
+        database: args.database.clone(),
+        cache: args.cache.clone(),
+        geocoder: args.geocoder.clone(),
+        sessions: if args.database.is_some() { args.sessions } else { threads },
+    })
 }

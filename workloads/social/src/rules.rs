@@ -90,14 +90,26 @@ impl PlanFacts {
     }
 }
 
-/// The cycle of users: from start to start, negative exponential.
-pub(crate) fn distribution(mean: Nanos) -> Distribution {
-    Distribution::Exponential { mean, max: Nanos::from_secs_f64(mean.as_secs_f64() * LONGEST) }
+/// The cycle of an operation, from its start to that of the next one: negative exponential, shifted where it has a
+/// least value.
+pub(crate) fn distribution(operation: Operation, mean: Nanos) -> Distribution {
+    let of_mean = |part: f64| Nanos::from_secs_f64(mean.as_secs_f64() * part);
+    let max = of_mean(LONGEST);
+    match operation.least_cycle() {
+        0.0 => Distribution::Exponential { mean, max },
+        least => Distribution::ShiftedExponential { min: of_mean(least), mean, max },
+    }
 }
 
-/// The mean of a cycle with its cut.
+/// The mean of all cycles with their cut, in the stationary mix.
 pub(crate) fn mean_s(mean: Nanos) -> f64 {
-    mean.as_secs_f64() * (1.0 - (-LONGEST).exp())
+    let of = |operation: Operation| {
+        let least = operation.least_cycle();
+        let above = 1.0 - least;
+        least + above * (1.0 - (-(LONGEST - least) / above).exp())
+    };
+    let mix = stationary();
+    mean.as_secs_f64() * Operation::ALL.into_iter().map(|one| mix[one as usize] * of(one)).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -107,6 +119,13 @@ mod tests {
     #[test]
     fn the_mean_cycle_is_the_published_one() {
         assert!((mean_s(Nanos::from_secs(5)) - 4.97).abs() < 0.005);
+        let cycle = |operation| distribution(operation, Nanos::from_secs(5));
+        let (mean, max) = (Nanos::from_secs(5), Nanos::from_secs(25));
+        assert_eq!(cycle(Operation::Home), Distribution::Exponential { mean, max });
+        for (operation, least_s) in [(Operation::AddPerson, 2), (Operation::AddEvent, 3)] {
+            let min = Nanos::from_secs(least_s);
+            assert_eq!(cycle(operation), Distribution::ShiftedExponential { min, mean, max });
+        }
     }
 
     #[test]

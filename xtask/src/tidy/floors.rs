@@ -68,7 +68,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "smtp", floor: 4, may_use: &["net", "lines"] },
     Crate { name: "imap", floor: 4, may_use: &["net", "lines"] },
     Crate { name: "mail", floor: 1, may_use: &[] },
-    Crate { name: "social", floor: 2, may_use: &["data"] },
+    Crate { name: "social", floor: 2, may_use: &["data", "resp"] },
     Crate { name: "mysql", floor: 3, may_use: &["model", "net"] },
     Crate { name: "nbd", floor: 3, may_use: &["model", "net", "reactor"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },

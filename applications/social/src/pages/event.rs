@@ -1,9 +1,10 @@
 //! The page of an event, and attendance.
 
+use crate::cache::Subject;
 use crate::html::{Frame, escaped, put};
 use crate::site::Site;
 use crate::statics::PATH;
-use crate::store::{Row, Statement, values};
+use crate::store::{Changed, Row, Statement, StoreError, values};
 
 use super::{Page, PageError, people, tags};
 
@@ -12,16 +13,17 @@ pub(crate) async fn event(site: &Site, visitor: Option<i64>, id: i64) -> Page {
     let sql = "SELECT title, events.summary, description, events.phone, events.street, events.city, events.zip, \
                events.country, day, events.latitude, events.longitude, events.files, creator, first_name, last_name \
                FROM events JOIN people ON people.id = creator WHERE events.id = ?";
-    let rows = site.store.read(sql, values![id]).await?;
+    let of = Subject::Event(id);
+    let rows = site.rows(of, (sql, values![id])).await?;
     let row = rows.first().ok_or(PageError::Missing)?;
     let sql = "SELECT people.id, first_name, last_name FROM attendees JOIN people ON people.id = person \
                WHERE event = ? ORDER BY person";
-    let coming = site.store.read(sql, values![id]).await?;
+    let coming = site.rows(of, (sql, values![id])).await?;
     let sql = "SELECT name, uses FROM event_tags JOIN tags ON tags.id = tag WHERE event = ? ORDER BY tag";
-    let its_tags = site.store.read(sql, values![id]).await?;
+    let its_tags = site.store.read(sql, &values![id]).await?;
     let sql = "SELECT rating, body, author, first_name, last_name FROM comments JOIN people ON people.id = author \
                WHERE event = ? ORDER BY comments.id";
-    let comments = site.store.read(sql, values![id]).await?;
+    let comments = site.rows(of, (sql, values![id])).await?;
     let mut content = about(row);
     let is_coming = coming.iter().any(|person| Some(person.int(0)) == visitor);
     match visitor {
@@ -95,14 +97,19 @@ fn comment_list(rows: &[Row]) -> String {
 /// Adds the visitor to the attendees of an event. Returns whether that is new.
 pub(crate) async fn attend(site: &Site, visitor: Option<i64>, id: i64) -> Result<bool, PageError> {
     let person = visitor.ok_or(PageError::Login)?;
-    let sql = "INSERT INTO attendees (event, person) SELECT events.id, people.id FROM events, people \
+    let sql = "INSERT INTO attendees (event, person, added) SELECT events.id, people.id, 1 FROM events, people \
                WHERE events.id = ? AND people.id = ? \
                AND NOT EXISTS (SELECT 1 FROM attendees WHERE event = ? AND person = ?)";
-    let added = site.store.change(vec![Statement::new(sql, values![id, person, id, person])]).await?;
-    if added.rows == 1 {
-        return Ok(true);
+    match site.store.change(vec![Statement::new(sql, values![id, person, id, person])]).await {
+        Ok(Changed { rows: 1, .. }) => {
+            site.changed(&[Subject::Event(id)]).await;
+            return Ok(true);
+        }
+        // Another request of the visitor was faster.
+        Ok(_) | Err(StoreError::Taken) => {}
+        Err(why) => return Err(why.into()),
     }
-    let there =
-        site.store.read("SELECT event FROM attendees WHERE event = ? AND person = ?", values![id, person]);
-    if there.await?.is_empty() { Err(PageError::Missing) } else { Ok(false) }
+    let sql = "SELECT event FROM attendees WHERE event = ? AND person = ?";
+    let there = site.store.read(sql, &values![id, person]).await?;
+    if there.is_empty() { Err(PageError::Missing) } else { Ok(false) }
 }

@@ -1,8 +1,9 @@
 //! The home page: the next events of a zone, a calendar and the tag cloud.
 
+use crate::cache::Subject;
 use crate::html::{Frame, put};
 use crate::site::Site;
-use crate::store::values;
+use crate::store::{Row, StoreError, values};
 
 use super::{LISTED, Page, events_with_pictures, paging, tags};
 
@@ -25,7 +26,7 @@ pub(crate) async fn home(site: &Site, visitor: Option<i64>, place: Place) -> Pag
     let Place { zone, day, page } = place;
     let page = page.clamp(0, 1_000);
     let sql = "SELECT id, title, day, files FROM events WHERE zone = ? AND day >= ? ORDER BY day, id LIMIT ? OFFSET ?";
-    let rows = site.store.read(sql, values![zone, day, LISTED, LISTED * page]).await?;
+    let rows = site.rows(Subject::Zone(zone), (sql, values![zone, day, LISTED, LISTED * page])).await?;
     let mut content = String::from("<section><h2>Next events</h2>\n");
     content.push_str(&events_with_pictures(&rows));
     content.push_str(&paging(&format!("/?zone={zone}&amp;day={day}&amp;page="), page, rows.len()));
@@ -42,6 +43,7 @@ pub(crate) async fn home(site: &Site, visitor: Option<i64>, place: Place) -> Pag
 }
 
 /// The tags that most events have.
-pub(crate) async fn cloud(site: &Site) -> Result<Vec<crate::store::Row>, crate::store::StoreError> {
-    site.store.read("SELECT name, uses FROM tags ORDER BY uses DESC, id DESC LIMIT 50", Vec::new()).await
+pub(crate) async fn cloud(site: &Site) -> Result<Vec<Row>, StoreError> {
+    let sql = "SELECT name, uses FROM tags ORDER BY uses DESC, id DESC LIMIT 50";
+    site.rows(Subject::Tags, (sql, Vec::new())).await
 }

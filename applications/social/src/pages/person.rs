@@ -10,17 +10,17 @@ use super::{LISTED, Page, PageError, people};
 pub(crate) async fn person(site: &Site, visitor: Option<i64>, id: i64) -> Page {
     let sql =
         "SELECT first_name, last_name, email, phone, city, country, summary, files FROM people WHERE id = ?";
-    let rows = site.store.read(sql, values![id]).await?;
+    let rows = site.store.read(sql, &values![id]).await?;
     let row = rows.first().ok_or(PageError::Missing)?;
     let sql = "SELECT id, title, day FROM events WHERE creator = ? ORDER BY id DESC LIMIT ?";
-    let posted = site.store.read(sql, values![id, LISTED]).await?;
+    let posted = site.store.read(sql, &values![id, LISTED]).await?;
     let sql = "SELECT people.id, first_name, last_name FROM friends JOIN people ON people.id = person \
                WHERE friend = ? AND accepted = 0 ORDER BY person";
-    let asking = site.store.read(sql, values![id]).await?;
+    let asking = site.store.read(sql, &values![id]).await?;
     let sql = "SELECT people.id, first_name, last_name FROM friends JOIN people ON people.id = friend \
                WHERE person = ? AND accepted = ? ORDER BY friend";
-    let asked = site.store.read(sql, values![id, 0_i64]).await?;
-    let friends = site.store.read(sql, values![id, 1_i64]).await?;
+    let asked = site.store.read(sql, &values![id, 0_i64]).await?;
+    let friends = site.store.read(sql, &values![id, 1_i64]).await?;
     let text = |column| escaped(row.text(column));
     let name = format!("{} {}", row.text(0), row.text(1));
     let mut content = String::new();

@@ -136,6 +136,24 @@ fn waits_are_those_after_one_operation_and_before_the_next() {
 }
 
 #[test]
+fn a_cycle_by_operation_is_that_of_the_one_that_started_first() {
+    let cycle = |time| Distribution::Constant(ms(time));
+    let pace = Pace::CycleByOperation(vec![cycle(100), cycle(0), cycle(30)]);
+    let next = vec![Some(NextOp::Op(WATCH)), None, Some(NextOp::Op(WORK))];
+    let main = Behaviour { name: "main", first: WORK, next, pace };
+    let starts = Rc::<RefCell<Vec<u64>>>::default();
+    let begun = Rc::clone(&starts);
+    let (mut sim, _) = simulate(&settings(vec![main], 1), move |now, op| {
+        begun.borrow_mut().push(now.0 / 1_000_000);
+        (ms(if op == WATCH { 50 } else { 10 }), Outcome::Good)
+    });
+    sim.ramp(1, Nanos::ZERO);
+    sim.run(ms(420));
+    // The answer of the second operation comes after its cycle: the next start is at once.
+    assert_eq!(*starts.borrow(), [0, 100, 150, 250, 300, 400]);
+}
+
+#[test]
 fn without_an_answer_an_operation_times_out_and_the_user_goes_on() {
     let (mut sim, _) = simulate(&settings(plain(cycle(1_000)), 1), |now, _| {
         (if now < ms(1) { Nanos::from_secs(3_600) } else { ms(5) }, Outcome::Good)

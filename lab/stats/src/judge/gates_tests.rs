@@ -39,6 +39,8 @@ fn a_pace_is_kept_from_start_to_start_and_from_answer_to_start() {
     let cycle = 1_000.0 / 60.0;
     for (pace, kept) in [
         (Pace::Cycle(every(cycle)), true),
+        (Pace::CycleByOperation(vec![every(cycle), every(1.0)]), true),
+        (Pace::CycleByOperation(vec![every(cycle * 0.9), every(cycle)]), false),
         (Pace::Think(every(cycle - 0.1)), true),
         (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: MissedBeats::Skip }, true),
         (Pace::Beat { every: Nanos::from_secs_f64(cycle), missed: MissedBeats::Beside { most: 4 } }, true),

@@ -28,10 +28,19 @@ pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
 
 /// Range of a user's starts per second. `done` are the operations that ended.
 fn expected(pace: &Pace, response_s: f64, done: &[(OpId, u64)]) -> Option<(f64, f64)> {
+    // The mean of a time that depends on the operation.
+    let mean = |time_s: &dyn Fn(OpId) -> f64| {
+        let all: u64 = done.iter().map(|(_, count)| count).sum();
+        done.iter().map(|(op, count)| time_s(*op) * *count as f64).sum::<f64>() / all.max(1) as f64
+    };
     let (least, most) = match pace {
         // The next start is the answer: Little's law covers that.
         Pace::AtOnce => return None,
         Pace::Cycle(times) => (mean_s(times) + response_s, mean_s(times)),
+        Pace::CycleByOperation(times) => {
+            let cycle_s = mean(&|op| mean_s(&times[op.index()]));
+            (cycle_s + response_s, cycle_s)
+        }
         // Operations in flight at once lower the rate only when all of them are busy.
         Pace::Beat { every, missed: MissedBeats::Beside { most } } => {
             let every_s = every.as_secs_f64();
@@ -39,12 +48,10 @@ fn expected(pace: &Pace, response_s: f64, done: &[(OpId, u64)]) -> Option<(f64, 
         }
         Pace::Beat { every, .. } => (every.as_secs_f64() + response_s, every.as_secs_f64()),
         Pace::ByOperation(waits) => {
-            let all: u64 = done.iter().map(|(_, count)| count).sum();
-            let wait = |(op, count): &(OpId, u64)| {
+            let wait_s = mean(&|op| {
                 let waits = &waits[op.index()];
-                (waits.before.as_secs_f64() + mean_s(&waits.after)) * *count as f64
-            };
-            let wait_s = done.iter().map(wait).sum::<f64>() / all.max(1) as f64;
+                waits.before.as_secs_f64() + mean_s(&waits.after)
+            });
             (wait_s + response_s, wait_s + response_s)
         }
         Pace::Think(times) => (mean_s(times) + response_s, mean_s(times) + response_s),

@@ -90,7 +90,11 @@ impl ScenarioReader<'_> {
             }
             "exponential" => {
                 let (mean, max) = (span(&mut s, "mean"), span(&mut s, "max"));
-                mean.zip(max).map(|(mean, max)| Distribution::Exponential { mean, max })
+                let min = s.span("min").map(|got| got.value);
+                mean.zip(max).map(|(mean, max)| match min {
+                    Some(min) => Distribution::ShiftedExponential { min, mean, max },
+                    None => Distribution::Exponential { mean, max },
+                })
             }
             "normal" => {
                 let (mean, sd) = (span(&mut s, "mean"), span(&mut s, "sd"));
@@ -151,6 +155,10 @@ fn senseless(distribution: &Distribution) -> Option<(String, &'static str)> {
         }
         Distribution::Exponential { mean, max } if mean > max => {
             Some((format!("mean {} above max {}", seconds(*mean), seconds(*max)), "a mean up to max"))
+        }
+        Distribution::ShiftedExponential { min, mean, max } if mean < min || mean > max => {
+            let found = format!("mean {} outside of {} to {}", seconds(*mean), seconds(*min), seconds(*max));
+            Some((found, "a mean between min and max"))
         }
         Distribution::LogNormal { median, max, .. } if median > max => {
             Some((format!("median {} above max {}", seconds(*median), seconds(*max)), "a median up to max"))

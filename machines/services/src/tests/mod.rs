@@ -18,10 +18,12 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
             vec![("virtual_address", "10.1.0.100/24"), ("peers", "10.1.0.6"), ("watch", "10.1.0.5:8080")]
         }
         "nginx" | "httpd" | "haproxy" => {
-            vec![
+            let mut words = vec![
                 ("servers", "app-1=10.1.0.10:8080 app-2=10.1.0.11:8080"),
                 ("bid_servers", "bids-1=10.1.0.12:8080"),
-            ]
+            ];
+            words.extend((service == "nginx").then_some(("cached", "/static/|/files/")));
+            words
         }
         "auction" => vec![
             ("data", "/data/nano"),
@@ -35,7 +37,12 @@ fn needed(service: &str) -> Vec<(&'static str, &'static str)> {
         "postfix" => vec![("store", "10.1.0.40:24")],
         "pgbouncer" => vec![("server", "10.1.0.20:5432")],
         "store" => vec![("database", "postgres://postgres@10.1.0.20:5432/store")],
-        "social" => vec![("geocoder", "10.1.0.21:8090")],
+        "social" => vec![
+            ("geocoder", "10.1.0.21:8090"),
+            ("database", "postgres://postgres@10.1.0.20:5432/postgres"),
+            ("cache", "memcached://10.1.0.22:11211"),
+            ("files", "file:///site/pictures"),
+        ],
         "spark_worker" => vec![("master", "10.1.0.40:7077"), ("cores", "2"), ("heap_mib", "1024")],
         "yarn_node" => vec![("manager", "10.1.0.41:8031"), ("cores", "3"), ("heap_mib", "2048")],
         "twemproxy" => vec![("servers", "10.1.0.30:6379 10.1.0.31:6379")],

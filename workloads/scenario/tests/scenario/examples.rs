@@ -1,12 +1,14 @@
 //! Every file in `scenarios/` runs against a matching target. Only the pauses between operations are shorter
 //! than in the files.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use barograph_http::{Policy, ResolvedTarget};
 use barograph_model::{Behaviour, Behaviours, Distribution, Nanos, Outcome, Pace};
 use barograph_scenario::Scenario;
+use barograph_social::{FillOrder, SiteOptions};
 use barograph_testkit::{Act, Answer, ListenOptions, Request, Server, Site, SiteProtocols};
 
 use crate::rig::Run;
@@ -45,7 +47,9 @@ fn no_example_is_left_out() {
         .filter(|name| name.ends_with(".toml"))
         .collect();
     names.sort();
-    assert_eq!(names, ["chat.toml", "events.toml", "follow.toml", "get.toml", "shop.toml", "visit.toml"]);
+    let all =
+        ["chat.toml", "events.toml", "follow.toml", "get.toml", "shop.toml", "social.toml", "visit.toml"];
+    assert_eq!(names, all);
 }
 
 #[test]
@@ -161,4 +165,36 @@ fn chat() {
     let called_again = || site.connections() >= 5;
     run.until(|ended| ended.count("Echo") >= 60 && ended.count("Hangup") >= 2 && called_again()).all_good();
     assert!(called_again());
+}
+
+/// The social site of this program with the data of one user, on a thread of its own. Returns its address.
+fn social_site(folder: &Path) -> SocketAddr {
+    let options = SiteOptions::embedded(folder.to_owned(), 2);
+    let (send, address) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let site = barograph_social::Site::open(&options).unwrap();
+            let order = FillOrder { users: 1, people_each: 100, seed: 1, file_scale: 0.02 };
+            barograph_social::fill(&site, &order).await.unwrap();
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            send.send(listener.local_addr().unwrap()).unwrap();
+            barograph_social::serve(listener, site, std::future::pending()).await.unwrap();
+        });
+    });
+    address.recv().unwrap()
+}
+
+#[test]
+fn social() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = ResolvedTarget::at(social_site(folder.path()), Policy::PerUser(1));
+    // The data of one user have a single zone, and the first tags of the file.
+    let tags: String = (0..25).map(|number| barograph_social::tag_name(number) + "\n").collect();
+    let all = std::fs::read_to_string(self::folder().join("social/tags.txt")).unwrap();
+    assert!(all.starts_with(&tags) && all.lines().count() == 2_311, "the tags of a site for 100 users");
+    let scenario = example("social.toml", |text| text.replace("max = 99\n", "max = 0\n"));
+    let run = Run { users: 3, workers: 2, ..Run::new(scenario, target) };
+    let enough = ["Home", "Login", "TagSearch", "Event", "Person", "AddPerson", "AddEvent"];
+    run.until(|ended| enough.iter().all(|operation| ended.count(operation) >= 3)).all_good();
 }

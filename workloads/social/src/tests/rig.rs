@@ -18,7 +18,7 @@ const MOST_INTERVALS: u32 = 600;
 
 /// Starts a site on a folder. Returns its address.
 pub(super) fn site(folder: &Path) -> String {
-    let options = SiteOptions { folder: folder.to_owned(), geocoder: None, readers: 2 };
+    let options = SiteOptions::embedded(folder.to_owned(), 2);
     let (send, address) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || {
         runtime().block_on(async {

@@ -1,0 +1,4 @@
+//! The site on real services, and in a real browser.
+
+mod browsing;
+mod stores;
