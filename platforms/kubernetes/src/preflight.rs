@@ -23,6 +23,13 @@ const ANSWER: Duration = Duration::from_secs(3);
 pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let options = Options::of(site)?;
     let mut missing: Vec<MissingRequirement> = site.hosts.iter().flat_map(of_host).collect();
+    missing.extend(site.disks.iter().map(|disk| MissingRequirement {
+        what: format!(
+            "unit `{}` wants a file system of its own, and pods have folders of their node",
+            disk.unit
+        ),
+        hint: "leave deploy.TIER_disk_mib out, or use platform `namespace`".to_owned(),
+    }));
     let mut facts = vec![fact("platform", "kubernetes")];
     match Local::look(&SiteSpec { hosts: Vec::new(), ..site.clone() }) {
         Ok(more) => facts.extend(more.into_iter().map(|(name, value)| (format!("here {name}"), value))),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use barograph_platform::{Limits, Platform, Readiness};
+use barograph_platform::{DiskSpec, Limits, Platform, Readiness};
 use barograph_platform_kubernetes::KubernetesPlatform;
 use barograph_test_kubernetes::Cluster;
 
@@ -101,6 +101,10 @@ async fn before_anything_is_made(cluster: &Cluster) {
     let pinned = Limits { cpu_set: vec![0], ..Limits::default() };
     let said = refused(vec![], pinned).await;
     assert!(said.starts_with("host `a` wants certain cores"), "{said}");
+    let mut stand = Stand::closed(cluster, "d", &[]);
+    stand.spec.disks = vec![DiskSpec { unit: "u".to_owned(), bytes: 1 << 30 }];
+    let missing = KubernetesPlatform.preflight(&stand.spec).await.unwrap_err();
+    assert!(missing[0].what.starts_with("unit `u` wants a file system of its own"), "{missing:?}");
     // What is not set aside is not looked for.
     let mut stand = Stand::closed(cluster, "f", &[("kubernetes-requests", "0")]);
     stand.spec.hosts[0].limits = large;
