@@ -25,7 +25,7 @@ const PROGRAMS: [&str; 6] =
 /// The program in the image of pods that hold namespaces; the tests use it as any image.
 const PAUSE: &str = "pause";
 
-/// Its source: it waits until it is told to end.
+/// Its source: it waits for a signal to end.
 const PAUSE_SOURCE: &str = r#"package main
 
 import (

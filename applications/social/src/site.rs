@@ -98,11 +98,11 @@ impl Site {
     pub(crate) async fn rows(
         &self,
         subject: Subject<'_>,
-        (sql, values): (&'static str, Vec<Value>),
+        (sql, values): (&'static str, &[Value]),
     ) -> Result<Vec<Row>, StoreError> {
-        let read = self.store.read(sql, &values);
+        let read = self.store.read(sql, values);
         match &self.cache {
-            Some(cache) => cache.rows(subject, (sql, &values), read).await,
+            Some(cache) => cache.rows(subject, (sql, values), read).await,
             None => read.await,
         }
     }

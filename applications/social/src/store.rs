@@ -59,7 +59,7 @@ impl From<String> for Value {
 
 /// Values of a statement, in the order of its marks.
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { vec![$($crate::store::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { [$($crate::store::Value::from($value)),*] };
 }
 pub(crate) use values;
 
@@ -71,8 +71,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    pub(crate) fn new(sql: impl Into<Cow<'static, str>>, values: Vec<Value>) -> Self {
-        Statement { sql: sql.into(), values }
+    pub(crate) fn new(sql: impl Into<Cow<'static, str>>, values: impl Into<Vec<Value>>) -> Self {
+        Statement { sql: sql.into(), values: values.into() }
     }
 
     /// Adds several rows. `begin` is the statement up to the word VALUES, of `columns` columns.

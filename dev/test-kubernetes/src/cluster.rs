@@ -48,7 +48,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster with so many nodes, and waits until they take pods. `None` after a line that begins
+    /// Starts a cluster with this number of nodes, and waits until they take pods. `None` after a line that begins
     /// with `skipped` if this machine cannot have one.
     ///
     /// # Panics
@@ -134,7 +134,8 @@ impl Cluster {
             |common: &Common, node: &Node, _: &[Node], _: &Path| common.kubelet(node),
             |common: &Common, node: &Node, _: &[Node], _: &Path| common.proxy(node),
         ] {
-            self.create_all(nodes.iter().map(|node| step(&common, node, &nodes, &archive)).collect())?;
+            let units: Vec<Unit> = nodes.iter().map(|node| step(&common, node, &nodes, &archive)).collect();
+            self.create_all(&units)?;
         }
         let ready = r#"jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}"#;
         let count = nodes.len();
@@ -144,14 +145,14 @@ impl Cluster {
     }
 
     fn create(&mut self, unit: Unit) -> Result<(), String> {
-        self.create_all(vec![unit])
+        self.create_all(&[unit])
     }
 
     /// Creates units side by side.
-    fn create_all(&mut self, units: Vec<Unit>) -> Result<(), String> {
+    fn create_all(&mut self, units: &[Unit]) -> Result<(), String> {
         let site = self.site.as_ref().expect("only a drop takes it away");
         let made = self.wait(try_join_all(units.iter().map(|unit| site.create(unit, ignore_lines()))));
-        self.units.extend(made.map_err(words)?);
+        self.units.extend(made.map_err(|fault| words(&fault))?);
         Ok(())
     }
 
@@ -171,11 +172,11 @@ impl Cluster {
 
     /// The last lines of all logs.
     fn logs(&self) -> String {
-        let tail = |unit: &Box<dyn UnitHandle>| {
-            let log = barograph_platform::LogTail::of(&self.common.log(unit.name()), 8);
-            format!("{}{log}\n", unit.name())
+        let names = self.units.iter().map(|unit| unit.name());
+        let tail = |name: &str| {
+            format!("{name}{}\n", barograph_platform::LogTail::of(&self.common.log(name), 8))
         };
-        self.units.iter().map(tail).collect()
+        names.map(tail).collect()
     }
 
     /// Returns the file by which clients reach the cluster. Its contexts are `admin`, with all rights, which
@@ -303,9 +304,9 @@ fn text(error: impl std::fmt::Display) -> String {
 }
 
 /// A fault with its causes.
-fn words(fault: Fault) -> String {
+fn words(fault: &Fault) -> String {
     let mut says = fault.to_string();
-    let mut cause = std::error::Error::source(&fault);
+    let mut cause = std::error::Error::source(fault);
     while let Some(source) = cause {
         says.push_str(&format!(": {source}"));
         cause = source.source();

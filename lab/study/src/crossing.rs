@@ -74,11 +74,11 @@ pub(crate) fn blocks_of(all: &[ByBlock]) -> Vec<u32> {
 /// The crossings of a metric, for each combination of the other factors.
 pub(crate) fn crossings(study: &Study, runs: &[RunEnded]) -> Vec<CrossingRecord> {
     let all = study.crossings.iter();
-    let has = |(asked, (_, row)): &(&Crossing, (String, Vec<(f64, usize)>))| {
+    let has = |asked: &Crossing, row: &[(f64, usize)]| {
         row.iter().any(|(_, place)| study.metrics[asked.metric].is_of(&study.configurations[*place]))
     };
     all.flat_map(|asked| rows_of(study, asked.factor).into_iter().map(move |row| (asked, row)))
-        .filter(has)
+        .filter(|(asked, (_, row))| has(asked, row))
         .map(|(asked, (among, row))| crossing(study, runs, asked, among, &row))
         .collect()
 }

@@ -62,7 +62,7 @@ pub fn demand(
     };
     let points = scaling.points.iter().map(|point| {
         let of_runs = runs_of(study, scaling, point.n).filter_map(|run| believed(&run.run));
-        hold(point, scaling.bounded.contains(&point.n), of_runs.collect())
+        hold(point, scaling.bounded.contains(&point.n), &of_runs.collect::<Vec<_>>())
     });
     let curve = points.collect::<Option<Vec<NodesHold>>>().and_then(DemandCurve::new);
     let curve = curve.ok_or_else(|| DemandError::NotNodes { factor: scaling.factor.clone() })?;
@@ -103,12 +103,12 @@ fn runs_of<'s>(
 }
 
 /// A point of the curve; `None` if its size is no number of nodes.
-fn hold(point: &PointRecord, is_bound: bool, of_runs: Vec<(f64, f64)>) -> Option<NodesHold> {
+fn hold(point: &PointRecord, is_bound: bool, of_runs: &[(f64, f64)]) -> Option<NodesHold> {
     if !(point.n >= 1.0 && point.n.fract() == 0.0 && point.n <= f64::from(u32::MAX)) {
         return None;
     }
     let high = |high: f64| if is_bound || !high.is_finite() { f64::INFINITY } else { high };
-    let within = match (point.low.is_finite(), &of_runs[..]) {
+    let within = match (point.low.is_finite(), of_runs) {
         (true, _) => Some((point.low, high(point.high))),
         (false, []) => is_bound.then_some((point.x, f64::INFINITY)),
         (false, believed) => {

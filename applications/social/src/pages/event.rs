@@ -14,16 +14,16 @@ pub(crate) async fn event(site: &Site, visitor: Option<i64>, id: i64) -> Page {
                events.country, day, events.latitude, events.longitude, events.files, creator, first_name, last_name \
                FROM events JOIN people ON people.id = creator WHERE events.id = ?";
     let of = Subject::Event(id);
-    let rows = site.rows(of, (sql, values![id])).await?;
+    let rows = site.rows(of, (sql, &values![id])).await?;
     let row = rows.first().ok_or(PageError::Missing)?;
     let sql = "SELECT people.id, first_name, last_name FROM attendees JOIN people ON people.id = person \
                WHERE event = ? ORDER BY person";
-    let coming = site.rows(of, (sql, values![id])).await?;
+    let coming = site.rows(of, (sql, &values![id])).await?;
     let sql = "SELECT name, uses FROM event_tags JOIN tags ON tags.id = tag WHERE event = ? ORDER BY tag";
     let its_tags = site.store.read(sql, &values![id]).await?;
     let sql = "SELECT rating, body, author, first_name, last_name FROM comments JOIN people ON people.id = author \
                WHERE event = ? ORDER BY comments.id";
-    let comments = site.rows(of, (sql, values![id])).await?;
+    let comments = site.rows(of, (sql, &values![id])).await?;
     let mut content = about(row);
     let is_coming = coming.iter().any(|person| Some(person.int(0)) == visitor);
     match visitor {
@@ -100,7 +100,7 @@ pub(crate) async fn attend(site: &Site, visitor: Option<i64>, id: i64) -> Result
     let sql = "INSERT INTO attendees (event, person, added) SELECT events.id, people.id, 1 FROM events, people \
                WHERE events.id = ? AND people.id = ? \
                AND NOT EXISTS (SELECT 1 FROM attendees WHERE event = ? AND person = ?)";
-    match site.store.change(vec![Statement::new(sql, values![id, person, id, person])]).await {
+    match site.store.change(vec![Statement::new(sql, &values![id, person, id, person])]).await {
         Ok(Changed { rows: 1, .. }) => {
             site.changed(&[Subject::Event(id)]).await;
             return Ok(true);

@@ -26,7 +26,7 @@ pub(crate) async fn home(site: &Site, visitor: Option<i64>, place: Place) -> Pag
     let Place { zone, day, page } = place;
     let page = page.clamp(0, 1_000);
     let sql = "SELECT id, title, day, files FROM events WHERE zone = ? AND day >= ? ORDER BY day, id LIMIT ? OFFSET ?";
-    let rows = site.rows(Subject::Zone(zone), (sql, values![zone, day, LISTED, LISTED * page])).await?;
+    let rows = site.rows(Subject::Zone(zone), (sql, &values![zone, day, LISTED, LISTED * page])).await?;
     let mut content = String::from("<section><h2>Next events</h2>\n");
     content.push_str(&events_with_pictures(&rows));
     content.push_str(&paging(&format!("/?zone={zone}&amp;day={day}&amp;page="), page, rows.len()));
@@ -45,5 +45,5 @@ pub(crate) async fn home(site: &Site, visitor: Option<i64>, place: Place) -> Pag
 /// The tags that most events have.
 pub(crate) async fn cloud(site: &Site) -> Result<Vec<Row>, StoreError> {
     let sql = "SELECT name, uses FROM tags ORDER BY uses DESC, id DESC LIMIT 50";
-    site.rows(Subject::Tags, (sql, Vec::new())).await
+    site.rows(Subject::Tags, (sql, &values![])).await
 }

@@ -34,7 +34,7 @@ pub(crate) async fn search(site: &Site, visitor: Option<i64>, asked: &Search) ->
     let sql = "SELECT events.id, title, day, files FROM tags JOIN event_tags ON event_tags.tag = tags.id \
                JOIN events ON events.id = event_tags.event WHERE tags.name = ? ORDER BY event_tags.event DESC LIMIT ? OFFSET ?";
     let rows = site
-        .rows(Subject::Tag(&asked.tag), (sql, values![asked.tag.as_str(), LISTED, LISTED * page]))
+        .rows(Subject::Tag(&asked.tag), (sql, &values![asked.tag.as_str(), LISTED, LISTED * page]))
         .await?;
     content.push_str(&events_with_pictures(&rows));
     content.push_str(&paging(&format!("/tags?tag={tag}&amp;page="), page, rows.len()));

@@ -67,7 +67,7 @@ fn a_speed_up_is_the_mean_of_ratios() {
     let late = |up: f64, down: f64| steps(1, &[(20.0 + up, 3), (60.0 + down, 2)]);
     let of = |supply: &Steps| Elasticity::of(&demand(), supply, SPAN, 1.0).unwrap();
     // Under-provisioning halves in both metrics, over-provisioning stays: (2 * 2 * 1 * 1)^(1/4).
-    close(of(&late(5.0, 10.0)).speed_up_over(&of(&late(10.0, 10.0))).unwrap(), 1.4142);
+    close(of(&late(5.0, 10.0)).speed_up_over(&of(&late(10.0, 10.0))).unwrap(), std::f64::consts::SQRT_2);
     close(of(&late(5.0, 10.0)).speed_up_over(&of(&late(5.0, 10.0))).unwrap(), 1.0);
 }
 

@@ -30,7 +30,7 @@ spec: { hard: { pods: \"1\" } }
 async fn nothing_is_said_of_a_cluster_that_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("kubeconfig");
-    // Port 1 of this machine is nobody's.
+    // Nothing listens at port 1 of this machine.
     let text = r#"{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],
         "users":[{"name":"u","user":{}}],"contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],
         "current-context":"x"}"#;
