@@ -6,6 +6,7 @@
 mod ability;
 mod behaviour;
 mod check;
+mod chosen_window;
 mod distribution;
 mod level;
 mod load;
@@ -27,6 +28,7 @@ pub use behaviour::{
     Behaviour, BehaviourId, Behaviours, ChooserId, MOST_BESIDE, MissedBeats, NextOp, Pace, Vector, Waits,
 };
 pub use check::{Check, CheckFacts, CheckId, DriftEstimate, Excuse, OutlyingStretch};
+pub use chosen_window::ChosenWindow;
 pub use distribution::Distribution;
 pub use level::Level;
 pub use load::{
