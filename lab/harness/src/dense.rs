@@ -1,17 +1,21 @@
 //! Dense mode of the host under load: on, or switched by the servers and the use of the host.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use barograph_platform::{Ledger, LedgerError};
+use barograph_platform::{Accounts, Ledger, LedgerError};
 use barograph_record::ProbeRow;
 use barograph_spec::{DenseMode, Plan};
-use barograph_tunables::{DenseSettings, HostLoad};
+use barograph_tunables::{DenseSettings, HostLoad, Purpose, TimerSlack, threads};
 
 use crate::deploy::{Deployment, StartedPart};
 
 /// Dense mode of a load.
 pub(crate) struct Dense {
     settings: DenseSettings,
+    slack: TimerSlack,
+    /// Where the processes of the servers are, or of the emulators of their machines.
+    servers: Vec<Accounts>,
     /// Whether conditions switch it.
     is_automatic: bool,
     /// Seconds from one check to the next.
@@ -53,6 +57,8 @@ impl Dense {
         let settings = DenseSettings::of(Path::new("/"), processors);
         Some(Dense {
             settings,
+            slack: TimerSlack::default(),
+            servers: servers().map(|part| part.running().accounts()).collect(),
             is_automatic,
             every_s: plan.deploy.dense_every.as_secs_f64(),
             host,
@@ -63,7 +69,9 @@ impl Dense {
 
     /// Begins with the load. Returns notes for the record.
     pub(crate) fn begin(&mut self, ledger: &Ledger) -> Result<Vec<String>, LedgerError> {
-        let missing: Vec<String> = self.settings.missing().iter().map(ToString::to_string).collect();
+        let slack = (!TimerSlack::is_there()).then_some(Purpose::TimerSlack);
+        let missing: Vec<String> =
+            self.settings.missing().iter().chain(&slack).map(ToString::to_string).collect();
         let lacks =
             (!missing.is_empty()).then(|| format!("dense mode: this host lacks {}", missing.join(", ")));
         let on = if self.is_automatic { None } else { Some(self.switch_on("for the whole load", ledger)?) };
@@ -107,7 +115,12 @@ impl Dense {
 
     fn switch_on(&mut self, why: &str, ledger: &Ledger) -> Result<String, LedgerError> {
         self.is_on = true;
-        let (changes, refused) = self.settings.switch_on(ledger)?;
+        let (mut changes, mut refused) = self.settings.switch_on(ledger)?;
+        let of_servers: BTreeSet<u32> =
+            self.servers.iter().flat_map(|server| threads(&server.cgroups, server.pid)).collect();
+        let (slack, not_slack) = self.slack.switch_on(&of_servers);
+        changes.extend(slack);
+        refused.extend(not_slack);
         let all: Vec<String> = changes.iter().map(ToString::to_string).chain(not_taken(&refused)).collect();
         let all =
             if all.is_empty() { "every setting has its value already".to_owned() } else { all.join("; ") };
@@ -116,6 +129,7 @@ impl Dense {
 
     fn switch_off(&mut self, why: &str, ledger: &Ledger) -> Result<String, LedgerError> {
         self.is_on = false;
+        self.slack.switch_off();
         let refused = self.settings.switch_off(ledger)?;
         let all: Vec<String> =
             ["settings are as before".to_owned()].into_iter().chain(not_taken(&refused)).collect();
@@ -143,7 +157,16 @@ mod tests {
         fs::write(root.join(SETTING), "50\n").unwrap();
         let host = HostLoad { servers: 100, server_processors: 100.0, processors: 2.0, busy: 0.0 };
         let settings = DenseSettings::of(root, 2);
-        Dense { settings, is_automatic, every_s: 10.0, host, is_on: false, since: Samples::default() }
+        Dense {
+            settings,
+            slack: TimerSlack::default(),
+            servers: Vec::new(),
+            is_automatic,
+            every_s: 10.0,
+            host,
+            is_on: false,
+            since: Samples::default(),
+        }
     }
 
     fn host(at_s: f64, cores: f64) -> Vec<ProbeRow> {
@@ -161,7 +184,10 @@ mod tests {
         let ledger = Ledger::open(root.path().join("ledger.jsonl")).unwrap();
         let mut dense = dense(root.path(), true);
         let lacks = dense.begin(&ledger).unwrap();
-        assert_eq!(lacks, ["dense mode: this host lacks coalescing of interrupts, receive steering"]);
+        assert_eq!(lacks.len(), 1);
+        let words = "dense mode: this host lacks coalescing of interrupts, a delay of interrupts by devices (rx-usecs), \
+                     receive steering, offloads";
+        assert!(lacks[0].starts_with(words), "{lacks:?}");
         // Busy from the start, idle from 20 s on, and busy again.
         let cores = |second: u32| if (20..35).contains(&second) { 0.2 } else { 1.5 };
         let mut switched = Vec::new();

@@ -451,7 +451,7 @@ impl Run<'_> {
         for thing in &swept.removed {
             match thing {
                 Resource::Directory { path } if folders.contains(path) => {}
-                Resource::Setting { .. } => {}
+                Resource::Setting { .. } | Resource::DeviceSetting { .. } => {}
                 other => self.note(format!("removed {other}"))?,
             }
         }

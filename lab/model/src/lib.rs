@@ -7,6 +7,7 @@ mod ability;
 mod behaviour;
 mod check;
 mod demand;
+mod chosen_window;
 mod distribution;
 mod level;
 mod load;
@@ -29,6 +30,7 @@ pub use behaviour::{
 };
 pub use check::{Check, CheckFacts, CheckId, DriftEstimate, Excuse, OutlyingStretch};
 pub use demand::{CapacityEnd, DemandCurve, NodesHold};
+pub use chosen_window::ChosenWindow;
 pub use distribution::Distribution;
 pub use level::Level;
 pub use load::{

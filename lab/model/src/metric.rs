@@ -394,6 +394,15 @@ impl Metric {
         }
     }
 
+    /// Whether it is a figure of a measured window, and not of the run as a whole.
+    #[must_use]
+    pub const fn is_of_window(self) -> bool {
+        !matches!(
+            self,
+            Capacity | IdlePower | ScorePerPower | Elapsed | ReadyTime | Score | LeastRatio | Fairness
+        )
+    }
+
     /// Whether it is a figure of one operation, which must be named then.
     #[must_use]
     pub const fn is_of_operation(self) -> bool {

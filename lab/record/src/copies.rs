@@ -1,7 +1,7 @@
 //! Copies of one load: the rates of each, and of all together.
 
-use barograph_model::is_rate;
 use barograph_model::words::figure;
+use barograph_model::{ChosenWindow, is_rate};
 
 use crate::{Run, TilesRecord, Trial};
 
@@ -73,9 +73,18 @@ impl Run {
     /// Returns the rates of the loads in their deciding windows; empty unless all are copies of one.
     #[must_use]
     pub fn rates_of_copies(&self) -> Vec<CopiesRate> {
-        let are_copies = self.tiles().is_some_and(TilesRecord::are_copies);
-        let trials: Option<Vec<&Trial>> = self.loads.iter().map(Run::deciding_trial).collect();
-        trials.filter(|_| are_copies).map_or_else(Vec::new, |trials| CopiesRate::of(&trials))
+        self.rates_of_copies_in(ChosenWindow::Deciding)
+    }
+
+    /// Returns the rates of the loads in a window of each; empty unless all are copies of one.
+    pub(crate) fn rates_of_copies_in(&self, window: ChosenWindow) -> Vec<CopiesRate> {
+        let trials: Option<Vec<&Trial>> = self.loads.iter().map(|load| load.chosen_trial(window)).collect();
+        trials.filter(|_| self.are_copies()).map_or_else(Vec::new, |trials| CopiesRate::of(&trials))
+    }
+
+    /// Whether its loads are copies of one.
+    pub(crate) fn are_copies(&self) -> bool {
+        self.tiles().is_some_and(TilesRecord::are_copies)
     }
 }
 

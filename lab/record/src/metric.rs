@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use barograph_model::Metric;
+use barograph_model::{ChosenWindow, Metric};
 use barograph_stats::Histogram;
 use barograph_stats::compare::IntervalEstimate;
+use barograph_stats::interval::histogram;
 
 use crate::{LogReader, OpRecord, RecordError, Resources, Run, ScoreRecord, Trial, WindowRecord, tag};
 
@@ -15,16 +16,25 @@ const MIB: f64 = (1u64 << 20) as f64;
 impl Run {
     /// Returns the value of `metric` in the window that decides; `operation` for metrics of one. Zero is a
     /// value. `None` if it was not measured or is not a number, or if each of several loads has its own
-    /// ([`Run::of`]), or if they have it only together. Rates of copies of one load are added up.
+    /// ([`Run::of`]), or if they have it only together. Rates of copies of one load are added up, and times are of
+    /// the operations of all copies.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
-        self.figures_in(self.deciding_trial().into_iter().collect()).metric(metric, operation)
+        self.metric_in(ChosenWindow::Deciding, metric, operation)
+    }
+
+    /// Returns the value of `metric` in another window; see [`Run::metric`].
+    #[must_use]
+    pub fn metric_in(&self, window: ChosenWindow, metric: Metric, operation: Option<&str>) -> Option<f64> {
+        let windows = self.chosen_trial(window).into_iter().collect();
+        WindowFigures { window, ..self.figures_in(windows) }.metric(metric, operation)
     }
 
     /// Returns the figures of these windows together.
     #[must_use]
     pub fn figures_in<'r>(&'r self, windows: Vec<&'r Trial>) -> WindowFigures<'r> {
-        WindowFigures { run: self, windows, response: OnceCell::new(), service: OnceCell::new() }
+        let (response, service) = (OnceCell::new(), OnceCell::new());
+        WindowFigures { run: self, window: ChosenWindow::Deciding, windows, response, service }
     }
 
     /// Returns the share of the host's CPU time that a hypervisor took in the window that decides, 0 to 1.
@@ -53,6 +63,8 @@ impl Run {
 /// Figures of windows of a run.
 pub struct WindowFigures<'r> {
     run: &'r Run,
+    /// The window of each load, for figures of several loads together.
+    window: ChosenWindow,
     windows: Vec<&'r Trial>,
     /// Times by operation, read on demand.
     response: OnceCell<HashMap<String, Histogram>>,
@@ -90,10 +102,11 @@ impl<'r> WindowFigures<'r> {
             | Metric::OperationsPerEnergy
             | Metric::ScorePerPower => self.power(metric),
             _ if metric.adds_up() && !self.run.loads.is_empty() => {
-                let rates = self.run.rates_of_copies();
+                let rates = self.run.rates_of_copies_in(self.window);
                 rates.iter().find(|rate| rate.of == metric.name())?.total()
             }
-            _ if !self.run.loads.is_empty() => of_all(metric, &self.run.loads),
+            _ if metric.is_of_operation() && self.run.are_copies() => self.of_copies(metric, operation?),
+            _ if !self.run.loads.is_empty() => of_all((metric, self.window), &self.run.loads),
             // For one of several loads they would cover all loads, or all on the same application.
             Metric::HostCpuPerOperation | Metric::DriverCpuPerOperation if self.run.load.is_some() => None,
             Metric::CpuPerOperation if self.run.load.is_some() => {
@@ -131,8 +144,8 @@ impl<'r> WindowFigures<'r> {
             }
             _ => {}
         }
-        let deciding = self.run.loads.iter().map(Run::deciding_trial);
-        let of_loads: Vec<&Trial> = deciding.collect::<Option<_>>()?;
+        let chosen = self.run.loads.iter().map(|load| load.chosen_trial(self.window));
+        let of_loads: Vec<&Trial> = chosen.collect::<Option<_>>()?;
         let (windows, throughput) = match &of_loads[..] {
             [] => (&self.windows[..], self.mean(|trial| Some(trial.window.throughput))?),
             all => (&all[..1], all.iter().map(|trial| trial.window.throughput).sum()),
@@ -190,10 +203,34 @@ impl<'r> WindowFigures<'r> {
         }
     }
 
-    /// Quantile over the operations of several windows. `None` if the log does not hold all of them.
-    fn quantile_of_all(&self, metric: Metric, ended: &[OpRecord]) -> Option<f64> {
-        let operation = ended.first()?.op.as_str();
-        let quantile = metric.quantile().unwrap_or_else(|| self.run.judged_quantile(operation));
+    /// A figure over the operations of all copies of one load, in a window of each.
+    fn of_copies(&self, metric: Metric, operation: &str) -> Option<f64> {
+        let mut all: Vec<(OpRecord, Option<Histogram>)> = Vec::new();
+        for load in &self.run.loads {
+            let trial = load.chosen_trial(self.window)?;
+            let figures = load.figures_in(vec![trial]);
+            let ended = trial.window.ops.iter().find(|op| op.op == operation && op.count > 0);
+            let Some(ended) = ended else { continue };
+            let times = figures.times_of(metric).get(&tag(operation)).cloned();
+            all.push((ended.clone(), times));
+        }
+        let mean = |of: fn(&OpRecord) -> f64| mean_of(all.iter().map(|(op, _)| (of(op), op.count as f64)));
+        match metric {
+            Metric::ResponseMean => return mean(|op| op.mean_ms),
+            Metric::ServiceMean => return mean(|op| op.service_mean_ms),
+            _ => {}
+        }
+        let mut together = histogram();
+        for (ended, times) in &all {
+            together.add(times.as_ref().filter(|times| times.len() == ended.count)?).ok()?;
+        }
+        let judged = || self.run.loads.first().map(|load| load.judged_quantile(operation));
+        let quantile = metric.quantile().or_else(judged)?;
+        (!together.is_empty()).then(|| together.value_at_quantile(quantile) as f64 / 1e3)
+    }
+
+    /// Times by operation in these windows, of response or of service.
+    fn times_of(&self, metric: Metric) -> &HashMap<String, Histogram> {
         let is_service = matches!(
             metric,
             Metric::ServiceP50
@@ -206,10 +243,17 @@ impl<'r> WindowFigures<'r> {
         let read = |log: Result<LogReader, RecordError>| {
             log.map_or_else(|_| HashMap::new(), |log| log.in_windows(&windows))
         };
-        let times = match is_service {
+        match is_service {
             true => self.service.get_or_init(|| read(self.run.service_log())),
             false => self.response.get_or_init(|| read(self.run.response_log())),
-        };
+        }
+    }
+
+    /// Quantile over the operations of several windows. `None` if the log does not hold all of them.
+    fn quantile_of_all(&self, metric: Metric, ended: &[OpRecord]) -> Option<f64> {
+        let operation = ended.first()?.op.as_str();
+        let quantile = metric.quantile().unwrap_or_else(|| self.run.judged_quantile(operation));
+        let times = self.times_of(metric);
         let counted: u64 = ended.iter().map(|op| op.count).sum();
         let whole = times.get(&tag(operation)).filter(|times| times.len() == counted);
         whole.map(|times| times.value_at_quantile(quantile) as f64 / 1e3)
@@ -280,8 +324,8 @@ fn of_window(metric: Metric, trial: &Trial) -> Option<f64> {
 }
 
 /// A figure that several loads have only together.
-fn of_all(metric: Metric, loads: &[Run]) -> Option<f64> {
-    let trials: Vec<&Trial> = loads.iter().map(Run::deciding_trial).collect::<Option<_>>()?;
+fn of_all((metric, window): (Metric, ChosenWindow), loads: &[Run]) -> Option<f64> {
+    let trials: Vec<&Trial> = loads.iter().map(|load| load.chosen_trial(window)).collect::<Option<_>>()?;
     let first = trials.first()?;
     match metric {
         Metric::HostCpu | Metric::DriverCpu | Metric::HostCpuPerDriverCpu => of_window(metric, first),

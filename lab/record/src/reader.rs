@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use barograph_model::ChosenWindow;
+
 use crate::entry::KINDS;
 use crate::probe::{APPLICATION, application_of};
 use crate::writer::LOADS;
@@ -247,6 +249,16 @@ impl Run {
     pub fn deciding_trial(&self) -> Option<&Trial> {
         let named = self.verdict().and_then(|v| v.trial);
         named.and_then(|n| self.trials().find(|t| t.n == n)).or_else(|| self.trials().last())
+    }
+
+    /// Returns a measured window; `None` without one.
+    #[must_use]
+    pub fn chosen_trial(&self, window: ChosenWindow) -> Option<&Trial> {
+        match window {
+            ChosenWindow::Deciding => self.deciding_trial(),
+            ChosenWindow::First => self.trials().next(),
+            ChosenWindow::Last => self.trials().last(),
+        }
     }
 
     /// Returns the phases in the order begun.

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_model::{
-    Amount, BetterWhen, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec,
-    MeasureValue, Metric, Nanos, OfferedLoad, OpId, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject,
-    WindowVerdict,
+    Amount, BetterWhen, Bound, Check, CheckFacts, CheckId, ChosenWindow, CounterId, Formula, Level, LoadUnit,
+    MeasureSpec, MeasureValue, Metric, Nanos, OfferedLoad, OpId, OpVerdict, Outcome, Phase, RuleVerdict,
+    Share, Subject, WindowVerdict,
 };
 use barograph_record::{
     Control, Entry, Figure, Fill, Header, LoadStarted, LogReader, Note, ProbeRow, Purpose, RecordError,
-    Resources, RuleRecord, Run, RunFinished, RunId, RunInterrupted, RunWriter, Trial, UnitRecord,
-    UnknownEntry, VERSION, Verdict, WindowRecord, draft_of, list, remove_drafts, write_whole,
+    Resources, RuleRecord, Run, RunFinished, RunId, RunInterrupted, RunWriter, TileLoadRecord, TilesRecord,
+    Trial, UnitRecord, UnknownEntry, VERSION, Verdict, WindowRecord, draft_of, list, remove_drafts,
+    write_whole,
 };
 use barograph_stats::{Histogram, Interval};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -255,6 +256,71 @@ fn times_of_several_windows_are_those_of_their_intervals_together() {
     assert_eq!(count(&[kept]), None);
     // Logs round both ends to a millisecond.
     assert!(last.holds(2.9996, 3.9996) && !last.holds(1.9996, 2.9996));
+}
+
+/// A run of two copies of a load, each with a window of its first and one of its last two seconds.
+fn copies(root: &Path) -> Run {
+    let mut writer = RunWriter::create(root, &id()).unwrap();
+    writer.append(&header()).unwrap();
+    writer.append(&Entry::LoadStarted(LoadStarted { at_s: 0.0 })).unwrap();
+    let names = ["login-1", "login-2"].map(str::to_owned);
+    writer.loads(&names).unwrap();
+    let load = |load: &String, tile| TileLoadRecord {
+        load: load.clone(),
+        member: "login".to_owned(),
+        tile,
+        whole: Level::from(7),
+        of: None,
+        rate: None,
+    };
+    let tiles = TilesRecord {
+        reference: String::new(),
+        one_by_one: false,
+        loads: names.iter().zip(1..).map(|(name, tile)| load(name, tile)).collect(),
+    };
+    writer.append(&Entry::Tiles(tiles)).unwrap();
+    for (at, samples) in [(0, [0, 100, 200, 300]), (1, [10; 4])] {
+        let of_load = writer.of_load(at);
+        for (n, samples) in (0..).zip(samples) {
+            of_load.interval(&interval(n, samples), &NAMES).unwrap();
+        }
+        for (n, from_s) in [(1, 0.0), (2, 2.0)] {
+            let mut trial = Trial::keep(n, Purpose::Fixed, &window());
+            (trial.window.from_s, trial.window.to_s) = (from_s, from_s + 2.0);
+            let within: u64 = samples[from_s as usize..][..2].iter().sum();
+            trial.window.ops[0].count = within;
+            trial.window.ops[0].mean_ms = f64::from(n);
+            trial.window.throughput = within as f64 / 2.0;
+            of_load.append(&Entry::Trial(Box::new(trial))).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    Run::open(writer.dir()).unwrap()
+}
+
+#[test]
+fn copies_have_rates_and_times_together_in_each_window() {
+    let root = tempfile::tempdir().unwrap();
+    let run = copies(root.path());
+    let of = |window, metric| run.metric_in(window, metric, Some("Login"));
+    let both = |all: &[(u64, u64)]| {
+        let mut sum = barograph_stats::interval::histogram();
+        all.iter().for_each(|(n, samples)| sum.add(&interval(*n, *samples).ops[1].response).unwrap());
+        Some(sum.value_at_quantile(0.5) as f64 / 1e3)
+    };
+    let first = both(&[(0, 0), (1, 100), (0, 10), (1, 10)]);
+    let last = both(&[(2, 200), (3, 300), (2, 10), (3, 10)]);
+    assert!(first < last, "{first:?} {last:?}");
+    assert_eq!(of(ChosenWindow::First, Metric::ResponseP50), first);
+    assert_eq!(of(ChosenWindow::Last, Metric::ResponseP50), last);
+    assert_eq!(of(ChosenWindow::Deciding, Metric::ResponseP50), last, "no verdict names another");
+    assert_eq!(of(ChosenWindow::First, Metric::ResponseMean), Some(1.0));
+    assert_eq!(run.metric_in(ChosenWindow::First, Metric::Throughput, None), Some(60.0));
+    assert_eq!(run.metric_in(ChosenWindow::Last, Metric::Throughput, None), Some(260.0));
+    assert_eq!(run.metric(Metric::ResponseP50, Some("Logout")), None);
+    let one = run.of(Some("login-2")).unwrap();
+    assert_eq!(one.metric_in(ChosenWindow::First, Metric::ResponseMean, Some("Login")), Some(1.0));
+    assert_eq!(one.metric_in(ChosenWindow::First, Metric::Throughput, None), Some(10.0));
 }
 
 #[test]

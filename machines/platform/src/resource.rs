@@ -88,6 +88,15 @@ pub enum Resource {
         /// Its value before the run.
         before: String,
     },
+    /// A setting of a network device of this machine that a run changed.
+    DeviceSetting {
+        /// Name of the device.
+        device: String,
+        /// Name of the setting, as `rx-usecs`.
+        name: String,
+        /// Its value before the run.
+        before: String,
+    },
     /// A container engine started by a run, with everything in it.
     Engine {
         /// Folder of its sockets and settings. Every process of the engine has it among its arguments.
@@ -149,6 +158,9 @@ impl fmt::Display for Resource {
             Resource::Mount { path } => write!(f, "mount {}", path.display()),
             Resource::Setting { path, before } => {
                 write!(f, "change of {} from {before}", path.display())
+            }
+            Resource::DeviceSetting { device, name, before } => {
+                write!(f, "change of {name} of {device} from {before}")
             }
             Resource::Engine { folder, .. } => write!(f, "container engine in {}", folder.display()),
             Resource::Container { engine, name } => write!(f, "container {name} of {engine}"),

@@ -1,52 +1,34 @@
-//! Settings of the kernel that dense mode switches, found below a root so that tests have a host of their own.
+//! Settings of a host that dense mode switches, found below a root so that tests have a host of their own.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use barograph_platform::{Entry, Ledger, LedgerError, Resource};
+use barograph_ethtool::RX_USECS;
+use barograph_platform::{Entry, Ledger, LedgerError};
+
+use crate::place::{Drivers, KernelDrivers, Place, same};
+use crate::purpose::Purpose;
 
 /// Folder of the network devices. A lock on it keeps two runs from setting back each other's values.
 const DEVICES: &str = "sys/class/net";
 
-/// Time for which received packets wait for others, in nanoseconds: far below limits of response time.
+/// Time for which received packets wait for others, in nanoseconds and microseconds: far below limits of response time.
 const FLUSH_NS: u32 = 200_000;
+const DELAY_US: u32 = FLUSH_NS / 1_000;
+
+/// Features of devices that join packets, or leave splitting them to the device.
+const OFFLOADS: [&str; 3] = ["rx-gro", "tx-generic-segmentation", "tx-tcp-segmentation"];
 
 /// Rounds without packets before a device interrupts again.
 const ROUNDS: u32 = 2;
-
-/// Purpose of a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Polling of network devices by threads that wait: off.
-    BusyPolling,
-    /// Received packets are taken together, after fewer interrupts.
-    Coalescing,
-    /// Received packets are processed on all processors.
-    ReceiveSteering,
-}
-
-impl Purpose {
-    /// All purposes.
-    pub const ALL: [Purpose; 3] = [Purpose::BusyPolling, Purpose::Coalescing, Purpose::ReceiveSteering];
-}
-
-impl fmt::Display for Purpose {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Purpose::BusyPolling => "busy polling",
-            Purpose::Coalescing => "coalescing of interrupts",
-            Purpose::ReceiveSteering => "receive steering",
-        })
-    }
-}
 
 /// A setting of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Setting {
     purpose: Purpose,
-    path: PathBuf,
+    place: Place,
     /// Its value in dense mode.
     dense: String,
 }
@@ -54,8 +36,8 @@ struct Setting {
 /// A changed setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its file.
-    pub path: PathBuf,
+    /// What was changed: a file of the kernel, or a setting of a device or of servers.
+    pub what: String,
     /// Its value before.
     pub before: String,
     /// Its value now.
@@ -64,7 +46,7 @@ pub struct Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {} (was {})", self.path.display(), self.now, self.before)
+        write!(f, "{} = {} (was {})", self.what, self.now, self.before)
     }
 }
 
@@ -72,30 +54,39 @@ impl fmt::Display for Change {
 #[derive(Debug)]
 pub struct DenseSettings {
     settings: Vec<Setting>,
+    drivers: Box<dyn Drivers>,
     lock: Option<File>,
-    /// Changes in effect, each with its entry in the ledger.
-    changed: Vec<(Entry, Change)>,
+    /// Changes in effect: the entry in the ledger, the place, and the value before.
+    changed: Vec<(Entry, Place, String)>,
 }
 
 impl DenseSettings {
     /// Finds the settings below `root`, which is `/` but for tests, on a host with some processors.
     #[must_use]
     pub fn of(root: &Path, processors: u32) -> Self {
+        Self::with(root, processors, Box::new(KernelDrivers))
+    }
+
+    fn with(root: &Path, processors: u32, drivers: Box<dyn Drivers>) -> Self {
         let kernel = ["busy_read", "busy_poll"].map(|name| root.join("proc/sys/net/core").join(name));
-        let off = |path| Setting { purpose: Purpose::BusyPolling, path, dense: "0".to_owned() };
+        let off =
+            |path| Setting { purpose: Purpose::BusyPolling, place: Place::File(path), dense: "0".to_owned() };
         let devices = below(&root.join(DEVICES));
         let all = kernel
             .into_iter()
             .map(off)
             .chain(devices.iter().flat_map(|device| of_device(device, processors)));
-        let settings = all.filter(|setting| setting.path.is_file()).collect();
-        DenseSettings { settings, lock: File::open(root.join(DEVICES)).ok(), changed: Vec::new() }
+        // What cannot be read is there, and named when it is not changed.
+        let settings = all.filter(|setting| !matches!(setting.place.read(&*drivers), Ok(None))).collect();
+        DenseSettings { settings, drivers, lock: File::open(root.join(DEVICES)).ok(), changed: Vec::new() }
     }
 
-    /// Returns the purposes for which this host has no setting.
+    /// Returns the purposes for which this host has no setting, but for those of its servers.
     #[must_use]
     pub fn missing(&self) -> Vec<Purpose> {
-        let has = |purpose| self.settings.iter().any(|setting| setting.purpose == purpose);
+        let has = |purpose| {
+            purpose == Purpose::TimerSlack || self.settings.iter().any(|setting| setting.purpose == purpose)
+        };
         Purpose::ALL.into_iter().filter(|purpose| !has(*purpose)).collect()
     }
 
@@ -109,29 +100,29 @@ impl DenseSettings {
         if self.lock.as_ref().is_none_or(|lock| lock.try_lock().is_err()) {
             return Ok((changes, vec!["another run of this host has them".to_owned()]));
         }
-        for setting in &self.settings {
-            let path = &setting.path;
-            let before = match fs::read_to_string(path) {
-                Ok(text) if same(&text, &setting.dense) => continue,
-                Ok(text) => text.trim().to_owned(),
+        for Setting { place, dense, .. } in &self.settings {
+            let before = match place.read(&*self.drivers) {
+                Ok(Some(now)) if same(&now, dense) => continue,
+                Ok(Some(now)) => now,
+                // The device is gone.
+                Ok(None) => continue,
                 Err(why) => {
-                    refused.push(format!("{}: {why}", path.display()));
+                    refused.push(format!("{place}: {why}"));
                     continue;
                 }
             };
-            let thing = Resource::Setting { path: path.clone(), before: before.clone() };
+            let thing = place.change_from(&before);
             let entry = ledger.will(thing.clone())?;
-            if let Err(why) = written(path, &setting.dense) {
-                refused.push(format!("{}: {why}", path.display()));
+            if let Err(why) = place.write(&*self.drivers, dense) {
+                refused.push(format!("{place}: {why}"));
                 // A kernel that took another value than it was given has to be set back, too.
-                let _ = fs::write(path, &before);
+                let _ = place.write(&*self.drivers, &before);
                 ledger.removed(entry)?;
                 continue;
             }
             ledger.done(entry, thing)?;
-            let change = Change { path: path.clone(), before, now: setting.dense.clone() };
-            changes.push(change.clone());
-            self.changed.push((entry, change));
+            changes.push(Change { what: place.to_string(), before: before.clone(), now: dense.clone() });
+            self.changed.push((entry, place.clone(), before));
         }
         Ok((changes, refused))
     }
@@ -143,11 +134,11 @@ impl DenseSettings {
     /// If the ledger cannot be written.
     pub fn switch_off(&mut self, ledger: &Ledger) -> Result<Vec<String>, LedgerError> {
         let mut refused = Vec::new();
-        while let Some((entry, change)) = self.changed.pop() {
-            match fs::write(&change.path, &change.before) {
-                // The device is gone, and its setting with it.
-                Err(why) if why.kind() != io::ErrorKind::NotFound => {
-                    refused.push(format!("{}: {why}", change.path.display()));
+        while let Some((entry, place, before)) = self.changed.pop() {
+            match place.write(&*self.drivers, &before) {
+                // A device that is gone has taken its settings along.
+                Err(why) if !matches!(place.read(&*self.drivers), Ok(None)) && !is_gone(&why) => {
+                    refused.push(format!("{place}: {why}"));
                 }
                 _ => ledger.removed(entry)?,
             }
@@ -160,20 +151,32 @@ impl DenseSettings {
     }
 }
 
+/// Whether a device is gone.
+fn is_gone(why: &io::Error) -> bool {
+    const NO_SUCH_DEVICE: i32 = 19;
+    why.kind() == io::ErrorKind::NotFound || why.raw_os_error() == Some(NO_SUCH_DEVICE)
+}
+
 /// Settings of a device, present or not.
 fn of_device(device: &Path, processors: u32) -> Vec<Setting> {
     let coalescing =
         [("gro_flush_timeout", FLUSH_NS), ("napi_defer_hard_irqs", ROUNDS)].map(|(name, value)| Setting {
             purpose: Purpose::Coalescing,
-            path: device.join(name),
+            place: Place::File(device.join(name)),
             dense: value.to_string(),
         });
     let queues = below(&device.join("queues")).into_iter().map(|queue| Setting {
         purpose: Purpose::ReceiveSteering,
-        path: queue.join("rps_cpus"),
+        place: Place::File(queue.join("rps_cpus")),
         dense: mask(processors),
     });
-    coalescing.into_iter().chain(queues).collect()
+    let of_driver = |purpose, name, dense: String| {
+        let device = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Setting { purpose, place: Place::Device { device, name }, dense }
+    };
+    let delay = of_driver(Purpose::InterruptDelay, RX_USECS, DELAY_US.to_string());
+    let offloads = OFFLOADS.map(|name| of_driver(Purpose::Offloads, name, "on".to_owned()));
+    coalescing.into_iter().chain(queues).chain([delay]).chain(offloads).collect()
 }
 
 /// Entries of a folder, in order; none if it is not there.
@@ -195,25 +198,51 @@ fn mask(processors: u32) -> String {
     (0..words - 1).rev().fold(highest, |text, at| format!("{text},{:08x}", word(at)))
 }
 
-/// Whether two values of a setting are equal, apart from leading zeros.
-fn same(one: &str, other: &str) -> bool {
-    let plain = |text: &str| {
-        let text = text.trim().trim_start_matches('0').to_owned();
-        if text.is_empty() { "0".to_owned() } else { text }
-    };
-    plain(one) == plain(other)
-}
-
-/// Writes a value and reads it back.
-fn written(path: &Path, value: &str) -> io::Result<()> {
-    fs::write(path, value)?;
-    let now = fs::read_to_string(path)?;
-    if same(&now, value) { Ok(()) } else { Err(io::Error::other(format!("the kernel keeps {}", now.trim()))) }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
     use super::*;
+
+    /// Drivers with these settings: device, name, value. None of them takes another value where it is `fixed`.
+    #[derive(Debug, Default)]
+    struct FakeDrivers {
+        values: Mutex<BTreeMap<(String, String), String>>,
+        fixed: bool,
+    }
+
+    impl FakeDrivers {
+        fn of(all: &[(&str, &str, &str)], fixed: bool) -> std::sync::Arc<Self> {
+            let value = |(device, name, value): &(&str, &str, &str)| {
+                (((*device).to_owned(), (*name).to_owned()), (*value).to_owned())
+            };
+            std::sync::Arc::new(FakeDrivers { values: Mutex::new(all.iter().map(value).collect()), fixed })
+        }
+
+        fn now(&self) -> Vec<String> {
+            self.values.lock().unwrap().values().cloned().collect()
+        }
+    }
+
+    impl Drivers for std::sync::Arc<FakeDrivers> {
+        fn read(&self, device: &str, name: &str) -> io::Result<Option<String>> {
+            Ok(self.values.lock().unwrap().get(&(device.to_owned(), name.to_owned())).cloned())
+        }
+
+        fn write(&self, device: &str, name: &str, value: &str) -> io::Result<()> {
+            if self.fixed {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            self.values.lock().unwrap().insert((device.to_owned(), name.to_owned()), value.to_owned());
+            Ok(())
+        }
+    }
+
+    /// The settings of a host whose devices have no drivers with settings.
+    fn of_files(root: &Path, processors: u32) -> DenseSettings {
+        DenseSettings::with(root, processors, Box::new(FakeDrivers::of(&[], false)))
+    }
 
     /// A host with these files and values.
     fn host(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -245,8 +274,8 @@ mod tests {
         let root = host(&FILES);
         let ledger = ledger(&root);
         let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap().trim().to_owned();
-        let mut settings = DenseSettings::of(root.path(), 6);
-        assert_eq!(settings.missing(), []);
+        let mut settings = of_files(root.path(), 6);
+        assert_eq!(settings.missing(), [Purpose::InterruptDelay, Purpose::Offloads]);
         let (changes, refused) = settings.switch_on(&ledger).unwrap();
         assert_eq!(
             (changes.len(), refused.len(), ledger.left().len()),
@@ -270,16 +299,17 @@ mod tests {
     #[test]
     fn what_a_host_lacks_is_named() {
         let root = host(&FILES[..2]);
-        let settings = DenseSettings::of(root.path(), 2);
-        assert_eq!(settings.missing(), [Purpose::Coalescing, Purpose::ReceiveSteering]);
-        assert_eq!(DenseSettings::of(Path::new("/no/such/host"), 2).missing(), Purpose::ALL);
+        let all = Purpose::ALL.into_iter().filter(|purpose| *purpose != Purpose::TimerSlack);
+        let (polling, others): (Vec<_>, Vec<_>) = all.partition(|purpose| *purpose == Purpose::BusyPolling);
+        assert_eq!(of_files(root.path(), 2).missing(), others);
+        assert_eq!(of_files(Path::new("/no/such/host"), 2).missing(), [polling, others].concat());
     }
 
     #[test]
     fn a_second_run_leaves_the_settings_of_the_first() {
         let root = host(&FILES);
         let ledger = ledger(&root);
-        let (mut first, mut second) = (DenseSettings::of(root.path(), 2), DenseSettings::of(root.path(), 2));
+        let (mut first, mut second) = (of_files(root.path(), 2), of_files(root.path(), 2));
         assert_eq!(first.switch_on(&ledger).unwrap().0.len(), 4);
         let (changes, refused) = second.switch_on(&ledger).unwrap();
         assert_eq!((changes, refused.len()), (vec![], 1));
@@ -296,7 +326,31 @@ mod tests {
         for (processors, expected) in cases {
             assert_eq!(mask(processors), expected, "{processors}");
         }
-        assert!(same("0003\n", "3") && same("00\n", "0") && !same("13", "3"));
+    }
+
+    #[test]
+    fn settings_of_devices_are_changed_and_set_back_where_drivers_take_them() {
+        let before =
+            [("eth0", "rx-gro", "off"), ("eth0", RX_USECS, "8"), ("eth0", "tx-generic-segmentation", "on")];
+        let root = host(&FILES);
+        let ledger = ledger(&root);
+        let drivers = FakeDrivers::of(&before, false);
+        let mut settings = DenseSettings::with(root.path(), 2, Box::new(std::sync::Arc::clone(&drivers)));
+        assert_eq!(settings.missing(), []);
+        let (changes, refused) = settings.switch_on(&ledger).unwrap();
+        let words: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        assert_eq!(words[4..], ["rx-usecs of eth0 = 200 (was 8)", "rx-gro of eth0 = on (was off)"]);
+        assert_eq!((refused.len(), ledger.left().len()), (0, 6));
+        assert_eq!(drivers.now(), ["on", "200", "on"]);
+        assert!(settings.switch_off(&ledger).unwrap().is_empty() && ledger.left().is_empty());
+        assert_eq!(drivers.now(), ["off", "8", "on"]);
+        let fixed = FakeDrivers::of(&before, true);
+        let mut settings = DenseSettings::with(root.path(), 2, Box::new(std::sync::Arc::clone(&fixed)));
+        let (changes, refused) = settings.switch_on(&ledger).unwrap();
+        assert_eq!((changes.len(), refused.len()), (4, 2), "{refused:?}");
+        assert!(refused[0].starts_with("rx-usecs of eth0: "), "{refused:?}");
+        settings.switch_off(&ledger).unwrap();
+        assert!(ledger.left().is_empty());
     }
 
     /// The kernel's own setting, which only root may change.
@@ -311,10 +365,15 @@ mod tests {
             return;
         };
         let dense = if before.trim() == "0" { "50" } else { "0" };
-        let setting =
-            Setting { purpose: Purpose::BusyPolling, path: path.to_owned(), dense: dense.to_owned() };
+        let place = Place::File(path.to_owned());
+        let setting = Setting { purpose: Purpose::BusyPolling, place, dense: dense.to_owned() };
         let lock = File::open(folder.path()).ok();
-        let mut settings = DenseSettings { settings: vec![setting], lock, changed: Vec::new() };
+        let mut settings = DenseSettings {
+            settings: vec![setting],
+            drivers: Box::new(KernelDrivers),
+            lock,
+            changed: Vec::new(),
+        };
         let (changes, refused) = settings.switch_on(&ledger).unwrap();
         if changes.is_empty() {
             println!("skipped: {}", refused.join(", "));

@@ -148,7 +148,7 @@ async fn delete_pods(pods: &Api<Pod>, site: &str, grace_s: u32) -> Result<bool, 
     Ok(!left.items.is_empty())
 }
 
-/// Asks for the end of a pod within so many seconds; 0 removes it without waiting for its node.
+/// Asks for the end of a pod within this number of seconds; 0 removes it without waiting for its node.
 pub(crate) async fn delete_pod(pods: &Api<Pod>, name: &str, grace_s: u32) -> Result<(), String> {
     match pods.delete(name, &DeleteParams::default().grace_period(grace_s)).await {
         Err(error) if !is_gone(&error) => Err(refused(&error)),

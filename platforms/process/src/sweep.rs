@@ -55,6 +55,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<SweepResult, LedgerError> {
                 Err(error) => RemovalOutcome::Failed(error.to_string()),
             },
             Resource::Setting { path, before } => set_back(path, before),
+            Resource::DeviceSetting { device, name, before } => set_device_back(device, name, before),
             // Created by another kind of platform, which sweeps it.
             _ => continue,
         };
@@ -81,6 +82,18 @@ fn set_back(path: &Path, before: &str) -> RemovalOutcome {
         io::ErrorKind::NotFound => RemovalOutcome::AlreadyGone,
         _ => RemovalOutcome::Failed(error.to_string()),
     })
+}
+
+/// Gives a setting of a network device its former value. A device that is gone has taken it along.
+fn set_device_back(device: &str, name: &str, before: &str) -> RemovalOutcome {
+    if !Path::new("/sys/class/net").join(device).exists() {
+        return RemovalOutcome::AlreadyGone;
+    }
+    let set = barograph_ethtool::read(device, name).and_then(|now| match now.as_deref() == Some(before) {
+        true => Ok(RemovalOutcome::AlreadyGone),
+        false => barograph_ethtool::write(device, name, before).map(|()| RemovalOutcome::Removed),
+    });
+    set.unwrap_or_else(|error| RemovalOutcome::Failed(error.to_string()))
 }
 
 fn with_cause(error: &LedgerError) -> String {
@@ -240,9 +253,15 @@ mod tests {
         let thing = Resource::Setting { path: path.clone(), before: "powersave".to_owned() };
         ledger.will(thing.clone()).unwrap();
         ledger.will(Resource::Setting { path: folder.path().join("gone"), before: String::new() }).unwrap();
+        let gone = Resource::DeviceSetting {
+            device: "no-such-device".to_owned(),
+            name: "rx-gro".to_owned(),
+            before: "off".to_owned(),
+        };
+        ledger.will(gone).unwrap();
         let swept = sweep(&ledger).await.unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "powersave");
-        assert_eq!((swept.removed, swept.already_gone.len()), (vec![thing], 1));
+        assert_eq!((swept.removed, swept.already_gone.len()), (vec![thing], 2));
         assert!(swept.failed.is_empty() && ledger.left().is_empty());
     }
 }

@@ -47,7 +47,8 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-api", floor: 1, may_use: &["model"] },
     Crate { name: "auction-bus", floor: 1, may_use: &[] },
     Crate { name: "cgroup", floor: 1, may_use: &[] },
-    Crate { name: "tunables", floor: 2, may_use: &["platform"] },
+    Crate { name: "ethtool", floor: 1, may_use: &[] },
+    Crate { name: "tunables", floor: 2, may_use: &["platform", "ethtool"] },
     Crate { name: "bandwidth", floor: 1, may_use: &[] },
     Crate { name: "matrix", floor: 1, may_use: &[] },
     Crate { name: "pages", floor: 1, may_use: &[] },
@@ -76,7 +77,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "record", floor: 2, may_use: &["model", "stats"] },
     Crate { name: "auction-rules", floor: 2, may_use: &["auction-api"] },
     Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-rules"] },
-    Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup"] },
+    Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup", "ethtool"] },
     Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-metrics"] },
     Crate { name: "test-browser", floor: 5, may_use: &["test-services"] },
     Crate {
@@ -85,7 +86,7 @@ const CRATES: &[Crate] = &[
         may_use: &["platform", "cgroup", "platform-namespace", "testkit"],
     },
     Crate { name: "test-services", floor: 4, may_use: &["platform", "services", "platform-process"] },
-    Crate { name: "virtual-network", floor: 2, may_use: &["model", "platform"] },
+    Crate { name: "virtual-network", floor: 2, may_use: &["model", "platform", "ethtool"] },
     Crate {
         name: "platform-namespace",
         floor: 3,
