@@ -190,7 +190,7 @@ fn scaling(scaling: &ScalingRecord) -> String {
     };
     let peak = fit.peak_n.map_or_else(
         || "no peak up to twice the largest size".to_owned(),
-        |peak| format!("a peak at {factor} {}{}", number(peak), within(&fit.peak_within, 2)),
+        |peak| format!("a peak at {factor} {}{}", number(peak), between(&fit.peak_within)),
     );
     text.push_str(&format!(
         " The universal scalability law finds contention {:.3}{}, coherency {:.5}{}, and {peak}.",
@@ -203,7 +203,7 @@ fn scaling(scaling: &ScalingRecord) -> String {
         text.push_str(&format!(
             " Growth bends at {factor} {}{}: {} {} for each more before it, {} after.",
             number(knee.n),
-            within(&knee.within, 2),
+            between(&knee.within),
             number(knee.before),
             scaling.unit,
             number(knee.after)
@@ -235,6 +235,15 @@ fn within(interval: &IntervalRecord, digits: usize) -> String {
         return String::new();
     }
     format!(" (95 % interval {low:.digits$} to {high:.digits$})")
+}
+
+/// The same of figures with three digits.
+fn between(interval: &IntervalRecord) -> String {
+    let IntervalRecord { low, high } = *interval;
+    if !(low.is_finite() && high.is_finite()) {
+        return String::new();
+    }
+    format!(" (95 % interval {} to {})", number(low), number(high))
 }
 
 /// The metric in which the control differs from itself, if there is one.
@@ -530,8 +539,8 @@ mod tests {
             KneeRecord { n: 4.0, within: IntervalRecord { low: 2.0, high: 8.0 }, before: 90.0, after: 40.0 };
         let with = ScalingRecord { fit: Some(fit), knee: Some(knee), ..growth() };
         let law = "The universal scalability law finds contention 0.050 (95 % interval 0.040 to 0.060), coherency 0.00200, \
-                   and a peak at nodes 21.79 (95 % interval 20.00 to 24.00).";
-        let bend = "Growth bends at nodes 4.00 (95 % interval 2.00 to 8.00): 90.00 users for each more before it, 40.00 after.";
+                   and a peak at nodes 21.8 (95 % interval 20.0 to 24.0).";
+        let bend = "Growth bends at nodes 4.00 (95 % interval 2.00 to 8.00): 90.0 users for each more before it, 40.0 after.";
         assert_eq!(scaling(&with), format!("{begin} {law} {bend}"));
         let without_peak = ScalingRecord { fit: Some(FitRecord { peak_n: None, ..fit }), ..growth() };
         assert!(scaling(&without_peak).ends_with("and no peak up to twice the largest size."));
