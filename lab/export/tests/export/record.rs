@@ -9,11 +9,12 @@ use barograph_model::{
 };
 use barograph_record::{
     ActionRecord, BoundRecord, CauseRecord, ConfirmationRecord, Control, Count, CrossCheckRecord, Decisions,
-    DemandRecord, DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill, Follower,
-    Header, LevelRecord, LoadStarted, NodesHoldRecord, Note, PartRecord, PassPointRecord, ProbeRow, Purpose, RatioRecord, ReasonRecord,
-    RepeatsRecord, Resources, Rule, RuleRecord, RunId, RunInterrupted, RunWriter, ScoreRecord, SearchBound,
-    SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord, SupplyRecord, Tier, Tiers, TileLoadRecord, TilesRecord,
-    TopologyRecord, Trial, UnitRecord, UnknownEntry, VERSION, Verdict, WindowScoreRecord,
+    DemandRecord, DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill,
+    Follower, Header, LevelRecord, LoadStarted, NodesHoldRecord, Note, PartRecord, PassPointRecord, ProbeRow,
+    Purpose, RatioRecord, ReasonRecord, RepeatsRecord, Resources, Rule, RuleRecord, RunId, RunInterrupted,
+    RunWriter, ScoreRecord, SearchBound, SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord,
+    SupplyRecord, Tier, Tiers, TileLoadRecord, TilesRecord, TopologyRecord, Trial, UnitRecord, UnknownEntry,
+    VERSION, Verdict, WindowScoreRecord,
 };
 use barograph_stats::Interval;
 
