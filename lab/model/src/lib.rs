@@ -18,6 +18,7 @@ mod phase;
 mod qos;
 mod refusal;
 pub mod secret;
+mod statistic;
 mod unit;
 mod verdict;
 pub mod words;
@@ -47,5 +48,6 @@ pub use qos::{
     TimeLimits,
 };
 pub use refusal::{Refusal, Refusals};
+pub use statistic::{Joined, StatisticMetric};
 pub use unit::{InvalidShare, Nanos, Share};
 pub use verdict::{OpVerdict, RuleVerdict, TrialResult, WindowVerdict};

@@ -1,6 +1,6 @@
 //! Metrics for comparing runs: figures with a name, a unit, and a better direction.
 
-use crate::{BetterWhen, MeasureSpec};
+use crate::{BetterWhen, MeasureSpec, StatisticMetric};
 
 /// A figure of a run, taken from the window that decides. None is negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +86,8 @@ pub enum Metric {
     Fairness,
     /// A measure declared by the workload.
     Measure(&'static MeasureSpec),
+    /// A statistic declared by the workload.
+    Statistic(&'static StatisticMetric),
 }
 
 /// Whether a unit is an amount per time.
@@ -100,7 +102,7 @@ use Metric::{
     HostCpuPerDriverCpu, HostCpuPerOperation, IdlePower, LeastRatio, Measure, OperationsPerEnergy, Power,
     ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99,
     ResponseP999, Score, ScorePerPower, ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99,
-    ServiceP999, Throughput, UsersPerApplicationCore,
+    ServiceP999, Statistic, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
@@ -180,6 +182,7 @@ impl Metric {
         match self {
             Throughput | Goodput | Requests => true,
             Measure(measure) => is_rate(measure.unit),
+            Statistic(statistic) => is_rate(statistic.unit),
             _ => false,
         }
     }
@@ -227,6 +230,7 @@ impl Metric {
             LeastRatio => "least_ratio",
             Fairness => "fairness",
             Measure(measure) => measure.id,
+            Statistic(statistic) => statistic.id,
         }
     }
 
@@ -273,6 +277,7 @@ impl Metric {
             LeastRatio => "least ratio",
             Fairness => "fairness",
             Measure(measure) => measure.title,
+            Statistic(statistic) => statistic.title,
         }
     }
 
@@ -307,6 +312,7 @@ impl Metric {
             LeastRatio => "of the reference",
             Fairness => "of 1",
             Measure(measure) => measure.unit,
+            Statistic(statistic) => statistic.unit,
         }
     }
 
@@ -325,6 +331,7 @@ impl Metric {
             | LeastRatio
             | Fairness => BetterWhen::Higher,
             Measure(measure) => measure.better,
+            Statistic(statistic) => statistic.better,
             _ => BetterWhen::Lower,
         }
     }

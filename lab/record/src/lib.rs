@@ -34,6 +34,7 @@ mod reason;
 mod resources;
 mod rule;
 mod statistic;
+mod statistic_metric;
 mod study;
 mod tiles;
 mod times;
