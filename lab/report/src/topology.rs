@@ -198,9 +198,13 @@ fn draw(topology: &TopologyRecord) -> String {
     wires(&mut svg, &placed);
     for (at, level) in levels.iter().enumerate() {
         let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
-        for (line, tier) in level.iter().enumerate() {
-            let room = 15.0 * line as f64 - 7.5 * (level.len() as f64 - 1.0);
-            svg.text("tick", (0.0, y + BOX.1 / 2.0 + 4.0 + room), Anchor::Start, &tier[0].tier);
+        // Several loads may have the same tiers.
+        let mut names: Vec<&str> = level.iter().map(|tier| tier[0].tier.as_str()).collect();
+        names.sort_unstable_by_key(|name| level.iter().position(|tier| tier[0].tier == *name));
+        names.dedup();
+        for (line, name) in names.iter().enumerate() {
+            let room = 15.0 * line as f64 - 7.5 * (names.len() as f64 - 1.0);
+            svg.text("tick", (0.0, y + BOX.1 / 2.0 + 4.0 + room), Anchor::Start, name);
         }
     }
     for box_ in &placed {
