@@ -61,7 +61,7 @@ fn url(port: u16, database: &str) -> String {
 
 /// How every run of this product ends its words. Processor time is of the whole run, so there is no warm-up.
 fn usual(seconds: u64) -> String {
-    format!("-d {seconds}s --warm-up 0s --workers 1 -q --json")
+    format!("-d {seconds}s --warm-up 0s --workers 1 -q --json --set deploy.statistics=false")
 }
 
 /// Order-Entry in a form.
