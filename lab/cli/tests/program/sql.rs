@@ -9,7 +9,6 @@ use barograph_services::find;
 use barograph_test_services::{mariadb, or_skip, postgres};
 use barograph_testkit::one_of;
 
-use crate::deployments::possible;
 use crate::going::RunningProgram;
 use crate::http::result;
 use crate::place::TestFolders;
@@ -82,27 +81,6 @@ fn instances_have_rows_of_their_own_and_totals() {
     assert!(sentence.contains("All 2 together: ") && sentence.contains("orders per minute"), "{sentence}");
     for row in ["\n store-1 ", "\n store-2 ", "\n all "] {
         assert!(out.contains(row), "{row:?}: {out}");
-    }
-}
-
-#[test]
-fn instances_are_spread_over_hosts() {
-    let place = TestFolders::without_data();
-    if !possible(&place, &["platform=namespace".to_owned()]) {
-        return;
-    }
-    let sets = ["instances=3", "deploy.spread_over=2", "platform=namespace"];
-    let Some((run, out)) = store(&place, "postgres", &sets) else { return };
-    let databases = run.topology().unwrap().parts.iter().filter(|part| part.tier == "database");
-    let hosts: Vec<&str> = databases.map(|part| part.host.as_str()).collect();
-    assert_eq!(hosts, ["all-1", "all-2", "all-1"]);
-    for row in ["\n store-1 ", "\n store-3 ", "\n all ", "\nInstances:\n"] {
-        assert!(out.contains(row), "{row:?}: {out}");
-    }
-    // The driver is a unit, and tells of its load all the same.
-    for load in ["store-1", "store-2", "store-3"] {
-        let gaps = run.statistics.iter().filter(|row| row.part == load && row.statistic == "longest_gap_ms");
-        assert!(gaps.count() > 0, "{load}: {out}");
     }
 }
 
