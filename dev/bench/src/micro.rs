@@ -12,6 +12,7 @@ mod sort;
 mod sql;
 mod stream;
 mod table;
+mod wanted;
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ use crate::say::say;
 use options::CommonOptions;
 use page::Measured;
 use table::Run;
+use wanted::Wanted;
 
 pub(crate) use disk::run as disk;
 pub(crate) use linpack::run as linpack;
@@ -63,7 +65,7 @@ struct Ratio {
     /// Index of the figure.
     figure: usize,
     base: &'static str,
-    /// The wanted ratio in words.
+    /// The wanted ratio in words; `-` where none is, or where cases have their own.
     wanted: &'static str,
 }
 
@@ -71,6 +73,7 @@ struct Ratio {
 struct Case {
     name: String,
     contenders: Vec<Contender>,
+    wanted: &'static [Wanted],
 }
 
 /// A program with its arguments in a case.

@@ -29,7 +29,7 @@ pub struct DatabaseArgs {
     #[arg(long)]
     anomalies: bool,
     /// Start a server, kill it this many times under load, and look for every acknowledged commit after that; a lost one ends
-    /// with code 9. The load takes 8 s for each kill and 8 s more, or --duration where that is longer
+    /// with code 11. The load takes 8 s for each kill and 8 s more, or --duration where that is longer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=50), conflicts_with = "anomalies")]
     kills: Option<u8>,
     /// A further key of the plan, as in order_entry.waits=1 (may be given often)

@@ -3,14 +3,18 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use barograph_database::{CommitGaps, Contents, Database, FillResult, Findings, Terminal, Transacts, sqlite};
+use barograph_database::{
+    CommitGaps, Contents, Database, FillResult, Findings, LONGEST_GAP, STATISTICS, Terminal, Transacts,
+    sqlite,
+};
 use barograph_engine::Runnable;
+use barograph_model::StatisticMetric;
 use barograph_model::secret::masked;
 use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill, Tier};
 use barograph_spec::{Plan, Refusal, SettingsReader};
 use barograph_workload::topology::Topology;
-use barograph_workload::{Gauge, LoadError, LoadJob, OnProgress};
+use barograph_workload::{Gauge, LoadError, LoadJob, OnProgress, TargetStatistics};
 use serde_json::{Map, Value};
 
 use crate::mariadb::Mariadb;
@@ -122,6 +126,12 @@ impl EngineKind {
         }
     }
 
+    /// The statistics of a load that studies may compare. There is no server that tells of itself beside an embedded database.
+    #[must_use]
+    pub fn statistics(self) -> &'static [StatisticMetric] {
+        if self == EngineKind::Sqlite { &STATISTICS[..1] } else { &STATISTICS }
+    }
+
     /// The kind of a plan; `None` for an address of something else.
     fn of(plan: &Plan, settings: &DatabaseSettings) -> Option<Self> {
         match plan.target.url.as_deref() {
@@ -213,7 +223,7 @@ pub fn fill_entry(filled: FillResult, stamp: String) -> Fill {
 #[must_use]
 pub fn gauges(gaps: &CommitGaps) -> Vec<Gauge> {
     let longest = gaps.take_longest().map(|longest| longest.as_secs_f64() * 1e3);
-    longest.map(|value| Gauge { name: "longest_gap_ms", unit: "ms", value }).into_iter().collect()
+    longest.map(|value| Gauge { name: LONGEST_GAP.id, unit: LONGEST_GAP.unit, value }).into_iter().collect()
 }
 
 /// The database engine of a plan.
@@ -262,6 +272,12 @@ pub trait Engine<W: DatabaseWorkload>: Send + Sync {
 
     /// Product and durability of the database at `url`.
     fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>>;
+
+    /// How the server at `url`, which is there already, is asked for its statistics; `None` for an embedded database.
+    fn statistics(&self, url: &str) -> Option<TargetStatistics> {
+        let _ = url;
+        None
+    }
 
     /// Fills the database, unless it is filled, and makes the copy for the run.
     fn fill<'a>(

@@ -1,6 +1,7 @@
 //! Kills of a server under load, as keys of a plan: what a server promises for its commits, tested at its own end.
 
 use barograph_model::Nanos;
+use barograph_spec::MOST_OPERATIONS;
 use barograph_workload::{Amounts, CommandError};
 
 use crate::TIER;
@@ -14,14 +15,12 @@ const EVERY_S: u32 = 8;
 /// Seconds from a kill to the start after it.
 const DEAD_S: u32 = 1;
 
-/// Operations of a load that ends with its time. A number of operations has no steady state, which kills would end.
-const OPERATIONS: u64 = 1_000_000_000_000;
-
-/// Amounts of a load with kills: its time has room for all of them, and for the recovery after the last.
+/// Amounts of a load with kills: its time has room for all of them, and for the recovery after the last. As one of a number of
+/// operations it has no steady state, which kills would end.
 pub(crate) fn amounts(kills: u8, given: Amounts) -> Amounts {
     let room = Nanos::from_secs(u64::from((u32::from(kills) + 1) * EVERY_S));
     Amounts {
-        operations: Some(OPERATIONS),
+        operations: Some(MOST_OPERATIONS),
         duration: Some(given.duration.map_or(room, |duration| duration.max(room))),
         ..given
     }

@@ -15,6 +15,7 @@ mod form;
 mod kills;
 mod load;
 mod mariadb;
+mod observer;
 mod parts;
 mod postgres;
 mod probe;

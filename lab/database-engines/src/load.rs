@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_database::CommitGaps;
 use barograph_engine::Runnable;
-use barograph_model::{Behaviours, MeasureSpec, OpSpec, Profile};
+use barograph_model::{Behaviours, MeasureSpec, OpSpec, Profile, StatisticMetric};
 use barograph_platform::BoxFuture;
 use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
     Application, DataSet, FailureReason, Gauge, LoadError, LoadJob, OnProgress, Reasons, SentFile,
-    VerifyResult, Workload,
+    TargetStatistics, VerifyResult, Workload,
 };
 use serde_json::{Map, Value, json};
 
@@ -139,6 +139,10 @@ impl<W: DatabaseOperations> Workload for DatabaseLoad<W> {
         &self.measures
     }
 
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        self.engine.kind().statistics()
+    }
+
     fn profiles(&self) -> Vec<&str> {
         W::PROFILES.to_vec()
     }
@@ -236,6 +240,10 @@ impl<W: DatabaseOperations> Application for DatabaseLoad<W> {
 
     fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
         Box::pin(async move { Ok(vec![self.engine.tier(url).await?]) })
+    }
+
+    fn statistics(&self, url: &str) -> Option<TargetStatistics> {
+        self.engine.statistics(url)
     }
 
     fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {

@@ -1,6 +1,7 @@
 //! MariaDB as a server product: its SQL, its bulk load by LOAD DATA, its copies table by table.
 
 mod session;
+mod statistics;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,11 +10,13 @@ use barograph_database::{Column, ColumnType, Indices, Reply, Table, TableSpec};
 use barograph_engine::{Runnable, runnable};
 use barograph_mysql::{Address, Client, Connection, ErrorCode, Fault, Reply as Piece, Target};
 use barograph_reactor::block_on;
+use barograph_service_metrics::StatementError;
 
 use crate::anomalies::Asks;
 use crate::chunk::Chunks;
 use crate::databases::Databases;
 use crate::errors::{Cause, Failure};
+use crate::observer::Pairs;
 use crate::product::{MARKER, Product};
 use crate::users::SessionUsers;
 use crate::{DatabaseSettings, DatabaseWorkload, EngineKind, ServerError};
@@ -119,6 +122,18 @@ impl Product for Mariadb {
             Ok(session)
         };
         open.await.map_err(|fault| trouble(&fault))
+    }
+
+    fn observed(url: &str) -> Result<Target, Cause> {
+        Ok(Self::resolve(url)?.database(Self::MAINTENANCE))
+    }
+
+    async fn observe(target: &Target) -> Result<Connection, StatementError> {
+        Client::new(target).connect(0).await.map_err(statistics::failed)
+    }
+
+    async fn pairs(session: &mut Connection, sql: &str) -> Pairs {
+        statistics::pairs(session, sql).await.map_err(statistics::failed)
     }
 
     fn identifier(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! PostgreSQL as a server product: its SQL, its bulk load by COPY, its copies by templates.
 
 mod session;
+mod statistics;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +10,13 @@ use barograph_database::{Column, ColumnType, Indices, Reply, Table, TableSpec};
 use barograph_engine::{Runnable, runnable};
 use barograph_postgres::{Address, Client, Connection, Fault, Reply as Piece, SqlState, Target};
 use barograph_reactor::block_on;
+use barograph_service_metrics::StatementError;
 
 use crate::anomalies::Asks;
 use crate::chunk::Chunks;
 use crate::databases::Databases;
 use crate::errors::{Cause, Failure};
+use crate::observer::Pairs;
 use crate::product::Product;
 use crate::users::SessionUsers;
 use crate::{DatabaseSettings, DatabaseWorkload, EngineKind, ServerError};
@@ -121,6 +124,18 @@ impl Product for Postgres {
             Ok(session)
         };
         open.await.map_err(|fault| trouble(&fault))
+    }
+
+    fn observed(url: &str) -> Result<Target, Cause> {
+        statistics::target(url)
+    }
+
+    async fn observe(target: &Target) -> Result<Connection, StatementError> {
+        Client::new(target).connect(0).await.map_err(statistics::failed)
+    }
+
+    async fn pairs(session: &mut Connection, sql: &str) -> Pairs {
+        statistics::pairs(session, sql).await.map_err(statistics::failed)
     }
 
     fn identifier(name: &str) -> String {

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use barograph_database::{Indices, Reply, Table, TableSpec};
 use barograph_engine::Runnable;
+use barograph_service_metrics::StatementError;
 
 use crate::anomalies::Asks;
 use crate::chunk::Chunks;
 use crate::databases::Databases;
 use crate::errors::{Cause, Failure};
+use crate::observer::Pairs;
 use crate::{DatabaseSettings, DatabaseWorkload, EngineKind, ServerError};
 
 /// The name of the table that marks a database.
@@ -95,6 +97,15 @@ pub(crate) trait Product: Send + Sync + Sized + 'static {
 
     /// A session of its own, which begins with `setup`.
     async fn session(target: &Self::Target, setup: &str) -> Reply<Self::Session>;
+
+    /// A server for statements about itself. Blocks.
+    fn observed(url: &str) -> Result<Self::Target, Cause>;
+
+    /// A session for statements about the server.
+    async fn observe(target: &Self::Target) -> Result<Self::Session, StatementError>;
+
+    /// Runs a statement with rows of a name and a value.
+    async fn pairs(session: &mut Self::Session, sql: &str) -> Pairs;
 
     /// A name as SQL has it.
     fn identifier(name: &str) -> String;

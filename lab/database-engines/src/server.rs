@@ -12,7 +12,7 @@ use barograph_platform::BoxFuture;
 use barograph_record::Tier;
 use barograph_spec::{Plan, Refusal, Refusals, SettingsReader, placed, there};
 use barograph_workload::topology::{Topology, Value as Word};
-use barograph_workload::{LoadError, LoadJob, OnProgress};
+use barograph_workload::{LoadError, LoadJob, OnProgress, TargetStatistics};
 use serde_json::{Map, Value, json};
 
 use crate::databases::{Databases, Queries};
@@ -20,6 +20,7 @@ use crate::engine::is_of;
 use crate::errors::Failure;
 use crate::fill::DatabaseFill;
 use crate::mariadb::Mariadb;
+use crate::observer::Observer;
 use crate::postgres::Postgres;
 use crate::product::Product;
 use crate::{
@@ -196,6 +197,15 @@ impl<W: DatabaseWorkload, P: Product> Engine<W> for ServerEngine<W, P> {
 
     fn tier<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Tier, String>> {
         Box::pin(async move { Ok(self.state(url).await?.0) })
+    }
+
+    fn statistics(&self, url: &str) -> Option<TargetStatistics> {
+        let url = self.addresses(url).server;
+        Some(TargetStatistics {
+            part: TIER,
+            asked: barograph_services::find(P::SERVICE)?.statistics()?,
+            open: Arc::new(move || Box::new(Observer::new::<P>(&url))),
+        })
     }
 
     fn fill<'a>(

@@ -134,8 +134,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         probes.applications = run.loads.iter().map(letter).collect();
         let there = (0..urls.len()).filter(|at| run.application_of(*at).is_none());
         probes.apart = outside::apart(app, there.map(|at| urls[at].as_str()));
-        let asked = app.filter(|_| run.plan.deploy.statistics);
-        let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, &run.clock));
+        let statistics = Statistics::of(run, app, urls);
         // The clock of the load, and with it every interval, starts here.
         let at_s = (run.clock.now() - engines[0].now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
@@ -287,7 +286,8 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         self.run.keep_power()?;
         self.guests.ask(self.run.clock.now());
         let (mut told, silent) = self.statistics.next();
-        told.extend(statistics::of_loads(&self.run.loads, self.run.clock.now()));
+        let of_drivers = self.loads.iter_mut().map(|load| load.engine.take_gauges());
+        told.extend(statistics::of_loads(of_drivers.zip(&self.run.loads), self.run.clock.now()));
         self.run.record.statistics(&told)?;
         self.run.notes(silent)?;
         let done = self.done(interval);

@@ -166,7 +166,7 @@ fn end(
     mut verdict: Option<Verdict>,
     mut broken: Option<RunAbort>,
 ) -> RunResult {
-    let judged = verdict.as_ref().map_or(ExitCode::Bug, |v| ExitCode::of_run(v.passed, v.valid));
+    let judged = verdict.as_ref().map_or(ExitCode::Bug, Verdict::exit);
     let exit = |broken: &Option<RunAbort>| broken.as_ref().map_or(judged, |b| b.why.exit_code());
     if let Some(verdict) = &mut verdict {
         verdict.exit_code = exit(&broken).code();

@@ -37,6 +37,8 @@ struct Sums {
     states: BTreeMap<String, f64>,
     /// The last sample without an answer.
     failed: Option<AskError>,
+    /// What the service denied, in words.
+    denied: Vec<String>,
 }
 
 impl Drop for PartStates {
@@ -59,17 +61,20 @@ impl PartStates {
                 let begun = watch.now();
                 let states = asker.states(&sampled).await;
                 let took = watch.now() - begun;
-                shared.lock().unwrap_or_else(PoisonError::into_inner).add(states, took);
+                let mut sums = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                sums.add(states, took);
+                sums.denied.extend(asker.take_denied());
             }
         });
         PartStates { unit, clock, sums, sampling }
     }
 
-    /// The means since the last call, and the last error. A part without an answer has no values.
-    pub(crate) fn next(&self, part: &str) -> (Vec<StatisticRow>, Option<AskError>) {
+    /// The means since the last call, what the service denied, and the last error. A part without an answer has no
+    /// values.
+    pub(crate) fn next(&self, part: &str) -> (Vec<StatisticRow>, Vec<String>, Option<AskError>) {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let (rows, failed) = (self.rows(part, &mut sums), sums.failed.take());
-        (rows, failed)
+        let rows = self.rows(part, &mut sums);
+        (rows, std::mem::take(&mut sums.denied), sums.failed.take())
     }
 
     fn rows(&self, part: &str, sums: &mut Sums) -> Vec<StatisticRow> {
@@ -145,8 +150,8 @@ mod tests {
         let sampling = tokio::spawn(async {});
         let part = PartStates { unit: "sessions".to_owned(), clock, sums: Arc::clone(&sums), sampling };
         let values = || {
-            let (rows, failed) = part.next("database-1");
-            assert!(failed.is_none());
+            let (rows, denied, failed) = part.next("database-1");
+            assert!(failed.is_none() && denied.is_empty());
             rows.into_iter().map(|row| (row.statistic, row.kind, row.value)).collect::<Vec<_>>()
         };
         assert_eq!(values(), []);
@@ -160,9 +165,12 @@ mod tests {
         add(&[("lock/row", 4.0)]);
         let expected = [row("io/read", STATE, 0.0), row("lock/row", STATE, 4.0)];
         assert_eq!(values(), [&expected[..], &rest(1.0)].concat());
-        let late = AskError::Late { at: "127.0.0.1:5432".parse().unwrap() };
+        let late = AskError::Late { at: "127.0.0.1:5432".to_owned() };
         sums.lock().unwrap().add(Err(late), Nanos::from_millis(2));
-        let (rows, why) = part.next("database-1");
+        sums.lock().unwrap().denied.push("others".to_owned());
+        let (rows, denied, why) = part.next("database-1");
+        assert_eq!(denied, ["others"]);
+        assert!(part.next("database-1").1.is_empty(), "it is told once");
         let rows: Vec<_> = rows.into_iter().map(|row| (row.statistic, row.kind, row.value)).collect();
         assert_eq!(rows, [row("state_samples_failed", "gauge", 1.0)]);
         assert!(why.is_some());

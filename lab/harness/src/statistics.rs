@@ -1,7 +1,8 @@
 //! Statistics that services report about themselves, requested at the end of every interval.
 //!
 //! A task for each part asks over a connection of its own, and its answer is taken an interval later: a
-//! stalled service delays nothing and has no values for that time.
+//! stalled service delays nothing and has no values for that time. A target that is there already is asked in the
+//! same way, with the rights of the user whom its address names.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,18 +10,24 @@ use std::sync::Arc;
 use barograph_model::Nanos;
 use barograph_record::StatisticRow;
 use barograph_service_metrics::{AskError, Series, Statistic, Statistics as Asked, StatisticsClient};
-use barograph_workload::Gauge;
+use barograph_workload::TargetStatistics;
 use barograph_workload::topology::PartWork;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
 use crate::deploy::{Deployment, StartedPart};
-use crate::run::CheckedLoad;
+use crate::fleet::NamedGauge;
+use crate::run::{CheckedLoad, Run};
 use crate::states::PartStates;
 
 /// An answer and its time, between question and arrival.
-type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);
+struct Reply {
+    at: Nanos,
+    values: Result<Vec<Option<f64>>, AskError>,
+    /// What the service denied, in words.
+    denied: Vec<String>,
+}
 
 /// Bound of the queue of answers; there is at most one open question.
 const WAITING: usize = 2;
@@ -41,6 +48,8 @@ struct PartStatistics {
     states: Option<PartStates>,
     /// Whether its silence was reported; it is reported once.
     told: bool,
+    /// Place of the value that counts what may not be read, until that was reported.
+    unreadable: Option<usize>,
 }
 
 impl Drop for PartStatistics {
@@ -50,24 +59,21 @@ impl Drop for PartStatistics {
 }
 
 impl Statistics {
-    /// Returns an empty set.
-    pub(crate) fn none() -> Self {
-        Statistics { parts: Vec::new() }
-    }
-
-    /// Starts to ask every service of a deployment that reports statistics.
-    pub(crate) fn of(app: &Deployment, clock: &RunClock) -> Self {
-        let parts = app.services().filter_map(|part| {
-            let (asker, asked) = asker(part)?;
-            let list = Arc::from(&asked.values[..]);
-            let mut statistics = PartStatistics::begin(&part.name, asker, list, clock.clone());
-            if let Some(sampled) = &asked.sampled {
-                let (asker, _) = self::asker(part)?;
-                statistics.states = Some(PartStates::begin(asker, sampled.clone(), clock.clone()));
-            }
-            Some(statistics)
+    /// Starts to ask every service of a deployment that reports statistics, and every target that is there already.
+    pub(crate) fn of(run: &Run<'_>, app: Option<&Deployment>, urls: &[String]) -> Self {
+        if !run.plan.deploy.statistics {
+            return Statistics { parts: Vec::new() };
+        }
+        let there = run.loads.iter().zip(urls).enumerate();
+        let there = there.filter(|(at, _)| run.application_of(*at).is_none());
+        let targets = there.filter_map(|(_, (load, url))| PartStatistics::of_target(load, url, &run.clock));
+        let services = app.into_iter().flat_map(Deployment::services);
+        let services = services.filter_map(|part| {
+            let (_, asked) = asker(part)?;
+            let asker = || asker(part).map(|(asker, _)| asker);
+            PartStatistics::with_states(&part.name, asked, asker, &run.clock)
         });
-        Statistics { parts: parts.collect() }
+        Statistics { parts: services.chain(targets).collect() }
     }
 
     /// Asks every part without an open question, and returns the answers since the last call, with a note for
@@ -75,9 +81,13 @@ impl Statistics {
     pub(crate) fn next(&mut self) -> (Vec<StatisticRow>, Vec<String>) {
         let (mut rows, mut notes) = (Vec::new(), Vec::new());
         for part in &mut self.parts {
-            while let Ok((at, reply)) = part.replies.try_recv() {
-                match reply {
-                    Ok(values) => rows.extend(part.rows(at, &values)),
+            while let Ok(Reply { at, values, denied }) = part.replies.try_recv() {
+                notes.extend(denied.iter().map(|what| part.denied(what)));
+                match values {
+                    Ok(values) => {
+                        notes.extend(part.unreadable(&values));
+                        rows.extend(part.rows(at, &values));
+                    }
                     Err(why) => {
                         // The next counts may belong to another life of the service.
                         part.series.forget();
@@ -85,8 +95,10 @@ impl Statistics {
                     }
                 }
             }
-            if let Some((states, failed)) = part.states.as_ref().map(|states| states.next(&part.name)) {
+            if let Some((states, denied, failed)) = part.states.as_ref().map(|states| states.next(&part.name))
+            {
                 rows.extend(states);
+                notes.extend(denied.iter().map(|what| part.denied(what)));
                 notes.extend(failed.and_then(|why| part.silent(&why)));
             }
             // A part that still works on a question is not asked again.
@@ -96,22 +108,27 @@ impl Statistics {
     }
 }
 
-/// The figures of loads at the end of an interval. Their part is the driver, or the load where there are several.
-pub(crate) fn of_loads(loads: &[CheckedLoad], at: Nanos) -> Vec<StatisticRow> {
-    let of_load = |load: &CheckedLoad| {
-        let name = &load.checked.plan.load;
-        let part = if name.is_empty() { "driver".to_owned() } else { name.clone() };
-        let row = move |gauge: Gauge| StatisticRow {
-            at_s: at.as_secs_f64(),
-            part: part.clone(),
-            statistic: gauge.name.to_owned(),
-            kind: "gauge".to_owned(),
-            unit: gauge.unit.to_owned(),
-            value: gauge.value,
-        };
-        load.workload.gauges().into_iter().map(row)
+/// The figures of loads at the end of an interval, each after those of its driver that is another process. Their part is the
+/// driver, or the load where there are several.
+pub(crate) fn of_loads<'l>(
+    loads: impl Iterator<Item = (Vec<NamedGauge>, &'l CheckedLoad)>,
+    at: Nanos,
+) -> Vec<StatisticRow> {
+    loads.flat_map(|(driver, load)| of_load(driver, load, at)).collect()
+}
+
+fn of_load(driver: Vec<NamedGauge>, load: &CheckedLoad, at: Nanos) -> Vec<StatisticRow> {
+    let name = &load.checked.plan.load;
+    let part = if name.is_empty() { "driver" } else { name };
+    let row = |gauge: NamedGauge| StatisticRow {
+        at_s: at.as_secs_f64(),
+        part: part.to_owned(),
+        statistic: gauge.name,
+        kind: "gauge".to_owned(),
+        unit: gauge.unit,
+        value: gauge.value,
     };
-    loads.iter().flat_map(of_load).collect()
+    driver.into_iter().chain(load.workload.gauges().into_iter().map(NamedGauge::from)).map(row).collect()
 }
 
 /// What asks a part, and for what; `None` for one that tells nothing.
@@ -123,6 +140,33 @@ pub(crate) fn asker(part: &StartedPart) -> Option<(StatisticsClient, &'static As
 }
 
 impl PartStatistics {
+    /// Starts to ask the target at `url` of a load; `None` if it does not tell of itself.
+    fn of_target(load: &CheckedLoad, url: &str, clock: &RunClock) -> Option<Self> {
+        let TargetStatistics { part, asked, open } = load.workload.application()?.statistics(url)?;
+        let name = match load.checked.plan.load.as_str() {
+            "" => part.to_owned(),
+            load => format!("{load}-{part}"),
+        };
+        let asker = || Some(StatisticsClient::over(asked, part, Arc::clone(&open)));
+        PartStatistics::with_states(&name, asked, asker, clock)
+    }
+
+    /// Starts to ask for statistics, and for states where there are some; `None` without an asker.
+    fn with_states(
+        name: &str,
+        asked: &Asked,
+        asker: impl Fn() -> Option<StatisticsClient>,
+        clock: &RunClock,
+    ) -> Option<Self> {
+        let list = Arc::from(&asked.values[..]);
+        let mut statistics = PartStatistics::begin(name, asker()?, list, clock.clone());
+        statistics.unreadable = asked.unreadable_at();
+        if let Some(sampled) = &asked.sampled {
+            statistics.states = Some(PartStates::begin(asker()?, sampled.clone(), clock.clone()));
+        }
+        Some(statistics)
+    }
+
     fn begin(name: &str, mut asker: StatisticsClient, list: Arc<[Statistic]>, clock: RunClock) -> Self {
         let (questions, mut asked) = mpsc::channel(1);
         // Counters have a rate from the second answer on, so the first question precedes the first interval.
@@ -131,16 +175,33 @@ impl PartStatistics {
         let asking = tokio::spawn(async move {
             while asked.recv().await.is_some() {
                 let begun = clock.now();
-                let reply = asker.ask().await;
+                let values = asker.ask().await;
                 let at = Nanos(begun.0.midpoint(clock.now().0));
-                if answered.send((at, reply)).await.is_err() {
+                let reply = Reply { at, values, denied: asker.take_denied() };
+                if answered.send(reply).await.is_err() {
                     return;
                 }
             }
         });
         let series = Series::new(Arc::clone(&list));
-        let (name, states) = (name.to_owned(), None);
-        PartStatistics { name, list, series, questions, replies, asking, states, told: false }
+        let name = name.to_owned();
+        let (states, told, unreadable) = (None, false, None);
+        PartStatistics { name, list, series, questions, replies, asking, states, told, unreadable }
+    }
+
+    /// The note on what the service denied.
+    fn denied(&self, what: &str) -> String {
+        format!("{} does not tell everything to this user: {what}", self.name)
+    }
+
+    /// The note on values that may not be read, once.
+    fn unreadable(&mut self, values: &[Option<f64>]) -> Option<String> {
+        let at = self.unreadable?;
+        let number = values.get(at).copied().flatten().filter(|number| *number > 0.0)?;
+        self.unreadable = None;
+        let Statistic { name, what, .. } = &self.list[at];
+        let what = if what.is_empty() { name } else { what };
+        Some(self.denied(&format!("{number} {what}")))
     }
 
     fn rows(&mut self, at: Nanos, values: &[Option<f64>]) -> Vec<StatisticRow> {
@@ -184,7 +245,14 @@ mod tests {
             unit: "keys".to_owned(),
             what: String::new(),
         };
-        Asked { ask: Question::Memcached, port: None, left_out: None, values: vec![value], sampled: None }
+        Asked {
+            ask: Question::Memcached,
+            port: None,
+            left_out: None,
+            unreadable: None,
+            values: vec![value],
+            sampled: None,
+        }
     }
 
     fn watched(name: &str, at: SocketAddr) -> PartStatistics {
@@ -259,7 +327,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_asked_where_nothing_was_deployed() {
-        assert_eq!(Statistics::none().next(), (Vec::new(), Vec::new()));
+    async fn what_may_not_be_read_is_told_once() {
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut part = watched("database", closed.local_addr().unwrap());
+        assert_eq!(part.unreadable(&[Some(3.0)]), None, "no value counts what may not be read");
+        part.unreadable = Some(0);
+        assert_eq!(part.unreadable(&[Some(0.0)]), None);
+        assert_eq!(part.unreadable(&[None]), None);
+        let told = "database does not tell everything to this user: 3 gets".to_owned();
+        assert_eq!(part.unreadable(&[Some(3.0)]), Some(told));
+        assert_eq!(part.unreadable(&[Some(3.0)]), None);
     }
 }

@@ -10,7 +10,7 @@ mod together;
 
 use barograph_model::Strategy;
 use barograph_record::{
-    AboutRecord, CauseRecord, DataRecord, Entry, EstimateRecord, ExitCode, Note, Resources, ResultRecord,
+    AboutRecord, CauseRecord, DataRecord, Entry, EstimateRecord, Note, Resources, ResultRecord,
     SearchSummary, Trial, Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
@@ -39,7 +39,7 @@ pub(crate) fn conclude(
         return only.clone();
     }
     for (at, verdict) in verdicts.iter_mut().enumerate() {
-        verdict.exit_code = ExitCode::of_run(verdict.passed, verdict.valid).code();
+        verdict.exit_code = verdict.exit().code();
         // A failing disk is reported when the verdict of the run cannot be written.
         let _ = run.record.of_load(at).append(&Entry::Verdict(Box::new(verdict.clone())));
     }

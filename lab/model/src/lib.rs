@@ -20,6 +20,7 @@ mod phase;
 mod qos;
 mod refusal;
 pub mod secret;
+mod statistic;
 mod unit;
 mod verdict;
 pub mod words;
@@ -51,5 +52,6 @@ pub use qos::{
     TimeLimits,
 };
 pub use refusal::{Refusal, Refusals};
+pub use statistic::{Joined, StatisticMetric};
 pub use unit::{InvalidShare, Nanos, Share};
 pub use verdict::{OpVerdict, RuleVerdict, TrialResult, WindowVerdict};

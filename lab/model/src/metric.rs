@@ -1,6 +1,6 @@
 //! Metrics for comparing runs: figures with a name, a unit, and a better direction.
 
-use crate::{BetterWhen, MeasureSpec};
+use crate::{BetterWhen, MeasureSpec, StatisticMetric};
 
 /// A figure of a run, taken from the window that decides. None is negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,6 +102,8 @@ pub enum Metric {
     NodeSeconds,
     /// A measure declared by the workload.
     Measure(&'static MeasureSpec),
+    /// A statistic declared by the workload.
+    Statistic(&'static StatisticMetric),
 }
 
 /// Whether a unit is an amount per time.
@@ -116,7 +118,7 @@ use Metric::{
     HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, IdlePower, Instability, LeastRatio, Measure,
     NodeSeconds, OperationsPerEnergy, OverAccuracy, OverTime, Power, ReadyTime, Requests, ResponseJudged,
     ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, Score, ScorePerPower,
-    ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99, ServiceP999, Throughput, UnderAccuracy,
+    ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99, ServiceP999, Statistic, Throughput, UnderAccuracy,
     UnderTime, UsersPerApplicationCore, ViolationTime,
 };
 
@@ -213,6 +215,7 @@ impl Metric {
         match self {
             Throughput | Goodput | Requests => true,
             Measure(measure) => is_rate(measure.unit),
+            Statistic(statistic) => is_rate(statistic.unit),
             _ => false,
         }
     }
@@ -268,6 +271,7 @@ impl Metric {
             ViolationTime => "violation_time",
             NodeSeconds => "node_seconds",
             Measure(measure) => measure.id,
+            Statistic(statistic) => statistic.id,
         }
     }
 
@@ -322,6 +326,7 @@ impl Metric {
             ViolationTime => "time in violation of QoS",
             NodeSeconds => "node-seconds",
             Measure(measure) => measure.title,
+            Statistic(statistic) => statistic.title,
         }
     }
 
@@ -358,6 +363,7 @@ impl Metric {
             LeastRatio => "of the reference",
             Fairness => "of 1",
             Measure(measure) => measure.unit,
+            Statistic(statistic) => statistic.unit,
         }
     }
 
@@ -376,6 +382,7 @@ impl Metric {
             | LeastRatio
             | Fairness => BetterWhen::Higher,
             Measure(measure) => measure.better,
+            Statistic(statistic) => statistic.better,
             _ => BetterWhen::Lower,
         }
     }

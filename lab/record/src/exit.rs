@@ -25,6 +25,8 @@ pub enum ExitCode {
     NotValid,
     /// A comparison is undecided, and strictness was requested.
     Undecided,
+    /// The run finished; its data checks found something wrong, so its measurement is not valid either.
+    WrongData,
 }
 
 impl ExitCode {
@@ -43,10 +45,11 @@ impl ExitCode {
             ExitCode::CannotWrite => 8,
             ExitCode::NotValid => 9,
             ExitCode::Undecided => 10,
+            ExitCode::WrongData => 11,
         }
     }
 
-    /// Returns the code of a finished run. Not valid takes precedence, because then the rules are not known
+    /// Returns the code of a finished run whose data are right. Not valid takes precedence, because then the rules are not known
     /// to hold.
     #[must_use]
     pub const fn of_run(passed: bool, valid: bool) -> Self {

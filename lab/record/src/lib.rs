@@ -35,6 +35,7 @@ mod reason;
 mod resources;
 mod rule;
 mod statistic;
+mod statistic_metric;
 mod study;
 mod tiles;
 mod times;

@@ -72,6 +72,11 @@ pub struct WindowFigures<'r> {
 }
 
 impl<'r> WindowFigures<'r> {
+    /// Returns the run.
+    pub(crate) fn run(&self) -> &'r Run {
+        self.run
+    }
+
     /// Returns the windows.
     #[must_use]
     pub fn windows(&self) -> &[&'r Trial] {
@@ -101,6 +106,7 @@ impl<'r> WindowFigures<'r> {
             | Metric::EnergyPerOperation
             | Metric::OperationsPerEnergy
             | Metric::ScorePerPower => self.power(metric),
+            Metric::Statistic(of) => self.statistic(of),
             _ if metric.adds_up() && !self.run.loads.is_empty() => {
                 let rates = self.run.rates_of_copies_in(self.window);
                 rates.iter().find(|rate| rate.of == metric.name())?.total()

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
 use crate::{
-    AnswerRecord, CheckRecord, CrossCheckRecord, OpRecord, RepeatsRecord, RuleRecord, SubjectRecord,
-    UnitRecord, Verdict, WindowRecord,
+    AnswerRecord, CheckRecord, CrossCheckRecord, ExitCode, OpRecord, RepeatsRecord, RuleRecord,
+    SubjectRecord, UnitRecord, Verdict, WindowRecord,
 };
 
 /// A reason of a verdict.
@@ -166,6 +166,16 @@ impl Verdict {
             reasons.splice(0..0, causes.iter().cloned().map(Into::into));
         }
         self.word();
+    }
+
+    /// Returns the exit code of the run. Wrong data take precedence: they are no matter of the measurement alone.
+    #[must_use]
+    pub fn exit(&self) -> ExitCode {
+        let is_wrong = |reason: &ReasonRecord| matches!(reason.cause, CauseRecord::WrongData { .. });
+        match self.why_not_valid.iter().any(is_wrong) {
+            true => ExitCode::WrongData,
+            false => ExitCode::of_run(self.passed, self.valid),
+        }
     }
 
     fn word(&mut self) {

@@ -157,9 +157,8 @@ pub fn terminal_summary(run: &Run) -> String {
     if let Some(copies) = loads::copies(run) {
         parts.push(plain(&copies, &[]));
     }
-    let tiles = tiles::terminal(run);
-    if !tiles.is_empty() {
-        parts.push(listed("Tiles", &tiles));
+    if let Some((title, lines)) = tiles::terminal(run) {
+        parts.push(listed(title, &lines));
     }
     let actions = actions::terminal(run);
     if !actions.is_empty() {

@@ -58,12 +58,13 @@ pub(crate) fn section(run: &Run) -> Option<TilesSection> {
     })
 }
 
-/// The section in lines for a terminal; empty without tiles.
-pub(crate) fn terminal(run: &Run) -> Vec<String> {
-    let Some(section) = section(run) else { return Vec::new() };
+/// Title and lines of the section for a terminal; `None` without tiles.
+pub(crate) fn terminal(run: &Run) -> Option<(&'static str, Vec<String>)> {
+    let title = if noun(run.tiles()?) == "instance" { "Instances" } else { "Tiles" };
+    let section = section(run)?;
     let facts = section.facts.into_iter().map(|(name, value)| format!("{name}: {value}"));
     let broke = section.broke.into_iter().map(|(title, points)| format!("{title}: {}", points.join("; ")));
-    section.score.into_iter().chain(facts).chain(broke).collect()
+    Some((title, section.score.into_iter().chain(facts).chain(broke).collect()))
 }
 
 /// The trials of each window, one for each load.
@@ -227,8 +228,10 @@ fn figure(tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Option<Figure> {
     }
     let found = cells(tiles, windows);
     let title = "Every load against its limits".to_owned();
-    let about = "For each load of a tile the operation that came nearest to its limit, the worst over all windows of the column."
-        .to_owned();
+    let each = if noun(tiles) == "instance" { "each instance" } else { "each load of a tile" };
+    let about = format!(
+        "For {each} the operation that came nearest to its limit, the worst over all windows of the column."
+    );
     let keys = SHADES.iter().map(|(class, _, name)| Key::area(name, class));
     let words = |cell: &Option<Cell>| cell.map_or_else(|| words::NONE.to_owned(), Cell::words);
     let rows = found.members.iter().zip(&found.cells);

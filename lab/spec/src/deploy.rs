@@ -23,6 +23,9 @@ const USUAL_DISK_MIB: u64 = 1_024;
 /// The platform of plans that are read without a list of platforms.
 const UNLISTED: &str = "process";
 
+/// The value of `deploy.hosts` for parts that share a host.
+const TOGETHER: &str = "together";
+
 /// The tier of drivers, which every plan has.
 pub(crate) const DRIVER: &str = "driver";
 
@@ -38,8 +41,11 @@ pub struct DeployPlan {
     pub abilities: &'static [Ability],
     /// Settings of the services: `vanilla` or `tuned`.
     pub flavour: String,
-    /// `apart` for a host per instance, `together` for one host.
+    /// `apart` for a host per instance, `together` for one host, or for some hosts ([`Self::spread_over`]).
     pub hosts: String,
+    /// Number of hosts over which the applications of several loads are spread, the parts of each together; 0 for
+    /// hosts as [`Self::hosts`] says.
+    pub spread_over: u32,
     /// Limits of each tier's instances: CPU time, cores, memory and disk.
     pub limits: Vec<TierLimits>,
     /// The link between hosts.
@@ -149,7 +155,8 @@ pub(crate) fn deploy(
     let platform = g.word("platform", &names, names.first().unwrap_or(&UNLISTED));
     let kind = catalogue.platforms.iter().find(|kind| platform.as_deref() == Some(kind.name));
     let flavour = g.word("deploy.flavour", &["vanilla", "tuned"], "tuned");
-    let hosts = g.word("deploy.hosts", &["apart", "together"], "apart");
+    let hosts = g.word("deploy.hosts", &["apart", TOGETHER], "apart");
+    let spread_over = spread_over(g);
     let container_network = g.word("deploy.container_network", &["bridge", "host"], "bridge");
     let container_engine = engine(g);
     let vm_accel = g.word("deploy.vm_accel", &["auto", "kvm", "tcg"], "auto");
@@ -162,7 +169,8 @@ pub(crate) fn deploy(
         platform: platform?,
         abilities: kind.map_or(&[][..], |kind| kind.abilities),
         flavour: flavour?,
-        hosts: hosts?,
+        hosts: if spread_over? > 0 { TOGETHER.to_owned() } else { hosts? },
+        spread_over: spread_over?,
         limits: limits?,
         link: link?,
         statistics: statistics?,
@@ -242,6 +250,16 @@ fn link(g: &mut SettingsReader) -> Option<Link> {
     Some(Link { mbit: mbit?, delay: Nanos::from_secs_f64(delay? / 1e3), loss: loss? })
 }
 
+/// Reads the number of hosts for the applications of several loads.
+fn spread_over(g: &mut SettingsReader) -> Option<u32> {
+    let hosts = g.number("deploy.spread_over", 0..=MOST_INSTANCES, 0)? as u32;
+    if hosts > 0 {
+        let allowed = "left out with deploy.spread_over, by which the parts of an application are together";
+        g.refuse_asked("deploy.hosts", allowed, "leave one of the two out");
+    }
+    Some(hosts)
+}
+
 /// Refuses settings that the hosts of the platform lack.
 fn on_the_platform(g: &mut SettingsReader, plan: &DeployPlan, catalogue: Catalogue<'_>) {
     if plan.link != Link::default() && !catalogue.is_able(plan, Ability::Links) {
@@ -260,10 +278,11 @@ fn on_the_platform(g: &mut SettingsReader, plan: &DeployPlan, catalogue: Catalog
         let value = format!("{:?}", limits.offloads.to_string());
         g.refuse(&key, value, &allowed, "leave it out, or choose one of these platforms");
     }
-    if plan.has(Ability::Machines) && plan.hosts == "together" {
+    if plan.has(Ability::Machines) && plan.hosts == TOGETHER {
+        let key = if plan.spread_over > 0 { "deploy.spread_over" } else { "deploy.hosts = \"together\"" };
         let allowed = format!(
-            "left out with platform = {:?} and deploy.hosts = \"together\": all parts are in one virtual machine, \
-             which runs on its cores as a whole",
+            "left out with platform = {:?} and {key}: all parts are in one virtual machine, which runs on its cores as \
+             a whole",
             plan.platform
         );
         // Drivers have hosts of their own in any case.

@@ -18,25 +18,34 @@ const OF_HOSTS: [&str; 7] = [
     "deploy.vm_accel",
 ];
 
-/// Refuses keys without effect in this plan, after every value was taken. `deploys` if its workload has an
-/// application.
-pub(crate) fn effects(g: &mut SettingsReader, plan: &Plan, deploys: bool) {
+/// What a workload does with an application.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ApplicationUse {
+    /// It can deploy it.
+    pub(crate) deploys: bool,
+    /// It asks one that is there already for its statistics.
+    pub(crate) asks: bool,
+}
+
+/// Refuses keys without effect in this plan, after every value was taken.
+pub(crate) fn effects(g: &mut SettingsReader, plan: &Plan, ApplicationUse { deploys, asks }: ApplicationUse) {
     let there = if deploys {
         plan.target.url.as_ref().map(|_| "with target.url, where the target is there already".to_owned())
     } else {
         Some(format!("with workload = {:?}, whose target is there already", plan.workload))
     };
     match there {
-        Some(there) => nothing_is_deployed(g, &there, plan),
+        Some(there) => nothing_is_deployed(g, &there, (plan, asks)),
         None => of_drivers(g, plan),
     }
 }
 
-fn nothing_is_deployed(g: &mut SettingsReader, there: &str, plan: &Plan) {
+fn nothing_is_deployed(g: &mut SettingsReader, there: &str, (plan, asks): (&Plan, bool)) {
     let has_units = plan.driver.count > 1 || plan.driver.place == "unit";
     let of_drivers = |key: &str| key.starts_with("deploy.driver_") || OF_HOSTS.contains(&key);
     let deployed = g.known().keys().filter(|key| key.starts_with("deploy."));
-    let keys: Vec<String> = deployed.filter(|key| !(has_units && of_drivers(key))).cloned().collect();
+    let has_effect = |key: &str| has_units && of_drivers(key) || asks && key == "deploy.statistics";
+    let keys: Vec<String> = deployed.filter(|key| !has_effect(key)).cloned().collect();
     for key in keys {
         let (allowed, remedy) = if of_drivers(&key) {
             let allowed = format!("left out {there}, unless drivers are units");

@@ -6,6 +6,7 @@ use barograph_model::words::{count, listed, offered, span, users};
 use barograph_model::{Ability, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
 use crate::deploy::DRIVER;
+use crate::load::MOST_OPERATIONS;
 use crate::{ArrivalsPlan, DenseMode, DeployPlan, Link, Plan, TierLimits};
 
 /// Longest duration of the load of a plan, from its start to the end of the drain; fill and start-up come on
@@ -167,8 +168,10 @@ fn tiles(plan: &Plan) -> Option<String> {
 /// Platform, hosts and flavour of the deployment: `on platform vm, all on one host, services tuned`.
 #[must_use]
 pub fn placed(deploy: &DeployPlan) -> String {
+    let spread = format!("the parts of a load on one of {} hosts", deploy.spread_over);
     let hosts = match (deploy.has(Ability::Hosts), deploy.hosts.as_str()) {
         (false, _) => "as processes of this machine",
+        (_, "together") if deploy.spread_over > 0 => &spread,
         (_, "together") => "all on one host",
         _ => "each part on a host of its own",
     };
@@ -261,6 +264,9 @@ fn counted(plan: &Plan, operations: u64) -> String {
         most => format!(", for at most {}", span(most)),
     };
     let level = offered(plan.offered_by_all(plan.strategy.most()));
+    if operations == MOST_OPERATIONS {
+        return format!("load      {level}{before}{most}, without a steady state");
+    }
     format!("load      {} of {level}{before}{most}", barograph_model::words::counted(operations, "operation"))
 }
 

@@ -34,6 +34,7 @@ pub use demand::{DemandFile, demand};
 pub use deploy::{DenseMode, DeployPlan, Link, MOST_INSTANCES, TierLimits};
 pub use elasticity::{ElasticityPlan, ScaledBy, ScalerPlan};
 pub use explain::{SpreadWait, emptying, estimate, explain, placed, spreading, there};
+pub use load::MOST_OPERATIONS;
 pub use loads::key_of_load;
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,

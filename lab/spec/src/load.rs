@@ -21,8 +21,9 @@ const MOST_STEPS: usize = 1_000;
 /// in less than a megabyte.
 const DEFAULT_MOST_WAITING: u64 = 100_000;
 
-/// Most operations of a load that ends with them: more than any system does in a day.
-const MOST_OPERATIONS: u64 = 1_000_000_000_000;
+/// Most operations of a load that ends with them: more than any system does in a day. A load of this number ends with its
+/// time, and has no steady state either.
+pub const MOST_OPERATIONS: u64 = 1_000_000_000_000;
 
 /// Default number of users, or of starts per second.
 const DEFAULT_LEVEL: u32 = 1_000;

@@ -51,6 +51,7 @@ const SHARED: [&str; 17] = [
     "driver.",
     "power.",
     "deploy.hosts",
+    "deploy.spread_over",
     "deploy.link_",
     "deploy.container_",
     "deploy.vm_accel",
@@ -131,6 +132,9 @@ pub(crate) fn read(
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
         let plan = plan::check(name, &mut each, catalogue);
+        if let Some(plan) = &plan {
+            spread_of(&mut each, plan.deploy.spread_over, deployed.len());
+        }
         each.refuse_asked(tiles::INSTANCES, "left out in [[loads]]", "leave it out, or set tiles");
         // After the plan: its resolved form reads back as a plan of its own, which has no name.
         let called = each.label("name", "letters, digits and hyphens").flatten();
@@ -225,6 +229,15 @@ fn name_of_load(each: &mut SettingsReader, name: &str, names: &mut BTreeSet<Stri
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain);
     if !is_plain || name.len() > LONGEST_NAME || !names.insert(name.to_lowercase()) {
         each.refuse("name", format!("{name:?}"), allowed, "give each load a `name` of its own");
+    }
+}
+
+/// Refuses more hosts than there are applications to be spread over them.
+fn spread_of(each: &mut SettingsReader, hosts: u32, applications: usize) {
+    if hosts > 0 && (applications < 2 || hosts as usize > applications) {
+        let allowed =
+            format!("up to the number of loads that deploy an application, at least 2; here {applications}");
+        each.refuse("deploy.spread_over", hosts, &allowed, "name fewer hosts, or leave it out");
     }
 }
 

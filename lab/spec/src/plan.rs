@@ -12,7 +12,7 @@ use toml::Value;
 use crate::actions::{ActionPlan, actions};
 use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, deploy, limits};
-use crate::effect::effects;
+use crate::effect::{ApplicationUse, effects};
 use crate::elasticity::{ElasticityPlan, elasticity};
 use crate::load::{LoadPlan, load};
 use crate::power::{PowerPlan, power};
@@ -384,7 +384,8 @@ pub(crate) fn check(name: &str, g: &mut SettingsReader, catalogue: Catalogue<'_>
         places: g.places(),
     };
     plan.own.check(&plan, g);
-    effects(g, &plan, keys.is_none() || !tiers.is_empty());
+    let asks = keys.is_some_and(WorkloadKeys::asks_target);
+    effects(g, &plan, ApplicationUse { deploys: keys.is_none() || !tiers.is_empty(), asks });
     Some(plan)
 }
 

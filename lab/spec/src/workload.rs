@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use barograph_model::MeasureSpec;
+use barograph_model::{MeasureSpec, StatisticMetric};
 
 use crate::plan::Plan;
 use crate::settings_reader::SettingsReader;
@@ -20,8 +20,18 @@ pub trait WorkloadKeys: Sync {
         &[]
     }
 
+    /// Whether it asks a target that is there already for its statistics.
+    fn asks_target(&self) -> bool {
+        false
+    }
+
     /// Possible measures of its loads, for studies, which name them before there is a load.
     fn measures(&self) -> &'static [MeasureSpec] {
+        &[]
+    }
+
+    /// Statistics of services and loads that studies may compare.
+    fn statistics(&self) -> &'static [StatisticMetric] {
         &[]
     }
 

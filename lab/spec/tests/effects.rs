@@ -19,6 +19,9 @@ impl WorkloadKeys for Shop {
     fn tiers(&self) -> &'static [&'static str] {
         &["web", "store"]
     }
+    fn asks_target(&self) -> bool {
+        true
+    }
     fn read(&self, given: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         given.number("data.shelves", 1..=9, 1)?;
         Some(Arc::new(ShopPlan(given.number("deploy.tills", 1..=9, 2)?)))
@@ -101,6 +104,9 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     assert_eq!(refused(&["workload=script", "deploy.hosts=together"]), ["deploy.hosts"]);
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cores=0"]), ["deploy.driver_cores"]);
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
+    // A workload that asks the target says so.
+    assert_eq!(refused(&[url, "deploy.statistics=false"]), Vec::<String>::new());
+    assert_eq!(refused(&["workload=script", "deploy.statistics=false"]), ["deploy.statistics"]);
     // Drivers that are units are deployed as well.
     assert_eq!(refused(&[url, "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
     assert_eq!(refused(&[url, "deploy.driver_cpus=1", "driver.place=unit"]), Vec::<String>::new());

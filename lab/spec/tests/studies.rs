@@ -1,6 +1,6 @@
 //! Studies, valid and invalid.
 
-use barograph_model::{Amount, BetterWhen, CounterId, Formula, MeasureSpec, Metric};
+use barograph_model::{Amount, BetterWhen, CounterId, Formula, Joined, MeasureSpec, Metric, StatisticMetric};
 use barograph_spec::study::{Divisor, Study, read, read_with};
 use barograph_spec::{Catalogue, Refusal, Setting, WorkloadKeys};
 
@@ -58,6 +58,32 @@ impl WorkloadKeys for Cache {
     fn measures(&self) -> &'static [MeasureSpec] {
         &OF_CACHE
     }
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        &[WAITING]
+    }
+}
+
+/// A statistic of the servers of the cache.
+const WAITING: StatisticMetric = StatisticMetric {
+    id: "waiting",
+    title: "clients that wait",
+    unit: "clients",
+    better: BetterWhen::Lower,
+    tier: "cache",
+    of: &["waiting"],
+    joined: Joined::Mean,
+};
+
+#[test]
+fn a_study_names_the_statistics_of_workloads() {
+    let text = "question = \"q\"\nplan = \"p\"\n[[metric]]\nof = \"waiting\"\n";
+    // Two workloads may have the same ones.
+    let study = read_with(&[&Cache, &Cache], "s.toml", text).unwrap();
+    let metric = &study.metrics[0];
+    assert_eq!((metric.called().as_str(), metric.unit().as_str()), ("clients that wait", "clients"));
+    assert!(!metric.more_is_better && metric.label == "waiting" && !metric.metric.adds_up());
+    assert_eq!(read_with(&[&Cache], "s.toml", &study.resolved()).unwrap().metrics, study.metrics);
+    assert_eq!(refused(text)[0].key, "metric[0].of", "without the workload");
 }
 
 #[test]

@@ -136,6 +136,33 @@ fn what_is_deployed_concerns_the_load_that_deploys_it() {
 }
 
 #[test]
+fn applications_are_spread_over_some_hosts() {
+    let text = "instances = 4\n[load]\nstrategy = \"fixed\"\nusers = 1\n";
+    let all = plan(text, &["deploy.spread_over=2"]).unwrap_or_else(|why| panic!("{why}"));
+    let placed: Vec<_> =
+        all.all().map(|load| (load.deploy.hosts.as_str(), load.deploy.spread_over, load.letter)).collect();
+    let of = |letter| ("together", 2, Some(letter));
+    assert_eq!(placed, ['a', 'b', 'c', 'd'].map(of));
+    let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
+    assert_eq!(again.of_run, all.of_run);
+    for (sets, allowed) in [
+        (&["deploy.spread_over=5"][..], "at least 2; here 4"),
+        (
+            &["deploy.spread_over=2", "deploy.hosts=together"],
+            "by which the parts of an application are together",
+        ),
+    ] {
+        let found = refused(text, sets);
+        assert!(found.len() == 1 && found[0].2.contains(allowed), "{sets:?}: {found:?}");
+    }
+    // A driver reads the plan of its load alone.
+    for load in all.all() {
+        let own = plan(&load.resolved, &[]).unwrap_or_else(|why| panic!("{why}\n{}", load.resolved));
+        assert_eq!(own.deploy.spread_over, 2);
+    }
+}
+
+#[test]
 fn an_index_of_no_table_and_a_list_of_one_are_refused() {
     for set in ["loads[2].load.users=5", "loads[0]=3", "loads[x].name=3", "loads[-1].name=3"] {
         let found = refused(TWO, &[set]);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use barograph_platform::{BoxFuture, Unit};
 use barograph_record::{Fill, Tier};
+use barograph_service_metrics::{OpenStatements, Statistics};
 use barograph_spec::{DataPlan, Plan, Refusal};
 use serde_json::{Map, Value};
 
@@ -45,6 +46,13 @@ pub trait Application: Send + Sync {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// How the application at `url` is asked for its statistics where the run did not deploy it; `None` if it
+    /// does not tell of itself.
+    fn statistics(&self, url: &str) -> Option<TargetStatistics> {
+        let _ = url;
+        None
+    }
+
     /// Facts for the disclosure of a run that deploys the application, by section.
     fn disclose(&self) -> Map<String, Value> {
         Map::new()
@@ -57,6 +65,17 @@ pub trait Application: Send + Sync {
         let _ = url;
         None
     }
+}
+
+/// A way to the statistics of a target that is there already.
+#[derive(Clone)]
+pub struct TargetStatistics {
+    /// Name of the target in records.
+    pub part: &'static str,
+    /// What it is asked for.
+    pub asked: &'static Statistics,
+    /// Opens a connection for questions.
+    pub open: OpenStatements,
 }
 
 /// Data sets of an application: folders on this machine, each filled once and used by many runs.

@@ -18,8 +18,8 @@ mod workload;
 mod workloads;
 
 pub use application::{
-    Application, DataSet, DataSets, FillLine, FillProgress, Job, Machine, OnProgress, SizeInfo, UsualSize,
-    VerifyResult,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, Machine, OnProgress, SizeInfo,
+    TargetStatistics, UsualSize, VerifyResult,
 };
 pub use command::{Amounts, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};

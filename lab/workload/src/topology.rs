@@ -226,6 +226,15 @@ impl Topology {
         self
     }
 
+    /// Moves all parts to one host, but for those of this machine.
+    #[must_use]
+    pub fn on(mut self, host: &str) -> Self {
+        for part in self.parts.iter_mut().filter(|part| part.host != HERE) {
+            host.clone_into(&mut part.host);
+        }
+        self
+    }
+
     /// Returns the deployment in the form of the record, before it is made; addresses and start times are
     /// unknown.
     #[must_use]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_engine::Runnable;
 use barograph_model::words::count;
-use barograph_model::{Behaviours, MeasureSpec, Nanos, OpSpec, Profile};
+use barograph_model::{Behaviours, MeasureSpec, Nanos, OpSpec, Profile, StatisticMetric};
 use barograph_platform::BoxFuture;
 use barograph_record::Fill;
 use barograph_spec::{Connections, Plan, Refusal, Refusals, WorkloadKeys};
@@ -47,6 +47,11 @@ pub trait Workload: Send + Sync {
 
     /// Further figures of every measured window. Those for studies are in [`WorkloadKeys::measures`], too.
     fn measures(&self) -> &[MeasureSpec] {
+        &[]
+    }
+
+    /// Statistics of its services and loads that studies may compare.
+    fn statistics(&self) -> &'static [StatisticMetric] {
         &[]
     }
 
@@ -170,7 +175,7 @@ pub trait Workload: Send + Sync {
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError>;
 
     /// Figures of the load since the last call, asked for at the end of each interval and kept beside the statistics of services.
-    /// A workload whose drivers are other processes has none.
+    /// Those of a single driver that is another process are asked for there; those of several drivers are not.
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }

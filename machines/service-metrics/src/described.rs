@@ -20,6 +20,8 @@ pub struct Statistics {
     /// Name of the value that counts the servers to which a balancer gives no load, for one that finds out by itself which
     /// of them run.
     pub left_out: Option<String>,
+    /// Name of the value that counts what the asking user may not read.
+    pub unreadable: Option<String>,
     /// What of the answer is kept, what says the most first.
     pub values: Vec<Statistic>,
     /// States, asked for more often.
@@ -36,6 +38,26 @@ pub struct Sampled {
     pub unit: String,
     /// A statement, answered with rows of a state, as `CLASS/STATE`, and a number.
     pub rows: String,
+    /// What is asked where the server denies [`Self::rows`].
+    pub otherwise: Option<Otherwise>,
+}
+
+/// A statement with fewer states, for users with fewer rights.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Otherwise {
+    /// The statement.
+    pub rows: String,
+    /// What it does not tell, in words.
+    pub without: String,
+}
+
+/// A statement in several forms, for versions of a server. The first one that is not denied is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// The forms.
+    pub any_of: Vec<String>,
 }
 
 /// A question in a service's protocol.
@@ -49,24 +71,40 @@ pub enum Question {
         /// Form of the answer.
         form: Form,
     },
-    /// A statement that PostgreSQL answers with one row, whose columns are named values.
+    /// Statements that PostgreSQL answers with one row each, whose columns are named values.
     Postgres {
         /// User without a password; also the name of the database.
         user: String,
-        /// The statement.
-        row: String,
+        /// The statements.
+        statements: Vec<Statement>,
     },
-    /// A statement that MySQL or MariaDB answers with rows of name and value.
+    /// Statements that MySQL or MariaDB answers with rows of name and value.
     MySql {
         /// User without a password.
         user: String,
-        /// The statement.
-        rows: String,
+        /// The statements.
+        statements: Vec<Statement>,
     },
     /// `INFO` of Redis.
     Redis,
     /// `stats` of memcached.
     Memcached,
+}
+
+impl Question {
+    /// The statements; empty for a protocol without.
+    #[must_use]
+    pub fn statements(&self) -> &[Statement] {
+        match self {
+            Question::Postgres { statements, .. } | Question::MySql { statements, .. } => statements,
+            Question::Http { .. } | Question::Redis | Question::Memcached => &[],
+        }
+    }
+
+    /// Whether it consists of statements.
+    fn has_statements(&self) -> bool {
+        matches!(self, Question::Postgres { .. } | Question::MySql { .. })
+    }
 }
 
 /// Form of an HTTP answer's body.
@@ -128,8 +166,17 @@ impl Statistics {
     /// Place of the value that counts the servers which are left out.
     #[must_use]
     pub fn left_out_at(&self) -> Option<usize> {
-        let name = self.left_out.as_ref()?;
-        self.values.iter().position(|value| value.name == *name)
+        self.place_of(self.left_out.as_ref()?)
+    }
+
+    /// Place of the value that counts what the asking user may not read.
+    #[must_use]
+    pub fn unreadable_at(&self) -> Option<usize> {
+        self.place_of(self.unreadable.as_ref()?)
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.values.iter().position(|value| value.name == name)
     }
 
     /// The first thing that is wrong with it, in words.
@@ -146,11 +193,19 @@ impl Statistics {
             }
             _ => {}
         }
-        if let Some(name) = self.left_out.as_ref().filter(|_| self.left_out_at().is_none()) {
-            return Err(format!("left_out is `{name}`, which is no statistic"));
+        for (key, name) in [("left_out", &self.left_out), ("unreadable", &self.unreadable)] {
+            if let Some(name) = name.as_ref().filter(|name| self.place_of(name).is_none()) {
+                return Err(format!("{key} is `{name}`, which is no statistic"));
+            }
+        }
+        let statements = self.ask.statements();
+        if self.ask.has_statements() && statements.is_empty()
+            || statements.iter().any(|one| one.any_of.is_empty())
+        {
+            return Err("statistics without a statement".to_owned());
         }
         if let Some(sampled) = &self.sampled {
-            if !matches!(self.ask, Question::Postgres { .. } | Question::MySql { .. }) {
+            if !self.ask.has_statements() {
                 return Err("sampled states of a service that takes no statements".to_owned());
             }
             if !EVERY_MS.contains(&sampled.every_ms) || !is_unit(&sampled.unit) {
@@ -224,8 +279,12 @@ mod tests {
             let sampled = format!("sampled = {{ every_ms = {every_ms}, unit = \"x\", rows = \"SELECT 1\" }}");
             read(&format!("ask = {ask}\nvalues = [{one}]\n{sampled}"))
         };
-        let postgres = "{ postgres = { user = \"a\", row = \"SELECT 1\" } }";
+        let postgres = "{ postgres = { user = \"a\", statements = [{ any_of = [\"SELECT 1\"] }] } }";
         assert!(sampled(postgres, 100).is_ok());
+        let none = "{ postgres = { user = \"a\", statements = [{ any_of = [] }] } }";
+        assert_eq!(sampled(none, 100).unwrap_err(), "statistics without a statement");
+        let hidden = read(&format!("ask = \"redis\"\nunreadable = \"b\"\nvalues = [{one}]"));
+        assert_eq!(hidden.unwrap_err(), "unreadable is `b`, which is no statistic");
         assert!(sampled(postgres, 5).unwrap_err().contains("distance"));
         assert!(sampled("\"redis\"", 100).unwrap_err().contains("takes no statements"));
         let path = read(

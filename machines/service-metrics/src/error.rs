@@ -1,7 +1,6 @@
 //! Errors of questions to services.
 
 use std::io;
-use std::net::SocketAddr;
 
 use crate::WAIT;
 
@@ -13,7 +12,7 @@ pub enum AskError {
     #[error("ask {at} for its statistics")]
     Connection {
         /// Address of the service.
-        at: SocketAddr,
+        at: String,
         /// The cause.
         #[source]
         source: io::Error,
@@ -22,13 +21,13 @@ pub enum AskError {
     #[error("no statistics from {at} within {} s", WAIT.as_secs_f64())]
     Late {
         /// Address of the service.
-        at: SocketAddr,
+        at: String,
     },
     /// The service refused to answer.
     #[error("{at} refused to tell its statistics: {said}")]
     Refused {
         /// Address of the service.
-        at: SocketAddr,
+        at: String,
         /// Its message.
         said: String,
     },
@@ -36,7 +35,7 @@ pub enum AskError {
     #[error("statistics of {at} are not readable: {what}")]
     Unreadable {
         /// Address of the service.
-        at: SocketAddr,
+        at: String,
         /// Defect of the answer.
         what: String,
     },

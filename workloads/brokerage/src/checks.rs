@@ -61,7 +61,7 @@ pub(crate) fn check<D: Database>(
         ("new prices", "SELECT sum(l_ticks) FROM last_prices".to_owned()),
         ("changes of settlements", "SELECT sum(m_changes) FROM settlements".to_owned()),
     ];
-    findings.reconcile(database, numbers, [tally.committed(), tally.in_doubt()])?;
+    findings.reconcile(database, numbers, [tally.counts.committed(), tally.counts.in_doubt()])?;
     Ok(findings)
 }
 

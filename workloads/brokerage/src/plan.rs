@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use barograph_database::STATISTICS;
 use barograph_database_engines::{
     DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Form, Rules, TIERS, check, engine,
 };
-use barograph_model::MeasureSpec;
 use barograph_model::words::count;
+use barograph_model::{MeasureSpec, StatisticMetric};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::generate::Generator;
@@ -54,6 +55,14 @@ pub(crate) fn database(plan: &Plan) -> DatabasePlan<Generator> {
 impl WorkloadKeys for Brokerage {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn asks_target(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        &STATISTICS
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use barograph_database::{Database, Findings};
+use barograph_database::{CommitGaps, Database, Findings};
 use barograph_database_engines::{DatabaseLoad, DatabaseOperations, DatabaseWorkload, Rules};
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Pace, Profile, QosRule, Share,
@@ -158,11 +158,15 @@ impl DatabaseOperations for BrokerageDatabase {
         }
     }
 
+    fn gaps(tally: &Tally) -> Option<&CommitGaps> {
+        Some(&tally.gaps)
+    }
+
     fn numbers(tally: &Tally) -> Vec<i64> {
-        tally.numbers()
+        tally.counts.numbers()
     }
 
     fn add_numbers(tally: &Tally, numbers: &[i64]) {
-        tally.add_numbers(numbers);
+        tally.counts.add_numbers(numbers);
     }
 }

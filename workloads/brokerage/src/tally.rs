@@ -1,10 +1,16 @@
 //! Counts of what the users of a load have committed, to be compared with the database after the run.
 
+use barograph_database::CommitGaps;
+
 use crate::input::{Request, TICKS};
 use crate::transactions::End;
 
-/// Counts of all users.
-pub(crate) type Tally = barograph_database::Tally<7>;
+/// Counts of all users, and the times without a commit.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) counts: barograph_database::Tally<7>,
+    pub(crate) gaps: CommitGaps,
+}
 
 /// Placed orders, those of them that wait for a price, triggered ones, completed ones, cents of their commissions, new prices,
 /// changed settlements.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use barograph_data::Stream;
 use barograph_database::measures::WRITES;
-use barograph_database::{Access, Reply, Terminal, TransactionError, Transacts, with_retries};
+use barograph_database::{Access, CommitGaps, Reply, Terminal, TransactionError, Transacts, with_retries};
 use barograph_database_engines::Form;
 use barograph_engine::OpContext;
 use barograph_model::{OpId, OpSpec, Outcome, UserId};
@@ -152,6 +152,10 @@ impl Terminal for Trader {
         outcome
     }
 
+    fn gaps(&self) -> Option<&CommitGaps> {
+        Some(&self.shared.tally.gaps)
+    }
+
     fn choose(&mut self, context: &mut OpContext) -> usize {
         // Its operation was dropped, or had no session: another turn tries it again.
         if let Some(trade) = self.order.take() {
@@ -190,7 +194,12 @@ impl<S: Session> Transacts<S> for Trader {
         let ended = with_retries(session, context, attempt).await;
         self.order = None;
         match ended {
-            Ok(ended) => self.count(ended, context),
+            Ok(ended) => {
+                if !matches!(ended, End::Read | End::RolledBack | End::Left) {
+                    self.shared.tally.gaps.committed(context.watch()());
+                }
+                self.count(ended, context)
+            }
             Err((outcome, why)) => {
                 // Another turn tries it again.
                 if let Request::CompleteOrder(trade, _) = request {
@@ -234,9 +243,9 @@ impl Trader {
         let tally = Arc::clone(&self.shared.tally);
         if self.shared.form == Form::Stored && has_function(&request) {
             let most = most(&request);
-            tally.asked(most);
+            tally.counts.asked(most);
             let ended = self.call(session, &request).await;
-            tally.answered(most, ended.as_ref().map(|ended| counts(*ended)));
+            tally.counts.answered(most, ended.as_ref().map(|ended| counts(*ended)));
             return ended;
         }
         let ended = self.statements(session, request, context).await?;
@@ -244,9 +253,9 @@ impl Trader {
             return Ok(ended);
         }
         let counts = counts(ended);
-        tally.asked(counts);
+        tally.counts.asked(counts);
         let answer = session.commit().await;
-        tally.answered(counts, answer.as_ref().map(|()| counts));
+        tally.counts.answered(counts, answer.as_ref().map(|()| counts));
         answer.map(|()| ended)
     }
 

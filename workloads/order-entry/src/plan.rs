@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use barograph_database::STATISTICS;
 use barograph_database_engines::{
     DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Form, Rules, TIERS, check, engine,
 };
 use barograph_model::words::count;
-use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, StatisticMetric, Waits};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::generate::Generator;
@@ -80,6 +81,14 @@ fn bytes(engine: EngineKind) -> (f64, f64) {
 impl WorkloadKeys for OrderEntry {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn asks_target(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        &STATISTICS
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use barograph_database::STATISTICS;
 use barograph_database_engines::{
     DatabasePlan, DatabaseSettings, DatabaseWorkload as _, Rules, TIERS, check, engine,
 };
-use barograph_model::{Distribution, MeasureSpec, Nanos, Pace};
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, StatisticMetric};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::contents::FileContents;
@@ -66,6 +67,14 @@ pub(crate) fn database(plan: &Plan, script: Arc<Script>) -> DatabasePlan<FileCon
 impl WorkloadKeys for Statements {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn asks_target(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        &STATISTICS
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {

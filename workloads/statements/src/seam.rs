@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use barograph_database::{Contents as _, Database, Findings, Table as _, measures};
+use barograph_database::{CommitGaps, Contents as _, Database, Findings, Table as _, measures};
 use barograph_database_engines::{DatabaseLoad, DatabaseOperations, DatabaseWorkload, EngineKind};
 use barograph_model::words::count;
 use barograph_model::{
@@ -244,6 +244,10 @@ impl DatabaseOperations for FileDatabase {
             tally: Arc::clone(tally),
             reasons: Arc::clone(reasons),
         }
+    }
+
+    fn gaps(tally: &Tally) -> Option<&CommitGaps> {
+        Some(&tally.gaps)
     }
 
     fn numbers(tally: &Tally) -> Vec<i64> {

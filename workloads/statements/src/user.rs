@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use barograph_database::measures::WRITES;
-use barograph_database::{Access, Reply, Terminal, TransactionError, Transacts, Value, with_retries};
+use barograph_database::{
+    Access, CommitGaps, Reply, Terminal, TransactionError, Transacts, Value, with_retries,
+};
 use barograph_engine::OpContext;
 use barograph_model::{OpId, Outcome, UserId};
 use barograph_workload::{Failure, Reasons};
@@ -50,6 +52,10 @@ impl Terminal for FileUser {
         outcome
     }
 
+    fn gaps(&self) -> Option<&CommitGaps> {
+        Some(&self.shared.tally.gaps)
+    }
+
     /// Transactions follow by their weights only.
     fn choose(&mut self, _: &mut OpContext) -> usize {
         0
@@ -68,7 +74,12 @@ impl<S: Session> Transacts<S> for FileUser {
             self.attempt(session, (op.index(), transaction), context).await
         };
         match with_retries(session, context, attempt).await {
-            Ok(()) => Outcome::Good,
+            Ok(()) => {
+                if transaction.access == Access::Write {
+                    shared.tally.gaps.committed(context.watch()());
+                }
+                Outcome::Good
+            }
             Err((outcome, why)) => self.failed(op, outcome, why),
         }
     }

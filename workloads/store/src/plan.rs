@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use barograph_database::STATISTICS;
 use barograph_database_engines::{
     DatabasePlan, DatabaseSettings, DatabaseWorkload as _, EngineKind, Rules, TIERS as DATABASE_TIERS, check,
     engine,
 };
 use barograph_model::secret::masked;
 use barograph_model::words::count;
-use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, StatisticMetric, Waits};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::generate::Generator;
@@ -109,6 +110,14 @@ pub(crate) fn database(plan: &Plan) -> DatabasePlan<Generator> {
 impl WorkloadKeys for Store {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn asks_target(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        &STATISTICS
     }
 
     fn measures(&self) -> &'static [MeasureSpec] {

@@ -12,6 +12,7 @@ use barograph_engine::{Runnable, runnable};
 use barograph_http::Policy;
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, Nanos, NextOp, OpSpec, Profile, QosRule, Rule, Share,
+    StatisticMetric,
 };
 use barograph_platform::BoxFuture;
 use barograph_record::{Fill, Tier};
@@ -19,7 +20,7 @@ use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
     Application, DataSet, FailureReason, Gauge, LoadCommand, LoadError, LoadJob, OnProgress, Program,
-    Reasons, Verb, VerifyResult, Workload, WorkloadFactory,
+    Reasons, TargetStatistics, Verb, VerifyResult, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -180,6 +181,10 @@ impl Workload for StoreWorkload {
 
     fn measures(&self) -> &[MeasureSpec] {
         &self.measures
+    }
+
+    fn statistics(&self) -> &'static [StatisticMetric] {
+        self.engine.kind().statistics()
     }
 
     fn session_op(&self) -> Option<&str> {
@@ -352,6 +357,10 @@ impl Application for StoreWorkload {
 
     fn tiers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<Tier>, String>> {
         Box::pin(async move { Ok(vec![self.engine.tier(&self.database_of(url)).await?]) })
+    }
+
+    fn statistics(&self, url: &str) -> Option<TargetStatistics> {
+        self.engine.statistics(&self.database_of(url))
     }
 
     fn verify<'a>(&'a self, url: &'a str) -> Option<BoxFuture<'a, Result<VerifyResult, String>>> {

@@ -177,7 +177,7 @@ impl Job<'_> {
             seconds,
             read: Box::new(move |used| read_fio(used, is_mix)),
         }));
-        Case { name: self.name(), contenders }
+        Case { name: self.name(), contenders, wanted: &[] }
     }
 
     fn ours(&self) -> Vec<String> {

@@ -99,6 +99,7 @@ impl Measured {
 mod tests {
     use super::*;
     use crate::contest::{Head, PinnedProgram};
+    use crate::micro::wanted::{Bound, Cell, Wanted};
     use crate::micro::{Case, Contender, Figure, Ratio};
 
     fn contender(name: &'static str) -> Contender {
@@ -122,6 +123,7 @@ mod tests {
                 cases: vec![Case {
                     name: "Read, depth 1".to_owned(),
                     contenders: vec![contender(OURS), contender("fio")],
+                    wanted: &[Wanted { of: Cell::Figure(1), bound: Bound::AtMost(45.0) }],
                 }],
                 head: Head::new(Vec::new(), vec![("fio".to_owned(), "apt-get install fio".to_owned())]),
             },
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(text.lines().filter(|line| line.starts_with("# ")).count(), 1);
         for words in [
             "| case | K IOPS to fio |\n|---|---|\n| Read, depth 1 | 1.07 (0.90 to 1.25) |\n| wanted | 0.98 or more |\n",
-            "| Read, depth 1 | barograph | 2 | 70.0 (50.0 to 90.0) | 40 (30 to 50) |\n",
+            "| Read, depth 1 | barograph | 2 | 70.0 (50.0 to 90.0) | 40 (30 to 50); wanted 45.0 or less: kept |\n",
             "| Read, depth 1 | fio | 2 | 70.0 (40.0 to 100.0) | - |\n",
             "- fio was not found, and is not in the tables; to install it: `apt-get install fio`.\n",
             "Not measured: fio, Read, depth 1, round 3: it was killed.\n",

@@ -70,7 +70,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
             versions.push((engine.to_owned(), programs::version(&program, "--version")));
             contenders.push(job.by_hand(&script, engine));
         }
-        cases.push(Case { name, contenders });
+        cases.push(Case { name, contenders, wanted: &[] });
     }
     let contest = Contest {
         name: "sort",

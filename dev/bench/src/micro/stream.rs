@@ -67,7 +67,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
             let job = Job { elements: options.elements, seconds: options.seconds, stores, threads };
             let of_c = built.as_deref().map(|program| job.c(program));
             let contenders = std::iter::once(job.ours(&ours)).chain(of_c).collect();
-            cases.push(Case { name: job.name(), contenders });
+            cases.push(Case { name: job.name(), contenders, wanted: &[] });
         }
     }
     let (mut versions, mut missing) = (Vec::new(), Vec::new());

@@ -1,7 +1,11 @@
 //! Tables from the runs of all rounds.
 
+use super::wanted::{Cell, words};
 use super::{Case, Contest, OURS, Ratio};
 use crate::contest::figures::{ratios, with_spread};
+
+/// The word for a ratio of which nothing is wanted.
+const NOTHING: &str = "-";
 
 /// One run of one contender in one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +41,10 @@ pub(super) fn figures(contest: &Contest, runs: &[Run]) -> String {
                 .collect();
             let rounds = cells.iter().map(Vec::len).max().unwrap_or(0);
             let mut line = vec![case.name.clone(), contender.name.to_owned(), rounds.to_string()];
-            line.extend(cells.iter().zip(contest.figures).map(|(cell, figure)| {
-                with_spread(&cell.iter().map(|(_, value)| *value).collect::<Vec<_>>(), figure.digits)
+            line.extend(cells.iter().zip(contest.figures).enumerate().map(|(number, (cell, figure))| {
+                let values: Vec<f64> = cell.iter().map(|(_, value)| *value).collect();
+                let wanted = if contender.name == OURS { case.wanted } else { &[] };
+                with_spread(&values, figure.digits) + &words(wanted, Cell::Figure(number), &values)
             }));
             lines.push(line);
         }
@@ -51,17 +57,20 @@ pub(super) fn summary(contest: &Contest, runs: &[Run]) -> String {
     let title = |ratio: &Ratio| format!("{} to {}", contest.figures[ratio.figure].title, ratio.base);
     let titles: Vec<String> =
         std::iter::once("case".to_owned()).chain(contest.ratios.iter().map(title)).collect();
-    let cell = |at: usize, ratio: &Ratio| {
+    let cell = |at: usize, (number, ratio): (usize, &Ratio)| {
         let figure = |name| of(contest, runs, (at, name), ratio.figure);
-        with_spread(&ratios(&figure(OURS), &figure(ratio.base)), 2)
+        let found = ratios(&figure(OURS), &figure(ratio.base));
+        with_spread(&found, 2) + &words(contest.cases[at].wanted, Cell::Ratio(number), &found)
     };
     let mut lines: Vec<Vec<String>> = Vec::new();
     for (at, case) in cases(contest, runs) {
-        let cells = contest.ratios.iter().map(|ratio| cell(at, ratio));
+        let cells = contest.ratios.iter().enumerate().map(|ratio| cell(at, ratio));
         lines.push(std::iter::once(case.name.clone()).chain(cells).collect());
     }
-    let wanted = contest.ratios.iter().map(|ratio| ratio.wanted.to_owned());
-    lines.push(std::iter::once("wanted".to_owned()).chain(wanted).collect());
+    if contest.ratios.iter().any(|ratio| ratio.wanted != NOTHING) {
+        let wanted = contest.ratios.iter().map(|ratio| ratio.wanted.to_owned());
+        lines.push(std::iter::once("wanted".to_owned()).chain(wanted).collect());
+    }
     markdown(&titles.iter().map(String::as_str).collect::<Vec<_>>(), &lines)
 }
 

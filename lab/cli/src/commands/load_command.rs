@@ -137,7 +137,7 @@ fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Check
             _ => String::new(),
         };
         let length = match (args.operations, args.duration) {
-            (None, _) => format!("measured for {window}"),
+            (None | Some(barograph_spec::MOST_OPERATIONS), _) => format!("measured for {window}"),
             (Some(n), None) => format!("{} {}", words::count(n), noun.several),
             (Some(n), Some(_)) => format!("{} {} or {window}", words::count(n), noun.several),
         };

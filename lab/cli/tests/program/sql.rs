@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use barograph_record::Run;
 use barograph_services::find;
@@ -83,13 +84,49 @@ fn instances_have_rows_of_their_own_and_totals() {
     }
 }
 
+/// What a server that is there already tells a user, who may read everything or not.
+#[test]
+fn a_server_that_is_there_tells_of_itself() {
+    let Some(server) = or_skip(postgres()) else { return };
+    let place = TestFolders::without_data();
+    let url = |user: &str| format!("postgres://{user}@127.0.0.1:{}/store", server.port());
+    let postgres = url("postgres");
+    let sql = "CREATE ROLE few LOGIN CREATEDB; REVOKE SELECT ON pg_stat_wal FROM PUBLIC";
+    let asked =
+        Command::new("psql").args(["-q", "-c", sql, &postgres.replace("/store", "/postgres")]).output();
+    assert!(asked.unwrap().status.success());
+    for (user, is_told) in [("few", true), ("postgres", false)] {
+        let kept = place.root().join(user);
+        let url = url(user);
+        let words = ["sql", &url, "--workload", "store", "--megabytes", "1", "-c", "3", "-d", "4s", "-q"];
+        let mut command = place.program(&words);
+        command.arg("--keep-record").arg(&kept);
+        let ended = RunningProgram::start(command).end();
+        let record = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
+        let run = Run::open(&record).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
+        let of = |name: &'static str| {
+            run.statistics.iter().filter(move |row| row.part == "database" && row.statistic == name)
+        };
+        assert!(of("commits").any(|row| row.value > 0.0), "{ended:?}");
+        assert!(of("state_samples").count() > 0 && of("wal_bytes").count() > 0, "{ended:?}");
+        assert_eq!(of("wal_syncs").count() == 0, is_told, "{ended:?}");
+        let notes: Vec<&str> = run.notes().map(|(_, note)| note).collect();
+        let told = notes.iter().filter(|note| note.contains("permission denied for view pg_stat_wal"));
+        assert_eq!(told.count() > 0, is_told, "{notes:?}");
+        // The filled database belongs to its user.
+        let drop = ["-q", "-c", "DROP DATABASE IF EXISTS store", &postgres.replace("/store", "/postgres")];
+        assert!(Command::new("psql").args(drop).output().unwrap().status.success());
+    }
+    place.assert_nothing_left();
+}
+
 #[test]
 fn a_standby_that_has_gone_makes_a_run_invalid() {
     let place = TestFolders::without_data();
     let gone = "actions=[{ at_s = 2, unit = \"standby-1\", act = \"kill\" }]";
     let Some((run, out)) = store(&place, "postgres", &["deploy.standby=asynchronous", gone]) else { return };
     let verdict = run.verdict().unwrap();
-    assert!(!verdict.valid && verdict.exit_code == 9, "{verdict:?}");
+    assert!(!verdict.valid && verdict.exit_code == 11, "{verdict:?}");
     let wrong = "the standby is not connected, where streaming async is asked for";
     assert!(verdict.doubts.iter().any(|doubt| doubt.contains(wrong)), "{verdict:?}\n{out}");
     let durability = &run.tiers()[0].durability;
@@ -151,7 +188,7 @@ fn commits_that_a_kill_has_lost_are_counted() {
         one_of(3, || {
             let (code, printed) = killed(&place, "3", &[product, "--durability", "off"]);
             let is_found =
-                code == Some(9) && printed.contains("orders since the load, by the driver's count:");
+                code == Some(11) && printed.contains("orders since the load, by the driver's count:");
             if is_found && printed.contains(" lost ") { Ok(()) } else { Err(format!("{code:?} {printed}")) }
         });
     }

@@ -1,6 +1,7 @@
 //! Fills and copies of a small database, the same on each product.
 
 mod pipeline;
+mod statistics;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;

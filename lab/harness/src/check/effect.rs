@@ -27,11 +27,19 @@ impl PlanCheck<'_> {
                 notes.push(format!("{key} does nothing here: it is for a platform {}", needs.words()));
             }
         }
-        if given("deploy.hosts") && !plan.deploy.has(Ability::Hosts) && plan.deploy.hosts == "apart" {
+        let is_every_host = !plan.deploy.has(Ability::Hosts);
+        let of_hosts = [
+            ("deploy.hosts", given("deploy.hosts") && plan.deploy.hosts == "apart"),
+            ("deploy.spread_over", plan.deploy.spread_over > 0),
+        ];
+        for (key, _) in of_hosts.into_iter().filter(|(_, is_asked)| is_every_host && *is_asked) {
             let platform = &plan.deploy.platform;
             notes.push(format!(
-                "deploy.hosts does nothing here: on platform = {platform:?} this machine is every host"
+                "{key} does nothing here: on platform = {platform:?} this machine is every host"
             ));
+        }
+        if plan.deploy.spread_over > 0 && plan.letter.is_none() {
+            notes.push("deploy.spread_over does nothing here: one load is on one host".to_owned());
         }
         let limits = plan.deploy.limits_of("driver");
         let limited =

@@ -56,9 +56,13 @@ impl<'l> PlannedApplication<'l> {
 pub(crate) fn topology_of(application: &dyn Application, plan: &Plan, data: Option<&DataSet>) -> Topology {
     let topology = application.topology(plan, data);
     let Some(letter) = plan.letter else { return topology };
-    // All applications may share one host.
+    // All applications may share one host, or some.
     let prefix = (plan.deploy.hosts != "together").then(|| letter.to_string());
-    topology.apart(&plan.load, prefix.as_deref())
+    let topology = topology.apart(&plan.load, prefix.as_deref());
+    match plan.deploy.spread_over {
+        0 => topology,
+        hosts => topology.on(&format!("all-{}", (u32::from(letter) - u32::from('a')) % hosts + 1)),
+    }
 }
 
 /// Deployments of all loads, drivers last.
@@ -128,6 +132,22 @@ pub fn outline(planned: &[PlannedApplication<'_>], platform: &str) -> TopologyRe
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loads_are_dealt_to_hosts() {
+        let text = "instances = 5\n[load]\nstrategy = \"fixed\"\n";
+        let hosts = |sets: &[&str]| -> Vec<String> {
+            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+            let plan = barograph_spec::read(crate::testing::CATALOGUE, "p", text, &sets).unwrap();
+            let workload = crate::testing::TestWorkload::default();
+            let of = |load: &Plan| topology_of(&workload, load, None).parts[0].host.clone();
+            plan.all().map(of).collect()
+        };
+        assert_eq!(hosts(&["deploy.spread_over=2"]), ["all-1", "all-2", "all-1", "all-2", "all-1"]);
+        assert_eq!(hosts(&["deploy.spread_over=5"]), ["all-1", "all-2", "all-3", "all-4", "all-5"]);
+        let apart = ["a", "b", "c", "d", "e"].map(|letter| format!("{letter}-application-1"));
+        assert_eq!(hosts(&[]), apart);
+    }
 
     #[test]
     fn hosts_of_drivers_see_this_program() {

@@ -16,7 +16,7 @@ use super::FleetError;
 use super::clock::{Clock, Offset, PINGS};
 use super::error::{exit_code, of, out_of_place};
 use super::frame::{self, Frame, FrameError, FrameKind};
-use super::message::{self, DriverCommand, DriverMessage, Facts, PROTOCOL};
+use super::message::{self, DriverCommand, DriverMessage, Facts, NamedGauge, PROTOCOL};
 use super::order::Order;
 use super::several::DriverAddress;
 use super::wire::{Wire, WireError};
@@ -63,6 +63,8 @@ pub(super) enum Event {
     Started(Facts),
     /// An interval has ended.
     Interval(Box<Interval>, Facts),
+    /// Figures of its load in the interval that follows.
+    Gauges(Vec<NamedGauge>),
     /// Its clock was measured.
     Clock(Offset),
     /// It received a change too late, by this time.
@@ -322,6 +324,7 @@ impl DriverReader {
                 }
             }
             DriverMessage::Started { facts } => self.tell(Event::Started(facts)).await,
+            DriverMessage::Gauges { gauges } => self.tell(Event::Gauges(gauges)).await,
             DriverMessage::Late { by } => self.tell(Event::Late(Nanos(by))).await,
             DriverMessage::Ended { told, counts } => {
                 self.tell(Event::Ended(told, counts)).await;

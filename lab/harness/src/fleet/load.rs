@@ -4,7 +4,7 @@ use barograph_engine::EngineHandle;
 use barograph_model::{Level, Nanos};
 use barograph_stats::Interval;
 
-use super::{DriverSample, Fleet};
+use super::{DriverSample, Fleet, NamedGauge};
 use crate::HarnessError;
 
 /// Source of a load.
@@ -85,6 +85,14 @@ impl Load {
         match self {
             Load::Own(_) => Vec::new(),
             Load::Fleet(fleet) => fleet.take_counts(),
+        }
+    }
+
+    /// Figures of the load since this was last asked, of the only driver that is another process.
+    pub(crate) fn take_gauges(&mut self) -> Vec<NamedGauge> {
+        match self {
+            Load::Own(_) => Vec::new(),
+            Load::Fleet(fleet) => fleet.take_gauges(),
         }
     }
 

@@ -3,13 +3,14 @@
 use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessSample;
 use barograph_stats::Interval;
+use barograph_workload::Gauge;
 use serde::{Deserialize, Serialize};
 
 use super::frame::FrameError;
 use super::order::Order;
 
 /// Version of all of this. Both ends must have the same; the program's own version must be the same too.
-pub(super) const PROTOCOL: u32 = 3;
+pub(super) const PROTOCOL: u32 = 4;
 
 /// Message from the harness to a driver. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,10 +59,27 @@ pub(super) enum DriverMessage {
     },
     /// Delay of a change that was received too late.
     Late { by: u64 },
+    /// Figures of the load in the interval that follows.
+    Gauges { gauges: Vec<NamedGauge> },
     /// The last interval is sent. What failed operations saw, in lines for people, and counts for the data checks.
     Ended { told: Vec<String>, counts: Vec<i64> },
     /// The engine broke.
     Failed { why: String },
+}
+
+/// A figure of a load in an interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NamedGauge {
+    /// Name in records.
+    pub(crate) name: String,
+    pub(crate) unit: String,
+    pub(crate) value: f64,
+}
+
+impl From<Gauge> for NamedGauge {
+    fn from(gauge: Gauge) -> Self {
+        NamedGauge { name: gauge.name.to_owned(), unit: gauge.unit.to_owned(), value: gauge.value }
+    }
 }
 
 /// Resource use of the driver's process so far. Times are in nanoseconds.
@@ -152,6 +170,9 @@ mod tests {
         assert_eq!(read::<DriverCommand>(&body(&ping)).unwrap(), ping);
         let ended = DriverMessage::Ended { told: vec!["Home refused: 500".to_owned()], counts: vec![5, -1] };
         assert_eq!(read::<DriverMessage>(&body(&ended)).unwrap(), ended);
+        let gauge = Gauge { name: "longest_gap_ms", unit: "ms", value: 7.5 };
+        let told = DriverMessage::Gauges { gauges: vec![gauge.into()] };
+        assert_eq!(read::<DriverMessage>(&body(&told)).unwrap(), told);
         assert!(read::<DriverCommand>(br#"{"do":"dance"}"#).is_err());
     }
 

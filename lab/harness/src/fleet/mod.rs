@@ -38,5 +38,6 @@ pub use token::Token;
 pub use wire::WireError;
 
 pub(crate) use load::Load;
+pub(crate) use message::NamedGauge;
 pub(crate) use order::settings;
 pub(crate) use window::{follow, name_the_limit};

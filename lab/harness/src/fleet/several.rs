@@ -15,7 +15,7 @@ use tokio::time::{sleep_until, timeout};
 use super::clock::{Clock, Offset};
 use super::gather::Gather;
 use super::link::{self, Event, Link, ReaderContext, ReadyDriver};
-use super::message::{DriverCommand, Facts};
+use super::message::{DriverCommand, Facts, NamedGauge};
 use super::order::{FleetJob, Orders};
 use super::{FleetError, Token};
 use crate::HarnessError;
@@ -34,6 +34,9 @@ const LONGEST_AHEAD: Nanos = Nanos::from_secs(1);
 
 /// Time in which all drivers must report their start.
 const START: Duration = Duration::from_secs(20);
+
+/// Most figures of a load, a bound on memory.
+const MOST_GAUGES: usize = 32;
 
 /// Uncertainty or drift of a clock from which on a note is written.
 const WORTH_A_NOTE: Nanos = Nanos::from_millis(1);
@@ -103,6 +106,8 @@ pub struct Fleet {
     ending: bool,
     samples: Vec<DriverSample>,
     notes: Vec<String>,
+    /// Of the only driver: each the highest since it was taken.
+    gauges: Vec<NamedGauge>,
     /// Of the drivers that have ended.
     counts: Vec<Vec<i64>>,
 }
@@ -175,6 +180,7 @@ impl Fleet {
             ending: false,
             samples: Vec::new(),
             notes,
+            gauges: Vec::new(),
             counts: Vec::new(),
         }
     }
@@ -293,6 +299,17 @@ impl Fleet {
                 let sample = DriverSample::new(driver, name, &interval, &facts);
                 self.gather.put(driver, *interval, sample);
             }
+            // Those of several drivers are about the users of each alone.
+            Event::Gauges(told) if self.links.len() == 1 => {
+                for gauge in told {
+                    match self.gauges.iter_mut().find(|known| known.name == gauge.name) {
+                        Some(known) => known.value = known.value.max(gauge.value),
+                        None => self.gauges.push(gauge),
+                    }
+                }
+                self.gauges.truncate(MOST_GAUGES);
+            }
+            Event::Gauges(_) => {}
             Event::Clock(offset) => self.watch(driver, offset)?,
             Event::Late(by) => {
                 let ms = by.as_secs_f64() * 1e3;
@@ -362,6 +379,11 @@ impl Fleet {
     /// What a user should know, in sentences, since this was last asked.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
+    }
+
+    /// Figures of the load since this was last asked.
+    pub(crate) fn take_gauges(&mut self) -> Vec<NamedGauge> {
+        std::mem::take(&mut self.gauges)
     }
 }
 

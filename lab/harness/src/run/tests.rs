@@ -272,14 +272,14 @@ fn a_run_on_data_that_are_not_right_is_not_valid_and_does_not_say_it_held() {
     let wrong = TestWorkload { findings: &["two auctions sold one item"], ..TestWorkload::default() };
     let root = tempfile::tempdir().unwrap();
     let finished = run_here(root.path(), &here(), wrong).unwrap();
-    assert_eq!(finished.exit, ExitCode::NotValid);
+    assert_eq!(finished.exit, ExitCode::WrongData);
     let verdict = finished.verdict.unwrap();
     assert_eq!(
         verdict.sentence,
         "1 user of the asking application (official2) cannot be judged, because the data were not right after the run."
     );
     assert_eq!(verdict.reasons[0], "the data is not right after the run: two auctions sold one item");
-    assert!(!verdict.valid && verdict.exit_code == 9);
+    assert!(!verdict.valid && verdict.exit_code == 11);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use barograph_model::words::{count, figure, offered};
 use barograph_model::{Bound, Level, Nanos, OpVerdict, Phase, Subject, TrialResult, WindowVerdict};
 use barograph_record::{Entry, Purpose, Resources, Trial};
+use barograph_spec::MOST_OPERATIONS;
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
 use barograph_stats::search::TrialObservation;
 
@@ -74,7 +75,7 @@ pub(super) async fn trial(
         let load = &mut drive.loads[at];
         fleet::name_the_limit(&mut verdict.checks, &load.window, window.joined.seconds());
         let mut kept = Trial::keep(n, purpose, &verdict);
-        (kept.aborted, kept.operations) = (aborted, operations);
+        (kept.aborted, kept.operations) = (aborted, operations.filter(|n| *n < MOST_OPERATIONS));
         kept.resources = match windows.len() {
             1 => used,
             _ => {

@@ -36,8 +36,15 @@ pub fn read(name: &str, text: &str) -> Result<Study, Refusals> {
 /// Reads a study, which may name the measures of `workloads`.
 pub fn read_with(workloads: &[&'static dyn WorkloadKeys], name: &str, text: &str) -> Result<Study, Refusals> {
     let mut given = SettingsReader::parse(name, text, &[])?;
-    let measures = workloads.iter().flat_map(|workload| workload.measures());
-    let known: Vec<Metric> = Metric::ALL.into_iter().chain(measures.map(Metric::Measure)).collect();
+    let measures = workloads.iter().flat_map(|workload| workload.measures()).map(Metric::Measure);
+    let statistics = workloads.iter().flat_map(|workload| workload.statistics()).map(Metric::Statistic);
+    let mut known: Vec<Metric> = Metric::ALL.to_vec();
+    for metric in measures.chain(statistics) {
+        // Workloads of a family have some in common.
+        if known.iter().all(|other| other.name() != metric.name()) {
+            known.push(metric);
+        }
+    }
     let study = check(name, &mut given, &known);
     let mut refusals = given.finish();
     for refusal in &mut refusals {

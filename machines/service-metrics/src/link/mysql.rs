@@ -12,6 +12,9 @@ use crate::sums::Sums;
 /// query it.
 const IDLE_SECONDS: usize = 3_600;
 
+/// Errors of a user without a right: to a database, a table, a column, or one of the server's own.
+const RIGHTS: [u16; 4] = [1044, 1142, 1143, 1227];
+
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Link(Conn);
@@ -39,12 +42,14 @@ impl Link {
     /// The rows of a name and a number; others are skipped.
     pub(super) async fn rows(&mut self, statement: &str) -> Result<Vec<(String, f64)>, LinkError> {
         let rows: Vec<(String, String)> = self.0.query(statement).await.map_err(trouble)?;
-        Ok(rows.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
+        Ok(super::numbers(rows))
     }
 }
 
 fn trouble(error: Error) -> LinkError {
     match error {
+        Error::Server(said) if RIGHTS.contains(&said.code) => LinkError::Denied(said.message),
+        Error::Server(said) if said.state.starts_with("42") => LinkError::Unknown(said.message),
         Error::Server(said) => LinkError::Refused(said.message),
         other => LinkError::Io(std::io::Error::other(other)),
     }

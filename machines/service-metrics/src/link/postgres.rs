@@ -9,6 +9,9 @@ use crate::sums::Sums;
 /// Name of the connection in `pg_stat_activity`, so that statements can exclude it.
 const NAME: &str = "barograph-statistics";
 
+/// The state of an error of a user without a right.
+const NO_RIGHT: &str = "42501";
+
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -60,6 +63,8 @@ impl Link {
 
 fn trouble(error: tokio_postgres::Error) -> LinkError {
     match error.as_db_error() {
+        Some(said) if said.code().code() == NO_RIGHT => LinkError::Denied(said.message().to_owned()),
+        Some(said) if said.code().code().starts_with("42") => LinkError::Unknown(said.message().to_owned()),
         Some(said) => LinkError::Refused(said.message().to_owned()),
         None => LinkError::Io(std::io::Error::other(error)),
     }

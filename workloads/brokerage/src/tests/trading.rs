@@ -63,7 +63,8 @@ fn a_fill_and_users_side_by_side_leave_a_consistent_database() {
     assert_eq!(rig.wrong(), Vec::<String>::new());
     assert_eq!(rig.trade(4, 1_000), 0, "{:?}", rig.shared.reasons.lock().unwrap());
     assert_eq!(rig.wrong(), Vec::<String>::new());
-    let [placed, limits, triggered, completed, commission, ticks, amended] = rig.shared.tally.committed();
+    let [placed, limits, triggered, completed, commission, ticks, amended] =
+        rig.shared.tally.counts.committed();
     // Decks are exact; planned rollbacks and prices are drawn.
     assert!((380..=410).contains(&placed) && (110..200).contains(&limits), "{placed} {limits}");
     assert!((100..250).contains(&triggered) && completed > 350 && commission > 0, "{triggered} {completed}");
@@ -158,7 +159,7 @@ fn a_planned_rollback_is_no_failure_and_leaves_nothing_behind() {
     }
     let rolled_back = context.added(ROLLED_BACK);
     assert!((1..40).contains(&rolled_back) && context.added(WRITES) == 1_000, "{rolled_back}");
-    assert_eq!(rig.shared.tally.committed()[0] + rolled_back as i64, 1_000);
+    assert_eq!(rig.shared.tally.counts.committed()[0] + rolled_back as i64, 1_000);
 }
 
 #[test]

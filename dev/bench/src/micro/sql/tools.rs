@@ -61,7 +61,7 @@ fn url(port: u16, database: &str) -> String {
 
 /// The last words of every run of this product.
 fn usual(seconds: u64, warm_up_s: u64) -> String {
-    format!("-d {seconds}s --warm-up {warm_up_s}s --workers 1 -q --json")
+    format!("-d {seconds}s --warm-up {warm_up_s}s --workers 1 -q --json --set deploy.statistics=false")
 }
 
 /// Order-Entry in a form.

@@ -209,6 +209,12 @@ fn unmeasured(metric: &MetricPlan, load: &CheckedLoad) -> Option<(&'static str, 
         let allowed = format!("a metric that workload {} measures", workload.name());
         return Some(("of", measure.id.to_owned(), allowed));
     }
+    if let Metric::Statistic(statistic) = metric.metric
+        && !workload.statistics().iter().any(|own| own.id == statistic.id)
+    {
+        let allowed = format!("a metric that workload {} measures on this target", workload.name());
+        return Some(("of", statistic.id.to_owned(), allowed));
+    }
     if metric.metric == Metric::UsersPerApplicationCore && plan.unit != LoadUnit::Users {
         let allowed = "users per core with load.unit = \"users\" only".to_owned();
         return Some(("of", metric.metric.name().to_owned(), allowed));

@@ -104,6 +104,7 @@ impl Session {
                 step = step(&mut self.stage) => match step {
                     Step::Prepared(prepared) => self.prepared(prepared).await?,
                     Step::Interval(Ok(Some(interval))) => {
+                        self.tell_gauges().await?;
                         let facts = self.own.facts(&self.clock)?;
                         self.send(FrameKind::Interval, &message::interval_body(&interval, &facts)).await?;
                     }
@@ -129,6 +130,13 @@ impl Session {
             _ => (Level::ZERO, Nanos::ZERO),
         };
         self.say(&DriverMessage::Status { level, at: at.0 }).await
+    }
+
+    /// Sends the figures of the load since the last interval.
+    async fn tell_gauges(&mut self) -> Result<(), FleetError> {
+        let Stage::Running(running) = &self.stage else { return Ok(()) };
+        let gauges: Vec<_> = running.workload.gauges().into_iter().map(Into::into).collect();
+        if gauges.is_empty() { Ok(()) } else { self.say(&DriverMessage::Gauges { gauges }).await }
     }
 
     async fn over(&mut self) -> Result<(), FleetError> {
