@@ -173,9 +173,8 @@ impl Cluster {
     /// The last lines of all logs.
     fn logs(&self) -> String {
         let names = self.units.iter().map(|unit| unit.name());
-        let tail = |name: &str| {
-            format!("{name}{}\n", barograph_platform::LogTail::of(&self.common.log(name), 8))
-        };
+        let tail =
+            |name: &str| format!("{name}{}\n", barograph_platform::LogTail::of(&self.common.log(name), 8));
         names.map(tail).collect()
     }
 

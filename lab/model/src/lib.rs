@@ -6,8 +6,8 @@
 mod ability;
 mod behaviour;
 mod check;
-mod demand;
 mod chosen_window;
+mod demand;
 mod distribution;
 mod level;
 mod load;
@@ -30,8 +30,8 @@ pub use behaviour::{
     Behaviour, BehaviourId, Behaviours, ChooserId, MOST_BESIDE, MissedBeats, NextOp, Pace, Vector, Waits,
 };
 pub use check::{Check, CheckFacts, CheckId, DriftEstimate, Excuse, OutlyingStretch};
-pub use demand::{CapacityEnd, DemandCurve, NodesHold};
 pub use chosen_window::ChosenWindow;
+pub use demand::{CapacityEnd, DemandCurve, NodesHold};
 pub use distribution::Distribution;
 pub use level::Level;
 pub use load::{

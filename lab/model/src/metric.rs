@@ -118,8 +118,8 @@ use Metric::{
     HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, IdlePower, Instability, LeastRatio, Measure,
     NodeSeconds, OperationsPerEnergy, OverAccuracy, OverTime, Power, ReadyTime, Requests, ResponseJudged,
     ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, Score, ScorePerPower,
-    ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99, ServiceP999, Statistic, Throughput, UnderAccuracy,
-    UnderTime, UsersPerApplicationCore, ViolationTime,
+    ServiceMean, ServiceP50, ServiceP90, ServiceP95, ServiceP99, ServiceP999, Statistic, Throughput,
+    UnderAccuracy, UnderTime, UsersPerApplicationCore, ViolationTime,
 };
 
 impl Metric {
