@@ -24,10 +24,11 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use barograph_model::{Nanos, Phase};
 use barograph_platform::{Ability, DiskSpec, Limits, MissingRequirement, Platform, SiteSpec};
-use barograph_spec::Plan;
+use barograph_spec::{ClusterPlan, Plan};
 use barograph_workload::topology::{self, PartWork, Topology, Value};
 
 use crate::HarnessError;
@@ -140,7 +141,23 @@ fn options(planned: &[PlannedApplication<'_>], plan: &Plan) -> Vec<(String, Stri
     // Containers refuse unknown options.
     let accel = deploy.has(Ability::Machines).then(|| ("accel", deploy.vm_accel.clone()));
     let all = [network, engine, accel, floating].into_iter().flatten();
-    all.map(|(name, value)| (name.to_owned(), value)).collect()
+    let pods = if deploy.has(Ability::Pods) { of_pods(&deploy.cluster) } else { Vec::new() };
+    all.chain(pods).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Settings for a cluster.
+fn of_pods(cluster: &ClusterPlan) -> Vec<(&'static str, String)> {
+    let access = cluster.access.as_ref().map(|path| path.display().to_string());
+    let given = [
+        ("kubernetes-access", access),
+        ("kubernetes-context", cluster.context.clone()),
+        ("kubernetes-namespace", cluster.namespace.clone()),
+        ("kubernetes-image", cluster.image.clone()),
+        ("kubernetes-nodes", cluster.nodes.clone()),
+        ("kubernetes-requests", Some(cluster.requests.to_string())),
+        ("kubernetes-pending-s", Some(Duration::from(cluster.pending).as_secs().to_string())),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// Creates everything: one application after another, and drivers that are units. On failure, `made` holds

@@ -78,14 +78,15 @@ impl WorkloadKeys for TestKeys {
     }
 }
 
-/// Platforms for its plans: this machine, hosts, containers and virtual machines.
-const PLATFORMS: [PlatformKind; 4] = [
+/// Platforms for its plans: this machine, hosts, containers, pods and virtual machines.
+const PLATFORMS: [PlatformKind; 5] = [
     PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks] },
     PlatformKind {
         name: "apart",
         abilities: &[Ability::Hosts, Ability::Drivers, Ability::Links, Ability::Disks],
     },
     PlatformKind { name: "boxes", abilities: &[Ability::Hosts, Ability::Containers, Ability::Disks] },
+    PlatformKind { name: "pods", abilities: &[Ability::Hosts, Ability::Pods] },
     PlatformKind {
         name: "machines",
         abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Moves],

@@ -4,6 +4,7 @@
 use barograph_model::{Ability, Nanos, Offloads};
 
 use crate::catalogue::Catalogue;
+use crate::cluster::{self, ClusterPlan};
 use crate::cores::Cores;
 use crate::settings_reader::SettingsReader;
 
@@ -61,6 +62,8 @@ pub struct DeployPlan {
     /// Address of a container engine of this machine, such as `unix:///run/podman/podman.sock`; by default
     /// one is searched for at the usual places, or started.
     pub container_engine: Option<String>,
+    /// Settings for a cluster.
+    pub cluster: ClusterPlan,
     /// Acceleration of guests: `kvm`, emulation (`tcg`), or whichever works here (`auto`).
     pub vm_accel: String,
 }
@@ -159,6 +162,7 @@ pub(crate) fn deploy(
     let spread_over = spread_over(g);
     let container_network = g.word("deploy.container_network", &["bridge", "host"], "bridge");
     let container_engine = engine(g);
+    let cluster = cluster::cluster(g);
     let vm_accel = g.word("deploy.vm_accel", &["auto", "kvm", "tcg"], "auto");
     let statistics = g.flag("deploy.statistics", true);
     let dense = dense(g);
@@ -178,6 +182,7 @@ pub(crate) fn deploy(
         dense_every: dense?.1,
         container_network: container_network?,
         container_engine: container_engine?,
+        cluster: cluster?,
         vm_accel: vm_accel?,
     };
     on_the_platform(g, &plan, catalogue);

@@ -8,13 +8,20 @@ use crate::plan::Plan;
 use crate::settings_reader::SettingsReader;
 
 /// Keys that concern hosts, and so drivers too if these are units.
-const OF_HOSTS: [&str; 7] = [
+const OF_HOSTS: [&str; 14] = [
     "deploy.hosts",
     "deploy.link_mbit",
     "deploy.link_delay_ms",
     "deploy.link_loss",
     "deploy.container_network",
     "deploy.container_engine",
+    "deploy.kubernetes_access",
+    "deploy.kubernetes_context",
+    "deploy.kubernetes_namespace",
+    "deploy.kubernetes_image",
+    "deploy.kubernetes_nodes",
+    "deploy.kubernetes_requests",
+    "deploy.kubernetes_pending_s",
     "deploy.vm_accel",
 ];
 

@@ -7,6 +7,7 @@
 
 mod actions;
 mod catalogue;
+mod cluster;
 mod cores;
 mod demand;
 mod deploy;
@@ -29,6 +30,7 @@ mod workload;
 pub use actions::{ActionKind, ActionPlan, Resize};
 pub use barograph_model::{Ability, PlatformKind, Refusal, Refusals};
 pub use catalogue::Catalogue;
+pub use cluster::ClusterPlan;
 pub use cores::Cores;
 pub use demand::{DemandFile, demand};
 pub use deploy::{DenseMode, DeployPlan, Link, MOST_INSTANCES, TierLimits};

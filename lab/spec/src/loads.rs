@@ -54,6 +54,7 @@ const SHARED: [&str; 17] = [
     "deploy.spread_over",
     "deploy.link_",
     "deploy.container_",
+    "deploy.kubernetes_",
     "deploy.vm_accel",
     "deploy.statistics",
     "deploy.driver_",

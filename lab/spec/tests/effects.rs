@@ -118,6 +118,7 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
     let sets = [
         "deploy.container_network=host",
         "deploy.container_engine=unix:///run/podman/podman.sock",
+        "deploy.kubernetes_context=lab",
         "deploy.vm_accel=tcg",
         "deploy.driver_cpus=1",
         "deploy.driver_cores=0",
@@ -140,6 +141,28 @@ fn an_engine_is_a_socket_of_this_machine_and_stays_in_the_resolved_plan() {
         assert_eq!(refused(&[&format!("deploy.container_engine={wrong}")]), ["deploy.container_engine"]);
     }
     assert_eq!(refused(&["deploy.vm_accel=hvf"]), ["deploy.vm_accel"]);
+}
+
+#[test]
+fn what_is_asked_of_a_cluster_stays_in_the_resolved_plan() {
+    let sets = [
+        "deploy.kubernetes_access=/home/a/config",
+        "deploy.kubernetes_context=lab",
+        "deploy.kubernetes_namespace=team",
+        "deploy.kubernetes_image=registry:5000/tools:1.2",
+        "deploy.kubernetes_nodes=disk=ssd,zone=a",
+        "deploy.kubernetes_requests=0.5",
+        "deploy.kubernetes_pending_s=60",
+    ];
+    let first = plan("", &sets).unwrap();
+    let cluster = &first.deploy.cluster;
+    assert_eq!((cluster.context.as_deref(), cluster.requests), (Some("lab"), 0.5));
+    assert_eq!(cluster.nodes.as_deref(), Some("disk=ssd,zone=a"));
+    assert_eq!(plan(&first.resolved, &[]).unwrap().deploy, first.deploy);
+    for wrong in ["image=redis", "image=redis:latest", "nodes=ssd", "requests=2", "pending_s=0"] {
+        let key = format!("deploy.kubernetes_{}", wrong.split('=').next().unwrap());
+        assert_eq!(refused(&[&format!("deploy.kubernetes_{wrong}")]), [key]);
+    }
 }
 
 #[test]

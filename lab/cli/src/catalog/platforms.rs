@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use barograph_platform::{Platform, PlatformKind};
 use barograph_platform_container::ContainerPlatform;
+use barograph_platform_kubernetes::KubernetesPlatform;
 use barograph_platform_namespace::{NamespacePlatform, RelayProgram};
 use barograph_platform_nested::NestedPlatform;
 use barograph_platform_process::ProcessPlatform;
@@ -18,12 +19,13 @@ const RELAY: &str = "relay";
 const AGENT: &str = "agent";
 
 /// Every kind, in the order of plans and lists.
-pub(super) const KINDS: [PlatformKind; 5] = [
+pub(super) const KINDS: [PlatformKind; 6] = [
     barograph_platform_process::KIND,
     barograph_platform_namespace::KIND,
     barograph_platform_container::KIND,
     barograph_platform_vm::KIND,
     barograph_platform_nested::KIND,
+    barograph_platform_kubernetes::KIND,
 ];
 
 struct Platforms {
@@ -32,6 +34,7 @@ struct Platforms {
     container: ContainerPlatform,
     vm: VmPlatform,
     nested: NestedPlatform,
+    kubernetes: KubernetesPlatform,
 }
 
 /// Static, because platforms are used for the life of the program.
@@ -47,13 +50,14 @@ static ALL: LazyLock<Platforms> = LazyLock::new(|| {
         nested: NestedPlatform::new(vm.clone(), container.clone()),
         container,
         vm,
+        kubernetes: KubernetesPlatform,
     }
 });
 
-/// The nested platform precedes those it consists of: after its machines are removed, a sweep need not ask
+/// Pods go before the folders that they see. The nested platform precedes those it consists of: after its machines are removed, a sweep need not ask
 /// for their containers.
-static LIST: LazyLock<[&dyn Platform; 5]> =
-    LazyLock::new(|| [&ALL.process, &ALL.namespace, &ALL.nested, &ALL.container, &ALL.vm]);
+static LIST: LazyLock<[&dyn Platform; 6]> =
+    LazyLock::new(|| [&ALL.process, &ALL.namespace, &ALL.nested, &ALL.container, &ALL.vm, &ALL.kubernetes]);
 
 /// Returns every platform.
 pub(crate) fn platforms() -> &'static [&'static dyn Platform] {

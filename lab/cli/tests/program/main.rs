@@ -33,6 +33,7 @@ mod job_engines;
 mod jobs;
 mod killed;
 mod killed_in;
+mod kubernetes;
 mod loads;
 mod mail;
 mod nodes;

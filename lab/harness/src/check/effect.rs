@@ -21,6 +21,13 @@ impl PlanCheck<'_> {
         for (key, needs) in [
             ("deploy.container_network", Ability::Containers),
             ("deploy.container_engine", Ability::Containers),
+            ("deploy.kubernetes_access", Ability::Pods),
+            ("deploy.kubernetes_context", Ability::Pods),
+            ("deploy.kubernetes_namespace", Ability::Pods),
+            ("deploy.kubernetes_image", Ability::Pods),
+            ("deploy.kubernetes_nodes", Ability::Pods),
+            ("deploy.kubernetes_requests", Ability::Pods),
+            ("deploy.kubernetes_pending_s", Ability::Pods),
             ("deploy.vm_accel", Ability::Machines),
         ] {
             if given(key) && !plan.deploy.has(needs) {

@@ -25,6 +25,8 @@ fn keys_of_another_platform_are_noted_and_not_refused() {
     for (key, on) in [
         ("deploy.container_network=host", "boxes"),
         ("deploy.container_engine=unix:///run/docker.sock", "boxes"),
+        ("deploy.kubernetes_context=lab", "pods"),
+        ("deploy.kubernetes_requests=0.5", "pods"),
         ("deploy.vm_accel=tcg", "machines"),
         ("deploy.hosts=apart", "apart"),
     ] {

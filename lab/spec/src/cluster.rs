@@ -1,0 +1,76 @@
+//! The keys `deploy.kubernetes_*`: how a cluster is reached, and what is asked of it.
+
+use std::path::PathBuf;
+
+use barograph_model::Nanos;
+
+use crate::settings_reader::SettingsReader;
+
+/// Longest wait for a pod that no node takes, in seconds: a cluster that adds nodes needs minutes.
+const MOST_PENDING_S: u64 = 3_600;
+
+/// Settings for a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterPlan {
+    /// File by which clients reach the cluster; by default the usual one, or the account of this process's pod.
+    pub access: Option<PathBuf>,
+    /// Context in that file; by default the current one.
+    pub context: Option<String>,
+    /// Existing namespace; by default the run makes one of its own.
+    pub namespace: Option<String>,
+    /// Image with the programs; by default nodes are this machine, and pods see its programs.
+    pub image: Option<String>,
+    /// Labels of nodes that may run pods, as `disk=ssd,zone=a`.
+    pub nodes: Option<String>,
+    /// Share of the limits of parts that is set aside on nodes.
+    pub requests: f64,
+    /// Longest time for which a pod may wait for a lasting reason.
+    pub pending: Nanos,
+}
+
+/// Reads the keys.
+pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
+    let access = g.optional_word("deploy.kubernetes_access", "the path of a kubeconfig file");
+    let context = g.optional_word("deploy.kubernetes_context", "a context of that file");
+    let namespace = g.optional_word("deploy.kubernetes_namespace", "a namespace of the cluster");
+    let image = image(g);
+    let nodes = nodes(g);
+    let requests = g.fraction("deploy.kubernetes_requests", 0.0..=1.0, 1.0);
+    let pending = g.number("deploy.kubernetes_pending_s", 1..=MOST_PENDING_S, 5);
+    Some(ClusterPlan {
+        access: access?.map(PathBuf::from),
+        context: context?,
+        namespace: namespace?,
+        image: image?,
+        nodes: nodes?,
+        requests: requests?,
+        pending: Nanos::from_secs(pending?),
+    })
+}
+
+/// An image must be the same in every run.
+fn image(g: &mut SettingsReader) -> Option<Option<String>> {
+    let (key, allowed) =
+        ("deploy.kubernetes_image", "an image with a tag or a digest, as \"registry/tools:1.2\"");
+    let image = g.optional_word(key, allowed)?;
+    if let Some(vague) = image.as_ref().filter(|image| !is_certain(image)) {
+        g.refuse(key, format!("{vague:?}"), allowed, "name a version: `latest` is another image tomorrow");
+    }
+    Some(image)
+}
+
+fn is_certain(image: &str) -> bool {
+    let last = image.rsplit('/').next().unwrap_or(image);
+    let tag = last.split_once(':').map(|(_, tag)| tag);
+    image.contains("@sha256:") || tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")
+}
+
+fn nodes(g: &mut SettingsReader) -> Option<Option<String>> {
+    let (key, allowed) = ("deploy.kubernetes_nodes", "labels of nodes, as \"disk=ssd,zone=a\"");
+    let nodes = g.optional_word(key, allowed)?;
+    let is_label = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| !name.trim().is_empty());
+    if let Some(wrong) = nodes.as_ref().filter(|text| !text.split(',').all(is_label)) {
+        g.refuse(key, format!("{wrong:?}"), allowed, "see `kubectl get nodes --show-labels`");
+    }
+    Some(nodes)
+}
