@@ -79,7 +79,7 @@ impl Cluster {
         let spec =
             SiteSpec { id: id.clone(), folder: folder.path().join("site"), hosts, ..SiteSpec::default() };
         let platform = NamespacePlatform::new(no_relay());
-        let site = wait_on(&runtime, platform.open(&spec, &ledger)).map_err(words)?;
+        let site = wait_on(&runtime, platform.open(&spec, &ledger)).map_err(|fault| words(&fault))?;
         let address = |host: &str| site.address(host).ok_or_else(|| format!("{host} has no address"));
         let node = |number: usize| {
             let group = format!("barograph-{id}-{number}");
@@ -242,7 +242,7 @@ impl Cluster {
         let removed = self.outside.remove();
         let site = self.site.take().expect("only this takes it away");
         let closed = self.wait(site.close());
-        killed.and(closed).map_err(words).and(removed.map_err(text))
+        killed.and(closed).map_err(|fault| words(&fault)).and(removed.map_err(text))
     }
 }
 

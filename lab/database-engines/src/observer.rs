@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use barograph_model::words::in_one_line;
 use barograph_reactor::{Descriptor, block_on};
@@ -14,6 +14,9 @@ use tokio::sync::oneshot;
 
 use crate::errors::Cause;
 use crate::product::Product;
+
+/// Statements that wait, most of them of samples that were given up.
+const MOST_WAITING: usize = 8;
 
 /// Rows of a name and a value.
 pub(crate) type Pairs = Result<Vec<(String, String)>, StatementError>;
@@ -27,7 +30,7 @@ struct Question {
 /// A session for statements about a server.
 #[derive(Debug)]
 pub(crate) struct Observer {
-    questions: Sender<Question>,
+    questions: SyncSender<Question>,
     /// Its end is the end of the session, in whatever call it is.
     _bell: Option<UnixStream>,
 }
@@ -35,7 +38,7 @@ pub(crate) struct Observer {
 impl Observer {
     /// Starts the thread. The session is made for the first statement.
     pub(crate) fn new<P: Product>(url: &str) -> Self {
-        let (questions, asked) = channel();
+        let (questions, asked) = sync_channel(MOST_WAITING);
         let (url, pair) = (url.to_owned(), UnixStream::pair());
         let started = pair.and_then(|(ours, theirs)| {
             let work = move || serve::<P>(&url, &asked, theirs);
@@ -50,7 +53,7 @@ impl Observer {
 impl Statements for Observer {
     fn rows<'a>(&'a mut self, sql: &'a str) -> StatementFuture<'a> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.questions.send(Question { sql: sql.to_owned(), reply });
+        let sent = self.questions.try_send(Question { sql: sql.to_owned(), reply });
         Box::pin(async move {
             let ended = || StatementError::Broken(io::Error::other("the session ended"));
             sent.map_err(|_| ended())?;

@@ -36,8 +36,8 @@ impl StatisticMetric {
     #[must_use]
     pub fn is_of(&self, statistic: &str) -> bool {
         let fits =
-            |name: &&str| if name.ends_with('/') { statistic.starts_with(*name) } else { statistic == *name };
-        self.of.iter().any(|name| fits(&name))
+            |name: &&'static str| if name.ends_with('/') { statistic.starts_with(*name) } else { statistic == *name };
+        self.of.iter().any(fits)
     }
 
     /// Whether it counts those in a class of states.

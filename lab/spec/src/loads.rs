@@ -40,7 +40,7 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 17] = [
+const SHARED: [&str; 19] = [
     "runs",
     "record_paths",
     "seed",

@@ -144,6 +144,8 @@ mod tests {
         let (change, refused) = changed.switch_on(&tree);
         let Some(change) = change else {
             println!("skipped: {}", refused.unwrap_or_default());
+            drop(shell.stdin.take());
+            shell.wait().unwrap();
             return;
         };
         assert_eq!(refused, None);
