@@ -152,7 +152,7 @@ fn lasting_state(state: &ContainerState) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn state_of(status: serde_json::Value) -> PodState {
+    fn state_of(status: &serde_json::Value) -> PodState {
         of(&serde_json::from_value(serde_json::json!({ "metadata": {}, "status": status })).unwrap())
     }
 
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_pod_waits_runs_and_ends() {
-        assert_eq!(state_of(serde_json::json!({ "phase": "Pending" })), PodState::Waits(None));
+        assert_eq!(state_of(&serde_json::json!({ "phase": "Pending" })), PodState::Waits(None));
         let runs = container(&serde_json::json!({ "running": {} }));
-        let runs = state_of(serde_json::json!({ "phase": "Running", "containerStatuses": runs }));
+        let runs = state_of(&serde_json::json!({ "phase": "Running", "containerStatuses": runs }));
         assert_eq!(runs, PodState::Runs { container: Some("0a1b".to_owned()) });
         for (code, how) in [
             (0, UnitExit::Code(0)),
@@ -177,12 +177,12 @@ mod tests {
         ] {
             let ended =
                 container(&serde_json::json!({ "terminated": { "exitCode": code, "reason": "Error" } }));
-            let ended = state_of(serde_json::json!({ "phase": "Failed", "containerStatuses": ended }));
+            let ended = state_of(&serde_json::json!({ "phase": "Failed", "containerStatuses": ended }));
             assert_eq!(ended, PodState::Ended { how, out_of_memory: false });
         }
         let short =
             container(&serde_json::json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } }));
-        let short = state_of(serde_json::json!({ "containerStatuses": short }));
+        let short = state_of(&serde_json::json!({ "containerStatuses": short }));
         assert_eq!(short, PodState::Ended { how: UnitExit::Signal(9), out_of_memory: true });
         assert_eq!(short.clone().gone(), short);
     }
@@ -191,7 +191,7 @@ mod tests {
     fn what_lasts_is_told_and_what_passes_is_not() {
         let waits = |reason: &str| {
             let waits = container(&serde_json::json!({ "waiting": { "reason": reason, "message": "so" } }));
-            state_of(serde_json::json!({ "phase": "Pending", "containerStatuses": waits }))
+            state_of(&serde_json::json!({ "phase": "Pending", "containerStatuses": waits }))
         };
         assert_eq!(waits("ContainerCreating"), PodState::Waits(None));
         let missing = PodState::Waits(Some("ErrImageNeverPull: so".to_owned()));
@@ -199,7 +199,7 @@ mod tests {
         let conditions = serde_json::json!([{
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes",
         }]);
-        let full = state_of(serde_json::json!({ "phase": "Pending", "conditions": conditions }));
+        let full = state_of(&serde_json::json!({ "phase": "Pending", "conditions": conditions }));
         assert_eq!(full, PodState::Waits(Some("no node takes it: 0/2 nodes".to_owned())));
     }
 
@@ -207,9 +207,9 @@ mod tests {
     fn ends_of_other_kinds_have_their_reason() {
         let evicted = serde_json::json!({ "phase": "Failed", "reason": "Evicted", "message": "disk" });
         let how = UnitExit::Unknown("Evicted: disk".to_owned());
-        assert_eq!(state_of(evicted), PodState::Ended { how, out_of_memory: false });
+        assert_eq!(state_of(&evicted), PodState::Ended { how, out_of_memory: false });
         let steps = container(&serde_json::json!({ "terminated": { "exitCode": 3 } }));
-        let failed = state_of(serde_json::json!({ "phase": "Pending", "initContainerStatuses": steps }));
+        let failed = state_of(&serde_json::json!({ "phase": "Pending", "initContainerStatuses": steps }));
         assert_eq!(failed, PodState::StepFailed { number: 1, ended: UnitExit::Code(3) });
         let gone = PodState::Waits(None).gone();
         let how = UnitExit::Unknown("its pod was removed".to_owned());

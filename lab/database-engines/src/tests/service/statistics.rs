@@ -74,7 +74,7 @@ async fn while_waiting<P: Product>(
 ) {
     let [holder, waiter] = [holder, waiter].map(|url| P::resolve(url).unwrap());
     let (held, is_held) = tokio::sync::oneshot::channel();
-    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let (done, is_done) = std::sync::mpsc::sync_channel::<()>(1);
     let holding = std::thread::spawn(move || {
         block_on(async {
             let mut session = P::session(&holder, "SELECT 1").await?;
