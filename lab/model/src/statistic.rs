@@ -35,8 +35,9 @@ impl StatisticMetric {
     /// Whether a statistic of this name is one of those.
     #[must_use]
     pub fn is_of(&self, statistic: &str) -> bool {
-        let fits =
-            |name: &&'static str| if name.ends_with('/') { statistic.starts_with(*name) } else { statistic == *name };
+        let fits = |name: &&'static str| {
+            if name.ends_with('/') { statistic.starts_with(*name) } else { statistic == *name }
+        };
         self.of.iter().any(fits)
     }
 

@@ -106,12 +106,8 @@ pub(crate) fn read(
     let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refusals(given.finish_taken())) };
     if count < 2 || !strays.is_empty() {
         if count < 2 {
-            given.refuse(
-                LIST,
-                format!("{count} table"),
-                &allowed,
-                "write the keys of an only load without a list",
-            );
+            let what = "write the keys of an only load without a list";
+            given.refuse(LIST, format!("{count} table"), &allowed, what);
         }
         return Err(Refusals([given.finish_taken(), strays].concat()));
     }

@@ -383,16 +383,6 @@ fn world() -> [Entry; 11] {
         failed: Some("it was gone".into()),
     };
     let tier = Tier { tier: "bus".into(), product: "NATS 2.9".into(), durability: "nothing".into() };
-    let fill = Fill {
-        size: "nano".to_owned(),
-        max_users: 100,
-        rows: vec![Count::new("users", 4_000)],
-        bytes: vec![Count::new("images", 9_000_000_000)],
-        factors: vec![Figure::new("history", 0.25)],
-        seconds: 12.5,
-        reused: true,
-        stamp: "abc".to_owned(),
-    };
     [
         Entry::Topology(Box::new(topology)),
         Entry::Action(action),
@@ -407,7 +397,7 @@ fn world() -> [Entry; 11] {
         Entry::Tiers(Tiers { tiers: vec![tier] }),
         Entry::Decisions(decisions()),
         tiles(),
-        Entry::Fill(fill),
+        Entry::Fill(fill()),
         Entry::Control(Control {
             at_s: 2.0,
             unit: UnitRecord::StartsPerSecond,
@@ -419,6 +409,20 @@ fn world() -> [Entry; 11] {
             value: serde_json::json!({ "kind": "weather", "is": "fine, mostly" }),
         }),
     ]
+}
+
+/// What was filled.
+fn fill() -> Fill {
+    Fill {
+        size: "nano".to_owned(),
+        max_users: 100,
+        rows: vec![Count::new("users", 4_000)],
+        bytes: vec![Count::new("images", 9_000_000_000)],
+        factors: vec![Figure::new("history", 0.25)],
+        seconds: 12.5,
+        reused: true,
+        stamp: "abc".to_owned(),
+    }
 }
 
 /// A service's own statistic.
