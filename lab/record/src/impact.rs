@@ -60,7 +60,7 @@ pub struct WindowSpanOp {
     pub quantile_interval_ms: Option<(f64, f64)>,
     /// Largest response time, milliseconds.
     pub max_ms: f64,
-    /// Whether the operation is judged. The time of one that is not, such as a long poll, is not that of the target.
+    /// Whether its response time is judged. That of a long poll is not the target's.
     pub judged: bool,
 }
 
@@ -176,7 +176,10 @@ impl Run {
     /// Operations whose response time is not judged.
     fn unjudged(&self) -> BTreeSet<&str> {
         let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
-        rules.iter().filter(|rule| !rule.is_judged()).map(|rule| rule.op.as_str()).collect()
+        // Where no operation has a limit, the times of all count.
+        let limited = rules.iter().any(|rule| rule.limit_ms.is_some());
+        let unjudged = |rule: &&crate::entry::Rule| !rule.is_judged() || (limited && rule.limit_ms.is_none());
+        rules.iter().filter(unjudged).map(|rule| rule.op.as_str()).collect()
     }
 
     fn spans(
@@ -228,6 +231,7 @@ impl Run {
     ) -> WindowSpan {
         let mut ops: Vec<WindowSpanOp> = Vec::new();
         let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
+        let unjudged = self.unjudged();
         for row in rows.iter().filter(|row| row.from_s >= from_s && row.to_s <= to_s).flat_map(|row| &row.ops)
         {
             match ops.iter_mut().find(|op| op.op == row.op) {
@@ -243,7 +247,7 @@ impl Run {
                         quantile_ms: None,
                         quantile_interval_ms: None,
                         max_ms: 0.0,
-                        judged: rule.is_none_or(|rule| rule.is_judged()),
+                        judged: !unjudged.contains(row.op.as_str()),
                     };
                     op.add(row);
                     ops.push(op);
