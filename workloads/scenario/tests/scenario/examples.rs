@@ -193,7 +193,13 @@ fn social() {
     let tags: String = (0..25).map(|number| barograph_social::tag_name(number) + "\n").collect();
     let all = std::fs::read_to_string(self::folder().join("social/tags.txt")).unwrap();
     assert!(all.starts_with(&tags) && all.lines().count() == 2_311, "the tags of a site for 100 users");
-    let scenario = example("social.toml", |text| text.replace("max = 99\n", "max = 0\n"));
+    let known: Vec<&str> = tags.lines().collect();
+    let from_file = "[data.tags]\nfile = \"social/tags.txt\"\npick = \"random\"\nper = \"operation\"\n";
+    let listed = format!("[values.tags]\nkind = \"random_choice\"\nof = {known:?}\n");
+    let scenario = example("social.toml", |text| {
+        assert!(text.contains(from_file));
+        text.replace("max = 99\n", "max = 0\n").replace(from_file, &listed)
+    });
     let run = Run { users: 3, workers: 2, ..Run::new(scenario, target) };
     let enough = ["Home", "Login", "TagSearch", "Event", "Person", "AddPerson", "AddEvent"];
     run.until(|ended| enough.iter().all(|operation| ended.count(operation) >= 3)).all_good();
