@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::entry::{nan, unknown};
 use crate::{Figure, Resources, RuleRecord};
 
+/// Most by which the ends of an interval in a log are rounded, in seconds.
+const ROUNDED_S: f64 = 0.0015;
+
 /// Unit of a level of load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -223,11 +226,11 @@ impl WindowRecord {
         self.ops.iter().map(|op| op.count).sum()
     }
 
-    /// Whether an interval lies in the window, by its middle: intervals end where windows do, but logs round
-    /// both ends.
+    /// Whether an interval lies in the window: intervals end where windows do, but logs round both ends. The middle
+    /// alone does not tell, as intervals of threads that are late overlap.
     #[must_use]
     pub fn holds(&self, from_s: f64, to_s: f64) -> bool {
-        (self.from_s..=self.to_s).contains(&f64::midpoint(from_s, to_s))
+        from_s >= self.from_s - ROUNDED_S && to_s <= self.to_s + ROUNDED_S
     }
 }
 

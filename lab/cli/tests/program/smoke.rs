@@ -64,12 +64,14 @@ fn flatten(prefix: &str, table: &Table, sets: &mut Vec<String>) {
     }
 }
 
-/// Returns the value of a dotted key.
+/// Returns the value of a dotted key, as `load.users` or `loads[1].load.users`.
 pub(crate) fn at<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
-    match key.split_once('.') {
-        Some((first, rest)) => at(table.get(first)?.as_table()?, rest),
-        None => table.get(key),
-    }
+    let Some((first, rest)) = key.split_once('.') else { return table.get(key) };
+    let below = match first.strip_suffix(']').and_then(|first| first.split_once('[')) {
+        Some((list, place)) => table.get(list)?.get(place.parse::<usize>().ok()?)?,
+        None => table.get(first)?,
+    };
+    at(below.as_table()?, rest)
 }
 
 #[test]
@@ -84,6 +86,9 @@ fn keys_of_a_smoke_file_are_set_one_by_one() {
     let smoke = Smoke::of(&plan);
     assert_eq!(smoke.sets, ["load.path=[{ rate = 1 }]", "load.strategy=\"path\"", "seed=2"]);
     assert_eq!(at(&smoke.more, "actions_at_s"), Some(&Value::Integer(6)));
+    let plan: Table = "a.b = 1\n[[loads]]\nc = 2\n[[loads]]\nd.e = 3\n".parse().unwrap();
+    let found = ["a.b", "loads[0].c", "loads[1].d.e", "loads[1].c", "loads[2].c"].map(|key| at(&plan, key));
+    assert_eq!(found.map(|value| value.and_then(Value::as_integer)), [Some(1), Some(2), Some(3), None, None]);
 }
 
 /// A stray smoke file would look like one that is used.

@@ -108,7 +108,7 @@ fn a_rule_on_a_measure_passes_and_fails_to_the_operation() {
     assert_eq!(sentence, "10 users at http://127.0.0.1:9/ kept every rule.");
     let (exit, sentence, found) = of(19);
     assert_eq!((exit, found), (ExitCode::QosMissed, vec![(Some(94.75), false)]));
-    let why = "10 users at http://127.0.0.1:9/ did not keep the rules: hit share was 94.75 %, required is at least 95 %.";
+    let why = "10 users at http://127.0.0.1:9/ did not keep the rules: hit share was 94.8 %, required is at least 95 %.";
     assert_eq!(sentence, why);
 }
 
@@ -136,7 +136,7 @@ fn two_limits_on_one_operation_are_counted_apart() {
     assert_eq!((exit, found.iter().all(|(_, holds)| *holds)), (ExitCode::Fine, true), "{found:?}");
     let (exit, sentence, found) = with_rules(in_turn(), vec![within(90.0, 9), within(50.0, 4)]);
     assert_eq!((exit, found[0].1, found[1].1), (ExitCode::QosMissed, true, false), "{found:?}");
-    let why = "did not keep the rules: p50 response time of Ask was 5.003 ms, required is at most 4 ms.";
+    let why = "did not keep the rules: p50 response time of Ask was 5.00 ms, required is at most 4 ms.";
     assert!(sentence.ends_with(why), "{sentence}");
 }
 
