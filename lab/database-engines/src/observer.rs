@@ -31,7 +31,7 @@ struct Question {
 #[derive(Debug)]
 pub(crate) struct Observer {
     questions: SyncSender<Question>,
-    /// Its end is the end of the session, in whatever call it is.
+    /// Its end is the end of the session, even within a call.
     _bell: Option<UnixStream>,
 }
 

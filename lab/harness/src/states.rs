@@ -170,7 +170,7 @@ mod tests {
         sums.lock().unwrap().denied.push("others".to_owned());
         let (rows, denied, why) = part.next("database-1");
         assert_eq!(denied, ["others"]);
-        assert!(part.next("database-1").1.is_empty(), "it is told once");
+        assert!(part.next("database-1").1.is_empty(), "a missing right has one message");
         let rows: Vec<_> = rows.into_iter().map(|row| (row.statistic, row.kind, row.value)).collect();
         assert_eq!(rows, [row("state_samples_failed", "gauge", 1.0)]);
         assert!(why.is_some());

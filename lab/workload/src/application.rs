@@ -72,7 +72,7 @@ pub trait Application: Send + Sync {
 pub struct TargetStatistics {
     /// Name of the target in records.
     pub part: &'static str,
-    /// What it is asked for.
+    /// Its statistics.
     pub asked: &'static Statistics,
     /// Opens a connection for questions.
     pub open: OpenStatements,

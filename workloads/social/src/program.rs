@@ -37,7 +37,7 @@ struct ServeArgs {
     /// Cache of rows, memcached://HOST:PORT or redis://HOST:PORT
     #[arg(long, value_name = "URL")]
     cache: Option<String>,
-    /// Fill the site with data for so many users before it serves; one with these data returns to their state
+    /// Fill the site with data for this number of users before it serves; one with these data returns to their state
     #[arg(long, value_name = "USERS", value_parser = clap::value_parser!(u32).range(1..))]
     fill: Option<u32>,
     /// Geocoder that the site asks; without it the site finds places itself

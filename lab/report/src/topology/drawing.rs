@@ -248,7 +248,7 @@ mod tests {
     fn several_applications_are_blocks_on_shelves() {
         let mut topology = TopologyRecord::default();
         for tile in 1..=4 {
-            for member in ["auction", "store", "social", "mail", "standby"] {
+            for member in ["orchard", "store", "social", "mail", "standby"] {
                 let load = format!("{member}-{tile}");
                 let names = ["front-1", "web-1", "web-2", "web-3"].map(|name| format!("{load}-{name}"));
                 let uses: Vec<&str> = names[1..].iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! What a cluster cannot give is told before anything is made, or within seconds, with what to do.
+//! Refusals of a cluster: before anything is made, or within seconds, with what to do.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use barograph_test_kubernetes::Cluster;
 
 use crate::stand::{Stand, words};
 
-/// The time within which a user is told.
+/// Longest time until a refusal.
 const SOON: Duration = Duration::from_secs(10);
 
 /// An image of a registry that is not there.

@@ -140,7 +140,7 @@ async fn postgres_tells_a_user_with_few_rights_what_it_may_read() {
     })
     .await;
     of_few.values().await;
-    assert_eq!(of_few.client.take_denied(), Vec::<String>::new(), "it is told once");
+    assert_eq!(of_few.client.take_denied(), Vec::<String>::new(), "a missing right has one message");
     answers_again_after_a_restart(server, of_all).await;
 }
 
@@ -174,7 +174,7 @@ async fn mariadb_tells_a_user_with_few_rights_what_it_may_read() {
                 let values = asker.values().await;
                 assert_eq!(values.len(), asker.asked.values.len(), "{values:?}");
             }
-            assert_eq!(of_few.client.take_denied(), Vec::<String>::new(), "it is told once");
+            assert_eq!(of_few.client.take_denied(), Vec::<String>::new(), "a missing right has one message");
         },
     )
     .await;
