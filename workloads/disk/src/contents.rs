@@ -11,7 +11,13 @@ const WORD: usize = 8;
 /// Words of a stretch.
 const WORDS: usize = STRETCH / WORD;
 
-/// From one word of a random sequence to the next.
+/// Random words made side by side, so that they do not wait for one another.
+const LANES: usize = 8;
+
+/// Bytes of one word of each lane.
+const ROW: usize = LANES * WORD;
+
+/// From the seed of a lane to that of the next.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The first word of a block that can be verified.
@@ -67,15 +73,17 @@ impl Contents {
 
     /// Fills a block; each `key` gives other random words.
     pub(crate) fn fill(self, block: &mut [u8], key: u64) {
-        let mut state = mix(key);
+        let mut lanes =
+            std::array::from_fn(|lane| mix(key.wrapping_add(GAMMA.wrapping_mul(lane as u64))) | 1);
         for stretch in block.chunks_mut(STRETCH) {
             let random = (self.random * WORD).min(stretch.len());
             let (random, zeros) = stretch.split_at_mut(random);
-            for word in random.chunks_mut(WORD) {
-                state = state.wrapping_add(GAMMA);
-                let bytes = mix(state).to_le_bytes();
-                word.copy_from_slice(&bytes[..word.len()]);
+            let mut rows = random.chunks_exact_mut(ROW);
+            for row in &mut rows {
+                row.copy_from_slice(&next(&mut lanes));
             }
+            let rest = rows.into_remainder();
+            rest.copy_from_slice(&next(&mut lanes)[..rest.len()]);
             zeros.fill(0);
         }
     }
@@ -89,6 +97,19 @@ impl Contents {
         let checksum = checksum(block);
         block[3 * WORD..HEAD_BYTES].copy_from_slice(&checksum.to_le_bytes());
     }
+}
+
+/// The next word of each lane, by Marsaglia's xorshift of 64 bits.
+#[inline]
+fn next(lanes: &mut [u64; LANES]) -> [u8; ROW] {
+    let mut row = [0; ROW];
+    for (lane, word) in lanes.iter_mut().zip(row.chunks_exact_mut(WORD)) {
+        *lane ^= *lane << 13;
+        *lane ^= *lane >> 7;
+        *lane ^= *lane << 17;
+        word.copy_from_slice(&lane.to_le_bytes());
+    }
+    row
 }
 
 /// Compares a block with what was written to it.
