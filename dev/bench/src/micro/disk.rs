@@ -19,6 +19,12 @@ const FIO: &str = "fio";
 /// fio in a case in which operations follow in batches.
 const FIO_BATCHES: &str = "fio in batches";
 
+/// The program by which the authors of io_uring show its most reads per second, of fio's source. It takes no times.
+const FLOOR: &str = "t/io_uring";
+
+const INSTALL_FLOOR: &str =
+    "`make t/io_uring` in fio's source, as io_uring in the folder BAROGRAPH_BENCH_TOOLS";
+
 /// Operations of a batch.
 const BATCH: u32 = 8;
 
@@ -55,15 +61,22 @@ const FIGURES: [Figure; 5] = [
     Figure { id: "process_cpu_us", title: "CPU us/operation, whole process", digits: 2 },
 ];
 
-const RATIOS: [Ratio; 4] = [
+const RATIOS: [Ratio; 5] = [
     Ratio { figure: 0, base: FIO, wanted: "0.98 or more" },
     Ratio { figure: 3, base: FIO, wanted: "0.85 or less" },
     Ratio { figure: 3, base: FIO_BATCHES, wanted: "0.70 or less" },
+    Ratio { figure: 3, base: FLOOR, wanted: "1.15 or less" },
     Ratio { figure: 1, base: FIO, wanted: "1.05 or less at depth 1" },
 ];
 
 /// Reads in percent of all operations; the rest are writes.
 type ReadPercent = u32;
+
+/// Programs of others, where they are here.
+struct Others {
+    fio: Option<PathBuf>,
+    floor: Option<PathBuf>,
+}
 
 /// What a case does.
 struct Job<'a> {
@@ -96,17 +109,21 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let Some(options) = options::read::<Options>("disk", words)? else { return Ok(true) };
     need_two_cores()?;
     let ours = ours(&options.common)?;
-    let fio = programs::find("fio", &programs::folders());
+    let folders = programs::folders();
+    let others = Others { fio: programs::find("fio", &folders), floor: programs::find("io_uring", &folders) };
     let on = options.folder.clone().unwrap_or_else(|| crate::root().join("target"));
     let folder = tempfile::tempdir_in(&on).with_context(|| format!("make a folder in {}", on.display()))?;
     let file = folder.path().join("disk.data");
     let (size, seconds) = (options.size.as_str(), options.seconds);
     let job = |(reads, depth, batch)| Job { file: &file, size, seconds, reads, depth, batch };
-    let cases = CASES.into_iter().map(|case| job(case).case(&ours, fio.as_deref())).collect();
+    let cases = CASES.into_iter().map(|case| job(case).case(&ours, &others)).collect();
     let (mut versions, mut missing) = (Vec::new(), Vec::new());
-    match &fio {
+    match &others.fio {
         Some(fio) => versions.push((FIO.to_owned(), programs::version(fio, "--version"))),
         None => missing.push((FIO.to_owned(), INSTALL_FIO.to_owned())),
+    }
+    if others.floor.is_none() {
+        missing.push((FLOOR.to_owned(), INSTALL_FLOOR.to_owned()));
     }
     let contest = Contest {
         name: "disk",
@@ -134,7 +151,9 @@ fn about(size: &str) -> String {
          In batches both wait until {BATCH} have completed and submit as many together.\n\
          Times are from the instant an operation was due (Barograph) or made (fio) to its completion; a mix has none here.\n\
          CPU is user and system time in the window by each program's own account; beside it is that of the whole process, start and fill check included, over the same operations.\n\
-         CPU of the kernel in interrupts falls into it where the interrupt is on that core.\n"
+         CPU of the kernel in interrupts falls into it where the interrupt is on that core.\n\
+         t/io_uring, of fio's source, reads random blocks in the same way and takes no times: its CPU, of the whole process, is that of the kernel with hardly anything beside it.\n\
+         A ratio to fio cannot be below that of t/io_uring to fio.\n"
     )
 }
 
@@ -157,7 +176,7 @@ impl Job<'_> {
         format!("{what}, depth {}{batches}", self.depth)
     }
 
-    fn case(&self, ours: &Path, fio: Option<&Path>) -> Case {
+    fn case(&self, ours: &Path, others: &Others) -> Case {
         let pinned = |program: &Path, arguments, fine| PinnedProgram {
             program: program.into(),
             arguments,
@@ -171,11 +190,18 @@ impl Job<'_> {
             seconds,
             read: Box::new(move |used| read_ours(used, is_mix)),
         }];
-        contenders.extend(fio.map(|fio| Contender {
+        contenders.extend(others.fio.as_deref().map(|fio| Contender {
             name: if self.batch > 1 { FIO_BATCHES } else { FIO },
             pinned: pinned(fio, self.fio(), &[0]),
             seconds,
             read: Box::new(move |used| read_fio(used, is_mix)),
+        }));
+        let floor = others.floor.as_deref().filter(|_| self.reads == 100 && self.depth > 1);
+        contenders.extend(floor.map(|floor| Contender {
+            name: FLOOR,
+            pinned: pinned(floor, self.floor(), &[0]),
+            seconds,
+            read: Box::new(move |used| read_floor(used, seconds)),
         }));
         Case { name: self.name(), contenders, wanted: &[] }
     }
@@ -212,6 +238,33 @@ impl Job<'_> {
         );
         programs::words(&if *batch > 1 { line + &batches } else { line })
     }
+
+    fn floor(&self) -> Vec<String> {
+        let Job { file, seconds, depth, batch, .. } = self;
+        programs::words(&format!(
+            "-d{depth} -s{batch} -c{batch} -b4096 -p0 -B1 -F1 -R1 -n1 -r{seconds} {}",
+            file.display()
+        ))
+    }
+}
+
+/// Figures of t/io_uring, which prints a rate every second.
+fn read_floor(used: &ProgramResult, seconds: u64) -> anyhow::Result<Vec<Option<f64>>> {
+    let rates: Vec<f64> = used.stdout.lines().filter_map(rate).collect();
+    anyhow::ensure!(!rates.is_empty(), "it prints no rate");
+    let per_s = rates.iter().sum::<f64>() / rates.len() as f64;
+    let cpu_us = used.cpu_s * 1e6 / (per_s * seconds as f64);
+    Ok(vec![Some(per_s / 1e3), None, None, Some(cpu_us), Some(cpu_us)])
+}
+
+/// The operations per second of a line as `IOPS=104.80K, BW=409MiB/s`.
+fn rate(line: &str) -> Option<f64> {
+    let (number, _) = line.strip_prefix("IOPS=")?.split_once(',')?;
+    let (digits, factor) = match number.strip_suffix('K') {
+        Some(digits) => (digits, 1e3),
+        None => number.strip_suffix('M').map_or((number, 1.0), |digits| (digits, 1e6)),
+    };
+    Some(digits.parse::<f64>().ok()? * factor)
 }
 
 /// Figures of this product.
@@ -307,6 +360,16 @@ mod tests {
         assert_eq!(figures, [Some(50.0), Some(150.0), Some(300.0), Some(8.0), Some(5.0)]);
         assert_eq!(read_fio(&result(text.to_owned()), true).unwrap()[1], None);
         assert!(read_fio(&result(r#"{"jobs": [{"read": {}}]}"#.to_owned()), false).is_err());
+    }
+
+    #[test]
+    fn rates_of_the_floor_are_a_mean_of_its_seconds() {
+        let text = "submitter=0, tid=1\nIOPS=90000, BW=351MiB/s, IOS/call=1/0\nIOPS=110.00K, BW=429MiB/s, IOS/call=1/1\nMaximum IOPS=110.00K\n";
+        let figures = read_floor(&result(text.to_owned()), 2).unwrap();
+        assert_eq!(figures, [Some(100.0), None, None, Some(2.5), Some(2.5)]);
+        assert_eq!(rate("IOPS=1.20M, BW=4687MiB/s"), Some(1.2e6));
+        assert!(read_floor(&result("Exiting on timeout\n".to_owned()), 2).is_err());
+        assert!(job((100, 32, BATCH)).floor().join(" ").starts_with("-d32 -s8 -c8 -b4096 "));
     }
 
     #[test]
