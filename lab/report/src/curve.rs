@@ -191,11 +191,8 @@ impl Panel {
         if let Some(limit) = self.y.at(1.0) {
             svg.rect("over", (left, TOP), (right - left, limit - TOP));
         }
-        for tick in self.y.ticks(7) {
-            let Some(at) = self.y.at(tick) else { continue };
-            svg.line("grid", (left, at), (right, at));
-            svg.text("tick", (left - 8.0, at + 4.0), Anchor::End, &tick_percent(tick));
-        }
+        let ticked = |tick| Some((self.y.at(tick)?, tick_percent(tick)));
+        svg.grid((left, right), self.y.ticks(7).into_iter().filter_map(ticked));
         svg.line("axis", (left, BOTTOM), (right, BOTTOM));
         for tick in self.x.whole_ticks(((right - left) / 75.0) as usize) {
             let Some(at) = self.x.at(tick) else { continue };

@@ -120,11 +120,8 @@ fn draw(columns: &[Column], bins: (usize, usize), cells: &[Vec<Patch>], say: (&s
     let (Some(first), Some(last)) = (columns.first(), columns.last()) else { return svg.finish() };
     let x = Scale::linear((first.from_s, last.to_s), (LEFT, RIGHT));
     let y = Scale::log((bin_from_ms(bins.0), bin_from_ms(bins.1)), (BOTTOM, TOP));
-    for tick in y.ticks(7) {
-        let Some(at) = y.at(tick) else { continue };
-        svg.line("grid", (LEFT, at), (RIGHT, at));
-        svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &YAxis::LogTime.tick(tick));
-    }
+    let ticked = |tick| Some((y.at(tick)?, YAxis::LogTime.tick(tick)));
+    svg.grid((LEFT, RIGHT), y.ticks(7).into_iter().filter_map(ticked));
     let tile = |patch: &Patch| {
         let (from, to) = (columns.get(patch.columns.0)?.from_s, columns.get(patch.columns.1 - 1)?.to_s);
         let (left, right) = (x.at(from)?, x.at(to)?);

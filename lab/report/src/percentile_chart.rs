@@ -136,11 +136,8 @@ fn draw(lines: &[OperationCurve<'_>], title: &str, about: &str) -> String {
 
 /// Times upwards by their logarithm, and shares to the right up to `most` nines.
 pub(crate) fn axes(svg: &mut Svg, x: &Scale, y: &Scale, most: f64) {
-    for tick in y.ticks(7) {
-        let Some(at) = y.at(tick) else { continue };
-        svg.line("grid", (LEFT, at), (RIGHT, at));
-        svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &YAxis::LogTime.tick(tick));
-    }
+    let ticked = |tick| Some((y.at(tick)?, YAxis::LogTime.tick(tick)));
+    svg.grid((LEFT, RIGHT), y.ticks(7).into_iter().filter_map(ticked));
     svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
     let whole = (0..=most as u32).map(|nines| (f64::from(nines), tick_word(nines)));
     for (nines, word) in whole.chain([(nines(0.5), "50 %".to_owned())]) {

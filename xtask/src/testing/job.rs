@@ -27,31 +27,49 @@ pub(crate) struct Job {
     pub(super) group: Group,
     /// Whether only others of its kind may run beside it, because it measures to the millisecond.
     pub(super) alone: bool,
+    /// Whether it keeps much of a core busy for long, as clusters and runs of many loads do.
+    pub(super) heavy: bool,
 }
 
 /// The segment of a test's path by which only others of its kind may run beside it.
 const ALONE: &str = "alone";
 
-/// Segments of paths of tests that make several runs, or start clusters.
-const LONG: [&str; 2] = ["shipped_studies", "job_engines"];
+/// The segment of paths of tests that make several runs.
+const LONG: &str = "shipped_studies";
+
+/// Segments of paths of heavy tests: those that start clusters, every store, or the loads of a tile.
+const HEAVY: [&str; 10] = [
+    "job_engines",
+    "kubernetes",
+    "sort_hadoop",
+    "sort_spark",
+    "sort_workers",
+    "stores",
+    "tile",
+    "tile_elastic",
+    "tile_operations",
+    "tiles",
+];
 
 impl Job {
     fn new(binary: &Arc<Binary>, name: &str) -> Self {
+        let group = Group::of(binary.target.as_deref(), name);
         Job {
             binary: Arc::clone(binary),
             name: name.to_owned(),
-            group: Group::of(binary.target.as_deref(), name),
+            group,
             alone: name.split("::").any(|segment| segment == ALONE),
+            heavy: group.waits() && name.split("::").any(|segment| HEAVY.contains(&segment)),
         }
     }
 
     /// Assumed time of a test that was never run, in seconds: enough to put costly ones first.
     pub(super) fn guess_s(&self) -> f64 {
-        let is_long = self.name.split("::").any(|segment| LONG.contains(&segment));
+        let is_long = self.heavy || self.name.split("::").any(|segment| segment == LONG);
         match self.group {
             Group::Quick => 0.05,
+            Group::Service | Group::Program if is_long => 60.0,
             Group::Service => 3.0,
-            Group::Program if is_long => 60.0,
             Group::Program => 10.0,
             Group::Emulated => 100.0,
         }
@@ -105,5 +123,17 @@ pub(super) mod tests {
         assert_eq!(measured.key(), "barograph program alone::stalls::exact");
         assert!(measured.alone && measured.group == Group::Program);
         assert!(!job("barograph-stats", None, "standalone::tests::x").alone);
+    }
+
+    #[test]
+    fn heavy_tests_are_those_of_the_groups_that_wait() {
+        assert!(job("barograph", Some("program"), "plans::smoke::tile").heavy);
+        assert!(job("barograph-social", None, "tests::service::stores::answers").heavy);
+        assert!(!job("barograph", Some("program"), "plans::smoke::kv").heavy);
+        assert!(
+            !job("barograph", Some("program"), "emulated::tiles::x").heavy,
+            "guests have a share of their own"
+        );
+        assert!(!job("barograph-tiles", None, "tiles::tests::x").heavy);
     }
 }

@@ -8,6 +8,10 @@ use super::group::Group;
 use super::job::Job;
 use super::process;
 use super::progress::Progress;
+use super::times::TestTime;
+
+/// Processor time from which a test is heavy by its known time.
+const HEAVY_CPU_S: f64 = 20.0;
 
 /// Waiting tests, the longest first, and the free room.
 pub(super) struct Queue {
@@ -37,6 +41,15 @@ impl MachineShare {
         MachineShare { eighths: 8 * cores, waiters: 3 * cores }
     }
 
+    /// The room for a test. A heavy one has more than a third of a core and twice the places, so that two
+    /// of them fit beside a guest on two cores, and three without one.
+    fn wanted_by(job: &Job) -> Self {
+        match job.heavy {
+            true => MachineShare { eighths: 3, waiters: 2 },
+            false => MachineShare { eighths: job.group.eighths(), waiters: job.group.waits().into() },
+        }
+    }
+
     fn holds(self, other: MachineShare) -> bool {
         other.eighths <= self.eighths && other.waiters <= self.waiters
     }
@@ -45,13 +58,17 @@ impl MachineShare {
 impl State {
     /// The room taken by a test; one that wants more than there is takes all.
     fn taken_by(&self, job: &Job) -> MachineShare {
-        MachineShare { eighths: job.group.eighths().min(self.all.eighths), waiters: job.group.waits().into() }
+        let wanted = MachineShare::wanted_by(job);
+        MachineShare { eighths: wanted.eighths.min(self.all.eighths), ..wanted }
     }
 }
 
 impl Queue {
-    /// A queue of tests, whose times in seconds are known in part.
-    pub(super) fn new(jobs: Vec<Job>, known: &HashMap<String, f64>) -> Self {
+    /// A queue of tests, whose times are known in part.
+    pub(super) fn new(mut jobs: Vec<Job>, known: &HashMap<String, TestTime>) -> Self {
+        for job in jobs.iter_mut().filter(|job| job.group.waits()) {
+            job.heavy |= known.get(&job.key()).is_some_and(|time| time.cpu_s >= HEAVY_CPU_S);
+        }
         let alone = jobs.iter().any(|job| job.alone);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let all = MachineShare::of(cores);
@@ -106,8 +123,8 @@ impl Queue {
 
 /// Sorts tests: those that need most of the machine first, since shorter ones would never leave that much
 /// free; then the longest first, and equal ones by name, so that the order is stable.
-fn in_order(mut jobs: Vec<Job>, known: &HashMap<String, f64>) -> Vec<Job> {
-    let seconds = |job: &Job| known.get(&job.key()).copied().unwrap_or_else(|| job.guess_s());
+fn in_order(mut jobs: Vec<Job>, known: &HashMap<String, TestTime>) -> Vec<Job> {
+    let seconds = |job: &Job| known.get(&job.key()).map_or_else(|| job.guess_s(), |time| time.seconds);
     let needs_most = |job: &Job| job.group == Group::Emulated;
     jobs.sort_by(|a, b| {
         let by_time = || seconds(b).total_cmp(&seconds(a));
@@ -131,12 +148,10 @@ mod tests {
             job("a", Some("service"), "known_short"),
             job("a", Some("emulated"), "guests"),
         ];
-        let known = [
-            ("a unit tests::known".to_owned(), 50.0),
-            ("a service known_short".to_owned(), 0.01),
-            ("a emulated guests".to_owned(), 2.0),
-        ];
-        let order = in_order(jobs, &HashMap::from(known));
+        let known =
+            [("a unit tests::known", 50.0), ("a service known_short", 0.01), ("a emulated guests", 2.0)];
+        let took = |(key, seconds): (&str, f64)| (key.to_owned(), TestTime { seconds, cpu_s: 0.1 });
+        let order = in_order(jobs, &known.map(took).into());
         let names: Vec<&str> = order.iter().map(|job| job.name.as_str()).collect();
         assert_eq!(
             names,
@@ -146,7 +161,11 @@ mod tests {
 
     /// A queue on a machine with one core.
     fn on_one_core(jobs: Vec<Job>) -> Queue {
-        let queue = Queue::new(jobs, &HashMap::new());
+        with_times(jobs, &HashMap::new())
+    }
+
+    fn with_times(jobs: Vec<Job>, known: &HashMap<String, TestTime>) -> Queue {
+        let queue = Queue::new(jobs, known);
         let mut state = queue.state.lock().unwrap();
         (state.all, state.free) = (MachineShare::of(1), MachineShare::of(1));
         drop(state);
@@ -167,6 +186,27 @@ mod tests {
         queue.give_back(MachineShare { eighths: 3, waiters: 0 });
         assert_eq!(next(), Some(("tests::computes".to_owned(), 5, 0)), "and no place of those that wait");
         assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn heavy_tests_let_light_ones_run_beside_them() {
+        let program = |name| job("a", Some("program"), name);
+        let queue = on_one_core(vec![program("job_engines::a"), program("job_engines::b"), program("light")]);
+        let next = || queue.next().map(|(job, taken)| (job.name, taken.eighths, taken.waiters));
+        assert_eq!(next(), Some(("job_engines::a".to_owned(), 3, 2)));
+        assert_eq!(next(), Some(("light".to_owned(), 1, 1)), "a second heavy one needs two places");
+        queue.give_back(MachineShare { eighths: 3, waiters: 2 });
+        assert_eq!(next(), Some(("job_engines::b".to_owned(), 3, 2)));
+    }
+
+    #[test]
+    fn a_test_of_much_processor_time_is_heavy_unless_it_computes_all_the_time() {
+        let took = TestTime { seconds: 30.0, cpu_s: HEAVY_CPU_S };
+        let known = ["a program x", "a unit tests::y"].map(|key| (key.to_owned(), took));
+        let jobs = vec![job("a", Some("program"), "x"), job("a", None, "tests::y")];
+        let queue = with_times(jobs, &known.into());
+        assert_eq!(queue.next().unwrap().1, MachineShare { eighths: 3, waiters: 2 });
+        assert_eq!(queue.next().unwrap().1, MachineShare { eighths: 5, waiters: 0 });
     }
 
     #[test]

@@ -32,9 +32,9 @@ struct GroupTime {
 
 /// The time of a test, and its processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct TestTime {
-    seconds: f64,
-    cpu_s: f64,
+pub(super) struct TestTime {
+    pub(super) seconds: f64,
+    pub(super) cpu_s: f64,
 }
 
 /// The contents of the file.
@@ -63,9 +63,9 @@ impl Times {
         Times { file, before: before.unwrap_or_default(), found: Content::default() }
     }
 
-    /// The known times of tests in seconds.
-    pub(super) fn known(&self) -> HashMap<String, f64> {
-        self.before.tests.iter().map(|(key, time)| (key.clone(), time.seconds)).collect()
+    /// The known times of tests.
+    pub(super) fn known(&self) -> HashMap<String, TestTime> {
+        self.before.tests.iter().map(|(key, time)| (key.clone(), *time)).collect()
     }
 
     pub(super) fn add(&mut self, job: &Job, took: TestDuration) {
@@ -146,7 +146,7 @@ mod tests {
         times.write().unwrap();
 
         let mut again = Times::open(folder.path());
-        assert_eq!(again.known()["p unit a"], 2.0);
+        assert_eq!(again.known()["p unit a"].seconds, 2.0);
         again.add(&job("p", None, "b"), took(4.0));
         let expected = [
             "    4.0 s  1 quick tests, 0.5 s of processors (before: 3.0 s)",
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(again.lines(), expected);
         let file = again.write().unwrap();
         assert_eq!(
-            Times::open(folder.path()).known()["p unit a"],
+            Times::open(folder.path()).known()["p unit a"].seconds,
             2.0,
             "a test that did not run keeps its time"
         );

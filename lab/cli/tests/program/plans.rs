@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use barograph_record::{ExitCode, Run, Trial};
-use barograph_testkit::{Answer, Server, always};
+use barograph_record::{ActionRecord, ExitCode, Run, Trial};
+use barograph_testkit::{Answer, Server, always, one_of};
 
 use crate::failed::{excused, told};
 use crate::going::{ProgramOutput, RunningProgram};
@@ -54,20 +54,39 @@ fn actions(plan: &Path, smoke: &Smoke) -> Option<String> {
     Some(format!("actions={actions}"))
 }
 
-/// Checks that every action took place within a window, and that operations succeeded after the recovery.
-fn went_wrong_and_on(run: &Run) {
+/// Whether every action took place within a window, and operations succeeded after the recovery; else what a
+/// machine that stood still made late. Panics if an action failed for another reason.
+fn went_wrong_and_on(run: &Run) -> Result<(), String> {
     let actions: Vec<_> = run.actions().collect();
     assert!(!actions.is_empty());
     for action in actions {
-        assert_eq!(action.failed, None, "{action:?}");
+        done_in_time(action)?;
         let within = |trial: &Trial| (trial.window.from_s..trial.window.to_s).contains(&action.at_s);
         for load in loads(run) {
-            assert!(load.trials().any(within), "{action:?}");
+            if !load.trials().any(within) {
+                return Err(format!("the window of {:?} did not contain {action:?}", load.load));
+            }
             let later = load.intervals().filter(|interval| interval.from_s >= action.at_s + RECOVERED_S);
             let well: u64 = later.flat_map(|interval| &interval.ops).map(|op| op.count - op.failed).sum();
-            assert!(well >= 10, "{well} operations of {:?} ended well after {action:?}", load.load);
+            if well < 10 {
+                return Err(format!("{well} operations of {:?} ended well after {action:?}", load.load));
+            }
         }
     }
+    Ok(())
+}
+
+/// Whether an action ended under the load. Panics if it failed for another reason than the end of the load,
+/// before which a machine that stands still cannot finish it.
+pub(crate) fn done_in_time(action: &ActionRecord) -> Result<(), String> {
+    let Some(why) = &action.failed else { return Ok(()) };
+    assert_eq!(why, "the load ended before", "{action:?}");
+    Err(format!("{action:?}"))
+}
+
+/// The same for a run whose plan may have no actions.
+fn acted_in_time(run: &Run, has_actions: bool) -> Result<(), String> {
+    if has_actions { went_wrong_and_on(run) } else { Ok(()) }
 }
 
 fn failures(run: &Run) -> u64 {
@@ -196,10 +215,10 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
     let mut before = BTreeMap::new();
     contents(place.data(), &mut before);
     assert!(before.keys().any(|p| p.ends_with("marker.json")));
-    let run = ran(&place, plan, &sets);
-    if actions.is_some() {
-        went_wrong_and_on(&run);
-    }
+    let run = one_of(TRIES, || {
+        let run = ran(&place, plan, &sets);
+        acted_in_time(&run, actions.is_some()).map(|()| run)
+    });
     let flushes = disk(&run)["8 KiB and fdatasync, times"].as_u64();
     assert!(flushes.is_some_and(|times| times > 0), "{}: {}", plan.display(), disk(&run));
     let mut after = BTreeMap::new();
@@ -211,22 +230,21 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
 /// Runs a plan whose loads keep files beside the data set, on a copy of the shared data; `None` where this
 /// machine lacks a requirement.
 pub(crate) fn runs_beside_the_data(plan: &Path, smoke: Smoke) -> Option<Run> {
-    let place = TestFolders::with_data_of_its_own();
     let actions = actions(plan, &smoke);
-    let mut sets = smoke.sets;
-    sets.push(format!("data.dir={}", place.data().display()));
-    sets.extend(actions.clone());
-    if lacks(&place, plan, &sets) {
-        return None;
-    }
-    let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
-    let run = place.record();
-    in_order(&run, &ended);
-    if actions.is_some() {
-        went_wrong_and_on(&run);
-    }
-    place.assert_nothing_left();
-    Some(run)
+    one_of(TRIES, || {
+        let place = TestFolders::with_data_of_its_own();
+        let mut sets = smoke.sets.clone();
+        sets.push(format!("data.dir={}", place.data().display()));
+        sets.extend(actions.clone());
+        if lacks(&place, plan, &sets) {
+            return Ok(None);
+        }
+        let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
+        let run = place.record();
+        in_order(&run, &ended);
+        place.assert_nothing_left();
+        acted_in_time(&run, actions.is_some()).map(|()| Some(run))
+    })
 }
 
 /// Runs a plan on a server that answers everything.
@@ -253,29 +271,29 @@ fn runs_without_a_target(plan: &Path, sets: &[String]) {
 
 /// Runs a plan whose application has no data set and is filled through its address.
 fn fills_through_the_address(plan: &Path, smoke: Smoke) {
-    let place = TestFolders::without_data();
     let actions = actions(plan, &smoke);
     let fills = !smoke.more.contains_key("fill");
     let operations = smoke.more.get("operations").and_then(toml::Value::as_integer);
     let mut sets = smoke.sets;
     sets.extend(actions.clone());
-    if lacks(&place, plan, &sets) {
-        return;
-    }
-    let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
-    let run = place.record();
-    match actions {
-        Some(_) => {
-            in_order(&run, &ended);
-            went_wrong_and_on(&run);
+    one_of(TRIES, || {
+        let place = TestFolders::without_data();
+        if lacks(&place, plan, &sets) {
+            return Ok(());
         }
-        None => whole(&run, &ended, operations.map_or(OPERATIONS, i64::unsigned_abs)),
-    }
-    match run.fill() {
-        None => assert!(!fills),
-        Some(fill) => {
-            assert!(fills && !fill.reused && fill.rows.iter().all(|rows| rows.count > 0), "{fill:?}");
+        let ended = RunningProgram::start(command(&place, "run", plan, &sets)).end();
+        let run = place.record();
+        match actions {
+            Some(_) => in_order(&run, &ended),
+            None => whole(&run, &ended, operations.map_or(OPERATIONS, i64::unsigned_abs)),
         }
-    }
-    place.assert_nothing_left();
+        match run.fill() {
+            None => assert!(!fills),
+            Some(fill) => {
+                assert!(fills && !fill.reused && fill.rows.iter().all(|rows| rows.count > 0), "{fill:?}");
+            }
+        }
+        place.assert_nothing_left();
+        acted_in_time(&run, actions.is_some())
+    });
 }

@@ -2,7 +2,7 @@
 
 use super::scale::round_up;
 use super::time_axis::{BOTTOM, HEIGHT, LEFT, TOP, WIDTH, WindowMarks};
-use super::{Anchor, Scale, Svg, TimeAxis};
+use super::{Scale, Svg, TimeAxis};
 use crate::words;
 
 /// Dash pattern of a line, besides its colour.
@@ -98,12 +98,8 @@ impl OverTime<'_> {
         let x = self.course.scale(RIGHT);
         let y = self.y_scale();
         self.course.draw_windows(&mut svg, &x, WindowMarks::Shades);
-        for tick in self.y_ticks(&y) {
-            if let Some(at) = y.at(tick) {
-                svg.line("grid", (LEFT, at), (RIGHT, at));
-                svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &self.tick_word(tick));
-            }
-        }
+        let ticked = |tick| Some((y.at(tick)?, self.tick_word(tick)));
+        svg.grid((LEFT, RIGHT), self.y_ticks(&y).into_iter().filter_map(ticked));
         self.course.draw_axis(&mut svg, &x, RIGHT);
         self.course.draw_phases(&mut svg, &x);
         self.course.draw_actions(&mut svg, &x);

@@ -40,11 +40,8 @@ impl StackedChart<'_> {
         let edges = self.edges();
         let highest = edges.last().into_iter().flatten().copied().fold(0.0, f64::max);
         let y = Scale::linear((0.0, highest.max(self.top)), (BOTTOM, TOP));
-        for tick in y.ticks(5) {
-            let Some(at) = y.at(tick) else { continue };
-            svg.line("grid", (LEFT, at), (RIGHT, at));
-            svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &YAxis::Figures.tick(tick));
-        }
+        let ticked = |tick| Some((y.at(tick)?, YAxis::Figures.tick(tick)));
+        svg.grid((LEFT, RIGHT), y.ticks(5).into_iter().filter_map(ticked));
         self.course.draw_windows(&mut svg, &x, WindowMarks::Strips);
         self.course.draw_phases(&mut svg, &x);
         let place = |(at, value): (&f64, &f64)| Some((x.at(*at)?, y.at(*value)?));

@@ -44,6 +44,14 @@ impl Svg {
         ));
     }
 
+    /// Horizontal lines of a grid from `left` to `right`: each with its height, and its words to the left.
+    pub(crate) fn grid(&mut self, (left, right): (f64, f64), ticks: impl IntoIterator<Item = (f64, String)>) {
+        for (at, words) in ticks {
+            self.line("grid", (left, at), (right, at));
+            self.text("tick", (left - 8.0, at + 4.0), Anchor::End, &words);
+        }
+    }
+
     /// A rectangle from its upper left corner.
     pub(crate) fn rect(&mut self, class: &str, corner: (f64, f64), size: (f64, f64)) {
         self.put(format_args!(

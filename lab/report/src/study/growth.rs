@@ -48,11 +48,8 @@ pub(super) fn draw(id: &str, scaling: &ScalingRecord) -> String {
     let high = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
     let x = Scale::linear((0.0, last.n * 1.08), (LEFT, RIGHT));
     let y = Scale::linear((0.0, high * 1.06), (BOTTOM, TOP));
-    for tick in y.ticks(5) {
-        let Some(at) = y.at(tick) else { continue };
-        svg.line("grid", (LEFT, at), (RIGHT, at));
-        svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &words::figure(tick));
-    }
+    let ticked = |tick| Some((y.at(tick)?, words::figure(tick)));
+    svg.grid((LEFT, RIGHT), y.ticks(5).into_iter().filter_map(ticked));
     svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
     let place = |n: f64, v: f64| Some((x.at(n)?, y.at(v)?));
     // First, so that everything else is drawn over it.
