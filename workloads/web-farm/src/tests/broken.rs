@@ -102,7 +102,10 @@ fn answers_that_are_not_http_are_wrong_answers() {
         (good("Content Length: 1\r\n", b"x"), "the name of a header"),
         (good("Server: a\x01b\r\n", b""), "the value of a header has a control character"),
         (good("Server: a\r\n\rx\r\n", b""), "a line of its head does not end with CR LF"),
-        (good(&format!("Server: {}\r\n", "x".repeat(1 << 20)), b""), "its head, or its trailers, have more than"),
+        (
+            good(&format!("Server: {}\r\n", "x".repeat(1 << 20)), b""),
+            "its head, or its trailers, have more than",
+        ),
         (good(&many_headers, b""), "its head has more than"),
         (good("Content-Length: -1\r\n", b""), "its Content-Length is not a whole number"),
         (good("Content-Length: 1\r\nContent-Length: 2\r\n", b"xx"), "two Content-Length headers that differ"),
@@ -110,7 +113,10 @@ fn answers_that_are_not_http_are_wrong_answers() {
         (good("Transfer-Encoding: gzip\r\n", b"x"), "is not the single word `chunked`"),
         (good("Transfer-Encoding: chunked\r\n", b"xyz\r\n"), "a chunk does not begin with its size"),
         (good("Transfer-Encoding: chunked\r\n", b"2\r\nabcd\r\n"), "a chunk is longer than its size says"),
-        (good("Transfer-Encoding: chunked\r\n", b"0\r\nno trailer\r\n\r\n"), "the lines after its last chunk"),
+        (
+            good("Transfer-Encoding: chunked\r\n", b"0\r\nno trailer\r\n\r\n"),
+            "the lines after its last chunk",
+        ),
         (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n".to_vec(), "switches to another protocol"),
         (b"HTTP/1.1 100 Go on\r\n\r\n".repeat(1_000), "interim answers"),
         (good("Content-Length: 99999999999\r\n", b"x"), "larger than the limit"),
