@@ -151,7 +151,6 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         Some(_) => versions.push((SMTP_SOURCE.to_owned(), version(&folders))),
         None => missing.push((SMTP_SOURCE.to_owned(), INSTALL.to_owned())),
     }
-    missing.push(("imaptest".to_owned(), "it is in no Debian package".to_owned()));
     let head = head(&ours, versions, missing);
     let stand = Stand { ours, smtp_source, seconds: options.seconds };
     let cases = stand.cases(&servers);
@@ -190,6 +189,7 @@ fn about() -> String {
          smtp-source waits for the reply to each command; Barograph sends the envelope in one piece where the server offers PIPELINING, as all servers here do.\n\
          Driver CPU is user and system time of the whole process, divided by its mails.\n\
          The case of IDLE has {WATCHING} users with two connections each, of which one holds IDLE, at {COMPRESSION} times the rate of a working day on the embedded server: its memory is that by which the driver grew with its users.\n\
+         imaptest is in no Debian package, and is not compared.\n\
          Behind a cell stands what is wanted of it, and whether its median keeps it.\n",
         TO_SINK.words(),
         TO_POSTFIX.words(),
