@@ -43,7 +43,7 @@ fn limits_of_response_time_and_of_the_host_are_rules() {
         };
         assert_eq!(every.0 * u64::from(rate), 1_000_000_000);
     }
-    let beat = |sets: &[&str]| of(sets).behaviours("medium").unwrap().all()[0].pace;
+    let beat = |sets: &[&str]| of(sets).behaviours("medium").unwrap().all()[0].pace.clone();
     let every = Nanos(400_000);
     assert_eq!(beat(&["farm.rate=2500"]), Pace::Beat { every, missed: MissedBeats::Beside { most: 6 } });
     assert_eq!(beat(&["farm.rate=25"]), beat(&[]));
