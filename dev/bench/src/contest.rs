@@ -1,6 +1,11 @@
 //! Common parts of contests: programs that do the same work in turn, each pinned to one core beside the core
 //! of its target.
 
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use barograph_test_services::Service;
+
 pub(crate) mod figures;
 mod head;
 mod machine;
@@ -22,6 +27,19 @@ pub(crate) const DRIVER_CPU: usize = 1;
 pub(crate) fn need_two_cores() -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     anyhow::ensure!(cores >= 2, "target and driver need a core each: this machine has {cores}");
+    Ok(())
+}
+
+/// Moves all processes of the server to the core of targets; later ones are there from their begin.
+pub(crate) fn pin(server: &Service) -> anyhow::Result<()> {
+    for pid in server.pids() {
+        let words = ["-a", "-c", "-p", &TARGET_CPU.to_string(), &pid.to_string()].map(str::to_owned);
+        let moved = Command::new("taskset").args(words).output().context("start taskset")?;
+        // A process may have ended meanwhile; the first one is there.
+        if pid == server.pid() && !moved.status.success() {
+            bail!("failed to move the server to core {TARGET_CPU}");
+        }
+    }
     Ok(())
 }
 

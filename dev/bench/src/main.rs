@@ -35,6 +35,7 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
   kv         the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see kv --help)
   disk       disk loads beside fio; writes docs/reference/disk.md (see disk --help)
   linpack    LINPACK beside HPL and OpenBLAS; writes docs/reference/linpack.md (see linpack --help)
+  mail       submissions of mail beside smtp-source; writes docs/reference/mail.md (see mail --help)
   stream     the bandwidth of memory beside C; writes docs/reference/stream.md (see stream --help)
   sort       sorts on Spark and Hadoop beside the same jobs by hand; writes docs/reference/sort.md (see sort --help)
   net        the network workload beside iperf3 and netperf; writes docs/reference/net.md (see net --help)
@@ -78,6 +79,7 @@ fn measure(words: &[&str]) -> anyhow::Result<bool> {
         ["kv", words @ ..] => kv::run(words),
         ["disk", words @ ..] => micro::disk(words),
         ["linpack", words @ ..] => micro::linpack(words),
+        ["mail", words @ ..] => micro::mail(words),
         ["sort", words @ ..] => micro::sort(words),
         ["stream", words @ ..] => micro::stream(words),
         ["net", words @ ..] => net::run(words),

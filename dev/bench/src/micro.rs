@@ -1,4 +1,4 @@
-//! `cargo xtask bench disk`, `linpack`, `sort`, `sql` and `stream`: this product beside other programs that do the same work, as a
+//! `cargo xtask bench disk`, `linpack`, `mail`, `sort`, `sql` and `stream`: this product beside other programs that do the same work, as a
 //! page with tables.
 //!
 //! Nothing is installed: a missing program is named with the command that installs it.
@@ -6,6 +6,7 @@
 mod compiler;
 mod disk;
 mod linpack;
+mod mail;
 mod options;
 mod page;
 mod sort;
@@ -29,6 +30,7 @@ use wanted::Wanted;
 
 pub(crate) use disk::run as disk;
 pub(crate) use linpack::run as linpack;
+pub(crate) use mail::run as mail;
 pub(crate) use sort::run as sort;
 pub(crate) use sql::run as sql;
 pub(crate) use stream::run as stream;
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     fn result(stdout: &str) -> ProgramResult {
-        ProgramResult { stdout: stdout.to_owned(), cpu_s: 1.0, peak_rss_mib: 1.0 }
+        ProgramResult { stdout: stdout.to_owned(), cpu_s: 1.0, peak_rss_mib: 1.0, elapsed_s: 1.0 }
     }
 
     #[test]

@@ -406,7 +406,22 @@ impl Metric {
     pub const fn is_of_window(self) -> bool {
         !matches!(
             self,
-            Capacity | IdlePower | ScorePerPower | Elapsed | ReadyTime | Score | LeastRatio | Fairness
+            Capacity
+                | IdlePower
+                | ScorePerPower
+                | Elapsed
+                | ReadyTime
+                | Score
+                | LeastRatio
+                | Fairness
+                | UnderAccuracy
+                | OverAccuracy
+                | UnderTime
+                | OverTime
+                | Instability
+                | ElasticDeviation
+                | ViolationTime
+                | NodeSeconds
         )
     }
 

@@ -120,11 +120,21 @@ pub fn quantile(share: f64) -> String {
 /// formatted in percent.
 #[must_use]
 pub fn amount(value: f64, unit: &str) -> String {
+    trimmed(value, unit, MOST_DIGITS)
+}
+
+/// Formats an expected value, or its tolerance, in the same way as a figure: `10 pictures`, `0.0993 s`, `15 %`.
+#[must_use]
+pub fn expected(value: f64, unit: &str) -> String {
+    trimmed(value, unit, DIGITS)
+}
+
+fn trimmed(value: f64, unit: &str, digits: usize) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }
     let (value, unit) = in_unit(value, unit);
-    let text = fixed(value, decimals(value, MOST_DIGITS));
+    let text = fixed(value, decimals(value, digits));
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text} {unit}")
 }
@@ -322,6 +332,15 @@ mod tests {
             (f64::NAN, "ms", "–"),
         ] {
             assert_eq!(amount(value, unit), text);
+        }
+        for (value, unit, text) in [
+            (10.0, "pictures", "10 pictures"),
+            (0.099_345_4, "s", "0.0993 s"),
+            (0.149_658, "", "15 %"),
+            (1_204.5, "MB/s", "1,204 MB/s"),
+            (f64::NAN, "s", "–"),
+        ] {
+            assert_eq!(expected(value, unit), text);
         }
     }
 

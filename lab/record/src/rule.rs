@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use barograph_model::words::{amount, beside, quantile};
+use barograph_model::words::{amount, beside, expected, quantile};
 use serde::{Deserialize, Serialize};
 
 use crate::{OpRecord, WindowRecord};
@@ -196,7 +196,10 @@ impl RuleRecord {
         match self.bound {
             BoundRecord::AtMost => format!("at most {limit}"),
             BoundRecord::AtLeast => format!("at least {limit}"),
-            BoundRecord::Within => format!("{limit} within {}", amount(self.tolerance.unwrap_or(0.0), "")),
+            BoundRecord::Within => {
+                let tolerance = expected(self.tolerance.unwrap_or(0.0), "");
+                format!("{} within {tolerance}", expected(self.limit, &self.unit))
+            }
         }
     }
 }

@@ -51,11 +51,16 @@ pub(crate) fn judged_head(window: &WindowRecord, expected: Option<&ExpectedFigur
     }
 }
 
+/// A time of an operation, which is none if there was no operation.
+pub(crate) fn measured(op: &OpRecord, ms: f64) -> f64 {
+    if op.count == 0 { f64::NAN } else { ms }
+}
+
 /// Response time at the judged quantile, with its name if it differs from the head of the column: `412`, `p95
 /// 412`.
 pub(crate) fn judged(op: &OpRecord, (quantile, head): (&str, &str), ms: fn(f64) -> String) -> String {
     // Older records have only the time of the judged quantile; of an operation without a limit that is p99.
-    let time = if quantile == "p99" { op.p99_ms } else { op.judged_ms };
+    let time = measured(op, if quantile == "p99" { op.p99_ms } else { op.judged_ms });
     if quantile == head { ms(time) } else { format!("{quantile} {}", ms(time)) }
 }
 
@@ -185,10 +190,10 @@ fn line(op: &OpRecord, expected: Option<&ExpectedFigures>, head: &str) -> OpLine
         mix: words::mix(op.mix),
         mix_required: mix_required(op),
         mix_place,
-        p50: words::ms(op.p50_ms),
-        p90: words::ms(op.p90_ms),
+        p50: words::ms(measured(op, op.p50_ms)),
+        p90: words::ms(measured(op, op.p90_ms)),
         judged: judged(op, (&quantile, head), words::ms),
-        max: words::ms(op.max_ms),
+        max: words::ms(measured(op, op.max_ms)),
         times: [
             (op.p50_ms, op.service_p50_ms),
             (op.p90_ms, op.service_p90_ms),
@@ -196,7 +201,9 @@ fn line(op: &OpRecord, expected: Option<&ExpectedFigures>, head: &str) -> OpLine
             (op.p999_ms, op.service_p999_ms),
             (op.max_ms, op.service_max_ms),
         ]
-        .map(|(response, service)| (words::ms_fine(response), words::ms_fine(service))),
+        .map(|(response, service)| {
+            (words::ms_fine(measured(op, response)), words::ms_fine(measured(op, service)))
+        }),
         limit: op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms),
         used: used.map_or_else(|| words::NONE.to_owned(), words::percent),
         used_width: used.filter(|u| u.is_finite()).map(|u| format!("{:.1}", (u * 100.0).clamp(0.5, 100.0))),

@@ -4,7 +4,9 @@ use barograph_record::{ExpectedFigures, OpRecord, Run, WindowRecord};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
-use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
+use crate::operations::{
+    RuleLine, further_rules, has_mix, judged, judged_head, measured, measures, quantile_name,
+};
 use crate::{actions, elasticity, loads, power, services, tiles, words};
 
 /// Lines around the rows and below the names, none between.
@@ -92,22 +94,22 @@ fn with_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
             true if op.mix_too_few() => words::TOO_FEW.to_owned(),
             true => format!("{}±{}", percent(op.mix_required), percent(op.mix_slack())),
         },
-        words::ms(op.p50_ms),
-        words::ms(op.p90_ms),
+        words::ms(measured(op, op.p50_ms)),
+        words::ms(measured(op, op.p90_ms)),
         mark(judged(op, quantile, words::ms), op.time_ok || !op.judged),
-        words::ms(op.max_ms),
+        words::ms(measured(op, op.max_ms)),
     ]
 }
 
 /// The response times up to their tail, and the service time.
 fn without_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
     vec![
-        words::ms_fine(op.p50_ms),
-        words::ms_fine(op.p90_ms),
+        words::ms_fine(measured(op, op.p50_ms)),
+        words::ms_fine(measured(op, op.p90_ms)),
         mark(judged(op, quantile, words::ms_fine), op.time_ok || !op.judged),
-        words::ms_fine(op.p999_ms),
-        words::ms_fine(op.max_ms),
-        words::ms_fine(op.service_p99_ms),
+        words::ms_fine(measured(op, op.p999_ms)),
+        words::ms_fine(measured(op, op.max_ms)),
+        words::ms_fine(measured(op, op.service_p99_ms)),
     ]
 }
 

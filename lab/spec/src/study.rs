@@ -7,8 +7,7 @@ mod read;
 
 use std::path::{Path, PathBuf};
 
-use barograph_model::Metric;
-use barograph_model::Refusals;
+use barograph_model::{ChosenWindow, Metric, Refusals};
 
 pub use read::{read, read_with};
 
@@ -118,6 +117,8 @@ pub struct MetricPlan {
     pub metric: Metric,
     /// The operation, for metrics of one.
     pub operation: Option<String>,
+    /// The window of a run that it is of.
+    pub window: ChosenWindow,
     /// The divisor of its figure.
     pub per: Option<Divisor>,
     /// Whether higher is better.
@@ -140,7 +141,8 @@ impl MetricPlan {
     /// Its name in a sentence: `p99 response time of Search`.
     #[must_use]
     pub fn called(&self) -> String {
-        let called = named(self.metric.words(), self.operation.as_deref(), self.per.as_ref());
+        let operation = self.operation.as_deref();
+        let called = named(self.metric.words(), (operation, self.window), self.per.as_ref());
         self.load.as_ref().map_or(called.clone(), |load| format!("{called} of load {load}"))
     }
 
@@ -174,11 +176,15 @@ pub fn of_load(load: Option<&str>, name: &str) -> String {
     load.map_or_else(|| name.to_owned(), |load| format!("{load}/{name}"))
 }
 
-/// The label of a metric from its name, its operation, and its divisor.
-fn named(name: &str, operation: Option<&str>, per: Option<&Divisor>) -> String {
+/// The label of a metric from its name, its operation and window, and its divisor.
+fn named(name: &str, (operation, window): (Option<&str>, ChosenWindow), per: Option<&Divisor>) -> String {
     let of = operation.map_or_else(String::new, |operation| format!(" of {operation}"));
     let per = per.map_or_else(String::new, |per| format!(" per {}", per.name()));
-    format!("{name}{of}{per}")
+    let within = match window {
+        ChosenWindow::Deciding => String::new(),
+        other => format!(" in the {} window", other.name()),
+    };
+    format!("{name}{of}{within}{per}")
 }
 
 /// Divisor of a figure, from the same run.

@@ -1,6 +1,8 @@
 //! Studies, valid and invalid.
 
-use barograph_model::{Amount, BetterWhen, CounterId, Formula, Joined, MeasureSpec, Metric, StatisticMetric};
+use barograph_model::{
+    Amount, BetterWhen, ChosenWindow, CounterId, Formula, Joined, MeasureSpec, Metric, StatisticMetric,
+};
 use barograph_spec::study::{Divisor, Study, read, read_with};
 use barograph_spec::{Catalogue, Refusal, Setting, WorkloadKeys};
 
@@ -233,6 +235,29 @@ fn a_metric_may_be_divided_by_a_figure_or_by_a_key_of_the_plan() {
     assert_eq!(s.metrics[3].per, Some(Divisor::Measured(Metric::HostCpu)));
     assert!(!s.metrics[2].scaling, "what is divided by a size is no speed of the whole");
     assert_eq!((s.metrics[0].per.as_ref(), s.metrics[0].unit().as_str()), (None, "operations/s"));
+}
+
+#[test]
+fn a_metric_may_be_of_the_first_or_the_last_window() {
+    let text = GOOD.replace("margin = 0.05", "window = \"last\"\nper = \"host_cpu\"");
+    let text =
+        text.replace("\"response_p99 of Get\"", "\"response_p99 of Get in the last window per host_cpu\"");
+    let read = study(&text);
+    assert_eq!(
+        (read.metrics[0].window, read.metrics[1].window),
+        (ChosenWindow::Deciding, ChosenWindow::Last)
+    );
+    assert_eq!(read.metrics[1].label, "response_p99 of Get in the last window per host_cpu");
+    assert!(read.resolved().contains("\nwindow = \"last\"\n"), "{}", read.resolved());
+    assert_eq!(study(&read.resolved()).metrics, read.metrics);
+    assert!(!study(GOOD).resolved().contains("window = \""), "{}", study(GOOD).resolved());
+    let both =
+        GOOD.replace("[[crossing]]", "[[metric]]\nof = \"throughput\"\nwindow = \"first\"\n[[crossing]]");
+    assert_eq!(study(&both).metrics.len(), 3, "one metric of two windows is two metrics");
+    let of_run = GOOD.replace("of = \"throughput\"", "of = \"ready_time\"\nwindow = \"first\"");
+    let why = refused(&of_run);
+    assert_eq!((why[0].key.as_str(), why[0].value.as_str()), ("metric[0].window", "\"first\""));
+    assert_eq!(why[0].allowed, "left out with ready_time, which is of the whole run");
 }
 
 #[test]

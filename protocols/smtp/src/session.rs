@@ -175,7 +175,10 @@ impl Session {
         out.extend_from_slice(b">\r\n");
     }
 
-    /// Sends the envelope and DATA, or all of BDAT, in one piece. Returns the refusal of the mail.
+    /// Sends the envelope in one piece, with DATA where that begins the mail. Returns the refusal of the mail.
+    ///
+    /// BDAT waits for the replies to the envelope: a server that writes them apart from that to the mail would hold the second
+    /// write back until the first is acknowledged, 40 ms later, since the client has nothing to send.
     async fn pipelined<R: AsRef<str>>(
         &mut self,
         envelope: &Envelope<'_, R>,
@@ -184,24 +187,29 @@ impl Session {
     ) -> Result<Option<String>, Fault> {
         let is_chunk = self.extensions.chunking;
         envelope.to.iter().for_each(|to| self.recipient(to.as_ref()));
-        match is_chunk {
-            true => self.chunk(mail),
-            false => self.link.out().extend_from_slice(b"DATA\r\n"),
+        if !is_chunk {
+            self.link.out().extend_from_slice(b"DATA\r\n");
         }
         self.link.send().await?;
         let sender = self.refusal("MAIL").await?;
         for _ in envelope.to {
             self.recipient_reply(receipt).await?;
         }
+        let is_refused = sender.is_some() || !receipt.taken.contains(&true);
+        if is_chunk && is_refused {
+            return Ok(sender.or(receipt.refusal.take()));
+        }
         if is_chunk {
-            return self.taken("BDAT", sender, receipt).await;
+            self.chunk(mail);
+            self.link.send().await?;
+            return self.taken("BDAT", receipt).await;
         }
         let data = self.reply("DATA").await?;
         if !data.is_intermediate() {
             let why = data.to_string();
             return Ok(sender.or(receipt.refusal.take()).or(Some(why)));
         }
-        if sender.is_some() || !receipt.taken.contains(&true) {
+        if is_refused {
             // The server waits for a mail that has no recipient: an empty one ends the wait.
             self.link.out().extend_from_slice(b".\r\n");
             self.link.send().await?;
@@ -210,7 +218,7 @@ impl Session {
         }
         body::write(mail, self.link.out());
         self.link.send().await?;
-        self.taken("a mail", None, receipt).await
+        self.taken("a mail", receipt).await
     }
 
     /// Sends each command after the reply to the one before. Returns the refusal of the mail.
@@ -240,7 +248,7 @@ impl Session {
         }
         body::write(mail, self.link.out());
         self.link.send().await?;
-        self.taken("a mail", None, receipt).await
+        self.taken("a mail", receipt).await
     }
 
     fn chunk(&mut self, mail: &[u8]) {
@@ -250,15 +258,9 @@ impl Session {
     }
 
     /// Reads the replies to a whole mail: one, or one for each recipient in LMTP.
-    async fn taken(
-        &mut self,
-        command: &'static str,
-        sender: Option<String>,
-        receipt: &mut Receipt,
-    ) -> Result<Option<String>, Fault> {
-        if self.dialect == Dialect::Smtp || !receipt.taken.contains(&true) {
-            let refusal = self.refusal(command).await?;
-            return Ok(sender.or(refusal));
+    async fn taken(&mut self, command: &'static str, receipt: &mut Receipt) -> Result<Option<String>, Fault> {
+        if self.dialect == Dialect::Smtp {
+            return self.refusal(command).await;
         }
         for at in 0..receipt.taken.len() {
             if receipt.taken[at]

@@ -20,6 +20,9 @@ const MOST_HOSTS: u32 = 240;
 /// Default number of connections to a server: those of a browser to one host.
 const USUAL_CONNECTIONS: u64 = 6;
 
+/// Most fetches per second of one server that a plan may ask for.
+const MOST_RATE: u64 = 100_000;
+
 /// Profiles with the fetches per second of each server; the first is the default.
 pub(crate) const PROFILES: [(&str, u32); 2] = [("medium", 25), ("high", 50)];
 
@@ -28,6 +31,8 @@ pub(crate) const PROFILES: [(&str, u32); 2] = [("medium", 25), ("high", 50)];
 pub(crate) struct FarmPlan {
     /// Most connections of the client of a server, which bound its fetches in flight.
     pub(crate) connections: u32,
+    /// Fetches per second of each server in the place of those of the profile.
+    pub(crate) rate: Option<u32>,
     /// Whether hashes of files are compared with those expected. Lengths always are.
     pub(crate) verify: bool,
     /// Judged quantile of response time.
@@ -48,6 +53,12 @@ impl FarmPlan {
     /// The settings in a plan of this workload.
     pub(crate) fn of(plan: &Plan) -> &Self {
         plan.settings().expect("a plan of this workload is read with its keys")
+    }
+
+    /// Fetches per second of each server with a profile.
+    pub(crate) fn rate(&self, profile: &str) -> Option<u32> {
+        let (_, usual) = rate_of(profile)?;
+        Some(self.rate.unwrap_or(usual))
     }
 
     /// Whether the CPU of the host is judged, where the servers are on the driver's host.
@@ -103,10 +114,12 @@ impl WorkloadSettings for FarmPlan {
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
-        let (profile, rate) = rate_of(&plan.profile).unwrap_or(PROFILES[0]);
+        let (profile, usual) = rate_of(&plan.profile).unwrap_or(PROFILES[0]);
+        let (rate, of) = self.rate.map_or((usual, profile), |rate| (rate, "farm.rate"));
         let mut lines = vec![
             format!(
-                "fetches   of each server {rate}/s ({profile}), its whole set of {} files, about 100 KB",
+                "fetches   of each server {}/s ({of}), its whole set of {} files, about 100 KB",
+                count(rate.into()),
                 FILES.len()
             ),
             format!("          over up to {} connections; they do not wait for each other", self.connections),
@@ -142,6 +155,7 @@ impl WorkloadKeys for WebFarm {
 
     fn read(&self, g: &mut SettingsReader) -> Option<Arc<dyn WorkloadSettings>> {
         let connections = g.number("farm.connections", 1..=MOST_BESIDE.into(), USUAL_CONNECTIONS);
+        let rate = g.number("farm.rate", 0..=MOST_RATE, 0);
         let verify = g.flag("farm.verify", false);
         let quantile = g.fraction("farm.quantile", 0.5..=0.99999, 0.95);
         let limit_ms = g.fraction("farm.limit_ms", 0.1..=3_600_000.0, 100.0);
@@ -151,6 +165,7 @@ impl WorkloadKeys for WebFarm {
         let servers = g.number("deploy.servers", 1..=MOST_INSTANCES, 100);
         Some(Arc::new(FarmPlan {
             connections: connections? as u32,
+            rate: Some(rate? as u32).filter(|rate| *rate > 0),
             verify: verify?,
             quantile: Share::new(quantile?).ok()?,
             limit: Nanos::from_secs_f64(limit_ms? / 1e3),

@@ -148,8 +148,7 @@ impl Workload for FarmWorkload {
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {
-        let (_, rate) = rate_of(profile)?;
-        let every = Nanos(1_000_000_000 / u64::from(rate));
+        let every = Nanos(1_000_000_000 / u64::from(self.plan.rate(profile)?));
         let pace = Pace::Beat { every, missed: MissedBeats::Beside { most: self.plan.connections } };
         let main = Behaviour { name: "main", first: OpId(0), next: vec![Some(NextOp::Op(OpId(0)))], pace };
         Behaviours::new(vec![main]).ok()

@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use rustix::event::{PollFd, PollFlags};
@@ -62,12 +63,15 @@ pub(crate) struct ProgramResult {
     /// User and system time together, s.
     pub(crate) cpu_s: f64,
     pub(crate) peak_rss_mib: f64,
+    /// From its start to its end, s.
+    pub(crate) elapsed_s: f64,
 }
 
 /// Runs a program for about `seconds`. Its output goes through files in `folder`, so that a full pipe cannot
 /// slow it down. A program that fails, or takes a minute longer, is an error.
 pub(crate) fn run(pinned: &PinnedProgram, seconds: u64, folder: &Path) -> anyhow::Result<ProgramResult> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    let began = Instant::now();
     let mut child = pinned
         .command()
         .stdout(File::create(&out)?)
@@ -75,6 +79,7 @@ pub(crate) fn run(pinned: &PinnedProgram, seconds: u64, folder: &Path) -> anyhow
         .spawn()
         .context("start taskset (Debian package util-linux)")?;
     let used = watch(&mut child, seconds);
+    let elapsed_s = began.elapsed().as_secs_f64();
     let status = child.wait()?;
     let (cpu_s, peak_rss_mib) = used.with_context(|| format!("run {}", pinned.line()))?;
     let text = |file: &Path| fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -85,7 +90,7 @@ pub(crate) fn run(pinned: &PinnedProgram, seconds: u64, folder: &Path) -> anyhow
         let tail = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
         bail!("{status}, and it said: {}", tail.join(" | "));
     }
-    Ok(ProgramResult { stdout, cpu_s, peak_rss_mib })
+    Ok(ProgramResult { stdout, cpu_s, peak_rss_mib, elapsed_s })
 }
 
 /// Follows a child to its end without reaping it; kills it when it is far too late.

@@ -35,7 +35,12 @@ pub(crate) fn ours(root: &Path) -> Option<PathBuf> {
 
 /// The first line of a program's version. Some print an error after it.
 pub(crate) fn version(program: &Path, argument: &str) -> String {
-    let Ok(said) = Command::new(program).arg(argument).output() else { return "unknown".to_owned() };
+    version_by(program, &[argument])
+}
+
+/// The same of a program that takes several arguments for it.
+pub(crate) fn version_by(program: &Path, arguments: &[&str]) -> String {
+    let Ok(said) = Command::new(program).args(arguments).output() else { return "unknown".to_owned() };
     let text = if said.stdout.is_empty() { said.stderr } else { said.stdout };
     String::from_utf8_lossy(&text).lines().next().unwrap_or("unknown").trim().to_owned()
 }

@@ -346,7 +346,7 @@ mod tests {
     }
 
     fn result(stdout: String) -> ProgramResult {
-        ProgramResult { stdout, cpu_s: 0.5, peak_rss_mib: 1.0 }
+        ProgramResult { stdout, cpu_s: 0.5, peak_rss_mib: 1.0, elapsed_s: 1.0 }
     }
 
     #[test]

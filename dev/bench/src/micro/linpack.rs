@@ -277,8 +277,12 @@ mod tests {
 
     #[test]
     fn a_rate_without_a_right_solution_is_no_result() {
-        let result =
-            |stdout: &str| ProgramResult { stdout: stdout.to_owned(), cpu_s: 1.0, peak_rss_mib: 1.0 };
+        let result = |stdout: &str| ProgramResult {
+            stdout: stdout.to_owned(),
+            cpu_s: 1.0,
+            peak_rss_mib: 1.0,
+            elapsed_s: 1.0,
+        };
         let good = read_openblas(&result(r#"{"gflops": 30.5, "residual": 0.004}"#)).unwrap();
         assert_eq!(good, [Some(30.5), None, None]);
         assert!(read_openblas(&result(r#"{"gflops": 30.5, "residual": 16.0}"#)).is_err());

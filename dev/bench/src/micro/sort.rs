@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     fn result(stdout: &str) -> ProgramResult {
-        ProgramResult { stdout: stdout.to_owned(), cpu_s: 1.0, peak_rss_mib: 1.0 }
+        ProgramResult { stdout: stdout.to_owned(), cpu_s: 1.0, peak_rss_mib: 1.0, elapsed_s: 1.0 }
     }
 
     #[test]

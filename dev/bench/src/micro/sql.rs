@@ -4,15 +4,14 @@ mod lock;
 mod tools;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, bail};
-use barograph_test_services::{self as services, Service};
+use barograph_test_services as services;
 use clap::Parser;
 
 use super::wanted::{Bound, Cell, Wanted};
 use super::{Case, Contender, Contest, FINE, Figure, OURS, Ratio, head, options, ours};
-use crate::contest::{DRIVER_CPU, PinnedProgram, TARGET_CPU, need_two_cores, process, programs};
+use crate::contest::{DRIVER_CPU, PinnedProgram, TARGET_CPU, need_two_cores, pin, process, programs};
 use crate::say::say;
 use tools::{GO_TPC, PGBENCH, Reading, SYSBENCH};
 
@@ -140,9 +139,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
             None => missing.push((name.to_owned(), install.to_owned())),
         }
     }
-    let cases: Vec<Case> =
-        stand.cases().into_iter().filter(|case| options.common.wants(&case.name)).collect();
-    if cases.is_empty() {
+    let cases = stand.cases();
+    if !cases.iter().any(|case| options.common.wants(&case.name)) {
         bail!("no case has this in its name");
     }
     say("filling the databases of all tools");
@@ -177,19 +175,6 @@ fn about() -> String {
         lock::LASTS_S,
         lock::EVERY_S,
     )
-}
-
-/// Moves all processes of the server to the core of targets; later ones are there from their begin.
-fn pin(server: &Service) -> anyhow::Result<()> {
-    for pid in server.pids() {
-        let words = ["-a", "-c", "-p", &TARGET_CPU.to_string(), &pid.to_string()].map(str::to_owned);
-        let moved = Command::new("taskset").args(words).output().context("start taskset")?;
-        // A process may have ended meanwhile; the first one is there.
-        if pid == server.pid() && !moved.status.success() {
-            bail!("failed to move the server to core {TARGET_CPU}");
-        }
-    }
-    Ok(())
 }
 
 /// A program of the newest server. Those in `PATH` are scripts, which would be measured, too.

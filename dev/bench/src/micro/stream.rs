@@ -193,8 +193,12 @@ mod tests {
 
     #[test]
     fn a_rate_with_failed_checks_is_no_result() {
-        let result =
-            |stdout: &str| ProgramResult { stdout: stdout.to_owned(), cpu_s: 1.0, peak_rss_mib: 1.0 };
+        let result = |stdout: &str| ProgramResult {
+            stdout: stdout.to_owned(),
+            cpu_s: 1.0,
+            peak_rss_mib: 1.0,
+            elapsed_s: 1.0,
+        };
         let good = r#"{"errors": 0, "measures": [{"measure": "copy_mb_per_s", "value": 9000.0}]}"#;
         assert_eq!(read_ours(&result(good)).unwrap(), [Some(9000.0), None, None, None]);
         assert!(read_ours(&result(r#"{"errors": 3, "measures": []}"#)).is_err());

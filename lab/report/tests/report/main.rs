@@ -174,6 +174,19 @@ fn shares_show_what_chance_allows() {
 }
 
 #[test]
+fn an_operation_that_never_happened_has_no_times() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
+    let mut window = run.trials().nth(6).unwrap().window.clone();
+    window.ops.truncate(1);
+    let op = &mut window.ops[0];
+    (op.count, op.p50_ms, op.p90_ms, op.p99_ms, op.judged_ms, op.max_ms) = (0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    let table = terminal_table(&window, run.expected());
+    let row = table.lines().find(|line| line.contains(&window.ops[0].op)).unwrap();
+    assert_eq!(row.split_whitespace().filter(|cell| matches!(*cell, "–" | "!–")).count(), 4, "{row}");
+}
+
+#[test]
 fn the_table_marks_the_quantile_that_was_judged() {
     let root = tempfile::tempdir().unwrap();
     let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();

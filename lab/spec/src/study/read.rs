@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use barograph_model::{BetterWhen, Metric, Refusals};
+use barograph_model::{BetterWhen, ChosenWindow, Metric, Refusals};
 use toml::Value;
 
 use super::{
@@ -302,6 +302,7 @@ fn metric(g: &mut SettingsReader, at: &str, known: &[Metric], margin: f64) -> Op
         BetterWhen::Neither => g.listed_word(&key, &ways),
     };
     let margin = g.fraction(&format!("{at}.margin"), 0.0..=1.0, margin);
+    let window = window(g, &format!("{at}.window"), metric);
     let per = divisor(g, &format!("{at}.per"), metric);
     let key = format!("{at}.scaling");
     let is_divided = !matches!(per, Some(None));
@@ -311,11 +312,12 @@ fn metric(g: &mut SettingsReader, at: &str, known: &[Metric], margin: f64) -> Op
         g.refuse(&key, true, "false with `per`: what is divided is no speed of the whole", remedy);
     }
     let (metric, operation, better, margin, scaling) = (metric?, operation?, better?, margin?, scaling?);
-    let (per, load) = (per?, load?);
-    let label = of_load(load.as_deref(), &named(metric.name(), operation.as_deref(), per.as_ref()));
+    let (per, load, window) = (per?, load?, window?);
+    let name = named(metric.name(), (operation.as_deref(), window), per.as_ref());
+    let label = of_load(load.as_deref(), &name);
     let more_is_better = better == "higher";
     let only = Vec::new();
-    Some(MetricPlan { label, load, metric, operation, per, more_is_better, margin, scaling, only })
+    Some(MetricPlan { label, load, metric, operation, window, per, more_is_better, margin, scaling, only })
 }
 
 /// The same metrics with the levels that have them.
@@ -333,6 +335,18 @@ fn only(g: &mut SettingsReader, factors: &[Factor], mut metrics: Vec<MetricPlan>
         }
     }
     is_right.then_some(metrics)
+}
+
+/// The window that the figures of `metric` are of.
+fn window(g: &mut SettingsReader, key: &str, metric: Option<Metric>) -> Option<ChosenWindow> {
+    let word = g.word(key, &ChosenWindow::ALL.map(ChosenWindow::name), ChosenWindow::Deciding.name())?;
+    let chosen = ChosenWindow::ALL.into_iter().find(|known| known.name() == word)?;
+    if let Some(metric) = metric.filter(|metric| !metric.is_of_window() && chosen != ChosenWindow::Deciding) {
+        let allowed = format!("left out with {}, which is of the whole run", metric.name());
+        g.refuse(key, format!("{word:?}"), &allowed, "leave it out, or compare something of a window");
+        return None;
+    }
+    Some(chosen)
 }
 
 /// The divisor of the figures of `metric`, if any.
@@ -469,6 +483,10 @@ pub(super) fn resolved(study: &Study) -> String {
         line(format!("\n[[metric]]\nof = {}", quoted(metric.metric.name())));
         metric.load.iter().for_each(|load| line(format!("load = {}", quoted(load))));
         metric.operation.iter().for_each(|op| line(format!("operation = {}", quoted(op))));
+        // Left out if it is the usual one, so that studies begun before this key existed can continue.
+        if metric.window != ChosenWindow::Deciding {
+            line(format!("window = {}", quoted(metric.window.name())));
+        }
         metric.per.iter().for_each(|per| line(format!("per = {}", quoted(per.name()))));
         let better = if metric.more_is_better { "higher" } else { "lower" };
         line(format!("better = \"{better}\"\nmargin = {:?}\nscaling = {}", metric.margin, metric.scaling));

@@ -70,7 +70,8 @@ fn good_answers_are_good_in_every_form() {
     let chunk = [
         ("EHLO", CHUNKING),
         ("SIZE=12\r\n", ""),
-        ("BDAT 12 LAST\r\n.dot\r\nline\r\n", "250 a\r\n250 b\r\n250 c\r\n250 d\r\n"),
+        ("RCPT TO:<c@x>\r\n", "250 a\r\n250 b\r\n250 c\r\n"),
+        ("BDAT 12 LAST\r\n.dot\r\nline\r\n", "250 d\r\n"),
     ];
     assert_eq!(smtp(&chunk).unwrap(), all);
 }
@@ -114,6 +115,10 @@ fn refusals_are_told_and_leave_the_session_usable() {
         ("RSET", "250 ok\r\n"),
     ];
     assert_eq!(refusal(smtp(&data)), "451 later");
+    // A mail without a recipient is not sent.
+    let chunk =
+        [("EHLO", CHUNKING), ("<c@x>\r\n", "250 a\r\n550 b\r\n550 c\r\n"), ("RSET\r\n", "250 ok\r\n")];
+    assert_eq!(refusal(smtp(&chunk)), "550 b");
     assert_eq!(refusal(smtp(&[("EHLO", "502 no\r\n")])), "502 no");
 }
 

@@ -1,6 +1,6 @@
 //! Plans: refusals, rules, and the parts that are deployed.
 
-use barograph_model::{Bound, MissedBeats, Pace, Subject};
+use barograph_model::{Bound, MissedBeats, Nanos, Pace, Subject};
 use barograph_spec::MOST_INSTANCES;
 use barograph_workload::WorkloadFactory as _;
 use barograph_workload::topology::{PartWork, Value};
@@ -43,6 +43,10 @@ fn limits_of_response_time_and_of_the_host_are_rules() {
         };
         assert_eq!(every.0 * u64::from(rate), 1_000_000_000);
     }
+    let beat = |sets: &[&str]| of(sets).behaviours("medium").unwrap().all()[0].pace.clone();
+    let every = Nanos(400_000);
+    assert_eq!(beat(&["farm.rate=2500"]), Pace::Beat { every, missed: MissedBeats::Beside { most: 6 } });
+    assert_eq!(beat(&["farm.rate=25"]), beat(&[]));
     // Elsewhere the driver's host is not that of the servers.
     for sets in [&["farm.most_cpu=1.0"], &["target.url=http://localhost:80"]] {
         let profile = of(sets).profile("high").unwrap();

@@ -73,13 +73,22 @@ impl Load {
 
     /// Runs with a client of each server until `enough` holds.
     pub(super) fn until(&self, users: u32, enough: impl Fn(&Interval) -> bool) -> Interval {
+        self.until_within((users, Nanos::from_secs(30)), enough)
+    }
+
+    /// The same with a time limit of a fetch.
+    pub(super) fn until_within(
+        &self,
+        (users, timeout): (u32, Nanos),
+        enough: impl Fn(&Interval) -> bool,
+    ) -> Interval {
         let settings = Settings {
             workers: 2,
             seed: 11,
             behaviours: Arc::new(self.workload.behaviours("medium").unwrap()),
             limits: vec![TimeLimits::default()],
             interval: Nanos::from_millis(100),
-            timeout: Nanos::from_secs(30),
+            timeout,
             pause_after_failure: Nanos::from_secs(1),
             open: None,
         };

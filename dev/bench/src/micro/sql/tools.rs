@@ -231,6 +231,7 @@ mod tests {
             ),
             cpu_s: 1.0,
             peak_rss_mib: 0.0,
+            elapsed_s: 1.0,
         };
         let reading = read_ours(&ours(0), Some(1_000)).unwrap();
         assert_eq!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use barograph_harness::{CheckedLoad, HarnessError};
 use barograph_model::words::listed;
-use barograph_model::{LoadUnit, Metric, Refusal, Refusals, Strategy};
+use barograph_model::{ChosenWindow, LoadUnit, Metric, Refusal, Refusals, Strategy};
 use barograph_platform::MissingRequirement;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
@@ -189,11 +189,13 @@ fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, CommandFai
     Ok(each)
 }
 
-/// Whether several loads have a metric together: one of the host, or the total of copies of one load.
+/// Whether several loads have a metric together: one of the host, or the total of copies of one load, or times of
+/// their operations.
 fn of_all(metric: &MetricPlan, loads: &[CheckedLoad]) -> bool {
     let member = |load: &CheckedLoad| load.checked.plan.tile.as_ref().map(|tile| tile.member.clone());
     let are_copies = loads.iter().all(|load| member(load).is_some() && member(load) == member(&loads[0]));
-    metric.metric.is_of_all_loads() || (metric.load.is_none() && metric.metric.adds_up() && are_copies)
+    let adds_up = metric.metric.adds_up() || metric.metric.is_of_operation();
+    metric.metric.is_of_all_loads() || (metric.load.is_none() && adds_up && are_copies)
 }
 
 /// Reason why runs with this load lack the metric: the key at fault, its value and the allowed values.
@@ -233,6 +235,10 @@ fn measurable(study: &Study, configuration: usize, loads: &[CheckedLoad]) -> Res
         if metric.metric == Metric::Capacity && !searches {
             let allowed = "capacity with load.strategy = \"search\" only".to_owned();
             return refuse(("of", "capacity".to_owned(), allowed));
+        }
+        if metric.window != ChosenWindow::Deciding && searches {
+            let allowed = "left out with load.strategy = \"search\", whose windows are trials".to_owned();
+            return refuse(("window", metric.window.name().to_owned(), allowed));
         }
         let load = match &metric.load {
             Some(name) => {

@@ -233,7 +233,8 @@ impl Runs<'_> {
         let is_measured = |metric: &&MetricPlan| metric.is_of(&study.configurations[configuration]);
         for metric in study.metrics.iter().filter(is_measured) {
             let of = run.of(metric.load.as_deref());
-            let measured = |metric: Metric, operation: Option<&str>| of?.metric(metric, operation);
+            let window = metric.window;
+            let measured = |metric: Metric, operation: Option<&str>| of?.metric_in(window, metric, operation);
             let planned = |key: &str| self.prepared.number(configuration, metric.load.as_deref(), key);
             match barograph_study::figure(metric, measured, planned) {
                 Ok(value) => ended.figures.push(Figure::new(&metric.label, value)),
