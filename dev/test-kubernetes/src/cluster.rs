@@ -15,6 +15,7 @@ use futures::future::try_join_all;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::abandoned;
 use crate::files::{ControlFiles, User};
 use crate::image;
 use crate::leftovers::Outside;
@@ -71,9 +72,11 @@ impl Cluster {
 
     fn try_start(programs: Programs, count: usize) -> Result<Cluster, String> {
         let id = format!("k8s{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let folder = tempfile::Builder::new().prefix("barograph-kubernetes-").tempdir().map_err(text)?;
-        let ledger = Ledger::open(folder.path().join("ledger")).map_err(text)?;
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(text)?;
+        wait_on(&runtime, abandoned::remove());
+        let folder = tempfile::Builder::new().prefix(abandoned::PREFIX).tempdir().map_err(text)?;
+        let ledger = Ledger::open(folder.path().join(abandoned::LEDGER)).map_err(text)?;
+        abandoned::mark(folder.path(), &id, count).map_err(text)?;
         let host = |name: String| HostSpec { name, ..HostSpec::default() };
         let hosts = [CONTROL.to_owned()].into_iter().chain((0..count).map(node_name)).map(host).collect();
         let spec =
@@ -81,17 +84,12 @@ impl Cluster {
         let platform = NamespacePlatform::new(no_relay());
         let site = wait_on(&runtime, platform.open(&spec, &ledger)).map_err(|fault| words(&fault))?;
         let address = |host: &str| site.address(host).ok_or_else(|| format!("{host} has no address"));
-        let node = |number: usize| {
-            let group = format!("barograph-{id}-{number}");
-            Ok::<_, String>(Node { number, address: address(&node_name(number))?, group })
+        let outside = Outside::of(folder.path(), &id, count);
+        let node = |(number, group): (usize, &String)| {
+            let address = address(&node_name(number))?;
+            Ok::<_, String>(Node { number, address, group: group.clone() })
         };
-        let nodes: Vec<Node> = (0..count).map(node).collect::<Result<_, _>>()?;
-        let outside = Outside {
-            folder: folder.path().to_owned(),
-            sockets: PathBuf::from(format!("/run/barograph-{id}")),
-            groups: nodes.iter().map(|node| node.group.clone()).collect(),
-            network: format!("barograph-{id}"),
-        };
+        let nodes: Vec<Node> = outside.groups.iter().enumerate().map(node).collect::<Result<_, _>>()?;
         let network = Network::beside(address(HERE)?)?;
         let common = write_files(programs, &outside, network, address(CONTROL)?).map_err(text)?;
         let mut cluster = Cluster {
@@ -294,7 +292,7 @@ fn wait_on<T: Send>(runtime: &Runtime, work: impl Future<Output = T> + Send) -> 
 }
 
 /// Plain links need no relay.
-fn no_relay() -> RelayProgram {
+pub(crate) fn no_relay() -> RelayProgram {
     RelayProgram { program: "/bin/false".into(), args: Vec::new() }
 }
 

@@ -31,6 +31,16 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
+    /// What a cluster of this name with this number of nodes has.
+    pub(crate) fn of(folder: &Path, id: &str, nodes: usize) -> Self {
+        Outside {
+            folder: folder.to_owned(),
+            sockets: PathBuf::from(format!("/run/barograph-{id}")),
+            groups: (0..nodes).map(|number| format!("barograph-{id}-{number}")).collect(),
+            network: format!("barograph-{id}"),
+        }
+    }
+
     /// Makes the folder of sockets and the control groups.
     pub(crate) fn make(&self) -> io::Result<()> {
         fs::create_dir(&self.sockets)?;

@@ -1,5 +1,6 @@
 //! Actions on the deployment while the load goes on, each at its moment.
 
+mod drain;
 mod scale;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -231,6 +232,10 @@ async fn act(
     if let ActionKind::Scale(count) = action.act {
         return scale::scale(deployed, &action.unit, count).await;
     }
+    if action.act == ActionKind::Undrain {
+        drain::nodes(deployed)?.avoid_none();
+        return Ok(ActionResult::default());
+    }
     let part = part_of(deployed, &action).ok_or_else(|| ActionFailure::NoPart(action.unit.clone()))?;
     let host = part.unit.host.as_str();
     match &action.act {
@@ -244,6 +249,7 @@ async fn act(
             return Ok(ActionResult { started: vec![action.unit], ..ActionResult::default() });
         }
         ActionKind::Restart => return restart(deployed, part, &clock).await,
+        ActionKind::Drain => return drain::drain(deployed, part, &clock).await,
         ActionKind::Pause => part.hold(PauseAction::Pause).await.ok_or(ActionFailure::Unable("pause"))??,
         ActionKind::Resume => {
             part.hold(PauseAction::Resume).await.ok_or(ActionFailure::Unable("resume"))??
@@ -274,7 +280,7 @@ async fn act(
         ActionKind::Clone(name) => {
             return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into());
         }
-        ActionKind::Heal | ActionKind::Scale(_) => {}
+        ActionKind::Heal | ActionKind::Undrain | ActionKind::Scale(_) => {}
     }
     Ok(ActionResult::default())
 }

@@ -36,7 +36,7 @@ pub struct ActionPlan {
     /// Its time, counted from the start of the load.
     pub at: Nanos,
     /// The part, as named by the topology (`application-1`); network actions concern its host. Empty for
-    /// [`ActionKind::Heal`].
+    /// an act of all parts.
     pub unit: String,
     /// The action.
     pub act: ActionKind,
@@ -83,6 +83,10 @@ pub enum ActionKind {
     Restore(String),
     /// Its host is cloned under this name, and the clone boots.
     Clone(String),
+    /// All parts of its node restart on other nodes.
+    Drain,
+    /// Parts may start on all nodes again.
+    Undrain,
 }
 
 /// New limits of a part; absent ones stay unchanged.
@@ -95,7 +99,7 @@ pub struct Resize {
 }
 
 /// Acts without keys of their own.
-const PLAIN: [ActionKind; 12] = [
+const PLAIN: [ActionKind; 14] = [
     ActionKind::Kill,
     ActionKind::Stop,
     ActionKind::Start,
@@ -108,6 +112,8 @@ const PLAIN: [ActionKind; 12] = [
     ActionKind::FreeDisk,
     ActionKind::Move,
     ActionKind::MoveDisk,
+    ActionKind::Drain,
+    ActionKind::Undrain,
 ];
 
 /// Acts with keys of their own; `cpus` and `memory` resize one limit.
@@ -125,8 +131,15 @@ impl ActionKind {
             | ActionKind::Snapshot(_)
             | ActionKind::Restore(_)
             | ActionKind::Clone(_) => Some(Ability::Moves),
+            ActionKind::Drain | ActionKind::Undrain => Some(Ability::Pods),
             _ => None,
         }
+    }
+
+    /// Whether it concerns no part.
+    #[must_use]
+    pub fn is_of_all(&self) -> bool {
+        matches!(self, ActionKind::Heal | ActionKind::Undrain)
     }
 
     /// Its name in plans and records.
@@ -151,6 +164,8 @@ impl ActionKind {
             ActionKind::Snapshot(_) => "snapshot",
             ActionKind::Restore(_) => "restore",
             ActionKind::Clone(_) => "clone",
+            ActionKind::Drain => "drain",
+            ActionKind::Undrain => "undrain",
         }
     }
 }
@@ -228,8 +243,8 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
     let at = g.seconds(&key("at_s"), LONGEST_S, Nanos::ZERO);
     let words: Vec<&str> = PLAIN.iter().map(ActionKind::name).chain(KEYED).collect();
     let name = g.listed_word(&key("act"), &words);
-    let heals = name.as_deref() == Some("heal");
-    let unit = if heals { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
+    let of_all = PLAIN.iter().any(|act| act.is_of_all() && name.as_deref() == Some(act.name()));
+    let unit = if of_all { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
     let act = act(g, prefix, name.as_deref().unwrap_or_default());
     let every = every(g, &key("every_s"));
     let (at, unit, act, every) = (at?, unit?, act?, every?);
@@ -238,7 +253,7 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
     keep("at_s", at.as_secs_f64().into());
     keep("act", act.name().into());
     every.iter().for_each(|every| keep("every_s", every.as_secs_f64().into()));
-    if !heals {
+    if !of_all {
         keep("unit", unit.clone().into());
     }
     match &act {

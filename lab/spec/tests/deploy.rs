@@ -16,8 +16,8 @@ impl WorkloadKeys for Shop {
     }
 }
 
-/// A platform without hosts of its own, one with links, and one whose hosts are machines.
-const PLATFORMS: [PlatformKind; 3] = [
+/// A platform without hosts of its own, one with links, one whose hosts are machines, and a cluster.
+const PLATFORMS: [PlatformKind; 4] = [
     PlatformKind { name: "here", abilities: &[Ability::Disks] },
     PlatformKind {
         name: "linked",
@@ -27,6 +27,7 @@ const PLATFORMS: [PlatformKind; 3] = [
         name: "guests",
         abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Moves],
     },
+    PlatformKind { name: "cluster", abilities: &[Ability::Hosts, Ability::Pods] },
 ];
 
 const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&Shop], platforms: &PLATFORMS };
@@ -97,6 +98,23 @@ fn an_act_that_a_platform_cannot_do_is_refused_with_those_that_can() {
         let first = plan(&format!("platform = \"guests\"\n{text}")).unwrap();
         assert_eq!(plan(&first.resolved).unwrap().actions, first.actions);
     }
+}
+
+#[test]
+fn a_node_is_drained_only_in_a_cluster() {
+    let drain = "[[actions]]\nat_s = 1\nunit = \"web-1\"\nact = \"drain\"\n";
+    let undrain = "[[actions]]\nat_s = 2\nact = \"undrain\"\n";
+    let allowed = "this act only with platform = \"cluster\", whose parts are pods of a cluster";
+    for text in [drain, undrain] {
+        let refused = refusal(&format!("platform = \"here\"\n{text}"));
+        assert_eq!(refused, ("actions[0].act".to_owned(), allowed.to_owned()));
+    }
+    let first = plan(&format!("platform = \"cluster\"\n{drain}{undrain}")).unwrap();
+    let acts: Vec<(&ActionKind, &str)> = first.actions.iter().map(|a| (&a.act, a.unit.as_str())).collect();
+    assert_eq!(acts, [(&ActionKind::Drain, "web-1"), (&ActionKind::Undrain, "")]);
+    assert_eq!(plan(&first.resolved).unwrap().actions, first.actions);
+    let (key, _) = refusal(&format!("platform = \"cluster\"\n{}", drain.replace("unit = \"web-1\"\n", "")));
+    assert_eq!(key, "actions[0].unit");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub use resource::{ProcessId, Resource};
 pub use rights::in_user_namespace;
 pub use seam::{
     Accounts, BoxFuture, DiskFill, Disks, Facts, Guests, Limit, Logs, MachineOperation, Machines,
-    MissingRequirement, Network, OnLine, Pause, Platform, Site, Standstill, SweepResult, UnitHandle,
+    MissingRequirement, Network, Nodes, OnLine, Pause, Platform, Site, Standstill, SweepResult, UnitHandle,
     ignore_lines,
 };
 pub use site::{DiskSpec, HERE, HostSpec, LinkSpec, SiteSpec};

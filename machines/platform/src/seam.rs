@@ -178,6 +178,24 @@ pub trait Site: Send + Sync {
     fn disks(&self) -> Option<&dyn Disks> {
         None
     }
+
+    /// Returns the ability to keep units off nodes.
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        None
+    }
+}
+
+/// A site whose units run on nodes that a cluster chooses.
+pub trait Nodes: Send + Sync {
+    /// Returns the node on which a unit runs; `None` if it runs on none.
+    fn node_of<'a>(&'a self, unit: &'a Unit) -> BoxFuture<'a, Result<Option<String>, Fault>>;
+
+    /// Keeps units that start from now on off a node; those that run there stay. Fails if no other node takes
+    /// units.
+    fn avoid<'a>(&'a self, node: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
+
+    /// Lets units start on all nodes again.
+    fn avoid_none(&self);
 }
 
 /// A site whose hosts have their own kernels, with counters that this machine's kernel does not see.

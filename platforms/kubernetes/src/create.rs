@@ -105,7 +105,7 @@ impl<'a> Begun<'a> {
         let name = site.next_pod(&unit.name);
         let pods = site.pods();
         let begun = Begun { site, unit, view: site.watch.of(&name), pods, name, is_kept: false };
-        let wanted = site.common.pod(unit, &begun.name);
+        let wanted = site.drained.keep_off(site.common.pod(unit, &begun.name));
         let made = begun.pods.patch(&begun.name, &apply(), &Patch::Apply(&wanted)).await;
         match made {
             Ok(_) => Ok(begun),

@@ -9,6 +9,7 @@
 
 mod access;
 mod create;
+mod drained;
 mod events;
 mod groups;
 mod logs;

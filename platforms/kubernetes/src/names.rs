@@ -51,6 +51,11 @@ pub(crate) fn selector(site: &str) -> String {
     format!("{SITE}={site}")
 }
 
+/// Returns the selector of a unit's pods.
+pub(crate) fn selector_of_unit(site: &str, unit: &str) -> String {
+    format!("{SITE}={site},{UNIT}={}", value(unit))
+}
+
 /// Returns the value of a label: labels take fewer characters than names of units have.
 pub(crate) fn value(name: &str) -> String {
     plain(name)
@@ -92,5 +97,6 @@ mod tests {
     fn a_site_is_selected_by_its_label() {
         assert_eq!(selector("x1"), "barograph.org/site=x1");
         assert_eq!(labels("x1")[SITE], "x1");
+        assert_eq!(selector_of_unit("x1", "app-1"), "barograph.org/site=x1,barograph.org/unit=app-1");
     }
 }

@@ -15,6 +15,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
 use crate::access::{Access, is_gone, refused};
+use crate::drained::DrainedNodes;
 use crate::mounts::View;
 use crate::names;
 use crate::nodes;
@@ -82,6 +83,7 @@ pub(crate) async fn open(spec: &SiteSpec, ledger: &Ledger) -> Result<KubernetesS
                 pending: options.pending,
                 ports: Mutex::new(ports),
                 made_pods: AtomicU64::new(0),
+                drained: DrainedNodes::default(),
             })
         }
         Err(fault) => {

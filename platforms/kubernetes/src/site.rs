@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    BoxFuture, Facts, Fault, HERE, MissingRequirement, OnLine, Readiness, Site, Unit, UnitHandle,
+    BoxFuture, Facts, Fault, HERE, MissingRequirement, Nodes, OnLine, Readiness, Site, Unit, UnitHandle,
 };
 use barograph_platform_process::Local;
 use k8s_openapi::api::core::v1::{Event, Pod};
@@ -16,6 +16,7 @@ use kube::{Api, Client};
 
 use crate::access::refused;
 use crate::create;
+use crate::drained::DrainedNodes;
 use crate::names;
 use crate::removal::{SiteObjects, apply_service, failed};
 use crate::unit_pod::Common;
@@ -34,6 +35,8 @@ pub(crate) struct KubernetesSite {
     /// Ports of each host, with those that its service has.
     pub(crate) ports: Mutex<BTreeMap<String, HostPorts>>,
     pub(crate) made_pods: AtomicU64,
+    /// Nodes on which no pod starts.
+    pub(crate) drained: DrainedNodes,
 }
 
 /// Ports of a host.
@@ -181,6 +184,10 @@ impl Site for KubernetesSite {
     fn facts(&self) -> Facts {
         let image = if self.common.given_image { "image" } else { "image around the machine's programs" };
         vec![(image.to_owned(), self.common.image.clone())]
+    }
+
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        Some(self)
     }
 
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {

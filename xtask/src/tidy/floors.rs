@@ -83,7 +83,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "test-kubernetes",
         floor: 4,
-        may_use: &["platform", "cgroup", "platform-namespace", "testkit"],
+        may_use: &["platform", "cgroup", "platform-namespace", "platform-process", "testkit"],
     },
     Crate { name: "test-services", floor: 4, may_use: &["platform", "services", "platform-process"] },
     Crate { name: "virtual-network", floor: 2, may_use: &["model", "platform", "ethtool"] },

@@ -1,6 +1,9 @@
 //! A cluster of this machine takes pods, connects them and leaves nothing.
 
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use barograph_test_kubernetes::{Cluster, IMAGE};
@@ -67,6 +70,68 @@ fn a_pod_answers_behind_its_service_and_nothing_is_left() {
     let access = cluster.access();
     drop(cluster);
     assert!(!access.exists());
+}
+
+/// Variable set for the process to be killed.
+const VICTIM: &str = "BAROGRAPH_CLUSTER_VICTIM";
+
+/// Beginning of the victim's line with its file of access.
+const RUNNING: &str = "running: ";
+
+/// Not a test by itself: the one below runs only this in another process of this program, and kills it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it tells the victim from the test")]
+fn victim() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
+    let Some(cluster) = Cluster::start(1) else { return };
+    say(&format!("{RUNNING}{}", cluster.access().display()));
+    // Until it is killed.
+    std::io::stdin().lines().next();
+}
+
+#[test]
+fn the_next_cluster_removes_one_whose_process_was_killed() {
+    let Some(probe) = Cluster::start(1) else { return };
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "victim", "--nocapture"])
+        .env(VICTIM, "yes")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let access =
+        lines.find_map(|line| line.split_once(RUNNING).map(|(_, path)| PathBuf::from(path))).unwrap();
+    let folder = access.parent().unwrap();
+    let name = std::fs::read_to_string(folder.join("cluster")).unwrap();
+    let id = name.split(' ').next().unwrap();
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    let left = traces(id);
+    assert!(left.iter().any(|path| path.starts_with("/run/netns")), "{left:?}");
+    drop(Cluster::start(1).unwrap());
+    assert_eq!(traces(id), Vec::<PathBuf>::new());
+    assert!(!folder.exists());
+    // A cluster in use stays.
+    probe.kubectl(&["get", "nodes"]).unwrap();
+}
+
+/// Namespaces, sockets and control groups with this name.
+fn traces(id: &str) -> Vec<PathBuf> {
+    let list = |folder: &Path| {
+        std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect::<Vec<_>>()
+    };
+    let groups = Path::new("/sys/fs/cgroup");
+    let of_groups = list(groups).into_iter().chain([groups.to_owned()]).flat_map(|tree| list(&tree));
+    let all = list(Path::new("/run/netns")).into_iter().chain(list(Path::new("/run"))).chain(of_groups);
+    all.filter(|path| path.to_string_lossy().contains(id)).collect()
 }
 
 /// Polls until `condition` holds; fails after a while.

@@ -204,12 +204,14 @@ fn strays(place: &TestFolders) -> Vec<PathBuf> {
     paths.filter(|path| names.iter().any(|name| path.to_string_lossy().contains(name.as_str()))).collect()
 }
 
-/// Ends the program in one moment, and compares. Returns false if the phase was over before.
-fn ended(way: EndMethod, moment: &str, platform: &str) -> bool {
+/// Ends the program in one moment of a run with these further keys, and compares. Returns false if the phase
+/// was over before.
+fn ended(way: EndMethod, moment: &str, platform: &str, keys: &[String]) -> bool {
     let phase = phase_of(moment);
     let place = if phase == "fill" { TestFolders::without_data() } else { TestFolders::new() };
     let before = engines::things();
-    let going = RunningProgram::start(place.run(None, &sets(phase, platform)));
+    let sets = [sets(phase, platform), keys.to_vec()].concat();
+    let going = RunningProgram::start(place.run(None, &sets));
     meet(moment, platform, &place, &going);
     let met = (way.end)(going, &place, phase);
     nothing_left(&place);
@@ -232,6 +234,12 @@ fn ended(way: EndMethod, moment: &str, platform: &str) -> bool {
         assert_eq!(new, Vec::<String>::new(), "{} in {moment} on {platform}", way.name);
     }
     met
+}
+
+/// Ends the program in one moment, in as many tries as that takes, and returns their number.
+pub(crate) fn tries_to_end(way: EndMethod, moment: &str, platform: &str, keys: &[String]) -> usize {
+    let tries = (1..=TRIES).find(|_| ended(way, moment, platform, keys));
+    tries.unwrap_or_else(|| panic!("{moment} on {platform} was never met"))
 }
 
 /// Generates a test for each moment in which the program is ended in a way on a platform: the way, the
@@ -269,10 +277,7 @@ pub(crate) fn try_on(platform: &str, way: EndMethod, moments: &[&str], moment: &
     let mut wrong = Vec::new();
     for moment in wanted {
         let begun = Instant::now();
-        let tried = catch_unwind(|| {
-            let tries = (1..=TRIES).find(|_| ended(way, moment, platform));
-            tries.unwrap_or_else(|| panic!("{moment} on {platform} was never met"))
-        });
+        let tried = catch_unwind(|| tries_to_end(way, moment, platform, &[]));
         let seconds = begun.elapsed().as_secs_f64();
         let became = match tried {
             Ok(tries) => format!("nothing left  (try {tries})"),
