@@ -156,7 +156,10 @@ fn one(
         bail!("nothing was carried");
     }
     let per = |cpu_s: f64| cpu_s * factor / work;
-    let (driver_cpu, target_cpu) = (per(used.cpu_s), Some(per(target_s)).filter(|cpu| *cpu > 0.0));
+    let (driver_cpu, target_cpu) = match figures.own_cpu {
+        Some((driver, target)) => (driver, Some(target)),
+        None => (per(used.cpu_s), Some(per(target_s)).filter(|cpu| *cpu > 0.0)),
+    };
     Ok(Some(Reading { figures, driver_cpu, target_cpu }))
 }
 

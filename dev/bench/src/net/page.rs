@@ -34,6 +34,7 @@ pub(super) fn page(
          Tools take turns in each case of a round, each with its own server; a figure is the median over the rounds, with the least and the most of them.\n\
          A ratio is the median of the ratios of Barograph to the tool within each round.\n\
          CPU is user and system time of the whole process at each end, divided by the bytes, requests or sent datagrams that the tool counts.\n\
+         Streams of Barograph begin before the window whose bytes it counts and end after it, so their CPU is that of the window, by its own account of both ends.\n\
          Both tools read in blocks of their own choice, Barograph in blocks of 128 KiB.\n\
          Streams of all tools are with Nagle's algorithm, and buffers of a stated size are set before a connection is made.\n\
          Processor time of a target is missing where its processes end without being counted, as those of netserver.\n\

@@ -87,6 +87,8 @@ pub(super) struct Figures {
     pub(super) lost_percent: Option<f64>,
     /// Jitter of RFC 3550.
     pub(super) jitter_us: Option<f64>,
+    /// Processor time of driver and target by the tool's own account, in milliseconds per 10⁹ bytes of a stream.
+    pub(super) own_cpu: Option<(f64, f64)>,
 }
 
 /// A tool.
@@ -207,7 +209,8 @@ fn read_barograph(text: &str, case: &Case) -> anyhow::Result<Figures> {
     };
     let gbit_per_s = measure("gbit_per_s").context("no gbit_per_s")?;
     let Traffic::Datagrams { bytes, .. } = case.traffic else {
-        return Ok(Figures { rate: gbit_per_s, ..Figures::default() });
+        let own_cpu = measure("driver_cpu_ms_per_gb").zip(measure("target_cpu_ms_per_gb"));
+        return Ok(Figures { rate: gbit_per_s, own_cpu, ..Figures::default() });
     };
     let rate = gbit_per_s * 1e6 / 8.0 / f64::from(bytes);
     let (lost_percent, jitter_us) = (measure("lost_percent"), measure("jitter_us"));
@@ -284,8 +287,10 @@ mod tests {
 
     #[test]
     fn figures_are_read_where_they_stand() {
-        let ours = r#"{"requests_per_s":20000,"p50_ms":0.03,"p99_ms":0.06,"measures":[{"measure":"gbit_per_s","value":12.5}]}"#;
-        assert_eq!(read_barograph(ours, &CASES[0]).unwrap().rate, 12.5);
+        let ours = r#"{"requests_per_s":20000,"p50_ms":0.03,"p99_ms":0.06,"measures":[{"measure":"gbit_per_s","value":12.5},
+            {"measure":"driver_cpu_ms_per_gb","value":300.0},{"measure":"target_cpu_ms_per_gb","value":100.0}]}"#;
+        let stream = read_barograph(ours, &CASES[0]).unwrap();
+        assert_eq!((stream.rate, stream.own_cpu), (12.5, Some((300.0, 100.0))));
         let request = read_barograph(ours, &CASES[5]).unwrap();
         assert_eq!((request.rate, request.p50_us), (20.0, Some(30.0)));
         let iperf3 = r#"{"end":{"sum_received":{"bits_per_second":2e9}}}"#;
