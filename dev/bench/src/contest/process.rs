@@ -47,8 +47,11 @@ impl PinnedProgram {
     /// The command without `taskset` and `nice`, for the page: files without their folders.
     pub(crate) fn line(&self) -> String {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let shown = |word: &String| match Path::new(word) {
-            path if path.is_absolute() => name(path).unwrap_or_default(),
+        let shown = |word: &String| match word.split_once('=') {
+            _ if Path::new(word).is_absolute() => name(Path::new(word)).unwrap_or_default(),
+            Some((option, value)) if Path::new(value).is_absolute() => {
+                format!("{option}={}", name(Path::new(value)).unwrap_or_default())
+            }
             _ => word.clone(),
         };
         let arguments = self.arguments.iter().map(shown);

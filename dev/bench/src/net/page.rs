@@ -121,7 +121,7 @@ pub(super) fn raw(runs: &[Run]) -> String {
     let mut text =
         "case,tool,round,rate,p50_us,p99_us,driver_cpu,target_cpu,lost_percent,jitter_us\n".to_owned();
     for Run { case, tool, round, reading: Reading { figures, driver_cpu, target_cpu } } in runs {
-        let Figures { rate, p50_us, p99_us, lost_percent, jitter_us } = figures;
+        let Figures { rate, p50_us, p99_us, lost_percent, jitter_us, own_cpu: _ } = figures;
         let [p50, p99, target, lost, jitter] = [p50_us, p99_us, target_cpu, lost_percent, jitter_us]
             .map(|figure| figure.map_or(String::new(), |figure| format!("{figure:.2}")));
         text += &format!(
@@ -145,6 +145,7 @@ fn run_of(cells: &[String]) -> Option<Run> {
     let [case, tool, round, rate, p50, p99, driver, target, of_datagrams @ ..] = cells else { return None };
     let number = |cell: &String| cell.parse().ok();
     let figures = Figures {
+        own_cpu: None,
         rate: number(rate)?,
         p50_us: number(p50),
         p99_us: number(p99),
@@ -168,7 +169,7 @@ mod tests {
         let some = |kind, value| Some(value).filter(|_| CASES[case].kind() == kind);
         let times = some(Kind::Request, 30.0);
         let (lost_percent, jitter_us) = (some(Kind::Datagram, 0.5), some(Kind::Datagram, 4.0));
-        let figures = Figures { rate, p50_us: times, p99_us: times, lost_percent, jitter_us };
+        let figures = Figures { rate, p50_us: times, p99_us: times, lost_percent, jitter_us, own_cpu: None };
         Run { case, tool, round: 0, reading: Reading { figures, driver_cpu: 100.0, target_cpu: Some(50.0) } }
     }
 
