@@ -195,7 +195,7 @@ fn runs_in_small(plan: &Path) {
     let smoke = Smoke::of(plan);
     match smoke.more.get("target").map(|target| target.as_str().unwrap()) {
         None if smoke.has_no_data_set() => fills_through_the_address(plan, smoke),
-        None if smoke.has_files() => drop(runs_beside_the_data(plan, smoke)),
+        None if smoke.has_files() => drop(runs_beside_the_data(plan, &smoke)),
         None => runs_on_data_that_do_not_wear(plan, smoke),
         Some("echo") => runs_on_what_is_there(plan, smoke.sets),
         Some("none") => runs_without_a_target(plan, &smoke.sets),
@@ -229,8 +229,8 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
 
 /// Runs a plan whose loads keep files beside the data set, on a copy of the shared data; `None` where this
 /// machine lacks a requirement.
-pub(crate) fn runs_beside_the_data(plan: &Path, smoke: Smoke) -> Option<Run> {
-    let actions = actions(plan, &smoke);
+pub(crate) fn runs_beside_the_data(plan: &Path, smoke: &Smoke) -> Option<Run> {
+    let actions = actions(plan, smoke);
     one_of(TRIES, || {
         let place = TestFolders::with_data_of_its_own();
         let mut sets = smoke.sets.clone();

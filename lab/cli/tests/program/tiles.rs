@@ -13,7 +13,7 @@ fn a_tile_with_an_impossible_load_fails_and_names_it() {
     let plan = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/tile.toml"));
     let mut smoke = Smoke::of(plan);
     smoke.sets.push(IMPOSSIBLE.to_owned());
-    let Some(run) = runs_beside_the_data(plan, smoke) else { return };
+    let Some(run) = runs_beside_the_data(plan, &smoke) else { return };
     let verdict = run.verdict().unwrap();
     assert!(!verdict.passed && verdict.score.is_none(), "{verdict:?}");
     let failed = verdict.sentence.split_once("Failed: ").unwrap().1;
