@@ -96,6 +96,12 @@ fn failures(run: &Run) -> u64 {
 /// Operations of a load at the least, where the smoke file does not state them.
 const OPERATIONS: u64 = 30;
 
+/// Operations of each load of a plan at the least.
+fn operations(smoke: &Smoke) -> u64 {
+    let stated = smoke.more.get("operations").and_then(toml::Value::as_integer);
+    stated.map_or(OPERATIONS, i64::unsigned_abs)
+}
+
 /// Checks the record of a completed run without failures.
 fn whole(run: &Run, ended: &ProgramOutput, operations: u64) {
     in_order_with(run, ended, operations);
@@ -198,7 +204,7 @@ fn runs_in_small(plan: &Path) {
         None if smoke.has_files() => drop(runs_beside_the_data(plan, &smoke)),
         None => runs_on_data_that_do_not_wear(plan, smoke),
         Some("echo") => runs_on_what_is_there(plan, smoke.sets),
-        Some("none") => runs_without_a_target(plan, &smoke.sets),
+        Some("none") => runs_without_a_target(plan, &smoke),
         Some(other) => panic!("no target `{other}`; allowed are echo and none"),
     }
 }
@@ -260,11 +266,11 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
 }
 
 /// Runs a plan of a workload in the driver alone, which has nothing to fill.
-fn runs_without_a_target(plan: &Path, sets: &[String]) {
+fn runs_without_a_target(plan: &Path, smoke: &Smoke) {
     let place = TestFolders::without_data();
-    let ended = RunningProgram::start(command(&place, "run", plan, sets)).end();
+    let ended = RunningProgram::start(command(&place, "run", plan, &smoke.sets)).end();
     let run = place.record();
-    whole(&run, &ended, OPERATIONS);
+    whole(&run, &ended, operations(smoke));
     assert!(run.fill().is_none());
     place.assert_nothing_left();
 }
@@ -273,7 +279,7 @@ fn runs_without_a_target(plan: &Path, sets: &[String]) {
 fn fills_through_the_address(plan: &Path, smoke: Smoke) {
     let actions = actions(plan, &smoke);
     let fills = !smoke.more.contains_key("fill");
-    let operations = smoke.more.get("operations").and_then(toml::Value::as_integer);
+    let operations = operations(&smoke);
     let mut sets = smoke.sets;
     sets.extend(actions.clone());
     one_of(TRIES, || {
@@ -285,7 +291,7 @@ fn fills_through_the_address(plan: &Path, smoke: Smoke) {
         let run = place.record();
         match actions {
             Some(_) => in_order(&run, &ended),
-            None => whole(&run, &ended, operations.map_or(OPERATIONS, i64::unsigned_abs)),
+            None => whole(&run, &ended, operations),
         }
         match run.fill() {
             None => assert!(!fills),
