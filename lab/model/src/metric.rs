@@ -182,31 +182,24 @@ impl Metric {
     /// or the tiles.
     #[must_use]
     pub const fn is_of_all_loads(self) -> bool {
-        matches!(
-            self,
-            Capacity
-                | HostCpu
-                | DriverCpu
-                | HostCpuPerOperation
-                | HostCpuPerDriverCpu
-                | Power
-                | IdlePower
-                | EnergyPerOperation
-                | OperationsPerEnergy
-                | ScorePerPower
-                | ReadyTime
-                | Score
-                | LeastRatio
-                | Fairness
-                | UnderAccuracy
-                | OverAccuracy
-                | UnderTime
-                | OverTime
-                | Instability
-                | ElasticDeviation
-                | ViolationTime
-                | NodeSeconds
-        )
+        self.is_of_elasticity()
+            || matches!(
+                self,
+                Capacity
+                    | HostCpu
+                    | DriverCpu
+                    | HostCpuPerOperation
+                    | HostCpuPerDriverCpu
+                    | Power
+                    | IdlePower
+                    | EnergyPerOperation
+                    | OperationsPerEnergy
+                    | ScorePerPower
+                    | ReadyTime
+                    | Score
+                    | LeastRatio
+                    | Fairness
+            )
     }
 
     /// Whether the figures of several copies of a load add up to one of all.
@@ -404,17 +397,18 @@ impl Metric {
     /// Whether it is a figure of a measured window, and not of the run as a whole.
     #[must_use]
     pub const fn is_of_window(self) -> bool {
-        !matches!(
+        !self.is_of_elasticity()
+            && !matches!(
+                self,
+                Capacity | IdlePower | ScorePerPower | Elapsed | ReadyTime | Score | LeastRatio | Fairness
+            )
+    }
+
+    /// Whether it compares the nodes of a tier with those that the load needed.
+    const fn is_of_elasticity(self) -> bool {
+        matches!(
             self,
-            Capacity
-                | IdlePower
-                | ScorePerPower
-                | Elapsed
-                | ReadyTime
-                | Score
-                | LeastRatio
-                | Fairness
-                | UnderAccuracy
+            UnderAccuracy
                 | OverAccuracy
                 | UnderTime
                 | OverTime
