@@ -79,11 +79,10 @@ fn a_killed_fill_of_a_sqlite_file_goes_on() {
             return Err("the fill ended before the kill".to_owned());
         }
         let ended = start().end();
-        // A busy machine makes the figures of the load invalid.
-        assert!(
-            matches!(ended.code, Some(0 | 9)) && ended.out.contains("verdict         passed"),
-            "{ended:?}"
-        );
+        if ended.code == Some(9) {
+            return Err("a busy machine made the figures of the load invalid".to_owned());
+        }
+        assert_eq!(ended.code, Some(0), "{ended:?}");
         let number = |name: &str| fs::metadata(at(name)).unwrap().ino();
         enough.set(enough.get() * 2);
         if number("orders.db") == number("killed") { Ok(()) } else { Err("it began anew".to_owned()) }
