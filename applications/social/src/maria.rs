@@ -96,8 +96,9 @@ fn sort(error: mysql_async::Error) -> Fault {
     match server.code {
         // A duplicate key.
         1062 => Fault::Taken,
-        // A deadlock, a wait for a lock that took too long, a row that changed since it was read.
-        1213 | 1205 | 1020 => Fault::Undone(error.into()),
+        // A deadlock, a wait for a lock that took too long, a row that changed since it was read, a deadlock at the lock
+        // of AUTO_INCREMENT.
+        1213 | 1205 | 1020 | 1467 => Fault::Undone(error.into()),
         // Too many connections, shutting down, killed, interrupted.
         1040 | 1053 | 1152..=1161 | 1317 | 1927 => lost(error),
         _ => Fault::Refused(error.into()),

@@ -29,6 +29,8 @@ impl ErrorCode {
     pub const DEADLOCK: ErrorCode = ErrorCode(1213);
     /// The statement was cancelled.
     pub const QUERY_INTERRUPTED: ErrorCode = ErrorCode(1317);
+    /// The lock of AUTO_INCREMENT was not had, mostly for a deadlock: the same again may succeed.
+    pub const NO_AUTO_INCREMENT: ErrorCode = ErrorCode(1467);
     /// The session was killed (MariaDB).
     pub const CONNECTION_KILLED: ErrorCode = ErrorCode(1927);
 

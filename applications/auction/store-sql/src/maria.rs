@@ -166,8 +166,9 @@ fn sort(error: mysql_async::Error) -> Fault {
     match server.code {
         // A duplicate key.
         1062 => Fault::Conflict,
-        // A deadlock, a wait for a lock that took too long, a row that changed since it was read.
-        1213 | 1205 | 1020 => Fault::Again(Box::new(error)),
+        // A deadlock, a wait for a lock that took too long, a row that changed since it was read, a deadlock at the lock
+        // of AUTO_INCREMENT.
+        1213 | 1205 | 1020 | 1467 => Fault::Again(Box::new(error)),
         // Too many connections, no memory, a full disk, read only for now, shutting down, killed, broken,
         // interrupted: an operator repairs them while the application waits.
         1021

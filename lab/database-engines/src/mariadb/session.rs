@@ -254,7 +254,9 @@ impl<Q: Query> Transactions for MariadbSession<Q> {
 pub(super) fn trouble(fault: &Fault) -> TransactionError {
     let code = if let Fault::Server(said) = fault { Some(said.code()) } else { None };
     match code {
-        Some(ErrorCode::DEADLOCK) => TransactionError::Conflict(Conflict::Deadlock),
+        Some(ErrorCode::DEADLOCK | ErrorCode::NO_AUTO_INCREMENT) => {
+            TransactionError::Conflict(Conflict::Deadlock)
+        }
         Some(ErrorCode::LOCK_WAIT_TIMEOUT) => TransactionError::Conflict(Conflict::Busy),
         Some(OUTDATED) => TransactionError::Conflict(Conflict::Snapshot),
         _ => TransactionError::Failed { outcome: fault.outcome(), why: in_one_line(fault) },

@@ -9,6 +9,9 @@ use barograph_test_services::Service;
 
 use super::stand::{client, code, end, on_worker, run, server, session, text, url};
 
+/// The number of transactions that wait for a lock.
+const WAITS: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+
 /// Both to their ends, side by side.
 async fn both<A, B>(one: impl Future<Output = A>, two: impl Future<Output = B>) -> (A, B) {
     let (mut one, mut two) = (pin!(one), pin!(two));
@@ -43,6 +46,7 @@ fn sessions_that_wait_for_each_other_end() {
         run(&mut one, "CREATE TABLE t (id INT PRIMARY KEY, n INT); INSERT INTO t VALUES (1, 0), (2, 0)")
             .await;
         a_deadlock_ends_one_of_two_transactions(&mut one, &mut two).await;
+        a_deadlock_at_the_lock_of_auto_increment_has_its_own_code(&mut one, &mut two).await;
         a_lock_that_does_not_come_has_its_code(&mut one, &mut two).await;
         a_statement_is_cancelled(&server, &mut one, &mut two).await;
         a_call_that_is_given_up_leaves_the_connection_unusable(one, two).await;
@@ -64,6 +68,27 @@ async fn a_deadlock_ends_one_of_two_transactions(one: &mut Connection, two: &mut
     run(two, "COMMIT").await;
 }
 
+async fn a_deadlock_at_the_lock_of_auto_increment_has_its_own_code(
+    one: &mut Connection,
+    two: &mut Connection,
+) {
+    run(one, "CREATE TABLE named (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(9) UNIQUE)").await;
+    run(one, "BEGIN; INSERT INTO named (name) VALUES ('x')").await;
+    // The server undoes the transaction that has changed less.
+    run(two, "BEGIN; UPDATE t SET n = n + 10").await;
+    // Holds the lock of AUTO_INCREMENT while it waits for the row.
+    let holder = end(two, "INSERT INTO named (name) SELECT 'x'");
+    let waiter = async {
+        while text(one, WAITS).await != "1" {}
+        end(one, "INSERT INTO named (name) SELECT 'y'").await
+    };
+    let (held, waited) = both(holder, waiter).await;
+    assert_eq!(code(&waited.unwrap_err()), ErrorCode::NO_AUTO_INCREMENT);
+    assert_eq!(held.unwrap(), 1);
+    run(two, "COMMIT").await;
+    assert_eq!(text(one, "SELECT COUNT(*) FROM named").await, "1");
+}
+
 async fn a_lock_that_does_not_come_has_its_code(one: &mut Connection, two: &mut Connection) {
     run(one, "BEGIN; UPDATE t SET n = 1 WHERE id = 1").await;
     run(two, "SET innodb_lock_wait_timeout = 1; BEGIN; INSERT INTO t VALUES (3, 0)").await;
@@ -79,9 +104,8 @@ async fn a_statement_is_cancelled(server: &Service, one: &mut Connection, two: &
     let client = client(&url(server, "auction", ""));
     run(one, "BEGIN; UPDATE t SET n = 1").await;
     let session = two.id();
-    let waits = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
     let cancel = async {
-        while text(one, waits).await != "1" {}
+        while text(one, WAITS).await != "1" {}
         client.cancel(1, session).await.unwrap();
     };
     let (ended, ()) = both(end(two, "UPDATE t SET n = 2"), cancel).await;
