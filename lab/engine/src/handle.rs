@@ -18,6 +18,7 @@ use crate::group::Groups;
 use crate::pacer::Pacer;
 use crate::population::Population;
 use crate::quota::Quota;
+use crate::realtime::schedule_in_real_time;
 use crate::worker::{Ramp, Spawner, Worker, WorkerNumber};
 use crate::{EngineError, GroupFactory, LoadStart, Settings, UserFactory, sim};
 
@@ -431,6 +432,10 @@ impl Thread {
             // On a kernel without the call all workers share one limit of open files, which the check of the
             // plan assumes then.
             let _ = barograph_reactor::own_open_files();
+        }
+        if self.settings.realtime {
+            // The check of the plan has found that it is permitted.
+            let _ = schedule_in_real_time();
         }
         let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
         let core = Rc::new(WaitSlots::new(Clock::Real(self.origin), Pacer::default()));

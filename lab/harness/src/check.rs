@@ -14,6 +14,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
+use barograph_engine::realtime_is_permitted;
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
 pub use barograph_record::LoadLimit;
@@ -29,6 +30,9 @@ pub(crate) use loads::OF_LOAD;
 pub use loads::check_all;
 pub(crate) use loads::decisions_of_run;
 pub use policies::missing_policies;
+
+/// Key of real-time scheduling.
+const REALTIME: &str = "driver.realtime";
 
 /// Added to the wait of a held-back answer: the answer still has to be made and sent.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
@@ -215,6 +219,7 @@ impl<'a> PlanCheck<'a> {
         let users = self.most_load();
         self.connections(users);
         self.workers();
+        self.realtime();
         self.least_load();
         self.operations();
         if let (Target::Deployed, Some(application)) = (&self.target, self.workload.application()) {
@@ -389,6 +394,22 @@ impl<'a> PlanCheck<'a> {
         Ok(CheckedPlan { plan, decisions, target, data, open, notes, most, most_users, reference, demand })
     }
 
+    /// Takes real-time scheduling back where the system does not permit it, and from drivers that are units.
+    fn realtime(&mut self) {
+        if !self.plan.driver.realtime {
+            return;
+        }
+        let why_not = if deploy::drivers_apart(&self.plan) > 0 {
+            "only a driver in this process can be"
+        } else if realtime_is_permitted() {
+            return;
+        } else {
+            "the system does not permit it, which takes CAP_SYS_NICE or a limit of real-time priority"
+        };
+        self.plan.driver.realtime = false;
+        self.notes.push(format!("the driver is not scheduled in real time: {why_not}"));
+    }
+
     /// Values that the plan left open and the check decided.
     fn decisions(&self) -> Decisions {
         let bounds = search_of(&self.plan.strategy);
@@ -403,6 +424,7 @@ impl<'a> PlanCheck<'a> {
             most_users: self.open.as_ref().map(|open| open.most_users),
             connections: Some(self.plan.driver.connections.name().to_owned()),
             workers: Some(self.plan.driver.workers as u64),
+            realtime: self.plan.places.contains_key(REALTIME).then_some(self.plan.driver.realtime),
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Decisions {
     pub connections: Option<String>,
     /// Worker threads of each driver.
     pub workers: Option<u64>,
+    /// Whether worker threads are scheduled in real time.
+    pub realtime: Option<bool>,
 }
 
 impl Decisions {
@@ -46,6 +48,7 @@ impl Decisions {
             ("load.most_users", number(self.most_users)),
             ("driver.connections", word(&self.connections)),
             ("driver.workers", self.workers.map(Value::from)),
+            ("driver.realtime", self.realtime.map(Value::from)),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }

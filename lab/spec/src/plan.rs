@@ -263,6 +263,8 @@ pub struct DriverPlan {
     pub timeout: Nanos,
     /// The pause of a user after a failed operation that would otherwise be followed at once.
     pub failure_pause: Nanos,
+    /// Worker threads of this process are scheduled ahead of all other processes, where the system permits it.
+    pub realtime: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,
 }
@@ -454,6 +456,7 @@ fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
     let timeout = g.time("driver.timeout_s", 0.001..=3_600.0, 60.0);
     let failure_pause = g.time("driver.failure_pause_s", 0.0..=3_600.0, 1.0);
     let interval = g.number("driver.interval_ms", 100..=60_000, 1_000);
+    let realtime = g.flag("driver.realtime", false);
     if place.as_deref() == Some("own") && count.is_some_and(|count| count > 1) {
         g.refuse("driver.place", "\"own\"", "\"auto\" or \"unit\" with several drivers", "leave it out");
     }
@@ -468,6 +471,7 @@ fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
         },
         timeout: timeout?,
         failure_pause: failure_pause?,
+        realtime: realtime?,
         interval: Nanos::from_millis(interval?),
     })
 }

@@ -60,6 +60,9 @@ pub(crate) struct LoadCommandArgs {
     /// Worker threads of the driver; 0 lets the tool choose
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) workers: u32,
+    /// Schedule the driver ahead of all other processes, where the system permits it
+    #[arg(long)]
+    pub(crate) realtime: bool,
     /// With --rate: starts as independent events instead of at equal distances
     #[arg(long, requires = "rate")]
     pub(crate) poisson: bool,

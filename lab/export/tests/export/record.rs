@@ -332,6 +332,7 @@ fn decisions() -> Decisions {
         most_users: Some(2_375),
         connections: Some("keep".to_owned()),
         workers: Some(5),
+        realtime: Some(true),
     }
 }
 

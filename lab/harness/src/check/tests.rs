@@ -94,6 +94,29 @@ fn workers_are_half_the_cores_or_as_many_as_the_connections_need() {
 }
 
 #[test]
+fn only_a_driver_of_this_process_is_scheduled_in_real_time_and_only_with_leave() {
+    let checked = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let there = "[target]\nurl = \"http://127.0.0.1:9/\"\n";
+        let plan =
+            barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", there, &sets).unwrap();
+        let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
+        check(&plan, &workload, ROOMY).unwrap()
+    };
+    let found = |sets: &[&str]| {
+        let checked = checked(sets);
+        (checked.plan.driver.realtime, checked.decisions.realtime, checked.notes.join("; "))
+    };
+    let permitted = barograph_engine::realtime_is_permitted();
+    assert_eq!(found(&[]), (false, None, String::new()));
+    let (realtime, decided, note) = found(&["driver.realtime=true"]);
+    assert_eq!((realtime, decided, note.contains("CAP_SYS_NICE")), (permitted, Some(permitted), !permitted));
+    let unit = found(&["driver.realtime=true", "driver.place=unit"]);
+    let note = "the driver is not scheduled in real time: only a driver in this process can be";
+    assert_eq!(unit, (false, Some(false), note.to_owned()));
+}
+
+#[test]
 fn operations_that_block_have_a_worker_for_each_user() {
     let blocking = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();

@@ -127,6 +127,7 @@ fn decided(plan: &Plan) -> Vec<(String, String)> {
         ("profile", format!("{:?}", plan.profile)),
         ("driver.connections", format!("{:?}", driver.connections.name())),
         ("driver.workers", driver.workers.to_string()),
+        ("driver.realtime", driver.realtime.to_string()),
     ];
     let size = (!size.is_empty()).then(|| ("data.size", format!("{size:?}")));
     all.into_iter().chain(size).map(|(key, value)| (key.to_owned(), value)).collect()
@@ -293,6 +294,7 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
         interval: plan.driver.interval,
         timeout: workload.timeout().map_or(plan.driver.timeout, |limit| limit.min(plan.driver.timeout)),
         pause_after_failure: plan.driver.failure_pause,
+        realtime: plan.driver.realtime,
         open,
     })
 }

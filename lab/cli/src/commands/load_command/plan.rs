@@ -56,7 +56,7 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
         "workload = {workload:?}\nseed = {seed}\nruns = {runs:?}\n{url}\
          {level}{open}load.window_s = {window}\nload.warm_up_s = {warm_up}\nload.drain_s = {drain}\n\
          driver.workers = {workers}\ndriver.connections = \"keep\"\ndriver.timeout_s = {timeout:?}\n\
-         driver.failure_pause_s = {pause:?}\ndriver.interval_ms = {interval_ms}\n{keys}\n",
+         driver.failure_pause_s = {pause:?}\ndriver.interval_ms = {interval_ms}\n{realtime}{keys}\n",
         seed = args.seed,
         url = target(&load.url),
         open = open(args, load.users),
@@ -66,6 +66,7 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
         workers = args.workers,
         timeout = args.timeout.as_secs_f64(),
         pause = args.failure_pause.as_secs_f64(),
+        realtime = if args.realtime { "driver.realtime = true\n" } else { "" },
         keys = load.keys.join("\n"),
     )
 }
@@ -211,6 +212,7 @@ mod tests {
             ("operations", "-n 7"),
             ("duration", "-d 7s"),
             ("workers", "--workers 3"),
+            ("realtime", "--realtime"),
             ("poisson", "--rate 7 --poisson"),
             ("think", "--think 7s"),
             ("timeout", "--timeout 7s"),
