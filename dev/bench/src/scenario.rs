@@ -45,6 +45,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         interval: Nanos::from_secs(1),
         timeout: scenario.target.timeout.unwrap_or(Nanos::from_secs(60)),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let workload = runnable(Arc::clone(&scenario), resolved, options)?;

@@ -59,6 +59,8 @@ pub struct Settings {
     /// Pause after a failed operation of a behaviour without a pace of its own. Without a pause, a target
     /// that refuses at once gets requests as fast as the driver can send them.
     pub pause_after_failure: Nanos,
+    /// Time before a due start for which a worker polls instead of sleeping: a sleeping core can be woken late.
+    pub poll: Nanos,
     /// Arrivals from outside; `None` for a closed loop, in which users start operations themselves.
     pub open: Option<OpenLoop>,
 }

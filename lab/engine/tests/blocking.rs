@@ -77,6 +77,7 @@ fn settings() -> Settings {
         interval: Nanos::from_millis(50),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     }
 }

@@ -53,6 +53,7 @@ fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
         interval: Nanos::from_millis(100),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: open.cloned(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

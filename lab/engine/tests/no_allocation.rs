@@ -128,6 +128,7 @@ fn allocations(users: Users, pace: Pace, open: Option<OpenLoop>, level: u32) -> 
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open,
     };
     let (tell, told) = sync_channel(1);

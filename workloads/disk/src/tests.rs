@@ -113,6 +113,7 @@ impl Load {
             interval: Nanos::from_millis(50),
             timeout: self.timeout,
             pause_after_failure: Nanos::from_millis(10),
+            poll: Nanos::ZERO,
             open: None,
         };
         let runnable = self.workload.load(&LoadJob { url, plan: &self.plan, data: None });

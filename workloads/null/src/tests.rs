@@ -18,6 +18,7 @@ fn users_do_nothing_as_fast_as_the_engine_lets_them() {
         interval: Nanos::from_millis(50),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let job = LoadJob { url: "null://localhost", plan: &plan, data: None };

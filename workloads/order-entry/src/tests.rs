@@ -66,6 +66,7 @@ pub(crate) async fn load(
         interval: Nanos::from_millis(50),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let mut load = workload.load(&job).unwrap().start(&settings).unwrap();

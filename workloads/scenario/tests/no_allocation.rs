@@ -87,6 +87,7 @@ fn allocations(operation: &str, answer: Answer) -> u64 {
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let (tell, told) = sync_channel(1);

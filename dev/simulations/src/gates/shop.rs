@@ -173,6 +173,7 @@ pub(super) fn settings(seed: u64, pace: f64, open: Option<OpenLoop>) -> Settings
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open,
     }
 }

@@ -144,6 +144,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let mut app = None;

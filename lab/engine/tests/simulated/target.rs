@@ -90,6 +90,7 @@ pub(crate) fn settings(behaviours: Vec<Behaviour>, workers: usize) -> Settings {
         interval: ms(1_000),
         timeout: ms(10_000),
         pause_after_failure: ms(1_000),
+        poll: Nanos::ZERO,
         open: None,
     }
 }

@@ -293,6 +293,7 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
         interval: plan.driver.interval,
         timeout: workload.timeout().map_or(plan.driver.timeout, |limit| limit.min(plan.driver.timeout)),
         pause_after_failure: plan.driver.failure_pause,
+        poll: plan.driver.poll,
         open,
     })
 }

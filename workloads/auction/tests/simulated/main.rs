@@ -27,6 +27,7 @@ fn settings(seed: u64, workers: usize) -> Settings {
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     }
 }

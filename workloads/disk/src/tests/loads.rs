@@ -232,6 +232,7 @@ fn operations_allocate_nothing() {
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let counted = runtime().block_on(async {

@@ -147,6 +147,7 @@ fn reads(most_users: u32) -> OpStats {
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: Some(OpenLoop {
             start_of: StartOf::Operation,
             arrivals: Arrivals::Constant,

@@ -95,6 +95,7 @@ fn counted(keys: &str) -> u64 {
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let address = Address::parse(&format!("redis://{store}")).unwrap();

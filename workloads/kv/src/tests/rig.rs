@@ -115,6 +115,7 @@ impl Load {
             interval: Nanos::from_millis(100),
             timeout: self.timeout,
             pause_after_failure: Nanos::from_secs(1),
+            poll: Nanos::ZERO,
             open: None,
         };
         let loaded = self.workload.load(&self.job()).unwrap_or_else(|why| panic!("{why}"));

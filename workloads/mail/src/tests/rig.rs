@@ -116,6 +116,7 @@ impl Load {
             interval: Nanos::from_millis(100),
             timeout: Nanos::from_secs(30),
             pause_after_failure: Nanos::from_secs(1),
+            poll: Nanos::ZERO,
             open: None,
         };
         let handle = self.workload.load(&self.job()).unwrap().start(&settings).unwrap();

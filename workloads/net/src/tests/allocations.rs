@@ -90,6 +90,7 @@ fn counted(pattern: Pattern, keys: &str) -> u64 {
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
+        poll: Nanos::ZERO,
         open: None,
     };
     let (tell, told) = sync_channel(1);

@@ -67,6 +67,7 @@ impl Load {
             interval: Nanos::from_millis(100),
             timeout: self.timeout,
             pause_after_failure: Nanos::from_millis(1),
+            poll: Nanos::ZERO,
             open,
         };
         let job = LoadJob { url: &self.url, plan: &self.plan, data: None };

@@ -93,6 +93,7 @@ impl Run {
             interval: Nanos::from_millis(100),
             timeout: self.timeout,
             pause_after_failure: Nanos::from_secs(1),
+            poll: Nanos::ZERO,
             open: None,
         };
         let reasons = Reasons::shared();

@@ -90,6 +90,7 @@ impl Load {
             interval: Nanos::from_millis(100),
             timeout,
             pause_after_failure: Nanos::from_secs(1),
+            poll: Nanos::ZERO,
             open: None,
         };
         let job = LoadJob { url: &self.url, plan: &self.plan, data: None };

@@ -96,6 +96,7 @@ async fn open_loop(workload: &dyn Workload, plan: &Plan) -> EngineHandle {
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::ZERO,
+        poll: Nanos::ZERO,
         open: Some(OpenLoop {
             arrivals: Arrivals::Constant,
             start_of: StartOf::Operation,
