@@ -46,6 +46,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         timeout: scenario.target.timeout.unwrap_or(Nanos::from_secs(60)),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        poll: Nanos::ZERO,
         open: None,
     };
     let workload = runnable(Arc::clone(&scenario), resolved, options)?;

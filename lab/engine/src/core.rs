@@ -18,6 +18,11 @@ use crate::pacer::Pacer;
 pub(crate) struct WaitSlots {
     pub(crate) clock: Clock,
     pub(crate) pacer: Pacer,
+    /// Time before a due wait for which the worker polls instead of sleeping.
+    poll: Nanos,
+    /// CPU time that polling has used, and that of the thread when it began.
+    polled: Cell<Nanos>,
+    polls_since: Cell<Nanos>,
     rooms: RefCell<Slab<SlotState>>,
     generations: Cell<u32>,
 }
@@ -62,7 +67,25 @@ impl SlotState {
 
 impl WaitSlots {
     pub(crate) fn new(clock: Clock, pacer: Pacer) -> Self {
-        WaitSlots { clock, pacer, rooms: RefCell::new(Slab::new()), generations: Cell::new(0) }
+        WaitSlots {
+            clock,
+            pacer,
+            poll: Nanos::ZERO,
+            polled: Cell::default(),
+            polls_since: Cell::default(),
+            rooms: RefCell::new(Slab::new()),
+            generations: Cell::new(0),
+        }
+    }
+
+    /// Polls instead of sleeping for the time `poll` before each due wait.
+    pub(crate) fn polling(self, poll: Nanos) -> Self {
+        WaitSlots { poll, ..self }
+    }
+
+    /// CPU time of the calling worker thread without that of polling.
+    pub(crate) fn cpu(&self) -> Nanos {
+        thread_cpu() - self.polled.get()
     }
 
     /// Allocates a slot, which is freed when dropped.
@@ -133,6 +156,24 @@ impl barograph_reactor::Pace for WaitSlots {
     fn fire(&self) {
         self.wake_due(self.clock.now());
     }
+
+    fn polls_before(&self) -> u64 {
+        self.poll.0
+    }
+
+    fn polling_begins(&self) {
+        self.polls_since.set(thread_cpu());
+    }
+
+    fn polling_ends(&self) {
+        self.polled.set(self.polled.get() + (thread_cpu() - self.polls_since.get()));
+    }
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> Nanos {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 /// Yields to all other runnable tasks.

@@ -438,7 +438,8 @@ impl Thread {
             let _ = schedule_in_real_time();
         }
         let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
-        let core = Rc::new(WaitSlots::new(Clock::Real(self.origin), Pacer::default()));
+        let slots = WaitSlots::new(Clock::Real(self.origin), Pacer::default());
+        let core = Rc::new(slots.polling(self.settings.poll));
         let (parts, pace) = (self.parts.clone(), Rc::clone(&core));
         let work = self.work(make(), core);
         if let Ok(Some(last)) = reactor.run(work, pace.as_ref()) {
@@ -450,7 +451,11 @@ impl Thread {
     /// Runs the worker to its end. Returns its last interval, or `None` after a panic.
     async fn work<W: Population>(self, workload: W, core: Rc<WaitSlots>) -> Option<Box<Interval>> {
         let worker = Worker::new(&self.settings, self.number, workload, Rc::clone(&core), Spawner::Reactor);
-        worker.spawn(Rc::clone(&worker).run_timers(thread_cpu, hand_over(self.parts)));
+        let cpu = {
+            let core = Rc::clone(&core);
+            move || core.cpu()
+        };
+        worker.spawn(Rc::clone(&worker).run_timers(cpu, hand_over(self.parts)));
         let slot = WaitSlots::slot(&core);
         let mut deadline = loop {
             match self.control.try_recv() {
@@ -484,7 +489,7 @@ impl Thread {
                 Ok(_) | Err(TryRecvError::Empty) => {}
             }
         }
-        (!worker.is_broken()).then(|| worker.last_interval(thread_cpu()))
+        (!worker.is_broken()).then(|| worker.last_interval(core.cpu()))
     }
 }
 
@@ -509,12 +514,6 @@ fn hand_over(parts: Sender<WorkerMessage>) -> impl FnMut(Box<Interval>) -> bool 
             Err(_) => false,
         }
     }
-}
-
-/// CPU time of the calling worker thread.
-fn thread_cpu() -> Nanos {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 #[cfg(test)]

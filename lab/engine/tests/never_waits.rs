@@ -54,6 +54,7 @@ fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        poll: Nanos::ZERO,
         open: open.cloned(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

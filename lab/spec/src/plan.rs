@@ -267,6 +267,8 @@ pub struct DriverPlan {
     pub realtime: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,
+    /// Time before a due start for which a worker polls instead of sleeping.
+    pub poll: Nanos,
 }
 
 /// Treatment of users' idle connections.
@@ -291,6 +293,9 @@ impl Connections {
         }
     }
 }
+
+/// Longest time for which a worker polls before a start, in microseconds: ten times what a busy hypervisor takes to wake a core.
+const MOST_POLL_US: u64 = 100_000;
 
 /// Most users of one run: addresses and descriptors of one machine are limited.
 pub const MOST_USERS: u64 = 1_000_000;
@@ -457,6 +462,7 @@ fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
     let failure_pause = g.time("driver.failure_pause_s", 0.0..=3_600.0, 1.0);
     let interval = g.number("driver.interval_ms", 100..=60_000, 1_000);
     let realtime = g.flag("driver.realtime", false);
+    let poll = g.number("driver.poll_us", 0..=MOST_POLL_US, 0);
     if place.as_deref() == Some("own") && count.is_some_and(|count| count > 1) {
         g.refuse("driver.place", "\"own\"", "\"auto\" or \"unit\" with several drivers", "leave it out");
     }
@@ -473,5 +479,6 @@ fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
         failure_pause: failure_pause?,
         realtime: realtime?,
         interval: Nanos::from_millis(interval?),
+        poll: Nanos(poll? * 1_000),
     })
 }

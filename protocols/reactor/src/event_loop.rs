@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::other_wait::WaitPlace;
+use crate::other_wait::{OtherWait, WaitPlace};
 use crate::source::{Sleep, Sources};
 use crate::tasks::Tasks;
 
@@ -25,6 +25,13 @@ const SHORT_SLEEP_NS: u64 = 10_000;
 /// target pays for waking a sleeping thread (docs/decisions/0004).
 const LOOKS_BEFORE_SLEEP: usize = 8;
 
+/// Rounds of looks in a row that may find nothing before sleeps begin without them: where answers come in pairs, as from
+/// two connections, a sleep is short because the second was there already, and the next one is not.
+const VAIN_ROUNDS: u32 = 4;
+
+/// Most sleeps without looks between two rounds that find nothing, as a power of two: looks cost a hundredth then.
+const LONGEST_PAUSE: u32 = 6;
+
 /// Tasks run before the kernel is polled again.
 const TASKS_PER_TURN: usize = 256;
 
@@ -38,6 +45,17 @@ pub trait Pace {
 
     /// Wakes all that are due, and polls for input from outside.
     fn fire(&self);
+
+    /// How long before a due instant the thread stops sleeping and polls instead.
+    fn polls_before(&self) -> u64 {
+        0
+    }
+
+    /// Called when the thread begins to poll for a due instant.
+    fn polling_begins(&self) {}
+
+    /// Called when it has ended.
+    fn polling_ends(&self) {}
 }
 
 /// A pace for a thread in which nothing waits for the time.
@@ -78,8 +96,42 @@ pub(crate) fn current() -> Rc<ReactorState> {
 /// An event loop, bound to the thread that made it. Dropping it drops every task and closes every socket.
 pub struct Reactor {
     inner: Rc<ReactorState>,
+    looks: Looks,
+}
+
+/// Whether to look for events before a sleep: after a short sleep, and rarely where that finds nothing.
+#[derive(Default)]
+struct Looks {
     /// Whether the last sleep was a short one.
     brisk: Cell<bool>,
+    /// Rounds that found nothing since the last that did.
+    vain: Cell<u32>,
+    /// Sleeps that begin without looks.
+    pause: Cell<u32>,
+}
+
+impl Looks {
+    /// Whether to look before the next sleep.
+    fn are_due(&self) -> bool {
+        if !self.brisk.get() {
+            return false;
+        }
+        let pause = self.pause.get();
+        self.pause.set(pause.saturating_sub(1));
+        pause == 0
+    }
+
+    /// A round of looks is over.
+    fn ended(&self, found: bool) {
+        let vain = if found { 0 } else { self.vain.get().saturating_add(1) };
+        self.vain.set(vain);
+        let beyond = vain.saturating_sub(VAIN_ROUNDS).min(LONGEST_PAUSE);
+        self.pause.set((1 << beyond) - 1);
+    }
+
+    fn slept(&self, ns: u64) {
+        self.brisk.set(ns < SHORT_SLEEP_NS);
+    }
 }
 
 impl Reactor {
@@ -102,7 +154,7 @@ impl Reactor {
         });
         // The kernel may otherwise wake a thread 50 microseconds late to save power.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        Ok(Reactor { inner, brisk: Cell::new(false) })
+        Ok(Reactor { inner, looks: Looks::default() })
     }
 
     /// Runs until `main` has ended. Remaining tasks continue in the next call.
@@ -153,15 +205,21 @@ impl Reactor {
             sources.wait(Sleep::No)?;
             return Ok(());
         }
-        if self.brisk.get() && other.is_none() {
+        if other.is_none() && self.looks.are_due() {
             for _ in 0..LOOKS_BEFORE_SLEEP {
                 if sources.wait(Sleep::No)? > 0 {
+                    self.looks.ended(true);
                     return Ok(());
                 }
             }
+            self.looks.ended(false);
         }
         if let Some(due) = pace.due() {
-            sources.wake_at(due, || pace.now())?;
+            let poll_at = due.saturating_sub(pace.polls_before());
+            if poll_at < due && pace.now() >= poll_at {
+                return self.poll_until(due, pace, other.as_deref());
+            }
+            sources.wake_at(poll_at, || pace.now())?;
         }
         if let Some(other) = other {
             if other.wait(sources.descriptor(), Sleep::UntilSomethingHappens)? {
@@ -171,8 +229,24 @@ impl Reactor {
         }
         let begun = pace.now();
         sources.wait(Sleep::UntilSomethingHappens)?;
-        self.brisk.set(pace.now().saturating_sub(begun) < SHORT_SLEEP_NS);
+        self.looks.slept(pace.now().saturating_sub(begun));
         Ok(())
+    }
+
+    /// Polls the kernel's events without sleep until a task is ready or `due` has come.
+    fn poll_until(&self, due: u64, pace: &impl Pace, other: Option<&dyn OtherWait>) -> io::Result<()> {
+        let sources = &self.inner.sources;
+        pace.polling_begins();
+        loop {
+            if let Some(other) = other {
+                other.wait(sources.descriptor(), Sleep::No)?;
+            }
+            sources.wait(Sleep::No)?;
+            if !self.inner.tasks.ready.is_empty() || pace.now() >= due {
+                pace.polling_ends();
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -223,5 +297,34 @@ struct WakeFlag(AtomicBool);
 impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of looks before a number of sleeps, all short, of which every `nth` finds something.
+    fn rounds(sleeps: u32, nth: u32) -> u32 {
+        let looks = Looks::default();
+        looks.slept(0);
+        (0..sleeps).fold(0, |rounds, _| {
+            if !looks.are_due() {
+                return rounds;
+            }
+            looks.ended((rounds + 1) % nth == 0);
+            rounds + 1
+        })
+    }
+
+    #[test]
+    fn looks_before_a_sleep_become_rare_where_they_find_nothing() {
+        assert_eq!(rounds(1_000, 1), 1_000);
+        assert_eq!(rounds(1_000, VAIN_ROUNDS), 1_000, "one in four is worth it");
+        let vain = rounds(10_000, u32::MAX);
+        assert!((10_000 / 64..10_000 / 60).contains(&vain), "{vain}");
+        let looks = Looks::default();
+        looks.slept(SHORT_SLEEP_NS);
+        assert!(!looks.are_due(), "a long sleep was worth it");
     }
 }

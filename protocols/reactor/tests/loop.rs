@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::rc::Rc;
 use std::sync::mpsc;
 
-use barograph_reactor::{Peer, Reactor, Socket, TimelessPace, block_on, own_open_files, spawn};
+use barograph_reactor::{Pace, Peer, Reactor, Socket, TimelessPace, block_on, own_open_files, spawn};
 use rustix::net::{AddressFamily, SocketType};
 
 /// A server that echoes its input, for one connection.
@@ -260,5 +260,86 @@ fn a_peer_that_closed_its_direction_and_reads_no_more_does_not_keep_the_thread()
     assert_eq!(other, 101);
     drop(reactor);
     drop(go_on);
+    server.join().unwrap();
+}
+
+/// A clock that each reading moves on by a nanosecond, and one due instant.
+#[derive(Default)]
+struct CountingPace {
+    now: Cell<u64>,
+    due: u64,
+    polls_before: u64,
+    waits: RefCell<Option<std::task::Waker>>,
+    /// Polls begun and ended.
+    polls: Cell<(u32, u32)>,
+}
+
+impl Pace for CountingPace {
+    fn now(&self) -> u64 {
+        self.now.set(self.now.get() + 1);
+        self.now.get()
+    }
+
+    fn due(&self) -> Option<u64> {
+        Some(self.due)
+    }
+
+    fn fire(&self) {
+        if self.now.get() >= self.due
+            && let Some(waiter) = self.waits.borrow_mut().take()
+        {
+            waiter.wake();
+        }
+    }
+
+    fn polls_before(&self) -> u64 {
+        self.polls_before
+    }
+
+    fn polling_begins(&self) {
+        self.polls.set((self.polls.get().0 + 1, self.polls.get().1));
+    }
+
+    fn polling_ends(&self) {
+        self.polls.set((self.polls.get().0, self.polls.get().1 + 1));
+    }
+}
+
+#[test]
+fn a_thread_polls_until_an_instant_is_due() {
+    let pace = Rc::new(CountingPace {
+        now: Cell::new(10),
+        due: 1_000,
+        polls_before: 500,
+        ..CountingPace::default()
+    });
+    let waits = Rc::clone(&pace);
+    let due = std::future::poll_fn(move |cx| {
+        if waits.now.get() >= waits.due {
+            return std::task::Poll::Ready(());
+        }
+        *waits.waits.borrow_mut() = Some(cx.waker().clone());
+        std::task::Poll::Pending
+    });
+    Reactor::new().unwrap().run(due, pace.as_ref()).unwrap();
+    let (begun, ended) = pace.polls.get();
+    assert_eq!((begun, ended), (1, 1));
+    assert!((1_000..1_010).contains(&pace.now.get()), "{}", pace.now.get());
+}
+
+#[test]
+fn a_thread_that_polls_sees_what_arrives() {
+    let (peer, server) = echo();
+    let pace = Rc::new(CountingPace { due: u64::MAX, polls_before: u64::MAX, ..CountingPace::default() });
+    let work = async move {
+        let socket = Socket::connect(&peer, None).await.unwrap();
+        write_all(&socket, b"hello").await;
+        read_exactly(&socket, 5).await
+    };
+    let reactor = Reactor::new().unwrap();
+    assert_eq!(reactor.run(work, pace.as_ref()).unwrap(), b"hello");
+    let (begun, ended) = pace.polls.get();
+    assert!(begun > 0 && begun == ended, "{begun} begun, {ended} ended");
+    drop(reactor);
     server.join().unwrap();
 }

@@ -295,6 +295,7 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
         timeout: workload.timeout().map_or(plan.driver.timeout, |limit| limit.min(plan.driver.timeout)),
         pause_after_failure: plan.driver.failure_pause,
         realtime: plan.driver.realtime,
+        poll: plan.driver.poll,
         open,
     })
 }

@@ -233,6 +233,7 @@ fn operations_allocate_nothing() {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        poll: Nanos::ZERO,
         open: None,
     };
     let counted = runtime().block_on(async {

@@ -116,6 +116,7 @@ impl Load {
             timeout: self.timeout,
             pause_after_failure: Nanos::from_secs(1),
             realtime: false,
+            poll: Nanos::ZERO,
             open: None,
         };
         let loaded = self.workload.load(&self.job()).unwrap_or_else(|why| panic!("{why}"));

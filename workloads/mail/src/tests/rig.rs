@@ -117,6 +117,7 @@ impl Load {
             timeout: Nanos::from_secs(30),
             pause_after_failure: Nanos::from_secs(1),
             realtime: false,
+            poll: Nanos::ZERO,
             open: None,
         };
         let handle = self.workload.load(&self.job()).unwrap().start(&settings).unwrap();

@@ -68,6 +68,7 @@ impl Load {
             timeout: self.timeout,
             pause_after_failure: Nanos::from_millis(1),
             realtime: false,
+            poll: Nanos::ZERO,
             open,
         };
         let job = LoadJob { url: &self.url, plan: &self.plan, data: None };

@@ -54,6 +54,7 @@ fn window(seed: u64) -> Vec<u64> {
         timeout: Nanos::from_secs(30),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        poll: Nanos::ZERO,
         open: None,
     };
     let mut simulation = Simulation::new(&settings, Site);

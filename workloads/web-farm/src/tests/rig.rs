@@ -91,6 +91,7 @@ impl Load {
             timeout,
             pause_after_failure: Nanos::from_secs(1),
             realtime: false,
+            poll: Nanos::ZERO,
             open: None,
         };
         let job = LoadJob { url: &self.url, plan: &self.plan, data: None };

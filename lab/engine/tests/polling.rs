@@ -1,0 +1,88 @@
+//! Workers that poll before each start instead of sleeping.
+
+use std::sync::Arc;
+
+use barograph_engine::{OpContext, Settings, User, UserFactory, runnable};
+use barograph_model::{
+    Arrivals, Behaviour, Behaviours, ChooserId, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
+};
+use barograph_testkit::one_of;
+use rustix::time::{ClockId, clock_gettime};
+
+struct InstantUser;
+
+impl UserFactory for InstantUser {
+    type User = InstantUser;
+    fn user(&self, _: UserId) -> InstantUser {
+        InstantUser
+    }
+}
+
+impl User for InstantUser {
+    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
+        context.sent();
+        Outcome::Good
+    }
+    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
+        0
+    }
+    fn end_session(&self) {}
+}
+
+fn cpu_s() -> f64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+}
+
+/// Operations, CPU seconds of the worker in the record, and those of the process, of 100 starts per second.
+fn load(poll: Nanos) -> (u64, f64, f64) {
+    let main =
+        Behaviour { name: "main", first: OpId(0), next: vec![Some(NextOp::Op(OpId(0)))], pace: Pace::AtOnce };
+    let open = OpenLoop {
+        arrivals: Arrivals::Constant,
+        start_of: StartOf::Operation,
+        most_users: 10,
+        most_waiting: 100,
+    };
+    let settings = Settings {
+        workers: 1,
+        seed: 1,
+        behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
+        limits: vec![barograph_model::TimeLimits::default()],
+        interval: Nanos::from_millis(200),
+        timeout: Nanos::from_secs(10),
+        pause_after_failure: Nanos::from_secs(1),
+        poll,
+        open: Some(open),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let before = cpu_s();
+        let mut engine = runnable(|| InstantUser).start(&settings).unwrap();
+        engine.ramp(100, Nanos::ZERO).await.unwrap();
+        let (mut operations, mut worker_s) = (0, 0.0);
+        for _ in 0..3 {
+            let interval = engine.next().await.unwrap().unwrap();
+            operations += interval.ops[0].count();
+            worker_s += interval.worker_cpu_s;
+        }
+        let process_s = cpu_s() - before;
+        engine.stop(Nanos::ZERO).await;
+        while engine.next().await.unwrap().is_some() {}
+        (operations, worker_s, process_s)
+    })
+}
+
+#[test]
+fn a_worker_that_polls_is_awake_and_its_polling_is_not_its_work() {
+    one_of(5, || {
+        let (operations, worker_s, process_s) = load(Nanos::from_millis(20));
+        assert!(operations > 0 && worker_s <= process_s, "{worker_s} s of {process_s} s");
+        // Polls take many times the worker's own time, on a busy machine too.
+        if process_s > 20.0 * worker_s {
+            Ok(())
+        } else {
+            Err(format!("{operations} operations, {worker_s} s of {process_s} s"))
+        }
+    });
+}
