@@ -223,6 +223,20 @@ impl Cluster {
         self.create(unit).expect("it starts again");
     }
 
+    /// Ends a node as a machine that breaks down does: its kubelet and all processes of its pods are killed.
+    ///
+    /// # Panics
+    /// If there is no such node, or it cannot be ended.
+    pub fn lose_node(&mut self, name: &str) {
+        let node = self.nodes.iter().find(|node| node_name(node.number) == name).expect("it is a node");
+        let (kubelet, group) = (self.common.kubelet(node).name, node.group.clone());
+        let at = self.units.iter().position(|running| running.name() == kubelet);
+        let running = self.units.remove(at.expect("it was not lost before"));
+        // First, since it would start its pods again.
+        self.wait(running.kill()).expect("it can be killed");
+        self.outside.kill(&group).expect("its pods can be killed");
+    }
+
     fn wait<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
         wait_on(self.runtime.as_ref().expect("only a drop takes it away"), work)
     }

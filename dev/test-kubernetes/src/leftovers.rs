@@ -81,11 +81,14 @@ impl Outside {
         first
     }
 
+    /// Kills all processes of a control group.
+    pub(crate) fn kill(&self, group: &str) -> io::Result<()> {
+        folders_of(group).try_for_each(|folder| kill_folder(&folder)).map_err(io::Error::other)
+    }
+
     /// Folders of its control groups, in all hierarchies.
     fn group_folders(&self) -> Vec<PathBuf> {
-        let folders =
-            |name: &String| trees().into_iter().map(|tree| tree.mount.join(name)).collect::<Vec<_>>();
-        self.groups.iter().flat_map(folders).collect()
+        self.groups.iter().flat_map(|group| folders_of(group)).collect()
     }
 
     /// Sockets of the processes beside containers, which are at a place of their own.
@@ -98,6 +101,11 @@ impl Outside {
             .filter_map(|address| address.trim().strip_prefix("unix://").map(PathBuf::from))
             .collect()
     }
+}
+
+/// Folders of a control group.
+fn folders_of(group: &str) -> impl Iterator<Item = PathBuf> {
+    trees().into_iter().map(move |tree| tree.mount.join(group))
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -140,7 +140,7 @@ impl Common {
             ("--flex-volume-plugin-dir", &self.folder.join("volume-plugins").display().to_string()),
             ("--concurrent-namespace-syncs", "10"),
             ("--node-monitor-period", "2s"),
-            ("--node-monitor-grace-period", "20s"),
+            ("--node-monitor-grace-period", "40s"),
         ]);
         unit
     }

@@ -11,6 +11,8 @@ pub enum UnitExit {
     Code(i32),
     /// A signal ended it.
     Signal(i32),
+    /// The node of this name, on which it ran, does not answer any more.
+    NodeLost(String),
     /// It ended in an unknown way.
     Unknown(String),
 }
@@ -41,6 +43,7 @@ impl fmt::Display for UnitExit {
                 Some(name) => write!(f, "killed by {name} (signal {number})"),
                 None => write!(f, "killed by signal {number}"),
             },
+            UnitExit::NodeLost(node) => write!(f, "its node {node} was lost"),
             UnitExit::Unknown(text) => write!(f, "ended in an unknown way ({text})"),
         }
     }
@@ -87,6 +90,8 @@ mod tests {
         for (raw, text) in texts {
             assert_eq!(UnitExit::from(ExitStatus::from_raw(raw)).to_string(), text);
         }
+        let lost = UnitExit::NodeLost("node-1".to_owned());
+        assert_eq!(lost.to_string(), "its node node-1 was lost");
         assert!(
             UnitExit::Code(0).is_success()
                 && !UnitExit::Code(1).is_success()

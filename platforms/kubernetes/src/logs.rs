@@ -11,13 +11,17 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use crate::names::CONTAINER;
+use crate::pod_state::PodState;
 use crate::watch::PodView;
 
 /// Interval between attempts to read on after the API server ended a connection.
 const AGAIN: Duration = Duration::from_millis(200);
+
+/// Longest such interval: it doubles while nothing can be read, since many pods may be on nodes that do not answer.
+const LONGEST_AGAIN: Duration = Duration::from_secs(5);
 
 /// Most bytes of a step's output.
 const OF_STEP: i64 = 1 << 20;
@@ -58,6 +62,7 @@ impl Output {
         let params =
             LogParams { follow: true, container: Some(CONTAINER.to_owned()), ..LogParams::default() };
         let mut read: usize = 0;
+        let mut again = AGAIN;
         loop {
             // Asked before the reading: what is written after that is read the next time.
             let was_last = view.now().is_none_or(|state| state.is_last());
@@ -65,7 +70,9 @@ impl Output {
             if was_last || (whole && view.now().is_none_or(|state| state.is_last())) {
                 break;
             }
-            sleep(AGAIN).await;
+            again = if whole { AGAIN } else { LONGEST_AGAIN.min(again * 2) };
+            // The end of the container is a reason to read at once.
+            let _ = timeout(again, view.clone().until(PodState::is_last)).await;
         }
         if let Some(lines) = self.lines {
             lines.finish();

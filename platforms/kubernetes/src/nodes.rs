@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
+use crate::options::Options;
 use crate::quantity;
 
 /// This machine's identity since its start.
@@ -75,6 +76,36 @@ pub(crate) async fn list(
     Ok(usable.map(|node| free_node(node, &pods, here.trim())).collect())
 }
 
+/// Nodes that may run pods of a site.
+pub(crate) struct Found {
+    pub(crate) of_all: Vec<FreeNode>,
+    /// Those of its group, if these are others.
+    pub(crate) of_group: Vec<FreeNode>,
+}
+
+/// Returns the nodes that may run pods.
+pub(crate) async fn list_all(client: &Client, options: &Options) -> Result<Found, kube::Error> {
+    let of_all = list(client, &options.nodes).await?;
+    let of_group = match options.group.nodes.is_empty() {
+        true => Vec::new(),
+        false => list(client, &options.group.nodes).await?,
+    };
+    Ok(Found { of_all, of_group })
+}
+
+/// Whether the cluster has not heard from a node for long, or has none of this name. A cluster that does not answer
+/// says neither.
+pub(crate) async fn is_lost(nodes: &Api<Node>, name: &str) -> bool {
+    let named = ListParams::default().fields(&format!("metadata.name={name}"));
+    let found = nodes.list(&named).await;
+    found.is_ok_and(|found| !found.items.iter().any(answers))
+}
+
+fn answers(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
+}
+
 fn free_node(node: &Node, pods: &[Pod], here: &str) -> FreeNode {
     let name = node.name_any();
     let status = node.status.clone().unwrap_or_default();
@@ -100,9 +131,7 @@ fn free_node(node: &Node, pods: &[Pod], here: &str) -> FreeNode {
 fn takes_pods(node: &Node) -> bool {
     let spec = node.spec.clone().unwrap_or_default();
     let refuses = spec.taints.iter().flatten().any(|taint| taint.effect != "PreferNoSchedule");
-    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let ready = conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True");
-    ready && !refuses && spec.unschedulable != Some(true)
+    answers(node) && !refuses && spec.unschedulable != Some(true)
 }
 
 /// What a pod has set aside on its node: its containers together, or one of those before them.

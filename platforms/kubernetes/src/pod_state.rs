@@ -1,7 +1,7 @@
 //! What a pod's status means for its unit.
 
 use barograph_platform::UnitExit;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Pod, PodCondition, PodStatus};
 
 use crate::names::CONTAINER;
 
@@ -24,6 +24,9 @@ const LASTING: [&str; 9] = [
     "RunContainerError",
 ];
 
+/// Why the cluster removes pods of a node that it takes for lost, or that is to have none.
+const TAINTED: &str = "DeletionByTaintManager";
+
 /// State of a unit's pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PodState {
@@ -33,6 +36,11 @@ pub(crate) enum PodState {
     Runs {
         /// The container, as its runtime names it.
         container: Option<String>,
+    },
+    /// The cluster takes it off its node, which does not answer or is to have no pods.
+    Leaves {
+        /// The node.
+        node: String,
     },
     /// A step before its program failed.
     StepFailed {
@@ -81,6 +89,9 @@ pub(crate) fn of(pod: &Pod) -> PodState {
         let text = |part: &Option<String>| part.clone().unwrap_or_default();
         return unknown(format!("{}: {}", text(&status.reason), text(&status.message)));
     }
+    if let Some(node) = left_node(pod, status) {
+        return PodState::Leaves { node };
+    }
     if state.is_some_and(|state| state.running.is_some()) {
         let container = own.and_then(|container| container.container_id.as_deref());
         // As in `containerd://0123`.
@@ -88,6 +99,16 @@ pub(crate) fn of(pod: &Pod) -> PodState {
         return PodState::Runs { container };
     }
     PodState::Waits(lasting_reason(status))
+}
+
+/// Returns the node that a pod leaves, because the cluster wants none there.
+fn left_node(pod: &Pod, status: &PodStatus) -> Option<String> {
+    let disrupted = |condition: &PodCondition| {
+        condition.type_ == "DisruptionTarget" && condition.reason.as_deref() == Some(TAINTED)
+    };
+    let leaves =
+        pod.metadata.deletion_timestamp.is_some() && status.conditions.iter().flatten().any(disrupted);
+    pod.spec.as_ref().filter(|_| leaves)?.node_name.clone()
 }
 
 fn ended_as(ended: &ContainerStateTerminated) -> PodState {
@@ -185,6 +206,29 @@ mod tests {
         let short = state_of(&serde_json::json!({ "containerStatuses": short }));
         assert_eq!(short, PodState::Ended { how: UnitExit::Signal(9), out_of_memory: true });
         assert_eq!(short.clone().gone(), short);
+    }
+
+    #[test]
+    fn a_pod_leaves_a_node_that_is_to_have_none() {
+        let pod = |reason: &str, deleted: Option<&str>| {
+            let conditions =
+                [serde_json::json!({ "type": "DisruptionTarget", "status": "True", "reason": reason })];
+            let status = serde_json::json!({
+                "phase": "Running", "conditions": conditions,
+                "containerStatuses": container(&serde_json::json!({ "running": {} })),
+            });
+            let metadata = serde_json::json!({ "deletionTimestamp": deleted });
+            let spec = serde_json::json!({ "nodeName": "node-1", "containers": [] });
+            let pod = serde_json::json!({ "metadata": metadata, "spec": spec, "status": status });
+            of(&serde_json::from_value(pod).unwrap())
+        };
+        let now = Some("2026-01-01T00:00:00Z");
+        let leaves = pod(TAINTED, now);
+        assert_eq!(leaves, PodState::Leaves { node: "node-1".to_owned() });
+        assert!(!leaves.is_last(), "its node may still end it in order");
+        let runs = PodState::Runs { container: Some("0a1b".to_owned()) };
+        assert_eq!(pod(TAINTED, None), runs);
+        assert_eq!(pod("EvictionByEvictionAPI", now), runs);
     }
 
     #[test]

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use barograph_cgroup::groups_of;
 use barograph_platform::{Accounts, BoxFuture, Fault, LogTail, Logs, Unit, UnitExit, UnitHandle};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::groups::first_process;
 use crate::logs;
+use crate::nodes;
 use crate::pod_state::PodState;
 use crate::removal::delete_pod;
 use crate::watch::PodView;
@@ -25,6 +26,9 @@ const LAST_WORDS_WAIT: Duration = Duration::from_secs(20);
 
 /// Longest wait for the end of a killed pod on a node that answers.
 const KILL_WAIT: Duration = Duration::from_secs(30);
+
+/// Interval between questions for a node that a pod leaves.
+const ASK_EVERY: Duration = Duration::from_millis(500);
 
 /// A pod with a running program. Dropping it ends the program.
 pub(crate) struct RunningPod {
@@ -156,6 +160,18 @@ impl Logs for RunningPod {
     }
 }
 
+/// Waits until the pod leaves a node that does not answer, and returns the node. A node that answers ends the pod.
+async fn until_lost(mut view: PodView, all: Api<Node>) -> String {
+    loop {
+        if let PodState::Leaves { node } = view.until(|state| matches!(state, PodState::Leaves { .. })).await
+            && nodes::is_lost(&all, &node).await
+        {
+            return node;
+        }
+        sleep(ASK_EVERY).await;
+    }
+}
+
 /// State of the watcher.
 struct WatchContext {
     pods: Api<Pod>,
@@ -172,8 +188,12 @@ impl WatchContext {
         tell: watch::Sender<Option<UnitExit>>,
     ) {
         let mut view = self.view.clone();
+        let nodes = Api::<Node>::all(self.pods.clone().into_client());
         let state = tokio::select! {
             state = view.until(PodState::is_last) => state,
+            node = until_lost(self.view.clone(), nodes) => {
+                PodState::Ended { how: UnitExit::NodeLost(node), out_of_memory: false }
+            }
             _ = let_go => {
                 // If it cannot be asked, the site's end removes it.
                 let _ = delete_pod(&self.pods, &self.pod, 1).await;
@@ -181,7 +201,9 @@ impl WatchContext {
                 last.unwrap_or_else(|_| PodState::Waits(None).gone())
             }
         };
-        if timeout(LAST_WORDS_WAIT, &mut reading).await.is_err() {
+        let is_lost = matches!(&state, PodState::Ended { how: UnitExit::NodeLost(_), .. });
+        // A lost node has no more words.
+        if is_lost || timeout(LAST_WORDS_WAIT, &mut reading).await.is_err() {
             reading.abort();
         }
         let how = match state {
@@ -193,10 +215,13 @@ impl WatchContext {
                 how
             }
             PodState::StepFailed { ended, .. } => ended,
-            PodState::Waits(_) | PodState::Runs { .. } => UnitExit::Unknown("its pod was removed".to_owned()),
+            PodState::Waits(_) | PodState::Runs { .. } | PodState::Leaves { .. } => {
+                UnitExit::Unknown("its pod was removed".to_owned())
+            }
         };
-        // A pod that cannot be removed goes with the site.
-        let _ = delete_pod(&self.pods, &self.pod, 1).await;
+        // A pod that cannot be removed goes with the site. That of a lost node is not waited for: the service would
+        // still lead there.
+        let _ = delete_pod(&self.pods, &self.pod, if is_lost { 0 } else { 1 }).await;
         let _ = tell.send(Some(how));
     }
 }

@@ -134,6 +134,8 @@ impl From<UnitExit> for End {
             UnitExit::Code(code) => End::Code(code),
             UnitExit::Signal(number) => End::Signal(number),
             UnitExit::Unknown(text) => End::Unknown(text),
+            // A guest has no nodes.
+            ended @ UnitExit::NodeLost(_) => End::Unknown(ended.to_string()),
         }
     }
 }

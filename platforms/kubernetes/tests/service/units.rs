@@ -185,6 +185,26 @@ async fn what_a_killed_program_leaves_is_swept(cluster: &Cluster) {
     assert!(again.is_empty(), "{again:?}");
 }
 
+/// What was on a lost node starts on the other one, at the same address.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_unit_is_lost_with_its_node_and_starts_on_another() {
+    let Some(mut cluster) = Cluster::start(2) else { return };
+    let stand = Stand::open(&cluster, "n", &[]).await;
+    let unit = stand.unit("stays", "echo here; exec sleep 86400", Readiness::Runs);
+    let first = stand.create(&unit).await.map_err(|fault| words(&fault)).unwrap();
+    let nodes = stand.site().nodes().unwrap();
+    let node = nodes.node_of(&unit).await.unwrap().unwrap();
+    let begun = Instant::now();
+    tokio::task::block_in_place(|| cluster.lose_node(&node));
+    assert_eq!(first.wait_exit().await, UnitExit::NodeLost(node.clone()));
+    say(&format!("a lost node was known after {:?}", begun.elapsed()));
+    let again = stand.create(&unit).await.map_err(|fault| words(&fault)).unwrap();
+    let other = nodes.node_of(&unit).await.unwrap().unwrap();
+    assert_ne!(other, node);
+    assert_eq!(again.kill().await.unwrap(), UnitExit::Signal(9));
+    stand.close().await;
+}
+
 #[expect(clippy::print_stdout, reason = "a measured figure is shown")]
 fn say(text: &str) {
     println!("{text}");
