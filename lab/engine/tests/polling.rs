@@ -52,6 +52,7 @@ fn load(poll: Nanos) -> (u64, f64, f64) {
         interval: Nanos::from_millis(200),
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
+        realtime: false,
         poll,
         open: Some(open),
     };

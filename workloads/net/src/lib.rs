@@ -15,6 +15,7 @@ mod kernel;
 mod ledger;
 mod measures;
 mod one_line;
+mod patience;
 mod pattern;
 mod plan;
 mod responder;

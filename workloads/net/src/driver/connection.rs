@@ -12,6 +12,8 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown, sockopt};
 
 use super::worker::Worker;
 use crate::ledger::Close;
+use crate::patience::Patience;
+use crate::pattern::Pattern;
 use crate::wire::GREETING;
 
 /// Longest wait for the next bytes of a stream that was told to end.
@@ -51,14 +53,20 @@ pub(super) struct Connection {
     received: u64,
     /// Place at which the expected message ends.
     received_to: u64,
+    /// That of a stream of the target.
+    patience: Option<Patience>,
     close: Option<Close>,
 }
 
 impl Connection {
     pub(super) fn new(socket: Socket, worker: &Rc<Worker>) -> Self {
         let (greeted, sent, sent_to, received, received_to) = (0, 0, 0, 0, 0);
+        let settings = &worker.load.settings;
+        // A sender on this thread is not to wait while the receiver looks.
+        let patience = (settings.pattern == Pattern::From).then(|| Patience::new(settings));
         let worker = Rc::clone(worker);
-        Connection { socket, worker, greeted, sent, sent_to, received, received_to, close: None }
+        worker.open.set(worker.open.get() + 1);
+        Connection { socket, worker, greeted, sent, sent_to, received, received_to, patience, close: None }
     }
 
     /// Begins a message of this many bytes.
@@ -115,12 +123,9 @@ impl Connection {
         let settings = &self.worker.load.settings;
         let mut buffer = self.worker.buffer.borrow_mut();
         while self.received < self.received_to {
-            let read = if settings.discards {
-                self.socket.try_discard(&mut buffer)
-            } else {
-                self.socket.try_read_slice(&mut buffer)
-            };
-            match read {
+            // Others of the thread are not to wait while one looks.
+            let patience = self.patience.as_mut().filter(|_| self.worker.open.get() == 1);
+            match read((&self.socket, patience), settings.discards, &mut buffer) {
                 Ok(0) => return Poll::Ready(Err(Break::Closed)),
                 Ok(bytes) => {
                     let content = &self.worker.load.content;
@@ -181,8 +186,28 @@ impl Connection {
     }
 }
 
+/// Reads or discards what is there, and looks for more with patience if there is nothing.
+fn read(
+    (socket, patience): (&Socket, Option<&mut Patience>),
+    discards: bool,
+    room: &mut [u8],
+) -> io::Result<usize> {
+    let read = if discards { socket.try_discard(room) } else { socket.try_read_slice(room) };
+    let Some(patience) = patience else { return read };
+    match read {
+        Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+            // Past the loop, which knows of no event yet. That of bytes found here comes later and finds nothing.
+            let flags = if discards { RecvFlags::TRUNC } else { RecvFlags::empty() };
+            let look = || retry_on_intr(|| recv(socket, &mut *room, flags)).map(|(_, bytes)| bytes);
+            Ok(patience.look(look)?)
+        }
+        read => read,
+    }
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.worker.open.set(self.worker.open.get() - 1);
         if self.greeted == 0 {
             return;
         }

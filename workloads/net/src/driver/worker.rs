@@ -65,6 +65,8 @@ pub(super) struct Worker {
     pub(super) buffer: RefCell<Vec<u8>>,
     /// Number of connections made.
     connections: Cell<u32>,
+    /// Number of connections that are open.
+    pub(super) open: Cell<u32>,
     /// Whether a connection did not end in time at its close. Others are not waited for then.
     pub(super) has_given_up: Cell<bool>,
 }
@@ -95,6 +97,7 @@ impl NetUsers {
             load: Arc::clone(load),
             buffer: RefCell::new(vec![0; load.settings.read as usize]),
             connections: Cell::new(0),
+            open: Cell::new(0),
             has_given_up: Cell::new(false),
         }))
     }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 
 use super::Service;
 use super::runs::Run;
 use crate::kernel::Report;
 use crate::ledger::{Close, Totals};
+use crate::patience::Patience;
 use crate::pattern::Pattern;
 use crate::tcp_info::{Connections, Port};
 use crate::wire::{self, Answer, CONTROL, DATA, GREETING, QUESTION, Question};
@@ -184,9 +185,9 @@ impl Traffic<'_> {
 
     /// Receives up to the end.
     fn receive_all(self, buffer: &mut [u8]) -> (u64, End) {
-        let mut received = 0;
+        let (mut received, mut patience) = (0, Patience::new(&self.run.settings));
         loop {
-            match self.receive(received, buffer) {
+            match self.receive(received, buffer, Some(&mut patience)) {
                 Ok(0) => return (received, End::Last),
                 Ok(bytes) => received += bytes as u64,
                 Err(end) => return (received, end),
@@ -234,7 +235,7 @@ impl Traffic<'_> {
             let mut left = settings.request as usize;
             while left > 0 {
                 let room = left.min(buffer.len());
-                match self.receive(received, &mut buffer[..room]) {
+                match self.receive(received, &mut buffer[..room], None) {
                     Ok(0) => return End::Last.close(sent, received),
                     Ok(bytes) => {
                         received += bytes as u64;
@@ -258,11 +259,18 @@ impl Traffic<'_> {
     }
 
     /// Receives what is there, at a place of the stream; 0 bytes after the last.
-    fn receive(self, place: u64, buffer: &mut [u8]) -> Result<usize, End> {
+    fn receive(self, place: u64, buffer: &mut [u8], patience: Option<&mut Patience>) -> Result<usize, End> {
         let Run { settings, content, .. } = self.run;
-        let flags = if settings.discards { RecvFlags::TRUNC } else { RecvFlags::empty() };
-        let read = retry_on_intr(|| recv(self.stream, &mut buffer[..], flags));
-        let (_, bytes) = read.map_err(|_| End::Broken)?;
+        let of_run = if settings.discards { RecvFlags::TRUNC } else { RecvFlags::empty() };
+        let mut read = |flags| {
+            let received = retry_on_intr(|| recv(self.stream, &mut buffer[..], of_run | flags));
+            received.map(|(_, bytes)| bytes)
+        };
+        let mut found = patience.map_or(Err(Errno::AGAIN), |it| it.look(|| read(RecvFlags::DONTWAIT)));
+        if found == Err(Errno::AGAIN) {
+            found = read(RecvFlags::empty());
+        }
+        let bytes = found.map_err(|_| End::Broken)?;
         if settings.verifies && !content.is_right(place, &buffer[..bytes]) {
             return Err(End::Wrong);
         }
