@@ -97,7 +97,7 @@ fn workers_are_half_the_cores_or_as_many_as_the_connections_need() {
 fn only_a_driver_of_this_process_is_scheduled_in_real_time_and_only_with_leave() {
     let checked = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let there = "[target]\nurl = \"http://127.0.0.1:9/\"\n";
+        let there = "[target]\nurl = \"http://127.0.0.1:9/\"\n[load]\nstrategy = \"fixed\"\nusers = 10\n";
         let plan =
             barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", there, &sets).unwrap();
         let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
