@@ -155,13 +155,8 @@ fn of_hosts(
     }
     if *apart && !own.is_empty() && own.len() < hosts.len() {
         missing.push(MissingRequirement {
-            what: format!(
-                "{} drivers want a node each, and {} of the nodes take them",
-                hosts.len(),
-                own.len()
-            ),
-            hint: "ask for fewer (driver.count), add nodes, or leave deploy.kubernetes_drivers_apart out"
-                .to_owned(),
+            what: format!("{} hosts want a node each, and {} of the nodes take them", hosts.len(), own.len()),
+            hint: "ask for fewer, or add nodes".to_owned(),
         });
     }
     missing

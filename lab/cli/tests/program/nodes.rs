@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use barograph_auction_api::{
@@ -107,6 +108,10 @@ fn get<T: DeserializeOwned>(at: SocketAddr, path: &str) -> T {
         .unwrap_or_else(|why| panic!("{path}: {} {body}: {why}", answer.status))
 }
 
+/// Number of the latest connection: source addresses take turns, as ports of one would run out in tests that bid or look
+/// thousands of times a minute.
+static LATEST: AtomicU32 = AtomicU32::new(0);
+
 /// Sends one request on a connection of its own; `None` without an answer.
 fn ask(
     at: SocketAddr,
@@ -118,7 +123,8 @@ fn ask(
     let mut headers = vec![("content-type", "application/json")];
     headers.extend(token.map(|token| (TOKEN_HEADER, token)));
     barograph_reactor::block_on(async {
-        let connections = Client::new(&ResolvedTarget::at(at, Policy::PerUser(1))).user(0);
+        let number = LATEST.fetch_add(1, Ordering::Relaxed);
+        let connections = Client::new(&ResolvedTarget::at(at, Policy::PerUser(1))).user(number);
         let request = Request {
             method,
             path: format_args!("{path}"),
