@@ -463,6 +463,12 @@ fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
     let interval = g.number("driver.interval_ms", 100..=60_000, 1_000);
     let realtime = g.flag("driver.realtime", false);
     let poll = g.number("driver.poll_us", 0..=MOST_POLL_US, 0);
+    if realtime == Some(true)
+        && let Some(poll @ 1..) = poll
+    {
+        // It would never let the others of its core run.
+        g.refuse("driver.poll_us", &poll.to_string(), "0 with driver.realtime", "leave one of the two out");
+    }
     if place.as_deref() == Some("own") && count.is_some_and(|count| count > 1) {
         g.refuse("driver.place", "\"own\"", "\"auto\" or \"unit\" with several drivers", "leave it out");
     }

@@ -94,6 +94,13 @@ fn a_workload_that_does_not_exist_is_refused_once() {
 }
 
 #[test]
+fn a_driver_in_real_time_does_not_poll() {
+    assert_eq!(refused(&["driver.realtime=true", "driver.poll_us=100"]), ["driver.poll_us"]);
+    assert_eq!(refused(&["driver.realtime=true", "driver.poll_us=0"]), Vec::<String>::new());
+    assert_eq!(refused(&["driver.poll_us=100"]), Vec::<String>::new());
+}
+
+#[test]
 fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     let url = "target.url=http://127.0.0.1:9";
     for set in ["deploy.tills=3", "deploy.web_cpus=1", "deploy.web_cores=0", "deploy.hosts=together"] {

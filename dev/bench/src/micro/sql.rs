@@ -24,9 +24,6 @@ const SETTINGS: &str = "shared_buffers=512MB max_wal_size=4GB checkpoint_timeout
 /// Transactions per second of the case with a rate.
 const RATE: u32 = 1_000;
 
-/// Time before a start for which its driver polls, in microseconds: it never sleeps.
-const POLL_US: u32 = 1_000_000 / RATE;
-
 /// Warm-up of the case at a rate, in seconds: the start of sessions is no part of it.
 const RATE_WARM_UP_S: u64 = 2;
 
@@ -172,7 +169,7 @@ fn about() -> String {
          Cases of pgbench and sysbench run on the tables that pgbench (scale 10) and sysbench (100,000 rows, uniform ids) have made, with {CONNECTIONS} connections and prepared statements; the files are in scenarios/sql.\n\
          pgbench sends BEGIN in a call of its own, and sysbench, too; Barograph sends it with the first statement.\n\
          Quantiles of pgbench and go-tpc for all transactions are not printed by them; those of sysbench are of histogram buckets.\n\
-         The case at a rate has a warm-up of {RATE_WARM_UP_S} s, so the CPU of Barograph is left out there; its threads share the core with its own samplers and are scheduled in real time (--realtime), and poll between starts instead of sleeping (driver.poll_us).\n\
+         The case at a rate has a warm-up of {RATE_WARM_UP_S} s, so the CPU of Barograph is left out there; its threads share the core with its own samplers and are scheduled in real time (--realtime).\n\
          The case of a lock has transactions at {} per second against a table lock held for {} s every {} s; exact quantiles follow from these numbers, up to the distance of two starts, and its figure is the largest difference at p90, p95 and p99 in units of 1 % + 1 ms.\n",
         lock::RATE,
         lock::LASTS_S,
@@ -245,7 +242,6 @@ impl Stand<'_> {
         let select = (tools::PGBENCH_DATABASE, "pgbench-select");
         let mut ours = tools::file_after(port, select, (CONNECTIONS, seconds), RATE_WARM_UP_S);
         ours.extend(["--rate".to_owned(), RATE.to_string(), "--realtime".to_owned()]);
-        ours.extend(["--set".to_owned(), format!("driver.poll_us={POLL_US}")]);
         let mut theirs = tools::pgbench(port, "select-only", (CONNECTIONS, seconds));
         theirs.splice(0..0, ["-R".to_owned(), RATE.to_string()]);
         let name = format!("pgbench, select-only at {RATE}/s");
