@@ -467,7 +467,7 @@ fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
         && let Some(poll @ 1..) = poll
     {
         // It would never let the others of its core run.
-        g.refuse("driver.poll_us", &poll.to_string(), "0 with driver.realtime", "leave one of the two out");
+        g.refuse("driver.poll_us", poll, "0 with driver.realtime", "leave one of the two out");
     }
     if place.as_deref() == Some("own") && count.is_some_and(|count| count > 1) {
         g.refuse("driver.place", "\"own\"", "\"auto\" or \"unit\" with several drivers", "leave it out");
