@@ -1,32 +1,11 @@
 //! Users that never wait: the worker still closes its intervals, receives commands and ends.
 
-use std::sync::Arc;
+mod instant;
 
-use barograph_engine::{OpContext, Settings, User, UserFactory, runnable};
-use barograph_model::{
-    Arrivals, Behaviour, Behaviours, ChooserId, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
-};
+use barograph_engine::runnable;
+use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
 use barograph_testkit::one_of;
-
-struct InstantUser;
-
-impl UserFactory for InstantUser {
-    type User = InstantUser;
-    fn user(&self, _: UserId) -> InstantUser {
-        InstantUser
-    }
-}
-
-impl User for InstantUser {
-    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
-        context.sent();
-        Outcome::Good
-    }
-    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
-        0
-    }
-    fn end_session(&self) {}
-}
+use instant::{InstantUser, settings};
 
 /// Largest number of loads: if the machine takes the processor away during both intervals, there is nothing
 /// to count.
@@ -43,20 +22,7 @@ fn busy(open: Option<&OpenLoop>, level: u32) {
 
 /// Operations and intervals of a load until it has two intervals and has been stopped.
 fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
-    let main =
-        Behaviour { name: "main", first: OpId(0), next: vec![Some(NextOp::Op(OpId(0)))], pace: Pace::AtOnce };
-    let settings = Settings {
-        workers: 1,
-        seed: 1,
-        behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
-        limits: vec![barograph_model::TimeLimits::default()],
-        interval: Nanos::from_millis(100),
-        timeout: Nanos::from_secs(10),
-        pause_after_failure: Nanos::from_secs(1),
-        realtime: false,
-        poll: Nanos::ZERO,
-        open: open.cloned(),
-    };
+    let settings = settings(Nanos::from_millis(100), Nanos::ZERO, open.cloned());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let mut engine = runnable(|| InstantUser).start(&settings).unwrap();

@@ -1,33 +1,12 @@
 //! Workers that poll before each start instead of sleeping.
 
-use std::sync::Arc;
+mod instant;
 
-use barograph_engine::{OpContext, Settings, User, UserFactory, runnable};
-use barograph_model::{
-    Arrivals, Behaviour, Behaviours, ChooserId, Nanos, NextOp, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
-};
+use barograph_engine::runnable;
+use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
 use barograph_testkit::one_of;
+use instant::{InstantUser, settings};
 use rustix::time::{ClockId, clock_gettime};
-
-struct InstantUser;
-
-impl UserFactory for InstantUser {
-    type User = InstantUser;
-    fn user(&self, _: UserId) -> InstantUser {
-        InstantUser
-    }
-}
-
-impl User for InstantUser {
-    async fn act(&self, _: OpId, context: &mut OpContext) -> Outcome {
-        context.sent();
-        Outcome::Good
-    }
-    fn choose(&self, _: ChooserId, _: &mut OpContext) -> usize {
-        0
-    }
-    fn end_session(&self) {}
-}
 
 fn cpu_s() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
@@ -36,26 +15,13 @@ fn cpu_s() -> f64 {
 
 /// Operations, CPU seconds of the worker in the record, and those of the process, of 100 starts per second.
 fn load(poll: Nanos) -> (u64, f64, f64) {
-    let main =
-        Behaviour { name: "main", first: OpId(0), next: vec![Some(NextOp::Op(OpId(0)))], pace: Pace::AtOnce };
     let open = OpenLoop {
         arrivals: Arrivals::Constant,
         start_of: StartOf::Operation,
         most_users: 10,
         most_waiting: 100,
     };
-    let settings = Settings {
-        workers: 1,
-        seed: 1,
-        behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
-        limits: vec![barograph_model::TimeLimits::default()],
-        interval: Nanos::from_millis(200),
-        timeout: Nanos::from_secs(10),
-        pause_after_failure: Nanos::from_secs(1),
-        realtime: false,
-        poll,
-        open: Some(open),
-    };
+    let settings = settings(Nanos::from_millis(200), poll, Some(open));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let before = cpu_s();

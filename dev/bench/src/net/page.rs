@@ -36,7 +36,7 @@ pub(super) fn page(
          CPU is user and system time of the whole process at each end, divided by the bytes, requests or sent datagrams that the tool counts.\n\
          Streams of Barograph begin before the window whose bytes it counts and end after it, so their CPU is that of the window, by its own account of both ends.\n\
          Both tools read in blocks of their own choice, Barograph in blocks of 128 KiB.\n\
-         Receivers of fast streams of Barograph look for bytes for some microseconds before they sleep, which is in their CPU; those of the others sleep at once.\n\
+         Receivers of streams of Barograph look for bytes for some microseconds before they sleep, which is in their CPU; those of the others sleep at once.\n\
          Streams of all tools are with Nagle's algorithm, and buffers of a stated size are set before a connection is made.\n\
          Processor time of a target is missing where its processes end without being counted, as those of netserver.\n\
          Datagrams are lost where the socket of the target has no room for them; without a rate they are sent as fast as the system takes them.\n\
