@@ -42,8 +42,7 @@ impl DrainedNodes {
                 required_during_scheduling_ignored_during_execution: Some(selector),
                 ..NodeAffinity::default()
             };
-            let pods = spec.affinity.take().unwrap_or_default();
-            spec.affinity = Some(Affinity { node_affinity: Some(of_nodes), ..pods });
+            spec.affinity = Some(Affinity { node_affinity: Some(of_nodes), ..Affinity::default() });
         }
         pod
     }
